@@ -1,4 +1,4 @@
-// BBoxTransform: boxes moved by what a network predicts for them.
+// BBoxTransform: moves boxes by the offsets that a network predicts.
 #include <cmath>
 
 #include "operators/detection/boxes.h"
@@ -8,7 +8,7 @@ namespace {
 
 struct ImageInfo {
   float scale = 1;
-  int64_t height = 0, width = 0;  // before it was scaled
+  int64_t height = 0, width = 0;  // before scaling
 };
 
 class BBoxTransformOp final : public Operator<CPUContext> {
@@ -38,8 +38,8 @@ class BBoxTransformOp final : public Operator<CPUContext> {
         "deltas ", ShapeString(deltas.sizes()), " for rois ", ShapeString(rois.sizes()),
         " must be M x ", kSize, "K");
     const std::vector<ImageInfo> images = ReadImages(Input(2));
-    CAFFE_ENFORCE(with_image || images.size() == 1, "rois without image index are of one ",
-                  "image, not of ", images.size());
+    CAFFE_ENFORCE(with_image || images.size() == 1, "rois without an image index are for one ",
+                  "image, but im_info has ", images.size());
     const float *roi = rois.data<float>(), *delta = deltas.data<float>();
     Tensor* Y = Output(0);
     Y->ResizeLike(deltas);
@@ -107,8 +107,8 @@ OPERATOR_SCHEMA(BBoxTransform)
         "(dx width, dy height), the sides by (e^dw, e^dh). The result is clipped to the image.")
     .Arg("weights", "(4 floats, default 1, 1, 1, 1) Divide dx, dy, dw and dh.")
     .Arg("apply_scale",
-         "(bool, default 1) 1: the result is in pixels of the scaled image, as the rois are; 0: of "
-         "the image before it was scaled.")
+         "(bool, default 1) 1: the result is in pixels of the scaled image, like the rois; 0: in "
+         "pixels of the image before scaling.")
     .Input(0, "rois",
            "Float M x 4: x1, y1, x2, y2; or M x 5 with the image index first. In pixels of the "
            "scaled image. Rotated boxes: M x 5 or M x 6.")
@@ -116,7 +116,7 @@ OPERATOR_SCHEMA(BBoxTransform)
            "Float M x 4K: dx, dy, dw, dh for each of K classes. Rotated: M x 5K, with da.")
     .Input(2, "im_info", "Float N x 3: height and width of each scaled image, and its scale.")
     .Output(0, "box_out", "Float M x 4K: x1, y1, x2, y2 for each class. Rotated: M x 5K.")
-    .Output(1, "roi_batch_splits", "Float N: how many boxes each image has.")
+    .Output(1, "roi_batch_splits", "Float N: the number of boxes of each image.")
     .CpuOnly(
         "it works on boxes of detections, which are few, and sorted and dropped one after another");
 SHOULD_NOT_DO_GRADIENT(BBoxTransform);

@@ -1,4 +1,4 @@
-// BoxWithNMSLimit: the detections of each image from scored boxes of all classes.
+// BoxWithNMSLimit: selects the detections of each image from scored boxes of all classes.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-// A box that is kept: its row in the inputs, among those of its image, and its class.
+// A box that is kept: its row in the inputs, its row within the image, and its class.
 struct Detection {
   int64_t class_id = 0, row = 0;
   float score = 0;
@@ -59,10 +59,10 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
   }
 
  private:
-  // Class 0 is the background. Where the boxes leave it out, its scores are the last column.
+  // Class 0 is the background. If the boxes have no background, its scores are the last column.
   int64_t ScoreColumn(int64_t class_id) const { return class_id - (background_first_ ? 0 : 1); }
   int64_t BoxColumn(int64_t class_id) const { return one_box_ ? 0 : ScoreColumn(class_id); }
-  // Numbers of a box.
+  // The number of values of a box.
   int64_t box_size() const { return rotated_ ? RotatedBoxTransform::kSize : BoxTransform::kSize; }
 
   static void CheckMatrix(const Tensor& X, const char* name) {
@@ -80,7 +80,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
                   "boxes ", ShapeString(boxes.sizes()), " for scores ", ShapeString(scores.sizes()),
                   " must be N x ", columns * box_size());
   }
-  // How many rows each image has.
+  // The number of rows of each image.
   std::vector<int64_t> ReadSplits() const {
     const int64_t rows = Input(0).size(0);
     if (InputSize() < 3) return {rows};
@@ -91,7 +91,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
     if (input.IsType<float>()) {
       for (const float* n = input.data<float>(); n != input.data<float>() + input.numel(); ++n) {
         CAFFE_ENFORCE(*n >= 0 && *n <= static_cast<float>(rows), "an element of batch_splits is ",
-                      *n, " for ", rows, " rows");
+                      *n, ", but there are ", rows, " rows");
         splits.push_back(static_cast<int64_t>(*n));
       }
     } else {
@@ -106,7 +106,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
     return splits;
   }
 
-  // The boxes of a class in rows [first, first + rows), as Read makes them.
+  // The boxes of a class in rows [first, first + rows), converted by `read`.
   template <class BoxReader>
   auto ReadBoxes(int64_t class_id, int64_t first, int64_t rows, const BoxReader& read) const {
     const int64_t stride = Input(1).size(1);
@@ -210,39 +210,39 @@ OPERATOR_SCHEMA(BoxWithNMSLimit)
       return out;
     })
     .SetDoc(
-        "Of the boxes of each class but the background drops those of low score and those that "
-        "overlap with better ones of their class, and keeps the best of an image. How many are "
-        "left is known at run time only.")
+        "For each class but the background, drops boxes with low scores and boxes that overlap "
+        "with better ones of their class; then keeps the best boxes of each image. The number of "
+        "boxes that are left is known at run time only.")
     .Arg("score_thresh", "(float, default 0.05) Scores must be above it.")
-    .Arg("nms", "(float, default 0.3) Two whose intersection over union is above it overlap.")
+    .Arg("nms", "(float, default 0.3) Two boxes overlap if intersection over union is above it.")
     .Arg("detections_per_im", "(int, default 100) The most detections of an image; 0: all.")
     .Arg("soft_nms_enabled",
-         "(bool, default 0) 1: those that overlap lose score instead of being dropped (Bodla et "
+         "(bool, default 0) 1: boxes that overlap lose score instead of being dropped (Bodla et "
          "al., ICCV 2017).")
     .Arg("soft_nms_method",
          "linear (default): the score times 1 - overlap; gaussian: times e^(-overlap^2 / sigma).")
     .Arg("soft_nms_sigma", "(float > 0, default 0.5) The sigma of gaussian.")
-    .Arg("soft_nms_min_score_thres", "(float, default 0.001) Boxes of a lower score are dropped.")
+    .Arg("soft_nms_min_score_thres", "(float, default 0.001) Boxes with lower scores are dropped.")
     .Arg("rotated",
-         "(bool, default 0) 1: boxes are x, y, width, height and angle, of the centre and in "
-         "degrees counter-clockwise.")
+         "(bool, default 0) 1: boxes are x and y of the centre, width, height and angle in degrees "
+         "counter-clockwise.")
     .Arg("cls_agnostic_bbox_reg", "(bool, default 0) 1: one box for all classes.")
     .Arg("input_boxes_include_bg_cls",
-         "(bool, default 1) The background is column 0. 0: boxes leave it out, and it is the last "
-         "column of the scores.")
+         "(bool, default 1) 1: the background is column 0. 0: boxes have no background, and it is "
+         "the last column of the scores.")
     .Arg("output_classes_include_bg_cls",
-         "(bool, default 1) Classes count from 1, as the background is 0; 0: from 0.")
-    .Arg("legacy_plus_one", "(bool, default 1) Boxes are x2 - x1 + 1 wide; 0: x2 - x1.")
+         "(bool, default 1) 1: classes count from 1, because the background is 0. 0: from 0.")
+    .Arg("legacy_plus_one", "(bool, default 1) 1: boxes are x2 - x1 + 1 wide. 0: x2 - x1.")
     .Input(0, "scores", "Float N x C.")
     .Input(1, "boxes", "Float N x 4C: x1, y1, x2, y2 for each class. Rotated: N x 5C.")
     .Input(2, "batch_splits",
-           "Optional, float, int32 or int64: how many of the rows each image has. Default: one.")
+           "Optional, float, int32 or int64: the number of rows of each image. Default: one image.")
     .Output(0, "scores", "Float n: the scores of the detections, by image and class.")
     .Output(1, "boxes", "Float n x 4: their boxes. Rotated: n x 5.")
     .Output(2, "classes", "Float n: their classes.")
-    .Output(3, "batch_splits", "Optional float: how many each image has.")
+    .Output(3, "batch_splits", "Optional float: the number of detections of each image.")
     .Output(4, "keeps", "Optional int32 n: their rows, counted within the image.")
-    .Output(5, "keeps_size", "Optional int32, images x C: how many there are of each class.")
+    .Output(5, "keeps_size", "Optional int32, images x C: the number of detections by class.")
     .CpuOnly(
         "it works on boxes of detections, which are few, and sorted and dropped one after another");
 SHOULD_NOT_DO_GRADIENT(BoxWithNMSLimit);

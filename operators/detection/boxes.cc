@@ -8,7 +8,7 @@ namespace caffe2 {
 namespace {
 
 const float kMaxGrowth = std::log(1000.f / 16.f);  // of a side, as a logarithm
-constexpr float kDegrees = 57.29577951f;           // a radian
+constexpr float kDegrees = 57.29577951f;           // in a radian
 
 void CheckWeights(const std::vector<float>& weights) {
   CAFFE_ENFORCE_EQ(weights.size(), 4u, "weights of (dx, dy, dw, dh)");
@@ -83,7 +83,7 @@ Box BoxMeasure::clip(const Box& box, int64_t image_height, int64_t image_width) 
 BoxTransform::BoxTransform(const OperatorBase& op, std::vector<float> weights)
     : weights_(std::move(weights)) {
   CheckWeights(weights_);
-  // Caffe2 first had correct_transform_coords, then legacy_plus_one in its place.
+  // Caffe2 first had correct_transform_coords and later replaced it by legacy_plus_one.
   measure_.one = ReadPlusOne(op);
   const bool correct = op.GetSingleArgument<bool>("correct_transform_coords", false);
   end_ = op.HasArgument("legacy_plus_one") ? measure_.one : correct ? 1.f : 0.f;
@@ -171,21 +171,21 @@ float RotatedOverlap(const RotatedBox& a, const RotatedBox& b) {
 
 void BoxTransform::Describe(OpSchema& schema) {
   schema
-      .Arg("correct_transform_coords",
-           "(bool, default 0) 1: the lower right corner is that of the last pixel, not the one "
-           "behind it.")
       .Arg(
-          "legacy_plus_one",
-          "(bool, default 1) Boxes are x2 - x1 + 1 wide, and so on; 0: x2 - x1. Where it is given, "
-          "it decides about correct_transform_coords too.")
+          "correct_transform_coords",
+          "(bool, default 0) 1: the lower right corner belongs to the last pixel, not to the pixel "
+          "after it.")
+      .Arg("legacy_plus_one",
+           "(bool, default 1) 1: boxes are x2 - x1 + 1 wide, and so on. 0: x2 - x1. If given, it "
+           "overrides correct_transform_coords.")
       .Arg("rotated",
-           "(bool, default 0) 1: boxes are x, y, width, height and angle, of the centre and in "
-           "degrees counter-clockwise, and deltas have a fifth number, radians that are added.")
-      .Arg("angle_bound_on", "(bool, default 1) Rotated: angles are brought between the bounds.")
+           "(bool, default 0) 1: boxes are x and y of the centre, width, height and angle in "
+           "degrees counter-clockwise, and deltas have a fifth number, radians added to the angle.")
+      .Arg("angle_bound_on", "(bool, default 1) Rotated: angles are wrapped between the bounds.")
       .Arg("angle_bound_lo", "(int, default -90) The lower bound.")
       .Arg("angle_bound_hi", "(int, default 90) The upper bound, a multiple of 180 above it.")
       .Arg("clip_angle_thresh",
-           "(float, default 1) Rotated: only boxes turned by at most so many degrees are clipped; "
+           "(float, default 1) Rotated: only boxes rotated by at most so many degrees are clipped; "
            "negative: none.");
 }
 

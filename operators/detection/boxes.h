@@ -1,4 +1,4 @@
-// Boxes in images, for detection: how predicted offsets move them, and which of them to keep.
+// Boxes in images, for detection: moves them by predicted offsets and selects the ones to keep.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ struct Box {
   float x1 = 0, y1 = 0, x2 = 0, y2 = 0;
 };
 
-// How large a box is: one that covers whole pixels is x2 - x1 + 1 wide (`one` is 1), one between
-// points x2 - x1 (`one` is 0).
+// Measures boxes. A box that covers whole pixels is x2 - x1 + 1 wide (`one` is 1); a box between
+// points is x2 - x1 wide (`one` is 0).
 struct BoxMeasure {
   float one = 1;
   float width(const Box& box) const { return box.x2 - box.x1 + one; }
   float height(const Box& box) const { return box.y2 - box.y1 + one; }
   float area(const Box& box) const { return width(box) * height(box); }
-  // Intersection over union; 0 for boxes that do not meet.
+  // Intersection over union; 0 for disjoint boxes.
   float overlap(const Box& a, const Box& b) const;
-  // The part of the box in an image of whole pixels.
+  // The part of the box inside an image.
   Box clip(const Box& box, int64_t image_height, int64_t image_width) const;
 };
 
-// A box that is turned: centre, sides and angle, in pixels and degrees counter-clockwise.
+// A rotated box: centre and sides in pixels, angle in degrees counter-clockwise.
 struct RotatedBox {
   float x = 0, y = 0, width = 0, height = 0, angle = 0;
 };
@@ -37,10 +37,11 @@ struct RotatedBox {
 float RotatedOverlap(const RotatedBox& a, const RotatedBox& b);
 
 // Moves and scales boxes by predicted (dx, dy, dw, dh): the centre by (dx width, dy height), the
-// sides by (e^dw, e^dh), which are limited to 1000 / 16 times. Each is divided by a weight first.
+// sides by the factors (e^dw, e^dh), which are at most 1000 / 16. Each offset is divided by a
+// weight first.
 //
-// With RotatedBoxTransform it shares the functions that operators on either kind of box call: both
-// read a box from kSize numbers.
+// RotatedBoxTransform has the same functions, for operators on both kinds of boxes. Both read a box
+// from kSize numbers.
 class BoxTransform {
  public:
   using BoxType = Box;
@@ -62,9 +63,9 @@ class BoxTransform {
     return measure_.clip(box, image_height, image_width);
   }
   float Overlap(const Box& a, const Box& b) const { return measure_.overlap(a, b); }
-  // Whether both sides have the least size and the centre lies above and left of the limits.
+  // True if both sides have the least size and the centre is above and left of the limits.
   bool IsLarge(const Box& box, float least, float height_limit, float width_limit) const;
-  // The documentation of the arguments, those of RotatedBoxTransform and `rotated` included.
+  // Documents the arguments, including `rotated` and the arguments of RotatedBoxTransform.
   static void Describe(OpSchema& schema);
 
  private:
@@ -107,12 +108,12 @@ class RotatedBoxTransform {
 // The overlap of two boxes, given by their indices.
 using OverlapFunction = std::function<float(int64_t, int64_t)>;
 
-// The indices [0, n) by descending score, equal ones in ascending order; the first `limit` of them
-// (all if it is 0 or less). Throws on a NaN.
+// The indices [0, n) by descending score, equal scores by ascending index; at most `limit` of them
+// (0 or less: all). Throws EnforceNotMet for a NaN.
 std::vector<int64_t> SortByScore(int64_t n, const float* scores, int64_t limit);
 
-// Greedy non-maximum suppression: of the boxes `order` names, best first, keeps each that overlaps
-// with none kept before by more than `threshold`; at most `limit` (0 or less: all).
+// Greedy non-maximum suppression. Goes through the boxes in `order`, best first, and keeps each
+// that overlaps no kept box by more than `threshold`; at most `limit` (0 or less: all).
 std::vector<int64_t> SuppressOverlaps(const std::vector<int64_t>& order, float threshold,
                                       int64_t limit, const OverlapFunction& overlap);
 
@@ -124,7 +125,7 @@ struct SoftSuppression {
   float threshold = 0.3f;  // > 0
   float least_score = 0.001f;
 
-  // Of the boxes that `candidates` names the ones kept, best first; their scores are lowered.
+  // Returns the indices of the kept candidates, best first, and lowers their scores.
   std::vector<int64_t> Run(std::vector<int64_t> candidates, const OverlapFunction& overlap,
                            std::vector<float>* scores) const;
 };

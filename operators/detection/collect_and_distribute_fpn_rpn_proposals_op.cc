@@ -1,6 +1,6 @@
 // CollectAndDistributeFpnRpnProposals, and its halves CollectRpnProposals and
-// DistributeFpnProposals: proposals of a feature pyramid's levels, joined and given to the levels
-// that fit their size (Lin et al., CVPR 2017).
+// DistributeFpnProposals: join the proposals of all levels of a feature pyramid and assign them to
+// the levels that fit their size (Lin et al., CVPR 2017).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -72,7 +72,7 @@ class Collector {
   std::vector<float> scores_;
 };
 
-// Gives each proposal to the level that fits its size.
+// Assigns each proposal to the level that fits its size.
 class Distributor {
  public:
   explicit Distributor(const OperatorBase& op)
@@ -83,8 +83,8 @@ class Distributor {
   }
   int levels() const { return levels_.count(); }
 
-  // To outputs `first`, first + 1, ...: the proposals of each level, then, for each of `rois`, its
-  // row in the outputs of all levels.
+  // Writes the proposals of each level to outputs `first`, first + 1, ..., and then, for each of
+  // `rois`, its row in the joined outputs of all levels.
   void Distribute(const Tensor& rois, int first, Operator<CPUContext>* op) const {
     CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == kRoiSize, "rois ", ShapeString(rois.sizes()),
                   " must be n x 5");
@@ -173,11 +173,11 @@ void DescribeCollect(OpSchema& schema) {
   schema.NumInputs([](int n) { return n > 0 && n % 2 == 0; })
       .Arg("rpn_min_level", "(int, default 2) The first level of the inputs.")
       .Arg("rpn_max_level", "(int, default 6) The last one.")
-      .Arg("rpn_post_nms_topN", "(int, default 2000) How many of all are kept; 0: all.")
+      .Arg("rpn_post_nms_topN", "(int, default 2000) The most proposals kept; 0: all.")
       .Input(0, "rpn_rois",
              "Float n x 5: image index, x1, y1, x2, y2 of the proposals of the first level, as "
-             "GenerateProposals makes them. Those of the other levels follow, then their scores, "
-             "level by level.")
+             "GenerateProposals makes them. The proposals of the other levels follow, then all "
+             "scores, level by level.")
       .Output(0, "rois", "The proposals that are kept, best first.");
 }
 
@@ -190,7 +190,7 @@ void DescribeDistribute(OpSchema& schema, int first) {
       .Output(first, "rois_fpn", "Those that the first level gets; the other levels follow.")
       .Output(first + 1, "rois_idx_restore",
               "The last output, int32: for each proposal its row in the outputs of all levels, put "
-              "one behind the other.");
+              "one after another.");
 }
 
 }  // namespace
@@ -203,9 +203,9 @@ OPERATOR_SCHEMA(CollectAndDistributeFpnRpnProposals)
     .NumOutputs([](int n) { return n >= 3; })
     .FillUsing([](OpSchema& schema) { DescribeDistribute(schema, 1); })
     .SetDoc(
-        "Joins the proposals of all levels of a feature pyramid, keeps the best, and gives each to "
-        "the level that fits its size: roi_canonical_level for a side of roi_canonical_scale, one "
-        "more for twice that. How many each gets is known at run time only.")
+        "Joins the proposals of all levels of a feature pyramid, keeps the best, and assigns each "
+        "to the level that fits its size: roi_canonical_level for a side of roi_canonical_scale, "
+        "one more for twice that. Their numbers are known at run time only.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CollectRpnProposals)
     .FillUsing(DescribeCollect)
@@ -219,9 +219,9 @@ OPERATOR_SCHEMA(DistributeFpnProposals)
     .NumOutputs([](int n) { return n >= 2; })
     .FillUsing([](OpSchema& schema) { DescribeDistribute(schema, 0); })
     .SetDoc(
-        "Gives each proposal to the level of a feature pyramid that fits its size: "
-        "roi_canonical_level for a side of roi_canonical_scale, one more for twice that. How many "
-        "each gets is known at run time only.")
+        "Assigns each proposal to the level of a feature pyramid that fits its size: "
+        "roi_canonical_level for a side of roi_canonical_scale, one more for twice that. Their "
+        "numbers are known at run time only.")
     .Input(0, "rois", "Float n x 5: image index, x1, y1, x2, y2 of the proposals.")
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(CollectAndDistributeFpnRpnProposals);

@@ -47,7 +47,7 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
     return true;
   }
 
-  // `size`: numbers of a box.
+  // `size` is the number of values of a box.
   static void CheckShapes(int64_t size, const Tensor& scores, const Tensor& deltas,
                           const Tensor& info, const Tensor& anchors) {
     CAFFE_ENFORCE_EQ(scores.dim(), 4, "scores ", ShapeString(scores.sizes()),
@@ -74,7 +74,7 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
     const float *info = Input(2).data<float>() + 3 * image, *anchor = Input(3).data<float>();
     CAFFE_ENFORCE(info[0] >= 0 && info[0] < 1e9f && info[1] >= 0 && info[1] < 1e9f, "image ", image,
                   " is ", info[0], " x ", info[1]);
-    // Candidates count pixel by pixel, the anchors of each: equal scores are taken in this order.
+    // Candidates are ordered by pixel, then by anchor. Equal scores keep this order.
     std::vector<float> by_pixel;
     by_pixel.reserve(anchors * area);
     for (int64_t i = 0; i < area; ++i) {
@@ -92,7 +92,7 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
                                           static_cast<float>(pixel / width) / scale_);
       boxes.push_back(transform.Clip(transform.Apply(place, delta), static_cast<int64_t>(info[0]),
                                      static_cast<int64_t>(info[1])));
-      // The least size counts before the image is scaled.
+      // min_size is in pixels of the image before scaling.
       if (transform.IsLarge(boxes.back(), min_size_ * info[2], info[0], info[1])) {
         large.push_back(static_cast<int64_t>(boxes.size()) - 1);
       }
@@ -120,14 +120,15 @@ void Describe(OpSchema& schema) {
       .NumOutputs(2)
       .FillUsing(BoxTransform::Describe)
       .SetDoc(
-          "Regions of interest from a region proposal network: moves the anchors at all positions "
-          "by the predicted offsets, clips them to the image, drops small ones and those that "
-          "overlap with better ones. How many are left is known at run time only.")
+          "Computes regions of interest from the results of a region proposal network: moves the "
+          "anchors at all positions by the predicted offsets, clips them to the image, and drops "
+          "small ones and ones that overlap with better ones. The number of regions is known at "
+          "run time only.")
       .Arg("spatial_scale", "(float > 0, default 1/16) Positions for one pixel of the image.")
-      .Arg("pre_nms_topN", "(int, default 6000) The best so many are looked at; 0: all.")
+      .Arg("pre_nms_topN", "(int, default 6000) Only so many of the best are considered; 0: all.")
       .Arg("post_nms_topN", "(int, default 300) The most proposals of an image; 0: all.")
       .Arg("nms_thresh",
-           "(float, default 0.7) Two whose intersection over union is above it overlap.")
+           "(float, default 0.7) Two regions overlap if intersection over union is above it.")
       .Arg("min_size", "(float, default 16) The shortest side, in pixels before scaling.")
       .Input(0, "scores", "Float N x A x H x W, one for each anchor at each position.")
       .Input(1, "bbox_deltas",

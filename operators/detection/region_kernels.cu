@@ -4,7 +4,7 @@
 #include "operators/detection/region_kernels.h"
 #include "operators/detection/roi_align_functions.h"
 #include "operators/detection/roi_pool_functions.h"
-#include "operators/detection/turned_region_functions.h"
+#include "operators/detection/rotated_roi_functions.h"
 
 namespace caffe2 {
 

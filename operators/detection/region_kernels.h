@@ -1,4 +1,4 @@
-// Regions of images read on CUDA devices. Pointers are device memory.
+// Reads regions of images on CUDA devices. Pointers are device memory.
 #pragma once
 
 #include "caffe2/cuda/runtime.h"
@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// regions[r] from row r of rois, n rows. What is wrong with one is reported (kernel_reports.h, by
-// RegionProblem), and it is then one that is there.
+// Reads regions[r] from row r of rois, n rows. A wrong region is reported (kernel_reports.h, by
+// RegionProblem) and replaced by a valid one.
 void LaunchReadRegions(int64_t n, const RegionParser& parser, const float* rois,
                        RegionGrid* regions, cuda::KernelReport* report, cuda::Stream stream);
 void LaunchReadRegions(int64_t n, int64_t images, float scale, const float* rois,

@@ -1,4 +1,4 @@
-// What the kernels that read regions report, in the words of the host.
+// Turns the reports of kernels that read regions into the errors of the host.
 #include "caffe2/cuda/kernel_reports.h"
 #include "operators/detection/roi_align_op.h"
 

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Regions in device memory, which kernels have read, or in host memory, which the host has read.
+// Regions that kernels have read, in device memory, or that the host has read, in host memory.
 template <typename Region>
 class DeviceRegions {
  public:
@@ -20,7 +20,7 @@ class DeviceRegions {
   Tensor storage_;
 };
 
-// `rois` on the device, a copy in `storage` if they lie elsewhere.
+// `rois` on the device: the tensor itself, or a copy in `storage` if it is elsewhere.
 inline const float* OnDevice(const Tensor& rois, Tensor* storage, CUDAContext* context) {
   if (rois.device() == context->device()) return rois.data<float>();
   *storage = Tensor(context->device());

@@ -38,8 +38,8 @@ class RMACRegionsOp final : public Operator<CPUContext> {
   }
 
  private:
-  // How many squares more than along the short side lie along the long one, 1 to 6: as many as
-  // bring the overlap of neighbours next to the one wanted.
+  // The number of squares along the long side beyond those along the short side, 1 to 6: the one
+  // that brings the overlap of neighbours closest to the argument.
   int64_t MoreSquares(int64_t height, int64_t width) const {
     if (height == width) return 0;
     const auto side = static_cast<float>(std::min(height, width));
@@ -57,7 +57,7 @@ class RMACRegionsOp final : public Operator<CPUContext> {
     return best;
   }
 
-  // Where `count` squares begin that lie at equal distances from one edge to the other.
+  // The positions of `count` squares at equal distances from one edge to the other.
   static std::vector<int64_t> Starts(int64_t size, int64_t side, int64_t count) {
     std::vector<int64_t> starts;
     const double step =
@@ -95,15 +95,15 @@ OPERATOR_SCHEMA(RMACRegions)
     .NumInputs(1)
     .NumOutputs(1)
     .SetDoc(
-        "Squares that cover images, for RoIPool: at scale l they have the side 2 min(H, W) / (l + "
-        "1), and lie at equal distances from edge to edge, l along the short side and, along the "
-        "long one, as many more as bring their overlap next to the one wanted.")
+        "Squares that cover images, for RoIPool. At scale l they have the side 2 min(H, W) / (l + "
+        "1) and lie at equal distances from edge to edge: l along the short side, and along the "
+        "long side as many more as bring their overlap closest to the argument.")
     .Arg("scales", "(int > 0, default 3) The scales are 1 to this one.")
     .Arg("overlap", "(float, default 0.4) The share of a square of scale 1 that the next covers.")
-    .Input(0, "X", "Images in the order NCHW; only their sizes count.")
+    .Input(0, "X", "Images in the order NCHW. Only their sizes are used.")
     .Output(0, "RMAC_REGIONS",
             "Float n x 5: image, x1, y1, x2, y2 of the squares, bounds included, image by image; "
-            "how many is known at run time only.")
+            "their number is known at run time only.")
     .CpuOnly(
         "it works on boxes of detections, which are few, and sorted and dropped one after another");
 SHOULD_NOT_DO_GRADIENT(RMACRegions);

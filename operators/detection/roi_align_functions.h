@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Where the pixels of a batch of images lie: channel c of pixel i of image n is at
+// The layout of a batch of images: channel c of pixel i of image n is at
 // (n * channels * area) + c * channel_stride + i * pixel_stride.
 struct ImageLayout {
   int64_t batch = 0, channels = 0, height = 0, width = 0;
@@ -19,8 +19,8 @@ struct ImageLayout {
   CAFFE2_HOST_DEVICE int64_t Pixel(int64_t at) const { return at / pixel_stride % area(); }
 };
 
-// Where a region and its samples lie: u runs along its width from u on, v along its height from v
-// on, and (u, v) is the point (x + u cosine + v sine, y + v cosine - u sine).
+// The frame of a region and its samples. u runs along its width and v along its height, from the
+// members u and v on; (u, v) is the point (x + u cosine + v sine, y + v cosine - u sine).
 struct RegionFrame {
   int64_t image = 0;
   float u = 0, v = 0, width = 0, height = 0;
@@ -33,7 +33,7 @@ struct RegionSample {
   float weight[4];
 };
 
-// A place between two of `size` pixels: the share of the upper one.
+// A place between two of `size` pixels, with the weight of the upper one.
 struct SplitPlace {
   int64_t low, high;
   float share;
@@ -45,7 +45,7 @@ CAFFE2_HOST_DEVICE inline SplitPlace SplitAt(float at, int64_t size) {
   const bool last = low == size - 1;
   return {low, last ? low : low + 1, last ? 0.f : at - static_cast<float>(low)};
 }
-// Up to one pixel outside counts as on the edge; farther out there is nothing.
+// Places up to one pixel outside count as on the edge; places farther out have no value.
 CAFFE2_HOST_DEVICE inline bool IsOutside(float at, int64_t size) {
   return at < -1 || at > static_cast<float>(size);
 }
@@ -92,17 +92,17 @@ struct RegionGrid {
   }
 };
 
-// What may be wrong with a region.
+// Errors in a region.
 enum RegionProblem : int {
   kRegionFine,
-  kRegionImage,    // there is no such image
+  kRegionImage,    // the image does not exist
   kRegionCorner,   // too far away, or NaN
   kRegionSide,     // negative
-  kRegionAngle,    // no number
+  kRegionAngle,    // not a number
   kRegionSamples,  // too many
 };
 
-// How the numbers of a region are read: [image,] two corners, or centre, sides and degrees.
+// Reads a region from its numbers: [image,] two corners, or centre, sides and degrees.
 struct RegionParser {
   bool rotated = false, aligned = false, names_image = false;
   int64_t images = 0, rows = 0, columns = 0, ratio = 0;
@@ -110,7 +110,8 @@ struct RegionParser {
 
   CAFFE2_HOST_DEVICE int64_t numbers() const { return (rotated ? 5 : 4) + (names_image ? 1 : 0); }
 
-  // One without samples, of image 0, where something is wrong; `value` is then what it is.
+  // If the numbers are wrong, the region has no samples and is in image 0, and `value` is the wrong
+  // number.
   CAFFE2_HOST_DEVICE RegionProblem Read(const float* roi, RegionGrid* region, double* value) const {
     constexpr double kMaxSamples = 1 << 26, kRadians = 0.017453292519943295;
     constexpr float kFarthest = 1e7f;  // corner, in pixels of the scaled image
@@ -133,7 +134,7 @@ struct RegionParser {
     if (aligned) {
       *value = frame.width < frame.height ? frame.width : frame.height;
       if (*value < 0) return kRegionSide;
-    } else {  // as Caffe2 did first: at least one pixel
+    } else {  // as early Caffe2: at least one pixel
       if (!(frame.width > 1)) frame.width = 1;
       if (!(frame.height > 1)) frame.height = 1;
     }
@@ -181,9 +182,9 @@ struct RoIAlignCells {
   }
 };
 
-// One direction of upright regions, where the weights of samples are products of two.
+// One direction of upright regions. There the weight of a sample is the product of two weights.
 struct CellAxis {
-  float begin, size;  // of the first cell, of each
+  float begin, size;  // the begin of the first cell, the size of each
   int64_t cells, grid, extent;
 
   // The weight of pixel `at` in the samples of a cell.
@@ -197,7 +198,7 @@ struct CellAxis {
     }
     return sum;
   }
-  // Cells [First, Last) may have samples next to the pixel: some more than do.
+  // The cells [First, Last) that may have samples next to the pixel; a few of them have none.
   CAFFE2_HOST_DEVICE int64_t First(int64_t at) const {
     if (!(size > 0)) return 0;
     const float cell = (static_cast<float>(at - 1) - begin) / size - 1;
@@ -210,7 +211,7 @@ struct CellAxis {
   }
 };
 
-// Element `at` of dX: what each upright region sampled of it, in their order.
+// Element `at` of dX: the sum over the upright regions that sampled it, in their order.
 struct RoIAlignGradientPixels {
   static constexpr const char* kName = "RoIAlignGradient";
   ImageLayout in, out;

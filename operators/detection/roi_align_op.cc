@@ -39,7 +39,8 @@ std::vector<int64_t> RegionReader::OutputDims(const ImageLayout& x, int64_t regi
 
 RegionParser RegionReader::ParserOf(const ImageLayout& x, const Tensor& rois) const {
   const bool names_image = rois.size(1) > box_size();
-  CAFFE_ENFORCE(names_image || x.batch > 0 || rois.size(0) == 0, "regions of no image");
+  CAFFE_ENFORCE(names_image || x.batch > 0 || rois.size(0) == 0,
+                "there are regions, but X has no images");
   return {rotated_, aligned_, names_image, x.batch, height_, width_, ratio_, scale_};
 }
 
@@ -58,15 +59,15 @@ std::vector<RegionGrid> RegionReader::Read(const ImageLayout& x, const Tensor& r
 void ThrowRegion(int problem, int64_t region, double value, int64_t images) {
   switch (problem) {
     case kRegionImage:
-      CAFFE_THROW("region ", region, " of image ", value, " of ", images);
+      CAFFE_THROW("region ", region, " is in image ", value, ", but there are ", images, " images");
     case kRegionCorner:
       CAFFE_THROW("region ", region, " has a corner at ", value);
     case kRegionSide:
       CAFFE_THROW("region ", region, " has a side of ", value);
     case kRegionAngle:
-      CAFFE_THROW("region ", region, " is turned by ", value);
+      CAFFE_THROW("region ", region, " is rotated by ", value);
     default:
-      CAFFE_THROW("samples of region ", region, ": ", value);
+      CAFFE_THROW("region ", region, " has too many samples: ", value);
   }
 }
 
@@ -128,7 +129,7 @@ static void SpreadRegions(const RegionReader& reader, const ImageLayout& in, con
   std::fill_n(dx, in.batch * in.image_size(), 0.f);
   for (int64_t r = 0; r < out.batch; ++r) {
     const std::vector<RegionSample> samples = SamplesOf(in, regions[r]);
-    // A channel belongs to one thread, so that sums do not depend on the threads.
+    // One thread handles a channel, so that sums do not depend on the threads.
     const int64_t work = std::max<int64_t>(1, static_cast<int64_t>(samples.size()));
     ParallelFor(in.channels, std::max<int64_t>(1, kElementwiseGrain / work),
                 [&](int64_t begin, int64_t end) {
@@ -145,12 +146,13 @@ void DescribeRoIAlign(OpSchema& schema) {
   schema.Arg("pooled_h", "(int > 0, default 1) Rows of cells.")
       .Arg("pooled_w", "(int > 0, default 1) Columns of cells.")
       .Arg("spatial_scale", "(float > 0, default 1) Pixels of X for one unit of the regions.")
-      .Arg("sampling_ratio",
-           "(int, default -1) Samples of a cell in each direction. Not positive: as many as it has "
-           "pixels, rounded up.")
+      .Arg(
+          "sampling_ratio",
+          "(int, default -1) Samples of a cell in each direction. 0 or negative: the number of its "
+          "pixels, rounded up.")
       .Arg("aligned",
            "(bool, default 0) 1: pixel i is centred at i + 0.5, and regions may be smaller than a "
-           "pixel; 0: at i, and they are made as large as one.");
+           "pixel. 0: pixel i is centred at i, and smaller regions are enlarged to a pixel.");
 }
 
 std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector<TensorShape>& in,
@@ -216,11 +218,12 @@ OPERATOR_SCHEMA(RoIAlign)
 OPERATOR_SCHEMA(RoIAlignRotated)
     .FillUsing(DescribeAlign)
     .SetDoc(
-        "As RoIAlign, of regions that are turned about their centres. The cells are those of the "
-        "upright region, turned with it.")
+        "RoIAlign for regions that are rotated about their centres. The cells of the upright "
+        "region "
+        "rotate with it.")
     .Input(1, "RoIs",
-           "Float R x 6: image index, x, y, width, height and angle of each region, of its centre "
-           "and in degrees counter-clockwise; or R x 5, of image 0.");
+           "Float R x 6: image index, x and y of the centre, width, height and angle in degrees "
+           "counter-clockwise of each region; or R x 5, for image 0.");
 OPERATOR_SCHEMA(RoIAlignGradient)
     .FillUsing(DescribeAlignGradient)
     .SetDoc("The gradient of RoIAlign for X; the regions get none.");

@@ -1,5 +1,5 @@
 // RoIAlign: averages of bilinear samples over the cells of regions (He et al., Mask R-CNN, 2017),
-// and RoIAlignRotated, whose regions are turned.
+// and RoIAlignRotated, for rotated regions.
 #pragma once
 
 #include <vector>
@@ -15,13 +15,13 @@ class RegionReader {
  public:
   RegionReader(const OperatorBase& op, bool rotated, StorageOrder order);
 
-  // The layout of images X; throws unless there are images and regions.
+  // The layout of the images X. Throws EnforceNotMet unless X and rois have the right shapes.
   ImageLayout CheckShapes(const Tensor& X, const Tensor& rois) const;
   ImageLayout LayoutOf(const std::vector<int64_t>& dims) const;
   std::vector<int64_t> OutputDims(const ImageLayout& x, int64_t regions) const;
-  // The regions, from host memory. Throws for one of an image that is not there, or without end.
+  // The regions, read from host memory. Throws EnforceNotMet for a wrong region (RegionProblem).
   std::vector<RegionGrid> Read(const ImageLayout& x, const Tensor& rois) const;
-  // What reads them where they lie.
+  // The parser that functors of a device use to read regions.
   RegionParser ParserOf(const ImageLayout& x, const Tensor& rois) const;
   bool rotated() const { return rotated_; }
 
@@ -36,21 +36,21 @@ class RegionReader {
   bool aligned_;
 };
 
-// Throws EnforceNotMet for what RegionParser or PooledRegion found in a region, of so many images.
+// Throws EnforceNotMet for a problem that RegionParser or PooledRegion found in a region.
 [[noreturn]] void ThrowRegion(int problem, int64_t region, double value, int64_t images);
 
-// The samples of a region: those of cell i are [i * per_cell, (i + 1) * per_cell); an average is
+// The samples of a region. Cell i has the samples [i * per_cell, (i + 1) * per_cell); an average is
 // their weighted sum.
 std::vector<RegionSample> SamplesOf(const ImageLayout& x, const RegionGrid& region);
 
-// The documentation of the arguments but `order`.
+// Documents the arguments except `order`.
 void DescribeRoIAlign(OpSchema& schema);
 // Shape inference for images in this order.
 std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector<TensorShape>& in,
                                        StorageOrder order);
 
-// X, RoIs -> Y. AlignRegions of the device, found by its last argument, reads the regions: y = the
-// averages of the samples of all cells; `in` and `out` are the layouts of x and y.
+// X, RoIs -> Y. An overload of AlignRegions, chosen by its last argument, reads the regions: y =
+// the averages of the samples of all cells; `in` and `out` are the layouts of x and y.
 template <class Context, bool kRotated>
 class RoIAlignOp final : public Operator<Context> {
  public:
@@ -73,8 +73,8 @@ class RoIAlignOp final : public Operator<Context> {
   RegionReader reader_;
 };
 
-// X, RoIs, dY -> dX: each pixel of X gets the gradients of the cells it was sampled for, times its
-// weights there. SpreadRegions of the device does it.
+// X, RoIs, dY -> dX: each pixel of X gets the gradients of the cells that sampled it, times its
+// weights there. SpreadRegions of the device does the work.
 template <class Context, bool kRotated>
 class RoIAlignGradientOp final : public Operator<Context> {
  public:

@@ -7,15 +7,15 @@
 #include "operators/detection/region_kernels.h"
 #include "operators/detection/regions_cuda.h"
 #include "operators/detection/roi_align_op.h"
-#include "operators/detection/turned_region_functions.h"
+#include "operators/detection/rotated_roi_functions.h"
 
 namespace caffe2 {
 namespace {
 
-// The gradient of turned regions: the corners of their samples are sorted by pixels.
-void SpreadTurned(const ImageLayout& in, const ImageLayout& out,
-                  const std::vector<RegionGrid>& regions, const float* dy, float* dx,
-                  CUDAContext* context) {
+// The gradient of rotated regions: sorts the corners of their samples by pixel.
+void SpreadRotated(const ImageLayout& in, const ImageLayout& out,
+                   const std::vector<RegionGrid>& regions, const float* dy, float* dx,
+                   CUDAContext* context) {
   ClearBytes(in.batch * in.image_size() * sizeof(float), dx, context);
   std::vector<int64_t> starts{0};
   for (const RegionGrid& region : regions) {
@@ -60,9 +60,9 @@ static void AlignRegions(const RegionReader& reader, const ImageLayout& in, cons
 static void SpreadRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
                           const Tensor& rois, const float* dy, float* dx, CUDAContext* context) {
   if (reader.rotated()) {
-    // How many samples there are has to be known.
+    // The host must know the number of samples.
     Tensor copy(CPU);
-    return SpreadTurned(in, out, reader.Read(in, OnHost(rois, &copy)), dy, dx, context);
+    return SpreadRotated(in, out, reader.Read(in, OnHost(rois, &copy)), dy, dx, context);
   }
   const auto regions = ReadRegions(reader, in, rois, context);
   ForEach(in.batch * in.channels * in.height * in.width,

@@ -5,12 +5,12 @@
 
 namespace caffe2 {
 
-// Whole pixels, both ends included; x runs along the width.
+// A region of whole pixels, both ends included. x runs along the width.
 struct PooledRegion {
   int64_t image, x1, y1, x2, y2;
 
-  // From the image and two corners. Where something is wrong it is image 0's first pixel, and
-  // `value` what is wrong.
+  // Reads the image and two corners. If they are wrong, the region is the first pixel of image 0,
+  // and `value` is the wrong number.
   CAFFE2_HOST_DEVICE static RegionProblem Read(const float* roi, int64_t images, float scale,
                                                PooledRegion* region, double* value) {
     *region = {};
@@ -55,7 +55,7 @@ struct PoolGrid {
   }
 };
 
-// Element `at` of Y, and the pixel it came from, -1 where there is none.
+// Element `at` of Y and the pixel it came from, or -1.
 struct RoIPoolCells {
   static constexpr const char* kName = "RoIPool";
   PoolGrid grid;
@@ -81,7 +81,7 @@ struct RoIPoolCells {
   }
 };
 
-// Element `at` of dX: the sum, in the order of the regions, of what came from it.
+// Element `at` of dX: the sum, in the order of the regions, of the gradients of maxima at it.
 struct RoIPoolGradientPixels {
   static constexpr const char* kName = "RoIPoolGradient";
   PoolGrid grid;

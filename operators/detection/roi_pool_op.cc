@@ -69,12 +69,12 @@ OPERATOR_SCHEMA(RoIPool)
     .FillUsing(Arguments)
     .SetDoc(
         "Divides each region into pooled_h x pooled_w cells and takes the maximum of each "
-        "channel in each (Girshick, ICCV 2015). Cells share the pixels on their edges; a cell "
+        "channel in each cell (Girshick, ICCV 2015). Cells share the pixels on their edges; a cell "
         "outside the image gives 0. Corners are scaled and rounded to whole pixels.")
     .Input(0, "X", "A float tensor N x C x H x W.")
     .Input(1, "RoIs", "Float R x 5: image index, x1, y1, x2, y2 (inclusive) of each region.")
     .Output(0, "Y", "R x C x pooled_h x pooled_w.")
-    .Output(1, "argmaxes", "int32, like Y: the pixel of each maximum, -1 where there is none.");
+    .Output(1, "argmaxes", "int32, shaped like Y: the pixel of each maximum, or -1.");
 OPERATOR_SCHEMA(RoIPoolGradient)
     .NumInputs(4)
     .NumOutputs(1)

@@ -11,8 +11,8 @@
 
 namespace caffe2 {
 
-// The regions of a tensor R x 5 where functors of the device read them, data(). Throws for one of
-// an image that is not there, or without end; on a device such a one is reported.
+// The regions of a tensor R x 5, with data() in memory of the device. Throws EnforceNotMet for a
+// wrong region (RegionProblem); on a device a wrong region is reported.
 std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
                                      CPUContext* context);
 
@@ -80,8 +80,8 @@ class RoIPoolOp final : public RoIPoolBase<Context> {
   }
 };
 
-// X, RoIs, argmaxes, dY -> dX: each output's gradient goes to the pixel it came from.
-// SpreadMaxima of the device, found by its last argument, does it.
+// X, RoIs, argmaxes, dY -> dX: the gradient of each output goes to the pixel that it came from. An
+// overload of SpreadMaxima, chosen by its last argument, does the work on the device.
 template <class Context>
 class RoIPoolGradientOp final : public RoIPoolBase<Context> {
  public:

@@ -311,7 +311,7 @@ TEST(RoIAlignTest, RejectsBadInput) {
   Feed<float>(&ws, "R", {1, 5}, {0, 0, 0, NAN, 2});
   ExpectThrows(&ws, op, "corner at nan");
   Feed<float>(&ws, "R", {1, 5}, {0, -9e6f, -9e6f, 9e6f, 9e6f});
-  ExpectThrows(&ws, op, "samples of region 0");
+  ExpectThrows(&ws, op, "region 0 has too many samples");
   Feed<float>(&ws, "R", {1, 3}, {0, 0, 0});
   ExpectThrows(&ws, op, "R x 5");
 }

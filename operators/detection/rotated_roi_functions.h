@@ -1,5 +1,5 @@
 // The gradient of RoIAlignRotated, for the host and for devices (host_device.h). The samples of
-// turned regions lie anywhere: they are sorted by the pixels that they read.
+// rotated regions may be anywhere, so they are sorted by the pixels that they read.
 #pragma once
 
 #include "operators/common/sorted_rows.h"
@@ -7,13 +7,13 @@
 
 namespace caffe2 {
 
-// Every corner of every sample, in the order of regions: what it reads, and its share of it.
+// Every corner of every sample, in the order of regions: the pixel that it reads, and its weight.
 struct SampleCorners {
   float* weights;
-  int64_t* sources;  // where the gradient of the cell lies for channel 0
+  int64_t* sources;  // the index of the cell's gradient for channel 0
 };
 
-// Notes corner i of `n`, and its key: the pixel of all images << 32 | i.
+// Writes the key of corner i of `n`: the pixel of all images << 32 | i.
 struct SampleKeys {
   static constexpr const char* kName = "RoIAlignSamples";
   ImageLayout in, out;
@@ -48,7 +48,7 @@ struct SampleKeys {
   }
 };
 
-// All channels of the pixel that corner i reads, if i is its first; dx is 0 before.
+// All channels of the pixel that corner i reads, if i is its first corner. dx must be 0 already.
 struct SumSamples {
   static constexpr const char* kName = "RoIAlignRotatedGradient";
   ImageLayout in, out;
