@@ -125,7 +125,7 @@ OPERATOR_SCHEMA(CreateAtomicBool)
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Makes a bool that threads share; it is false.")
-    .Output(0, "atomic_bool", "The bool, a blob that is no tensor.")
+    .Output(0, "atomic_bool", "The bool, a blob that is not a tensor.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ConditionalSetAtomicBool)
     .NonTensorInputs({0})

@@ -113,7 +113,7 @@ OPERATOR_SCHEMA(CreateCounter)
     .NonTensorOutputs({0})
     .SetDoc("Makes a counter.")
     .Arg("init_count", "Its value; not negative. Default 0.")
-    .Output(0, "counter", "The counter, a blob that is no tensor.")
+    .Output(0, "counter", "The counter, a blob that is not a tensor.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ResetCounter)
     .FillUsing(DescribeCounter)

@@ -1,4 +1,4 @@
-// Queues of blobs, through which steps of a plan that run at the same time hand records on.
+// Queues of blobs, which concurrent steps of a plan use to pass on records.
 #pragma once
 
 #include <condition_variable>
@@ -12,28 +12,29 @@
 
 namespace caffe2 {
 
-// Asked again and again while an operation waits; it may throw to give up.
+// Called again and again while an operation waits. It may throw to end the wait.
 using WhileWaiting = std::function<void()>;
 
 // A bounded first-in-first-out queue of records of num_blobs() blobs each. Thread-safe.
 //
-// Contents are moved, not copied: a write leaves in the writer's blobs what a reader left in the
-// slot before, so that a queue in use allocates nothing.
+// Contents are swapped, not copied: after a write, the writer's blobs hold the old contents of the
+// slot. A queue in use therefore does not allocate.
 class BlobsQueue {
  public:
-  // Records that fit (> 0) and blobs in each (> 0).
+  // `capacity` is the number of records that fit; both numbers must be positive.
   BlobsQueue(int64_t capacity, int64_t num_blobs);
 
   int64_t num_blobs() const { return num_blobs_; }
 
-  // Waits until there is room and takes the contents of the blobs. False, and the blobs untouched,
-  // if the queue is or becomes closed. Throws EnforceNotMet for another number of blobs.
+  // Waits until there is room and takes the contents of the blobs. Returns false, with the blobs
+  // unchanged, if the queue is closed or becomes closed. Throws EnforceNotMet for another number of
+  // blobs.
   bool Write(const std::vector<Blob*>& blobs, const WhileWaiting& while_waiting = {});
-  // Waits for a record and puts it into the blobs. False, and the blobs untouched, if the queue is
-  // closed and empty or, with timeout_seconds > 0, if none came in that time.
+  // Waits for a record and moves it into the blobs. Returns false, with the blobs unchanged, if the
+  // queue is closed and empty or, with timeout_seconds > 0, if no record came in that time.
   bool Read(const std::vector<Blob*>& blobs, double timeout_seconds = 0,
             const WhileWaiting& while_waiting = {});
-  // Ends writing and wakes all that wait. What is in the queue can still be read.
+  // Ends writing and wakes all waiting threads. Records in the queue can still be read.
   void Close();
 
  private:
@@ -41,15 +42,15 @@ class BlobsQueue {
   void CheckNumBlobs(const std::vector<Blob*>& blobs) const;
 
   const int64_t num_blobs_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // protects all members below
   std::condition_variable changed_;
   bool closed_ = false;
   int64_t written_ = 0, read_ = 0;        // records so far
   std::vector<std::vector<Blob>> slots_;  // record r lies in slot r mod capacity
 };
 
-// What queues share: waits on `changed` until ready() or the deadline, and meanwhile calls
-// `while_waiting` a few times a second. False after the deadline. `lock` is held on return.
+// Waits on `changed` until ready() or the deadline, and calls `while_waiting` a few times a second.
+// Returns false after the deadline. `lock` is held on return.
 bool AwaitChange(std::condition_variable* changed, std::unique_lock<std::mutex>* lock,
                  double timeout_seconds, const WhileWaiting& while_waiting,
                  const std::function<bool()>& ready);

@@ -1,17 +1,17 @@
-// CreateBlobsQueueDB: the records of a queue as those of a database.
+// CreateBlobsQueueDB: makes a queue readable as a database.
 #include "db/db_reader.h"
 #include "operators/dataset/blobs_queue_op.h"
 
 namespace caffe2 {
 namespace {
 
-// Which blobs of a record of the queue hold key and value; no key if the index is negative.
+// The blobs of a record that hold key and value; no key if its index is negative.
 struct QueueDBOptions {
   int key_blob = -1, value_blob = 0;
   double timeout_seconds = 0;
 };
 
-// A blob with a string, or a tensor of one.
+// The string in a blob, which holds a string or a tensor of one.
 const std::string& TextOf(const Blob& blob, const char* what) {
   if (blob.IsType<std::string>()) return blob.Get<std::string>();
   CAFFE_ENFORCE(blob.IsType<Tensor>(), "the ", what, " in a queue must be a string, not ",
@@ -21,7 +21,7 @@ const std::string& TextOf(const Blob& blob, const char* what) {
   return *tensor.data<std::string>();
 }
 
-// Takes the records out of the queue, whatever place is asked for.
+// Takes the next record out of the queue, for any requested place.
 class QueueIndex final : public db::RecordIndex {
  public:
   QueueIndex(std::shared_ptr<BlobsQueue> queue, const QueueDBOptions& options)
@@ -66,7 +66,7 @@ class QueueDB final : public db::DB {
     CAFFE_THROW("a queue can only be read through a DBReader");
   }
   std::unique_ptr<db::Transaction> NewTransaction() override {
-    CAFFE_THROW("a queue is written by EnqueueBlobs");
+    CAFFE_THROW("a queue can only be written by EnqueueBlobs");
   }
 
  private:
@@ -101,13 +101,14 @@ OPERATOR_SCHEMA(CreateBlobsQueueDB)
     .NonTensorInputs({0})
     .NonTensorOutputs({0})
     .SetDoc(R"DOC(
-Makes a reader over a queue, for operators that read databases: a record of the queue is one of the
-database. It is read once, and those that an input operator has read ahead are gone with it. Once
-the queue is closed and empty, or after timeout_secs without a record, reading fails.
+Makes a reader for a queue, for operators that read databases: each record of the queue is a record
+of the database. A record can be read only once; records that an input operator has read ahead are
+lost when it ends. When the queue is closed and empty, or after timeout_secs without a record,
+reading fails.
 )DOC")
     .Arg("key_blob_index", "(int, default -1) The blob with the key; -1: records have no key.")
     .Arg("value_blob_index", "(int, default 0) The blob with the value.")
-    .Arg("timeout_secs", "(float, default 0) How long to wait for a record; 0: for ever.")
+    .Arg("timeout_secs", "(float, default 0) Seconds to wait for a record; 0: for ever.")
     .Input(0, "queue",
            "A queue made by CreateBlobsQueue, of blobs that hold a string or a tensor of one.")
     .Output(0, "reader", "The reader (DBReader).")

@@ -30,16 +30,16 @@ OPERATOR_SCHEMA(CreateBlobsQueue)
     .SetDoc("Makes a bounded first-in-first-out queue of records, each a fixed number of blobs.")
     .Arg("capacity", "Records that fit; at least 1. Default 1.")
     .Arg("num_blobs", "Blobs of a record; at least 1. Default 1.")
-    .Arg("field_names", "Names of the blobs of a record, for people. Default none.")
-    .Arg("enforce_unique_name", "Throw if the output holds a queue already. Default 0.")
-    .Output(0, "queue", "The queue, a blob that is no tensor.")
+    .Arg("field_names", "Names of the blobs of a record, for readers. Default none.")
+    .Arg("enforce_unique_name", "1: throws if the output holds a queue already. Default 0.")
+    .Output(0, "queue", "The queue, a blob that is not a tensor.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(EnqueueBlobs)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs >= 1 && inputs == outputs + 1; })
     .EnforceInplace([](int input, int output) { return input == output + 1; })
     .SetDoc(R"DOC(
 Puts a record into a queue; waits while it is full. Fails if the queue is closed. The contents move
-into the queue: what the blobs hold afterwards is undefined.
+into the queue; the contents of the blobs are undefined afterwards.
 )DOC")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Input(1, "blobs", "The blobs of the record, as many as the queue has.")
@@ -56,7 +56,8 @@ OPERATOR_SCHEMA(DequeueBlobs)
 OPERATOR_SCHEMA(CloseBlobsQueue)
     .NumInputs(1)
     .NumOutputs(0)
-    .SetDoc("Ends writing to a queue and wakes all that wait. What is in it can still be read.")
+    .SetDoc(
+        "Ends writing to a queue and wakes all waiting operators. Its records can still be read.")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(SafeEnqueueBlobs)
@@ -72,12 +73,12 @@ OPERATOR_SCHEMA(SafeDequeueBlobs)
     .NumInputs(1)
     .NumOutputs([](int outputs) { return outputs >= 2; })
     .SetDoc(R"DOC(
-As DequeueBlobs, but tells whether the queue was closed and empty instead of failing. The blobs keep
-what they had then.
+As DequeueBlobs, but if the queue is closed and empty it says so instead of failing; the blobs then
+keep their contents.
 )DOC")
     .Arg("num_records",
-         "Records to take at once, concatenated along the first dimension; fewer where the queue "
-         "ends. Tensors of one blob must agree in all other dimensions. Default 1.")
+         "Records to take at once, concatenated along the first dimension; fewer at the end of the "
+         "queue. Tensors of one blob must agree in all other dimensions. Default 1.")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Output(0, "blobs", "The blobs of the record, as many as the queue has.")
     .Output(1, "status", "The last output, a bool scalar: true if there is no record any more.")
@@ -89,15 +90,16 @@ OPERATOR_SCHEMA(WeightedSampleDequeueBlobs)
 Takes a record out of one of several queues, drawn at random anew each time; waits for one. Tells
 whether the queue that was drawn is closed and empty: the blobs keep what they had then.
 )DOC")
-    .Arg("weights", "The weight of each queue; not negative. Default: all alike.")
+    .Arg("weights", "The weight of each queue; not negative. Default: equal weights.")
     .Arg("table_idx_blob",
-         "Output that gets the index of the queue, an int32 scalar: the one behind the status, or, "
-         "as in Caffe2, one of the blobs, which loses what came from the queue. Default -1: none.")
+         "The output that gets the index of the queue, an int32 scalar: the one after the status "
+         "or, as in Caffe2, one of the blobs, which then does not get its part of the record. "
+         "Default -1: none.")
     .Input(0, "queues", "Queues made by CreateBlobsQueue, with equally many blobs.")
     .Output(0, "blobs", "The blobs of the record, as many as the queues have.")
     .Output(1, "status",
-            "Behind the blobs, a bool scalar: true if there is no record any more. One more output "
-            "may follow, for table_idx_blob.")
+            "After the blobs, a bool scalar: true if there is no record left. One more output may "
+            "follow, for table_idx_blob.")
     .CpuOnly(kCpuOnly);
 
 NO_GRADIENT(CreateBlobsQueue);

@@ -8,10 +8,11 @@
 
 namespace caffe2 {
 
-// What an operator of a workspace calls while it waits: throws once a stop was requested.
+// The function that operators of a workspace call while they wait: throws once a stop was
+// requested.
 WhileWaiting StopWith(const Workspace* ws);
 
-// The queue in input i, kept alive while the operator works on it. Throws if it was not created.
+// The queue in input i; the pointer keeps it alive. Throws EnforceNotMet if it was not created.
 template <class Queue>
 std::shared_ptr<Queue> QueueOf(const OperatorBase& op, int i = 0) {
   const auto& queue = op.Input<std::shared_ptr<Queue>>(i);
@@ -47,7 +48,7 @@ class CreateBlobsQueueOp final : public Operator<Context> {
   bool unique_;
 };
 
-// Input: the queue and the blobs, which are also the outputs. Fails if the queue is closed.
+// The inputs are the queue and the blobs, which are also the outputs. Fails if the queue is closed.
 template <class Context>
 class EnqueueBlobsOp final : public Operator<Context> {
  public:
@@ -88,7 +89,7 @@ class CloseBlobsQueueOp final : public Operator<Context> {
   }
 };
 
-// The last output tells whether the queue was closed; else as EnqueueBlobs.
+// As EnqueueBlobs, but the last output tells whether the queue was closed.
 template <class Context>
 class SafeEnqueueBlobsOp final : public Operator<Context> {
  public:
@@ -109,8 +110,8 @@ class SafeEnqueueBlobsOp final : public Operator<Context> {
   WhileWaiting stop_;
 };
 
-// The last output tells whether the queue was closed and empty; else as DequeueBlobs. Several
-// records are concatenated, fewer than num_records where the queue ends.
+// As DequeueBlobs, but the last output tells whether the queue was closed and empty. Concatenates
+// several records; fewer than num_records at the end of the queue.
 template <class Context>
 class SafeDequeueBlobsOp final : public Operator<Context> {
  public:
@@ -164,7 +165,7 @@ class SafeDequeueBlobsOp final : public Operator<Context> {
   std::vector<Blob> record_;
 };
 
-// Reads from one of several queues, drawn anew by the given weights at each run.
+// Reads from one of several queues, which each run draws by the given weights.
 template <class Context>
 class WeightedSampleDequeueBlobsOp final : public Operator<Context> {
  public:

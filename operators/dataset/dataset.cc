@@ -28,7 +28,7 @@ TreeFields::TreeFields(std::vector<std::string> names) : names_(std::move(names)
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   CAFFE_ENFORCE(twice == sorted.end(), "field \"", *twice, "\" occurs twice");
-  // Outer lists come first, so that a level is known when those below it ask for it.
+  // Outer lists come first, so that a level is known before the levels below it need it.
   std::vector<int> order;
   for (int i = 0; i < size(); ++i) {
     if (IsLengths(names_[i])) order.push_back(i);
@@ -91,14 +91,14 @@ int64_t TreeFields::NumRecords(const std::vector<const Tensor*>& columns) const 
     CAFFE_ENFORCE_GE(columns[field]->dim(), 1, "field \"", names_[field], "\" must have rows");
     return columns[field]->size(0);
   }
-  CAFFE_THROW("no field lies at the level of the records");
+  CAFFE_THROW("no field is at the level of the records");
 }
 
 void TreeFields::Check(const std::vector<const Tensor*>& columns) const {
   const Rows counts = Count(columns, Rows(num_levels(), 0), NumRecords(columns));
   for (int field = 0; field < size(); ++field) {
     CAFFE_ENFORCE_EQ(columns[field]->size(0), counts[levels_[field]], "rows of field \"",
-                     names_[field], "\", and those that the lengths ask for");
+                     names_[field], "\" do not match the lengths");
   }
 }
 
@@ -107,7 +107,7 @@ void CopyRows(const Tensor& X, int64_t begin, int64_t count, Tensor* Y) {
 }
 
 void AppendRows(const Tensor& X, Tensor* Y) {
-  CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "what is appended must have rows");
+  CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "a tensor to append must have rows");
   if (!Y->has_data() || (Y->dim() == 0 || Y->dtype() != X.dtype())) {
     CAFFE_ENFORCE(!Y->has_data() || Y->numel() == 0, "rows of ", X.DebugString(),
                   " cannot be appended to ", Y->DebugString());

@@ -132,7 +132,7 @@ class ComputeOffsetOp final : public CursorOp {
   }
 };
 
-// Groups of shuffle_size batches are sorted inside and then their batches are shuffled.
+// Sorts the records of each group of shuffle_size batches, then shuffles the batches.
 class SortAndShuffleOp final : public CursorOp {
  public:
   SortAndShuffleOp(const OperatorDef& def, Workspace* ws)
@@ -162,7 +162,7 @@ class SortAndShuffleOp final : public CursorOp {
   void SortGroups(const TreeFields& fields, const std::vector<const Tensor*>& columns,
                   std::vector<int64_t>* order) const {
     CAFFE_ENFORCE(sort_by_ >= 0 && sort_by_ < fields.size() && fields.level(sort_by_) == 0,
-                  "sort_by_field_idx is ", sort_by_, ", which is no field of the records");
+                  "sort_by_field_idx is ", sort_by_, ", which is not a field of the records");
     const std::vector<int64_t> keys = ReadIntegers(*columns[sort_by_], "the field to sort by");
     CAFFE_ENFORCE_EQ(keys.size(), order->size(), "rows of the field to sort by");
     const auto n = static_cast<int64_t>(order->size());
@@ -215,7 +215,7 @@ class ReadRandomBatchOp final : public CursorOp {
   }
 
  private:
-  // The records of this batch; the cursor's offset counts the batches that were read.
+  // The records of this batch. The cursor's offset counts the batches read so far.
   std::vector<int64_t> NextRecords(TreeCursor* cursor, const Tensor& order) const {
     const int64_t n = order.numel();
     const std::lock_guard<std::mutex> lock(cursor->mutex);
@@ -336,10 +336,10 @@ OPERATOR_SCHEMA(CreateTreeCursor)
     .NumOutputs(1)
     .FillUsing(DescribeFields)
     .SetDoc(
-        "Makes a cursor over the columns of a dataset. A column is named by its path; a column "
-        "\"P:lengths\" says that what lies below P is a list for each entry above, and how long "
-        "each list is.")
-    .Output(0, "cursor", "The cursor, a blob that is no tensor; at the beginning.")
+        "Makes a cursor over the columns of a dataset. A column is named by its path. A column "
+        "\"P:lengths\" means that the columns below P hold a list for each entry above, and gives "
+        "the lengths of these lists.")
+    .Output(0, "cursor", "The cursor, a blob that is not a tensor; at the beginning.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ResetCursor)
     .NonTensorInputs({0})
@@ -352,7 +352,7 @@ OPERATOR_SCHEMA(CheckDatasetConsistency)
     .NumInputs(1, kAny)
     .NumOutputs(0)
     .FillUsing(DescribeFields)
-    .SetDoc("Fails, naming the column, unless all columns have the rows that the lengths ask for.")
+    .SetDoc("Fails, naming the column, unless the rows of all columns match the lengths.")
     .Input(0, "field_0", "The first column; the others follow.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(ReadNextBatch)
@@ -360,8 +360,8 @@ OPERATOR_SCHEMA(ReadNextBatch)
     .NumInputs(1, kAny)
     .NumOutputs(1, kAny)
     .SetDoc(
-        "Reads the next records: of each column the rows that belong to them. At the end there "
-        "are fewer, and then none.")
+        "Reads the rows of the next records from each column. At the end there are fewer records, "
+        "and then none.")
     .Arg("batch_size", "(int > 0, default 1) The most records.")
     .Arg("enforce_batch_size", "(bool, default 0) 1: rather none than fewer.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on. The columns follow.")
@@ -371,7 +371,7 @@ OPERATOR_SCHEMA(ComputeOffset)
     .NonTensorInputs({0})
     .NumInputs(1, kAny)
     .NumOutputs(1)
-    .SetDoc("For each record the rows, at every level, at which it begins; and the end.")
+    .SetDoc("The first row of each record at every level, and the ends of the last record.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor. The columns follow.")
     .Output(0, "offsets", "int64 [records + 1, levels].")
     .CpuOnly(kCpuOnly);
@@ -380,8 +380,8 @@ OPERATOR_SCHEMA(SortAndShuffle)
     .NumInputs(1, kAny)
     .NumOutputs(1)
     .SetDoc(
-        "An order of the records in which those of a batch have similar keys, while the batches "
-        "are shuffled: the shuffled records are sorted in groups of shuffle_size batches.")
+        "Makes an order of the records in which the records of a batch have similar keys and the "
+        "batches are shuffled: sorts the shuffled records in groups of shuffle_size batches.")
     .Arg("sort_by_field_idx", "(int, default 1) The column of the keys; -1: none.")
     .Arg("batch_size", "(int > 0, default 1) Records of a batch.")
     .Arg("shuffle_size", "(int > 0, default 1) Batches of a group.")
@@ -392,10 +392,10 @@ OPERATOR_SCHEMA(ReadRandomBatch)
     .NonTensorInputs({0})
     .NumInputs(3, kAny)
     .NumOutputs(1, kAny)
-    .SetDoc("ReadNextBatch, in an order that is given.")
+    .SetDoc("ReadNextBatch in a given order.")
     .Arg("batch_size", "(int > 0, default 1) The most records.")
     .Arg("enforce_batch_size", "(bool, default 0) 1: rather none than fewer.")
-    .Arg("loop_over", "(bool, default 0) 1: goes on from the beginning at the end.")
+    .Arg("loop_over", "(bool, default 0) 1: begins again at the end.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on.")
     .Input(1, "idx", "int64: the order, as SortAndShuffle makes it.")
     .Input(2, "offsetsmat", "The offsets, as ComputeOffset makes them. The columns follow.")
@@ -406,8 +406,8 @@ OPERATOR_SCHEMA(TrimDataset)
     .NumOutputs(1, kAny)
     .FillUsing(DescribeFields)
     .EnforceOneToOneInplace()
-    .SetDoc("Drops records at the end, so that their number is a multiple of another.")
-    .Arg("multiple_of", "(int > 0, default 1) That number.")
+    .SetDoc("Drops records at the end, so that their number is a multiple of multiple_of.")
+    .Arg("multiple_of", "(int > 0, default 1) The divisor of the number of records.")
     .Input(0, "field_0", "The first column; the others follow. All are shortened.")
     .Output(0, "field_0", "The same column; the others follow.")
     .CpuOnly(kCpuOnly);

@@ -1,4 +1,4 @@
-// Writing datasets and packing records: Append, AtomicAppend, CreateTensorVector, TensorVectorSize,
+// Writes datasets and packs records: Append, AtomicAppend, CreateTensorVector, TensorVectorSize,
 // ConcatTensorVector, CollectTensor, PackRecords, UnPackRecords.
 #include "operators/dataset/dataset_op.h"
 #include "operators/dataset/tensor_list.h"
@@ -57,7 +57,7 @@ class TensorVectorSizeOp final : public Operator<CPUContext> {
   }
 };
 
-// Y = the rows of all tensors; throws, as AppendRows does, if they do not fit together.
+// Y = the rows of all tensors. Throws, as AppendRows does, if the tensors do not match.
 void Concatenate(const std::vector<const Tensor*>& parts, Tensor* Y) {
   CopyRows(*parts[0], 0, parts[0]->size(0), Y);
   for (size_t i = 1; i < parts.size(); ++i) AppendRows(*parts[i], Y);
@@ -79,7 +79,7 @@ class ConcatTensorVectorOp final : public Operator<CPUContext> {
   }
 };
 
-// Reservoir sampling: each tensor seen so far is among the collected with the same probability.
+// Reservoir sampling: each tensor seen so far is kept with the same probability.
 class CollectTensorOp final : public Operator<CPUContext> {
  public:
   CollectTensorOp(const OperatorDef& def, Workspace* ws)
@@ -246,14 +246,14 @@ OPERATOR_SCHEMA(CreateTensorVector)
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Makes an empty list of tensors.")
-    .Output(0, "tv", "The list, a blob that is no tensor.")
+    .Output(0, "tv", "The list, a blob that is not a tensor.")
     .CpuOnly(kHostObjects);
 OPERATOR_SCHEMA(TensorVectorSize)
     .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(1)
     .ScalarType(TensorProto::INT32)
-    .SetDoc("How many tensors a list has.")
+    .SetDoc("The number of tensors in a list.")
     .Input(0, "tensor_vector", "A list of tensors.")
     .Output(0, "size", "An int32 scalar.")
     .CpuOnly(kHostObjects);
@@ -271,8 +271,8 @@ OPERATOR_SCHEMA(CollectTensor)
     .NumInputsOutputs([](int inputs, int outputs) { return inputs == 2 * outputs; })
     .EnforceInplace([](int input, int output) { return input == output; })
     .SetDoc(
-        "Keeps a random sample of the tensors it is given: of all that came so far each is kept "
-        "with the same probability. Tensors that come together are kept together.")
+        "Keeps a random sample of its input tensors: each tensor so far is kept with the same "
+        "probability. Tensors of one run are kept together.")
     .Arg("num_to_collect", "(int > 0) The most tensors of a list.", true)
     .Input(0, "tensor_vectors", "Lists of tensors; as many tensors follow.")
     .Input(1, "tensors", "The tensors to collect, in the same order.")
@@ -283,8 +283,8 @@ OPERATOR_SCHEMA(PackRecords)
     .NumOutputs(1)
     .Arg("fields", "(list of string) The names of the columns, as for CreateTreeCursor.")
     .Arg("pack_to_single_shared_ptr",
-         "(bool, default false) Whether all records become one element, a list of the columns.")
-    .SetDoc("Takes columns apart into records: each a list with one tensor for each column.")
+         "(bool, default false) 1: all records become one element, a list of the columns.")
+    .SetDoc("Splits columns into records: each is a list with one tensor for each column.")
     .Input(0, "field_0", "The first column; the others follow.")
     .Output(0, "tensor", "One-dimensional: the records, shared lists of tensors.")
     .CpuOnly(kBeforeNetwork);
@@ -292,7 +292,7 @@ OPERATOR_SCHEMA(UnPackRecords)
     .NumInputs(1, kAny)
     .NumOutputs(1, kAny)
     .Arg("fields", "(list of string) The names of the columns, as for CreateTreeCursor.")
-    .SetDoc("Puts records together to columns.")
+    .SetDoc("Joins records to columns.")
     .Input(0, "packed_tensor",
            "The records; prototypes may follow: columns of the same shapes and "
            "types, which are used if there are no records.")

@@ -31,7 +31,7 @@ bool RebatchingQueue::Enqueue(const std::vector<const Tensor*>& tensors, bool ba
   for (const Tensor& tensor : copies) {
     CAFFE_ENFORCE(tensor.dim() > 0 && tensor.size(0) == copies[0].size(0),
                   "the tensors of a batch must have equally many rows, but ",
-                  copies[0].DebugString(), " and ", tensor.DebugString(), " have not");
+                  copies[0].DebugString(), " and ", tensor.DebugString(), " do not");
   }
   for (int64_t row = 0; row < copies[0].size(0); ++row) {
     Element element;

@@ -15,22 +15,22 @@ namespace caffe2 {
 // are in host memory.
 class RebatchingQueue {
  public:
-  // Elements that fit (> 0) and tensors in each (> 0).
+  // `capacity` is the number of elements that fit; both numbers must be positive.
   RebatchingQueue(int64_t capacity, int64_t num_blobs);
 
   int64_t num_blobs() const { return num_blobs_; }
 
-  // Adds a copy of the tensors as one element, or with `batch` one element for each row (the first
-  // dimension, in which the tensors agree). Waits for room for each element. False if the queue is
-  // or becomes closed; elements added before stay.
+  // Adds a copy of the tensors as one element or, with `batch`, each of their rows as an element;
+  // then the first dimensions must be equal. Waits for room for each element. Returns false if the
+  // queue is closed or becomes closed; elements added before stay.
   bool Enqueue(const std::vector<const Tensor*>& tensors, bool batch,
                const WhileWaiting& while_waiting = {});
-  // Waits for n > 0 elements, and stacks them: output i has shape [n, dimensions of tensor i].
-  // Fewer than n if the queue is closed; false, and the outputs untouched, if there is none left.
-  // Throws EnforceNotMet for elements of different shapes.
+  // Waits for n > 0 elements and stacks them: output i has shape [n, dimensions of tensor i]. Takes
+  // fewer than n if the queue is closed; returns false, with the outputs unchanged, if it is also
+  // empty. Throws EnforceNotMet for elements of different shapes.
   bool Dequeue(int64_t n, const std::vector<Tensor*>& outputs,
                const WhileWaiting& while_waiting = {});
-  // Ends writing and wakes all that wait. What is in the queue can still be read.
+  // Ends writing and wakes all waiting threads. Elements in the queue can still be read.
   void Close();
 
  private:
@@ -39,7 +39,7 @@ class RebatchingQueue {
   static void Stack(const std::vector<Element>& elements, size_t i, Tensor* output);
 
   const int64_t capacity_, num_blobs_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // protects all members below
   std::condition_variable changed_;
   bool closed_ = false;
   std::deque<Element> elements_;

@@ -79,7 +79,7 @@ OPERATOR_SCHEMA(CreateRebatchingQueue)
     .SetDoc("Makes a bounded first-in-first-out queue whose elements are stacked when read.")
     .Arg("capacity", "Elements that fit; at least 1. Default 1.")
     .Arg("num_blobs", "Tensors of an element; at least 1. Default 1.")
-    .Output(0, "queue", "The queue, a blob that is no tensor.")
+    .Output(0, "queue", "The queue, a blob that is not a tensor.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(EnqueueRebatchingQueue)
     .NumInputs([](int inputs) { return inputs >= 2; })
@@ -105,7 +105,8 @@ queue may give fewer than asked for; the operator fails if it is empty.
 OPERATOR_SCHEMA(CloseRebatchingQueue)
     .NumInputs(1)
     .NumOutputs(0)
-    .SetDoc("Ends writing to a queue and wakes all that wait. What is in it can still be read.")
+    .SetDoc(
+        "Ends writing to a queue and wakes all waiting operators. Its elements can still be read.")
     .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
     .CpuOnly(kCpuOnly);
 

@@ -1,5 +1,5 @@
-// How blobs that amount to a list of tensors are written: as a BlobProto whose content is a
-// TensorProtos, as Caffe2 does.
+// Writes blobs that hold a list of tensors, as Caffe2 does: as a BlobProto whose content is a
+// TensorProtos.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace caffe2 {
 
-// Writes the tensors as the one record of `blob`, whose type the record gets.
+// Writes the tensors as the only record of `blob`; the record has the blob's type.
 void SerializeTensorList(const Blob& blob, const std::string& name,
                          const std::vector<const Tensor*>& tensors,
                          const SerializationAcceptor& acceptor);
-// The tensors of such a record. Throws EnforceNotMet, naming the blob, if it holds none.
+// The tensors of such a record. Throws EnforceNotMet, naming the blob, if it holds no tensors.
 std::vector<Tensor> DeserializeTensorList(const BlobProto& proto);
 
 }  // namespace caffe2

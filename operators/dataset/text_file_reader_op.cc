@@ -27,7 +27,8 @@ std::vector<std::string> TextFileReader::Read(int64_t max_lines) {
   for (int64_t i = 0; i < max_lines; ++i) {
     if (num_passes_ != 0 && passes_ == num_passes_) break;
     while (!ReadLine(&fields)) {
-      CAFFE_ENFORCE(num_passes_ != 0 || line_ > 0, file_, " is empty, and read without end");
+      CAFFE_ENFORCE(num_passes_ != 0 || line_ > 0, file_,
+                    " is empty and cannot be read without end (num_passes 0)");
       if (++passes_ == num_passes_) return fields;
       Open();
     }
@@ -124,7 +125,7 @@ class TextFileReaderReadOp final : public Operator<CPUContext> {
     parse_ = [y](const std::string& text, int64_t line) {
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), y[line]);
       CAFFE_ENFORCE(error == std::errc() && end == text.data() + text.size(), "field \"", text,
-                    "\" is no ", TypeName<T>::Get());
+                    "\" is not a ", TypeName<T>::Get());
     };
     return true;
   }
@@ -145,11 +146,11 @@ OPERATOR_SCHEMA(CreateTextFileReader)
     .NumOutputs(1)
     .SetDoc("Opens a text file of tab separated fields; a backslash escapes tab and newline.")
     .Arg("filename", "(string) The file.", true)
-    .Arg("num_passes", "(int >= 0, default 1) How often it is read; 0: without end.")
+    .Arg("num_passes", "(int >= 0, default 1) The number of times it is read; 0: without end.")
     .Arg("field_types",
          "The type of each field, a TensorProto::DataType: STRING, FLOAT, DOUBLE, INT32 or INT64.",
          true)
-    .Output(0, "handler", "The reader, a blob that is no tensor.")
+    .Output(0, "handler", "The reader, a blob that is not a tensor.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(TextFileReaderRead)
     .NonTensorInputs({0})

@@ -1,4 +1,4 @@
-// Reading tab separated text files line by line.
+// Reads text files of tab-separated fields, line by line.
 #pragma once
 
 #include <fstream>
@@ -10,16 +10,16 @@
 
 namespace caffe2 {
 
-// A file whose lines have a fixed number of fields, separated by tabs. A backslash takes the
-// meaning of the character behind it away. Threads may share a reader: they get different lines.
+// A file whose lines have a fixed number of fields, separated by tabs. A backslash escapes the next
+// character. Thread-safe: threads that share a reader get different lines.
 class TextFileReader {
  public:
-  // field_types: of each field. The file is read num_passes times, without end if it is 0. Throws
-  // IoError naming the file if it cannot be opened.
+  // Reads the file num_passes times, or without end if that is 0. Throws IoError, naming the file,
+  // if it cannot be opened.
   TextFileReader(std::string file, int64_t num_passes, std::vector<TypeMeta> field_types);
 
   // The fields of the next lines, at most max_lines, one after another; none at the end. Throws
-  // EnforceNotMet that names file and line if a line has another number of fields.
+  // EnforceNotMet, naming file and line, if a line has another number of fields.
   std::vector<std::string> Read(int64_t max_lines);
 
   const std::vector<TypeMeta>& field_types() const { return field_types_; }

@@ -1,4 +1,4 @@
-// Int8Relu, Int8LeakyRelu, Int8Sigmoid, Int8Softmax. But for softmax each is a table of 256 levels.
+// Int8Relu, Int8LeakyRelu, Int8Sigmoid, Int8Softmax. All but softmax look up a table of 256 levels.
 #include <array>
 
 #include "caffe2/utils/parallel.h"
@@ -11,7 +11,7 @@ namespace {
 // Results in [0, 1] have these levels, as in Caffe2.
 constexpr Quantization kUnitRange{1.f / 256, 0};
 
-// The argument values that say so, or nothing, must stand in the definition.
+// Throws EnforceNotMet if the definition gives another scale or zero point.
 Quantization ReadUnitRange(const OperatorBase& op) {
   const Quantization y = Quantization::Read(op, kUnitRange);
   CAFFE_ENFORCE(y == kUnitRange, op.type(), " writes scale 1 / 256 and zero point 0 only, not ",
@@ -19,7 +19,7 @@ Quantization ReadUnitRange(const OperatorBase& op) {
   return y;
 }
 
-// y[i] = Function(the operator)(what x[i] stands for), in levels.
+// y[i] = the level of Function(the operator)(the value of x[i]).
 template <class Function>
 class Int8TableOp final : public Int8Operator {
  public:
@@ -56,7 +56,7 @@ struct LeakyReluFunction {
   static constexpr bool kKeeps = true;
   explicit LeakyReluFunction(const OperatorBase& op)
       : alpha(op.GetSingleArgument<float>("alpha", 0.01f)) {
-    CAFFE_ENFORCE(alpha > 0 && alpha < 1, "alpha is ", alpha);
+    CAFFE_ENFORCE(alpha > 0 && alpha < 1, "argument alpha (", alpha, ") must be between 0 and 1");
   }
   uint8_t operator()(int q, const Quantization& from, const Quantization&) const {
     const int steps = q - from.zero_point;
@@ -74,7 +74,7 @@ struct SigmoidFunction {
   }
 };
 
-// Rows are those of the matrix that begins at axis 1.
+// Rows are along axis 0; all other axes are columns.
 class Int8SoftmaxOp final : public Int8Operator {
  public:
   using Int8Operator::Int8Operator;
@@ -123,7 +123,7 @@ OPERATOR_SCHEMA(Int8Relu)
     .FillUsing(Describe)
     .FillUsing(DescribeKept)
     .Arg("order", "Not read: the axes do not matter.")
-    .SetDoc("Relu of a quantized tensor: levels below that of 0 become it.")
+    .SetDoc("Relu of a quantized tensor: levels below the zero point become the zero point.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8LeakyRelu)
     .FillUsing(Describe)
@@ -137,7 +137,7 @@ OPERATOR_SCHEMA(Int8Sigmoid)
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Softmax)
     .FillUsing(DescribeUnitRange)
-    .Arg("order", "Not read: all axes but the first are one.")
+    .Arg("order", "Not read: softmax runs over all axes but the first.")
     .SetDoc("Softmax of a quantized tensor, over all axes but the first.")
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8Relu);

@@ -1,4 +1,4 @@
-// Sums of quantized tensors, with or without a rectifier behind.
+// Sums of quantized tensors, with or without a Relu after the sum.
 #include <array>
 
 #include "caffe2/utils/parallel.h"
@@ -14,7 +14,7 @@ class Int8AddOp final : public Int8Operator {
   Int8AddOp(const OperatorDef& def, Workspace* ws)
       : Int8Operator(def, ws), result_(Quantization::Read(*this)) {}
   bool RunOnDevice() override {
-    // What each level of each summand stands for.
+    // The value of each level of each summand.
     std::vector<std::array<float, 256>> tables(InputSize());
     std::vector<const uint8_t*> summands(InputSize());
     const std::vector<int64_t> dims = Levels(0).t.sizes();

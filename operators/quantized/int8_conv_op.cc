@@ -1,5 +1,5 @@
 // Int8Conv, Int8ConvTranspose and Int8FC: sums of products of bytes, exact in 32 bits, which are
-// rounded once to the levels of the result. Products of matrices are oneDNN's.
+// rounded once to the levels of the result. oneDNN multiplies the matrices.
 #include <cstring>
 
 #include "caffe2/utils/onednn_int8_matmul.h"
@@ -13,9 +13,9 @@
 namespace caffe2::int8 {
 namespace {
 
-constexpr int64_t kBlockBytes = 1 << 20;  // of what a product reads at a time
+constexpr int64_t kBlockBytes = 1 << 20;  // bytes that a product reads at a time
 
-// What the operators have in common: X, the filter W, the bias in input 2 (optional), Y.
+// Shared by the operators: X, the filter W, the bias in input 2 (optional), Y.
 class Int8ProductOp : public Int8Operator {
  public:
   Int8ProductOp(const OperatorDef& def, Workspace* ws)
@@ -25,10 +25,10 @@ class Int8ProductOp : public Int8Operator {
   struct Operands {
     const Int8TensorCPU *X, *W;
     uint8_t x_zero, w_zero;
-    double unit;          // what a sum of 1 stands for
+    double unit;          // the value of a sum of 1
     const int32_t* bias;  // null if there is none
   };
-  // `channels`: how many the result has.
+  // `channels` is the number of channels of the result.
   Operands Read(int64_t channels) const {
     Operands in{&Levels(0), &Levels(1), 0, 0, 0, nullptr};
     const Quantization x = Quantization::Of(*in.X), w = Quantization::Of(*in.W);
@@ -99,7 +99,7 @@ class Int8ConvOp final : public Int8ProductOp {
   }
 
  private:
-  // Bytes that a filter of one group takes from X.
+  // The number of bytes of X that a filter of one group reads.
   int64_t Columns() const { return CheckedNumel(shape_.filter) / shape_.filter[0]; }
 
   std::vector<Int8Factor> Factors(const Operands& in) const {
@@ -121,7 +121,7 @@ class Int8ConvOp final : public Int8ProductOp {
     return all(w.kernel, 1) && all(w.stride, 1) && all(w.pad_begin, 0) && all(w.pad_end, 0);
   }
 
-  // Where tap (row, column) of the window at pixel `pixel` of Y lies in X; null if outside.
+  // The address in X of tap (row, column) of the window at pixel `pixel` of Y; null if outside.
   const uint8_t* Tap(const uint8_t* x, int64_t pixel, int64_t row, int64_t column) const {
     const Window& w = shape_.window;
     const int64_t width = w.output[1], area = w.output[0] * width;
@@ -153,7 +153,8 @@ class Int8ConvOp final : public Int8ProductOp {
     }
   }
 
-  // The bytes of one group under the windows at pixels [begin, begin + n); pads stand for 0.
+  // Copies the bytes of one group under the windows at pixels [begin, begin + n); pads have the
+  // value 0.
   void GatherColumns(const uint8_t* x, uint8_t x_zero, int64_t begin, int64_t n) {
     const std::vector<int64_t>& kernel = shape_.window.kernel;
     const int64_t channels = shape_.x.channels / shape_.group, columns = Columns();
@@ -173,7 +174,7 @@ class Int8ConvOp final : public Int8ProductOp {
                 });
   }
 
-  // The filter of one channel a group, with the channels last and its zero point taken off.
+  // The filter for groups of one channel, with the channels last, minus its zero point.
   std::vector<int32_t> DepthwiseTaps(const Operands& in) const {
     const int64_t channels = shape_.x.channels, taps = Columns();
     const auto* w = in.W->t.data<uint8_t>();
@@ -212,13 +213,13 @@ class Int8ConvOp final : public Int8ProductOp {
   std::vector<uint8_t> columns_;
 };
 
-// Every pixel of X, times the filter C x kernel x M, is added to a window of Y.
+// Adds every pixel of X, times the filter C x kernel x M, to a window of Y.
 class Int8ConvTransposeOp final : public Int8ProductOp {
  public:
   Int8ConvTransposeOp(const OperatorDef& def, Workspace* ws)
       : Int8ProductOp(def, ws), arguments_(ArgumentHelper(def)) {
     CheckChannelsLast(*this);
-    CAFFE_ENFORCE_EQ(arguments_.group(), 1, "Int8ConvTranspose knows no groups");
+    CAFFE_ENFORCE_EQ(arguments_.group(), 1, "Int8ConvTranspose does not take the argument group");
   }
   bool RunOnDevice() override {
     const Tensor &X = Levels(0).t, &W = Levels(1).t;
@@ -320,8 +321,8 @@ void Describe(OpSchema& schema) {
       .NumOutputs(1)
       .FillUsing(DescribeResult)
       .Input(2, "bias",
-             "Optional: quantized tensor of M int32, whose scale is that of X times that of the "
-             "filter.");
+             "Optional: quantized tensor of M int32. Its scale is the product of the scales of X "
+             "and of the filter.");
 }
 void DescribeImages(OpSchema& schema) {
   schema.FillUsing(Describe)
@@ -359,7 +360,7 @@ OPERATOR_SCHEMA(Int8ConvTranspose)
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8FC)
     .FillUsing(Describe)
-    .Arg("order", "Not read: all axes of X but the first are one.")
+    .Arg("order", "Not read: all axes of X but the first are columns.")
     .TensorInferenceFunction(InferFC)
     .SetDoc("FC of quantized matrices, Y = X W^T + bias: sums in 32 bits, rounded once.")
     .Input(0, "X", "Quantized; all axes but the first are columns.")

@@ -1,5 +1,5 @@
-// Operators that move the levels of quantized tensors and change none: what they do to shapes is
-// that of the operators on plain tensors.
+// Operators that move the levels of quantized tensors without changing them. They change shapes
+// like the operators on plain tensors.
 #include <cstring>
 
 #include "operators/image/channel_shuffle_op.h"
@@ -19,7 +19,7 @@ class Int8ConcatOp final : public Int8Operator {
  public:
   Int8ConcatOp(const OperatorDef& def, Workspace* ws)
       : Int8Operator(def, ws), concat_(AxisOf(ArgumentHelper(def))) {}
-  // As in Caffe2 the axis is 0 where neither it nor the order of images is given.
+  // As in Caffe2, the axis is 0 if neither it nor the order of images is given.
   static ConcatAxis AxisOf(const ArgumentHelper& arguments) {
     ConcatAxis concat(arguments);
     if (!arguments.HasArgument("axis") && !arguments.HasArgument("order")) concat.axis = 0;
@@ -30,7 +30,7 @@ class Int8ConcatOp final : public Int8Operator {
     std::vector<std::vector<int64_t>> pieces;
     for (int k = 0; k < InputSize(); ++k) {
       CAFFE_ENFORCE(Quantization::Of(Levels(k)) == kept, "input ", k,
-                    " is not quantized as input 0 is: scale ", Levels(k).scale, " and zero point ",
+                    " is not quantized like input 0: scale ", Levels(k).scale, " and zero point ",
                     Levels(k).zero_point);
       pieces.push_back(Levels(k).t.sizes());
     }
@@ -62,7 +62,7 @@ class Int8ConcatOp final : public Int8Operator {
   const ConcatAxis concat_;
 };
 
-// The arguments starts and ends or, of one dimension, dim, start_idx and end_idx.
+// The arguments starts and ends or, for one dimension, dim, start_idx and end_idx.
 TensorBox BoxOf(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
   if (!arguments.HasArgument("dim")) {
     return TensorBox::Resolve(arguments.GetRepeatedArgument<int64_t>("starts"),
@@ -156,7 +156,8 @@ class Int8ChannelShuffleOp final : public Int8Operator {
     const Int8TensorCPU& X = Levels(0);
     CAFFE_ENFORCE_GE(X.t.dim(), 1, "X must have channels");
     const int64_t channels = X.t.size(X.t.dim() - 1);
-    CAFFE_ENFORCE_EQ(channels % group_, 0, "the groups do not divide the channels ", channels);
+    CAFFE_ENFORCE_EQ(channels % group_, 0, "the ", channels,
+                     " channels are not a multiple of the argument group (", group_, ")");
     Tensor* Y = SetResult(Kept(X));
     Y->ResizeLike(X.t);
     TransposeRuns(X.t.size_to_dim(X.t.dim() - 1), group_, channels / group_, 1, sizeof(uint8_t),
@@ -272,8 +273,10 @@ OPERATOR_SCHEMA(Int8Concat)
     .SetDoc("Joins quantized tensors, of one scale and zero point, along an axis.")
     .Arg("axis", "The axis. Default: the channels of `order`; without one, 0.")
     .Arg("add_axis", "1: the inputs are stacked along a new axis. Default 0.")
-    .Arg("order", "NCHW or NHWC: whose channels are joined where there is no axis.")
-    .Input(0, "X", "The first of the quantized tensors, which differ in the joined axis only.")
+    .Arg("order", "NCHW or NHWC: gives the axis if `axis` is not given.")
+    .Input(0, "X",
+           "The first quantized tensor; more may follow. They must differ in the size of the axis "
+           "only.")
     .Output(1, "split_info", "Optional: int32, the size of each input along the axis.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Slice)
@@ -282,10 +285,10 @@ OPERATOR_SCHEMA(Int8Slice)
     .TensorInferenceFunction(InferSlice)
     .SetDoc("Slice of a quantized tensor.")
     .Arg("starts", "First index in each dimension, as in Slice.")
-    .Arg("ends", "Index behind the last one, as in Slice.")
-    .Arg("dim", "With start_idx and end_idx, the bounds of this dimension alone.")
-    .Arg("start_idx", "The bound of `dim` that begins it, default 0.")
-    .Arg("end_idx", "The bound of `dim` that ends it, default -1: the end.")
+    .Arg("ends", "The index after the last one, as in Slice.")
+    .Arg("dim", "The only dimension with bounds, which are start_idx and end_idx.")
+    .Arg("start_idx", "The first index of `dim`, default 0.")
+    .Arg("end_idx", "The index after the last one of `dim`, default -1: the end.")
     .Input(1, "starts", "Optional, in place of the argument: one-dimensional int32 or int64.")
     .Input(2, "ends", "Optional, in place of the argument: one-dimensional int32 or int64.")
     .CpuOnly(kCpuOnly);
@@ -303,7 +306,7 @@ OPERATOR_SCHEMA(Int8Reshape)
 OPERATOR_SCHEMA(Int8Flatten)
     .FillUsing(Describe)
     .TensorInferenceFunction(InferFlatten)
-    .SetDoc("Flatten of a quantized tensor: a matrix of it.")
+    .SetDoc("Flatten of a quantized tensor: reshapes it to a matrix.")
     .Arg("axis", "First dimension of the columns; may be negative. Default 1.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Transpose)
@@ -317,13 +320,13 @@ OPERATOR_SCHEMA(Int8ChannelShuffle)
     .IdenticalTypeAndShape()
     .SetDoc("ChannelShuffle of quantized images N x H x W x C.")
     .Arg("group", "(int > 0, default 1) Groups that the channels fall into.")
-    .Arg("order", "NHWC, the only one.")
+    .Arg("order", "Must be NHWC.")
     .Arg("kernel", "Not read.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ResizeNearest)
     .FillUsing(Describe)
     .FillUsing(ImageScales::Describe)
-    .Arg("output_size", "Height and width of the result; goes before the scales.")
+    .Arg("output_size", "Height and width of the result; overrides the scales.")
     .TensorInferenceFunction(InferResize)
     .SetDoc("ResizeNearest of quantized images N x H x W x C.")
     .CpuOnly(kCpuOnly);

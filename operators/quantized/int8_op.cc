@@ -8,9 +8,10 @@ namespace caffe2::int8 {
 namespace {
 
 Quantization Checked(float scale, int64_t zero_point) {
-  CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), "a scale of ", scale);
+  CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), "a scale of ", scale,
+                " is not positive and finite");
   CAFFE_ENFORCE(zero_point >= 0 && zero_point <= std::numeric_limits<uint8_t>::max(),
-                "a zero point of ", zero_point, " is no level of 0 to 255");
+                "a zero point of ", zero_point, " is not a level from 0 to 255");
   return {scale, static_cast<uint8_t>(zero_point)};
 }
 
@@ -61,7 +62,8 @@ Tensor* Int8Operator::SetResult(const Quantization& quantization) {
 Quantization Int8Operator::Kept(const Int8TensorCPU& X) const {
   const Quantization x = Quantization::Of(X), y = Quantization::Read(*this, x);
   CAFFE_ENFORCE(x == y, type(), " keeps the quantization of X, scale ", x.scale, " and zero point ",
-                int{x.zero_point}, ", but is asked for ", y.scale, " and ", int{y.zero_point});
+                int{x.zero_point}, ", but Y_scale and Y_zero_point are ", y.scale, " and ",
+                int{y.zero_point});
   return x;
 }
 

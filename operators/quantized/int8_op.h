@@ -1,4 +1,4 @@
-// What the operators on quantized tensors (int8::Int8TensorCPU) share.
+// Shared by the operators on quantized tensors (int8::Int8TensorCPU).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ inline constexpr char kCpuOnly[] = "quantized networks are for inference on the 
 
 enum class Activation { kNone, kRelu };
 
-// The level that lies `steps` (rounded, ties to even) above the zero point, cut to [least, 255];
-// `least` for NaN.
+// The level `steps` (rounded, ties to even) above the zero point, clipped to [least, 255]; `least`
+// for NaN.
 inline uint8_t ToLevel(double steps, uint8_t zero_point, uint8_t least = 0) {
   constexpr double kMaxLevel = std::numeric_limits<uint8_t>::max();
   double level = std::nearbyint(steps) + zero_point;
@@ -29,21 +29,21 @@ struct Quantization {
   float scale = 1;
   uint8_t zero_point = 0;
 
-  // The arguments Y_scale and Y_zero_point; what is missing is taken from `missing`, or 1 and 0.
-  // Throws unless the scale is positive and the zero point a level.
+  // The arguments Y_scale and Y_zero_point; missing ones are taken from `missing`, or 1 and 0.
+  // Throws EnforceNotMet unless the scale is positive and the zero point is a level.
   static Quantization Read(const OperatorBase& op, const Quantization& missing);
   static Quantization Read(const OperatorBase& op) { return Read(op, Quantization()); }
-  // Throws unless the tensor has a positive scale and a zero point that is a level.
+  // Throws EnforceNotMet unless the tensor has a positive scale and a zero point that is a level.
   static Quantization Of(const Int8TensorCPU& x);
 
   float Dequantize(uint8_t level) const { return scale * static_cast<float>(level - zero_point); }
   uint8_t Quantize(float value) const { return ToLevel(value / scale, zero_point); }
-  // n values, by all threads.
+  // Quantizes n values, by all threads.
   void Quantize(int64_t n, const float* values, uint8_t* levels) const;
   friend bool operator==(const Quantization&, const Quantization&) = default;
 };
 
-// Turns sums of products into levels: a sum of 1 stands for `unit`.
+// Converts sums of products to levels. A sum of 1 has the value `unit`.
 class Requantizer {
  public:
   Requantizer(double unit, const Quantization& y, Activation activation)
@@ -51,7 +51,7 @@ class Requantizer {
         zero_point_(y.zero_point),
         least_(activation == Activation::kRelu ? y.zero_point : 0) {}
   uint8_t operator()(double sum) const { return ToLevel(sum * multiplier_, zero_point_, least_); }
-  // n sums, by all threads.
+  // Converts n sums, by all threads.
   void Run(int64_t n, const int32_t* sums, uint8_t* y) const;
 
  private:
@@ -59,26 +59,27 @@ class Requantizer {
   uint8_t zero_point_, least_;
 };
 
-// Base of the operators. Outputs may be inputs, so read an input's quantization before SetResult.
+// The base of the operators. An output may be the blob of an input: read the input's quantization
+// before SetResult.
 class Int8Operator : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
 
  protected:
-  // Input i; throws, naming the blob, unless it holds levels.
+  // Input i. Throws EnforceNotMet, naming the blob, unless it holds levels.
   const Int8TensorCPU& Levels(int i) const;
   // Output 0 with its quantization set, for the caller to resize and fill.
   Tensor* SetResult(const Quantization& quantization);
-  // The quantization of levels X for an operator that keeps it; throws if Y_scale or Y_zero_point
-  // are given and differ.
+  // The quantization of X, for an operator that keeps it. Throws EnforceNotMet if Y_scale or
+  // Y_zero_point are given and differ.
   Quantization Kept(const Int8TensorCPU& X) const;
 };
 
-// Throws unless the argument `order` is NHWC, the only one that quantized images have.
+// Throws EnforceNotMet unless the argument `order` is NHWC, the only order of quantized images.
 void CheckChannelsLast(const OperatorBase& op);
 
-// The documentation of Y_scale and Y_zero_point, where they choose the result's quantization and
-// where they repeat the input's.
+// Document Y_scale and Y_zero_point, for operators where they choose the result's quantization and
+// for operators that keep the input's.
 void DescribeResult(OpSchema& schema);
 void DescribeKept(OpSchema& schema);
 

@@ -1,4 +1,4 @@
-// Int8MaxPool and Int8AveragePool, with or without a rectifier behind.
+// Int8MaxPool and Int8AveragePool, with or without a Relu after the pooling.
 #include "caffe2/utils/parallel.h"
 #include "operators/common/element_type.h"
 #include "operators/pool/pool_op.h"
@@ -7,8 +7,7 @@
 namespace caffe2::int8 {
 namespace {
 
-// The pixels of an image under a window, [begin, end) along each axis, and how many a mean divides
-// by.
+// The pixels of an image under a window, [begin, end) along each axis, and the divisor of a mean.
 struct Taps {
   int64_t row_begin, row_end, column_begin, column_end, count;
 };
@@ -134,8 +133,8 @@ void DescribeAverage(OpSchema& schema) {
       .Arg("count_include_pad",
            "1: divide by the size of the whole window. Default 0: by the part "
            "of it that lies inside the image.")
-      .Arg("Y_scale", "(float > 0) The scale of the result. Default: that of X.")
-      .Arg("Y_zero_point", "(0 to 255) The zero point of the result. Default: that of X.");
+      .Arg("Y_scale", "(float > 0) The scale of the result. Default: X's scale.")
+      .Arg("Y_zero_point", "(0 to 255) The zero point of the result. Default: X's zero point.");
 }
 
 #define REGISTER_INT8_POOL(name, kind, activation, describe, doc)          \

@@ -75,7 +75,7 @@ OPERATOR_SCHEMA(Int8RoIAlign)
     })
     .FillUsing(DescribeRoIAlign)
     .FillUsing(DescribeResult)
-    .Arg("order", "NHWC, the default and only one.")
+    .Arg("order", "Must be NHWC, the default.")
     .SetDoc("RoIAlign of quantized images.")
     .Input(0, "X", "Quantized images N x H x W x C.")
     .Input(1, "RoIs",

@@ -28,7 +28,7 @@ RowFactors HalfFactors(const Bounds& bounds, int most) {
   RowFactors factors;
   factors.bias = RoundToHalf(bounds.first);
   factors.scale = RoundToHalf((bounds.second - factors.bias) / static_cast<float>(most));
-  // Nothing can be divided by a scale that vanishes.
+  // Division by a scale that is 0 or too small would overflow.
   if (factors.scale == 0 || std::isinf(1 / factors.scale)) factors.scale = 1;
   return factors;
 }
@@ -44,9 +44,8 @@ void ToLevels(int64_t n, const float* x, const RowFactors& factors, float invers
   }
 }
 
-// The root of the sum of squared errors. They are summed in the order of Caffe2's vector unit,
-// eight sums side by side and what is left behind them: another one would take other turns in the
-// search.
+// The root of the sum of squared errors. Errors are added in the order of Caffe2's vector code,
+// eight sums in parallel and then the rest: another order would lead the search to other bounds.
 float ErrorWithin(int64_t n, const float* x, const Bounds& bounds, int most) {
   const RowFactors factors = HalfFactors(bounds, most);
   const float inverse = 1 / factors.scale;
@@ -65,9 +64,9 @@ float ErrorWithin(int64_t n, const float* x, const Bounds& bounds, int most) {
   return std::sqrt(sum);
 }
 
-// Takes one of kSteps steps of the range off either end, whichever leaves the smaller error, as
-// long as the bounds keep most of the range. The best is a place where both ends would make it
-// worse.
+// In each step takes one of kSteps parts of the range off one of the ends, the one that leaves the
+// smaller error, as long as the bounds keep most of the range. The best bounds are a local minimum
+// of the error.
 Bounds SearchBounds(int64_t n, const float* x, int most) {
   constexpr int kSteps = 200;
   constexpr float kMaxTaken = 0.16f;

@@ -1,8 +1,8 @@
 // Matrices whose rows are quantized one by one: x = scale * level + bias.
 //
-// In the fused form a row of bytes is its levels, then its scale and its bias; otherwise scale and
-// bias are a tensor of their own, float N x 2. Levels of less than 8 bits share bytes, the first in
-// the lowest bits.
+// In the fused form a row of bytes holds its levels, then its scale and its bias. Otherwise scales
+// and biases are a tensor of their own, float N x 2. Levels of less than 8 bits share bytes, the
+// first level in the lowest bits.
 #pragma once
 
 #include <cstring>
@@ -19,16 +19,16 @@ inline constexpr char kCpuOnly[] =
 
 struct RowFormat {
   int bits = 8;               // of a level: 8, 4 or 2
-  bool fused = true;          //
+  bool fused = true;          // scale and bias follow the levels of the row
   bool half_factors = false;  // a fused scale and bias are float16, not float
 
   constexpr int per_byte() const { return 8 / bits; }
   constexpr int most() const { return (1 << bits) - 1; }  // the highest level
-  // Bytes behind the levels of a row.
+  // The number of bytes after the levels of a row.
   constexpr int64_t factor_bytes() const {
     return !fused ? 0 : 2 * static_cast<int64_t>(half_factors ? sizeof(float16) : sizeof(float));
   }
-  // Bytes of a row of `width` levels, and the other way round.
+  // The number of bytes of a row of `width` levels, and its inverse.
   int64_t stride(int64_t width) const {
     return (width + per_byte() - 1) / per_byte() + factor_bytes();
   }
@@ -48,12 +48,13 @@ struct RowFactors {
   float scale = 0, bias = 0;
 };
 
-// The quantized matrix in input `data` of an operator; scales and biases are in input `scale_bias`
-// unless they are fused. With `any_shape` the rows are those along the last axis of any tensor.
+// The quantized matrix in input `data` of an operator. Scales and biases are in input `scale_bias`
+// unless they are fused. With `any_shape` the tensor may have any number of axes, with rows along
+// the last one.
 template <RowFormat kFormat>
 class QuantizedMatrix {
  public:
-  // Throws, with the shapes, for inputs that do not go together.
+  // Throws EnforceNotMet, naming the shapes, for inputs that do not match.
   QuantizedMatrix(const OperatorBase& op, int data, int scale_bias, bool any_shape = false) {
     const Tensor& matrix = op.Input<Tensor>(data);
     CAFFE_ENFORCE(matrix.dim() == 2 || (any_shape && matrix.dim() > 0), "quantized data ",
@@ -104,18 +105,19 @@ class QuantizedMatrix {
   const float* scale_bias_ = nullptr;
 };
 
-// The levels of one row in [0, most], one a byte, and its scale and bias. Throws for a row with
-// elements that are not finite.
+// The functions below write the levels of one row, in [0, most], one for each byte, and return its
+// scale and bias. They throw EnforceNotMet for a row with elements that are not finite.
 //
-// From the least to the largest element. With `half_factors` scale and bias are float16 and levels
-// are those nearest to x with them; a row of equal elements has scale 1 then, otherwise 0.
+// Quantizes from the smallest to the largest element. With `half_factors`, scale and bias are
+// rounded to float16 and levels are the nearest for them; then a row of equal elements has scale 1,
+// otherwise 0.
 RowFactors QuantizeRow(int64_t n, const float* x, int most, bool half_factors, uint8_t* levels);
-// From and to the bounds, of a search that narrows them step by step, with the least sum of squared
-// errors; scale and bias are float16. Caffe2's engine GREEDY.
+// Quantizes between the bounds with the least sum of squared errors that a step-by-step search
+// finds; scale and bias are float16. This is Caffe2's engine GREEDY.
 RowFactors QuantizeRowGreedily(int64_t n, const float* x, int most, uint8_t* levels);
 
-// Levels, one a byte, and factors -> a row of the format. Bits of a last byte that have no level
-// are 0.
+// Packs levels, one for each byte, and factors into a row of the format. Unused bits of the last
+// byte are 0.
 void PackRow(const RowFormat& format, int64_t n, const uint8_t* levels, const RowFactors& factors,
              uint8_t* row);
 

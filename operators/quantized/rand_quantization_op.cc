@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kHeader = 2 + 2 * sizeof(float);  // bits, unused elements, least, most
 constexpr float kSmallest = 1e-8f;                  // keeps the step of equal elements above zero
 
-// How a row of floats lies in bytes: `per_byte` elements share one, of which element e lies in byte
-// e % bytes, at bit (e / bytes) * bits.
+// The layout of a row of floats in bytes. `per_byte` elements share a byte; element e is in byte e
+// % bytes, at bit (e / bytes) * bits.
 struct Packing {
   int bits = 8;
   int64_t width = 0;  // elements of a row
@@ -144,10 +144,10 @@ OPERATOR_SCHEMA(FloatToFusedRandRowwiseQuantized)
         "Quantizes each row to 2^bitwidth levels from its least to its largest element. Each row "
         "starts with bitwidth and the number of unused elements (a byte each), least and largest "
         "element (floats).")
-    .Arg("bitwidth", "(int, default 8) 1, 2, 4 or 8 bits an element.")
+    .Arg("bitwidth", "(int, default 8) 1, 2, 4 or 8 bits for each element.")
     .Arg("random",
-         "(bool, default 1) Rounds up with the probability that keeps the mean; 0: to the nearest "
-         "level.")
+         "(bool, default 1) 1: rounds up with the probability that keeps the mean. 0: rounds to "
+         "the nearest level.")
     .Input(0, "input", "Float N x D, finite.")
     .Output(0, "output", "uint8 N x (10 + D bitwidth / 8, rounded up).")
     .CpuOnly(kCpuOnly);
@@ -160,7 +160,7 @@ OPERATOR_SCHEMA(FusedRandRowwiseQuantizedToFloat)
       return std::vector<TensorShape>{UnknownTensorShape()};  // the width is in the bytes
     })
     .SetDoc("The inverse of FloatToFusedRandRowwiseQuantized, but for rounding.")
-    .Input(0, "quantized_input", "uint8: its result.")
+    .Input(0, "quantized_input", "uint8: the output of FloatToFusedRandRowwiseQuantized.")
     .Output(0, "float_output", "Float N x D.")
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(FusedRandRowwiseQuantizedToFloat);

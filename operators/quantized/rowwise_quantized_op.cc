@@ -7,7 +7,7 @@ namespace {
 
 using Shapes = std::vector<TensorShape>;
 
-// The rows of X, of T, along the last axis, in the fused format kOut, with the levels of kLevels.
+// Quantizes the rows of X, of T, along the last axis to the levels of kLevels, in the format kOut.
 template <typename T, RowFormat kLevels, RowFormat kOut = kLevels, bool kGreedy = false>
 class QuantizeFusedOp final : public Operator<CPUContext> {
  public:
@@ -65,7 +65,7 @@ class QuantizeRowsOp final : public Operator<CPUContext> {
   }
 };
 
-// All rows as T, or with kGather those of the indices in input 1.
+// Converts all rows to T or, with kGather, the rows of the indices in input 1.
 template <typename T, RowFormat kFormat, bool kGather>
 class DequantizeRowsOp final : public Operator<CPUContext> {
  public:
@@ -132,7 +132,7 @@ void DescribeDequantize(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .TensorInferenceFunction(InferDequantize<kFormat, type>)
-      .SetDoc("What quantized rows stand for: scale * level + bias.")
+      .SetDoc("The values of quantized rows: scale * level + bias.")
       .Input(0, "quantized", FormatDoc(kFormat))
       .Output(0, "output", "The rows [..., D], of float or float16 as the name says.");
 }

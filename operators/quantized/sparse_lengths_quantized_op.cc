@@ -9,8 +9,8 @@ namespace {
 
 using Shapes = std::vector<TensorShape>;
 
-// Where the rows of a pruned table are: entry i is the place of row i in what is left, or -1. A
-// mapping of the single entry 0 says that nothing was pruned.
+// The places of the rows of a pruned table: entry i is the place of row i among the rows that are
+// left, or -1. A mapping of the single entry 0 means that no row was pruned.
 class RowMapping {
  public:
   explicit RowMapping(const Tensor& mapping)
@@ -18,7 +18,7 @@ class RowMapping {
     if (size_ == 1 && places_[0] == 0) places_ = nullptr;
   }
   bool IsIdentity() const { return places_ == nullptr; }
-  // Throws for a row that the mapping does not know.
+  // Throws EnforceNotMet for a row that is not in the mapping.
   int64_t Place(int64_t row) const {
     CAFFE_ENFORCE(row >= 0 && (IsIdentity() || row < size_), "index ", row,
                   " is out of range for a mapping of ", size_, " rows");
@@ -83,7 +83,8 @@ class SparseLengthsQuantizedOp final : public Operator<CPUContext> {
   }
 };
 
-// INDICES, LENGTHS, MAPPING, [WEIGHTS] -> those of the rows that were not pruned.
+// INDICES, LENGTHS, MAPPING, [WEIGHTS] -> indices, lengths and [weights] of rows that were not
+// pruned.
 class SparseLookupOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
@@ -141,12 +142,12 @@ void DescribeSum(OpSchema& schema) {
         return Shapes{CreateTensorShape({in[kIndices + 1].dims(0), kFormat.width(in[0].dims(1))},
                                         TensorProto::FLOAT)};
       })
-      .SetDoc(MakeString("Looks quantized rows up by index and ", kMean ? "averages" : "sums up",
-                         " those of each segment", kWeighted ? ", each times its weight" : "",
+      .SetDoc(MakeString("Looks up quantized rows by index and ", kMean ? "averages" : "sums up",
+                         " the rows of each segment", kWeighted ? ", each times its weight" : "",
                          kPruned ? "; rows that were pruned count as 0." : "."))
       .Input(0, "DATA", FormatDoc(kFormat))
       .Input(kIndices, "INDICES", "int32 or int64: the rows to read.")
-      .Input(kIndices + 1, "LENGTHS", "int32 or int64: how many of them each segment has.")
+      .Input(kIndices + 1, "LENGTHS", "int32 or int64: the number of indices of each segment.")
       .Output(0, "output", "Float: one row for each segment.");
   if (kWeighted) schema.Input(1, "WEIGHTS", "A float for each index.");
   if (kPruned) schema.Input(kIndices + 2, "COMPRESSED_INDICES_MAPPING", kMappingDoc);
@@ -194,15 +195,15 @@ OPERATOR_SCHEMA(SparseLengthsSumSparseLookup)
       return out;
     })
     .SetDoc(
-        "Leaves out what a SparseLengthsSum would look up in rows that were pruned, and maps the "
-        "other indices to what is left of the table.")
+        "Removes indices of pruned rows from the inputs of a SparseLengthsSum, and maps the other "
+        "indices to the rows that are left of the table.")
     .Input(0, "INDICES", "int32 or int64: rows of the whole table.")
-    .Input(1, "LENGTHS", "int32 or int64: how many of them each segment has.")
+    .Input(1, "LENGTHS", "int32 or int64: the number of indices of each segment.")
     .Input(2, "COMPRESSED_INDICES_MAPPING", kMappingDoc)
     .Input(3, "WEIGHTS", "Optional: a float for each index.")
     .Output(0, "output_indices", "Rows of the pruned table, of the type of INDICES.")
-    .Output(1, "output_lengths", "int32: how many of them each segment has.")
-    .Output(2, "output_weights", "The weights of these, if there are any.")
+    .Output(1, "output_lengths", "int32: the number of these rows of each segment.")
+    .Output(2, "output_weights", "Their weights, if WEIGHTS is given.")
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(SparseLengthsSumSparseLookup);
 

@@ -347,7 +347,7 @@ TEST_F(TextFileReaderTest, RejectsBadFiles) {
   ExpectThrows(&ws, read, "fields in line 2");
   Write("a\tone\t2\n");
   RunOp(&ws, Create(1), true);
-  ExpectThrows(&ws, read, "\"one\" is no float");
+  ExpectThrows(&ws, read, "\"one\" is not a float");
   Write("");
   RunOp(&ws, Create(0), true);
   ExpectThrows(&ws, read, "is empty");

@@ -182,7 +182,7 @@ TEST(RoIAlignRotatedTest, WithoutAnAngleIsRoIAlignAndRejectsBadInput) {
     ExpectTensor(ws, "Z", Fetch(ws, "Y").sizes(), FetchValues<float>(ws, "Y"), 1e-4f, 1e-5f);
   }
   Feed<float>(&ws, "nan", {1, 5}, {1, 1, 1, 1, NAN});
-  ExpectThrows(&ws, Op("RoIAlignRotated", {"X", "nan"}, {"Y"}), "turned by");
+  ExpectThrows(&ws, Op("RoIAlignRotated", {"X", "nan"}, {"Y"}), "rotated by");
   ExpectThrows(&ws, Op("RoIAlignRotated", {"X", "corners"}, {"Y"}), "R x 6");
   Feed<float>(&ws, "far", {1, 6}, {1, 1, 1, 1, 1, 0});
   ExpectThrows(&ws, Op("RoIAlignRotated", {"X", "far"}, {"Y"}), "image 1 of 1");

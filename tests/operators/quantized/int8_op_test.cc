@@ -74,7 +74,7 @@ TEST_F(Int8Test, Activations) {
   ExpectThrows(&ws_, Op("Int8Relu", {"X"}, {"Y"}, WithScale({}, 0.5f, kZero)),
                "keeps the quantization");
   ExpectThrows(&ws_, Op("Int8LeakyRelu", {"X"}, {"Y"}, Kept({MakeArgument("alpha", 1.5f)})),
-               "alpha is 1.5");
+               "argument alpha (1.5)");
   RunOp(&ws_, Op("Int8Sigmoid", {"X"}, {"X"}, unit));  // in place
   EXPECT_EQ(FetchInt8(ws_, "X").scale, 1.f / 256);
 }
@@ -188,7 +188,7 @@ TEST_F(Int8Test, MovementsRejectBadInput) {
   ExpectThrows(&ws_,
                Op("Int8ChannelShuffle", {"X"}, {"Y"},
                   {MakeArgument("order", std::string("NHWC")), MakeArgument("group", 3)}),
-               "groups do not divide");
+               "channels are not a multiple of the argument group (3)");
   FeedInt8<int32_t>(&ws_, "B", {2}, {1, 2}, 1, 0);
   ExpectThrows(&ws_, Op("Int8Relu", {"B"}, {"Y"}), "not of uint8_t");
 }
