@@ -25,7 +25,7 @@ class CreateCounterOp final : public Operator<CPUContext> {
   int64_t init_count_;
 };
 
-// Output (optional for some): the scalar that Action makes of the counter.
+// The output (optional for some operators) is a scalar: the result of Action on the counter.
 template <class Action>
 class CounterOp final : public Operator<CPUContext> {
  public:
@@ -121,7 +121,7 @@ OPERATOR_SCHEMA(ResetCounter)
     .ScalarType(TensorProto::INT64)
     .SetDoc("Sets a counter.")
     .Arg("init_count", "The new value; not negative. Default 0.")
-    .Output(0, "previous_value", "Optional: an int64 scalar, the value from before.")
+    .Output(0, "previous_value", "Optional: an int64 scalar, the old value.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(CountUp)
     .FillUsing(DescribeCounter)
@@ -138,7 +138,7 @@ OPERATOR_SCHEMA(CountDown)
 OPERATOR_SCHEMA(CheckCounterDone)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::BOOL)
-    .SetDoc("Whether a counter has reached 0.")
+    .SetDoc("Tells whether a counter has reached 0.")
     .Output(0, "done", "A bool scalar.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(RetrieveCount)

@@ -7,12 +7,12 @@
 
 namespace caffe2 {
 
-// A number that several threads count up and down.
+// A number that threads count up and down. Thread-safe.
 class Counter {
  public:
   explicit Counter(int64_t count) : count_(count) {}
   int64_t value() const { return count_.load(); }
-  // Counts, and returns the value from before.
+  // Adds `step` and returns the old value.
   int64_t Add(int64_t step) { return count_.fetch_add(step); }
   int64_t Reset(int64_t count) { return count_.exchange(count); }
 

@@ -67,7 +67,7 @@ DoOp::DoOp(const OperatorDef& def, Workspace* ws)
       random_state_(CountOperators(net_def_)) {
   CAFFE_ENFORCE(!reuse_workspace_ || !is_gradient_, "a gradient cannot reuse the workspace");
   CAFFE_ENFORCE(!reuse_workspace_ || !copy_external_blobs_,
-                "reuse_workspace and copy_external_blobs exclude each other");
+                "the arguments reuse_workspace and copy_external_blobs cannot be used together");
   CAFFE_ENFORCE(!net_def_.name().empty(), "the net must have a name");
 }
 
@@ -85,7 +85,7 @@ bool DoOp::RunOnDevice() {
   return ok;
 }
 
-// The backward pass needs the values of this run, which the next one overwrites.
+// The backward pass needs the values of this run, and the next run overwrites them.
 void DoOp::CopyForwardedTensors(Workspace* inner) const {
   for (const auto& [inner_name, outer_name] : bindings_) {
     const Blob* outer = parent_->GetBlob(outer_name);
@@ -107,22 +107,22 @@ OPERATOR_SCHEMA(Do)
       return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
     })
     .SetDoc(
-        "Runs a net in a workspace of its own, in which it sees the blobs that are bound and "
-        "no others. Workspaces are kept on a stack, so that a gradient net (is_gradient_op), "
-        "run in reverse order, finds the inner blobs of its forward run. Its gradient is made in "
-        "caffe2/graph/do_gradient.cc.")
+        "Runs a net in a workspace of its own, in which it sees only the bound blobs of the outer "
+        "workspace. Workspaces are kept on a stack, so that gradient nets (is_gradient_op), which "
+        "run in reverse order, find the inner blobs of their forward runs. "
+        "caffe2/graph/do_gradient.cc makes its gradient.")
     .Arg("net", "The net.", true)
     .Arg("inner_blobs", "Names under which the net sees the outer blobs.")
     .Arg("outer_blobs_idx",
-         "For each of inner_blobs the outer blob: an index into the inputs "
-         "followed by the outputs that are no inputs, without the scope.")
+         "For each of inner_blobs the outer blob: an index into the inputs, followed by the "
+         "outputs that are not inputs, without the scope.")
     .Arg("copy_external_blobs",
          "1: keep copies of the bound tensors with the scope, as they are "
          "after the run. Default 0.")
     .Arg("reuse_workspace", "1: run in the last workspace of the stack. Default 0.")
     .Arg("saved_fwd_blobs",
-         "Of a gradient: the inner blobs of the forward run that its net reads. Says so to the "
-         "reader; not used.")
+         "For a gradient: the inner blobs of the forward run that its net reads. For information "
+         "only.")
     .Input(0, "input",
            "First of the outer blobs that are read; the last input is the scope, a "
            "blob made by CreateScope.")
@@ -142,7 +142,7 @@ OPERATOR_SCHEMA(HasScope)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
       return std::vector<TensorShape>{CreateTensorShape({1}, TensorProto::BOOL)};
     })
-    .SetDoc("Whether a scope holds workspaces that no gradient has come back to.")
+    .SetDoc("Tells whether a scope holds workspaces that no gradient has taken yet.")
     .Input(0, "scope", "The stack of workspaces.")
     .Output(0, "has_scope", "One bool.")
     .CpuOnly(kCpuOnly);

@@ -12,8 +12,8 @@
 
 namespace caffe2 {
 
-// The workspaces of the runs of a Do operator that a backward pass has not come back to. Lies in a
-// blob; CreateScope empties it. Not synchronised.
+// The workspaces of the runs of a Do operator that no gradient has taken yet, held in a blob.
+// CreateScope empties it. Not thread-safe.
 class WorkspaceStack {
  public:
   using Bindings = std::unordered_map<std::string, std::string>;  // inner name -> outer name
@@ -22,10 +22,10 @@ class WorkspaceStack {
   void Clear() { stack_.clear(); }
   // A new workspace that sees the bound blobs of `parent`.
   std::shared_ptr<Workspace> Push(const Workspace* parent, const Bindings& bindings);
-  // The last workspace pushed, with further names bound in it like Pop; a new one if there is none.
+  // The last workspace pushed, with more names bound as by Pop; a new one if there is none.
   std::shared_ptr<Workspace> Reuse(const Workspace* parent, const Bindings& bindings);
-  // Takes the last workspace off, and binds further names in it; names it has itself keep their
-  // meaning. Throws if there is none.
+  // Removes the last workspace from the stack, binds more names in it and returns it. Blobs of its
+  // own keep their names. Throws EnforceNotMet if there is none.
   std::shared_ptr<Workspace> Pop(const Workspace* parent, const Bindings& bindings);
 
  private:
@@ -35,14 +35,14 @@ class WorkspaceStack {
 };
 CAFFE2_TYPE_NAME(WorkspaceStack, "caffe2::detail::WorkspaceStack");
 
-// Runs the net argument in a workspace of its own. The last input and output is the blob of the
-// WorkspaceStack.
+// Runs the net in the argument in a workspace of its own. The last input and output is the blob of
+// the WorkspaceStack.
 class DoOp final : public Operator<CPUContext> {
  public:
   DoOp(const OperatorDef& def, Workspace* ws);
   bool RunOnDevice() override;
 
-  // Every run may make its net anew; its random numbers go on where those of the last run ended.
+  // Each run may create the net again. Its random numbers go on where the last run ended.
   std::vector<uint64_t> NestedRandomState() const override { return random_state_; }
   void SetNestedRandomState(const std::vector<uint64_t>& state) override { random_state_ = state; }
 

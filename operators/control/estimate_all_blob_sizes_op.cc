@@ -1,4 +1,4 @@
-// EstimateAllBlobSizes: how large a file of a workspace's blobs would be.
+// EstimateAllBlobSizes: the size of a file of a workspace's blobs.
 #include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
@@ -47,11 +47,11 @@ OPERATOR_SCHEMA(EstimateAllBlobSizes)
     .NumOutputs(2)
     .TensorInferenceFunction(InferNamesAndSizes)
     .SetDoc(R"DOC(
-About how many bytes Save would write for each blob of the workspace, by type and shape alone: close
-for numbers, rough for strings, 0 for blobs that are neither tensors nor strings.
+Estimates the number of bytes that Save would write for each blob of the workspace, from type and
+shape alone: close for numbers, rough for strings, 0 for blobs that are neither tensors nor strings.
 )DOC")
     .Arg("include_shared", "1 (default): blobs of parent workspaces, too; 0: its own only.")
-    .Arg("options", "As of Save.")
+    .Arg("options", "As for Save.")
     .Output(0, "blob_names", "Strings [number of blobs], sorted; the outputs are two of them.")
     .Output(1, "blob_sizes", "Bytes, int64 [number of blobs].")
     .CpuOnly("it is about the workspace or the process: blobs of any kind, statistics, clocks");

@@ -1,4 +1,4 @@
-// ThrowException and Fail: operators that do not succeed, for tests of what runs them.
+// ThrowException and Fail: operators that fail, to test executors.
 #include "caffe2/core/operator.h"
 
 namespace caffe2 {
@@ -33,12 +33,12 @@ OPERATOR_SCHEMA(ThrowException)
     .NumInputs(0)
     .NumOutputs(0)
     .SetDoc("Throws an exception when it runs.")
-    .Arg("message", "(string) What it says.")
+    .Arg("message", "(string) The text of the exception.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Fail)
     .NumInputs(0)
     .NumOutputs(0)
-    .SetDoc("Reports failure when it runs: a net then fails without an exception.")
+    .SetDoc("Returns false when it runs: a net then fails without an exception.")
     .CpuOnly(kCpuOnly);
 NO_GRADIENT(ThrowException);
 NO_GRADIENT(Fail);

@@ -1,4 +1,4 @@
-// GetAllBlobNames: what blobs a workspace has.
+// GetAllBlobNames: the names of a workspace's blobs.
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
 
@@ -37,7 +37,7 @@ OPERATOR_SCHEMA(GetAllBlobNames)
     .NumOutputs(1)
     .TensorInferenceFunction(InferStrings)
     .SetDoc("The names of the blobs of the workspace that the operator runs in, sorted.")
-    .Arg("include_shared", "1 (default): those of parent workspaces, too; 0: its own only.")
+    .Arg("include_shared", "1 (default): blobs of parent workspaces, too; 0: its own only.")
     .Output(0, "blob_names", "Strings [number of blobs]; the output is one of them.")
     .CpuOnly("it is about the workspace or the process: blobs of any kind, statistics, clocks");
 NO_GRADIENT(GetAllBlobNames);

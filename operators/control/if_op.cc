@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kCpuOnly[] = "it runs nets, whose operators have devices of their own";
 
-// The net in the argument `name`, made in the operator's own workspace; null if there is none.
+// The net in the argument `name`, created in the operator's workspace; null if there is none.
 std::unique_ptr<NetBase> NetArgument(const OperatorBase& op, const std::string& name,
                                      Workspace* ws) {
   if (!op.HasArgument(name)) return nullptr;
@@ -90,7 +90,7 @@ class WhileOp final : public Operator<CPUContext> {
   std::unique_ptr<NetBase> loop_net_, cond_net_;
 };
 
-// What the nets do to the outputs is theirs to say.
+// The shapes of the outputs depend on the nets, so they are unknown.
 std::vector<TensorShape> InferNothing(const OperatorDef& def, const std::vector<TensorShape>&) {
   return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
 }
@@ -113,21 +113,20 @@ REGISTER_CPU_OPERATOR(While, WhileOp);
 OPERATOR_SCHEMA(If)
     .FillUsing(DescribeControl)
     .SetDoc(
-        "Runs one net if the condition is true, and another, if there is one, otherwise. The "
-        "nets work in the operator's workspace. Its gradient is made in "
-        "caffe2/graph/if_gradient.cc.")
+        "Runs then_net if the condition is true, else else_net, if there is one. The nets work in "
+        "the operator's workspace. caffe2/graph/if_gradient.cc makes its gradient.")
     .Arg("then_net", "The net that runs if the condition is true.", true)
     .Arg("else_net", "The net that runs otherwise. Default: nothing.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(While)
     .FillUsing(DescribeControl)
     .SetDoc(
-        "Runs a net as long as the condition is true: each time first the condition net, if "
-        "there is one, then the test of the condition, then the loop net. The nets work in the "
-        "operator's workspace. Its gradient, made in caffe2/graph/while_gradient.cc, needs a "
-        "body that is one Do operator.")
+        "Runs a net as long as the condition is true. In each iteration it runs the condition net, "
+        "if there is one, tests the condition, and runs the loop net. The nets work in the "
+        "operator's workspace. caffe2/graph/while_gradient.cc makes its gradient, which needs a "
+        "body of one Do operator.")
     .Arg("loop_net", "The body of the loop.", true)
-    .Arg("cond_net", "Writes the condition. Default: the body does.")
+    .Arg("cond_net", "The net that writes the condition. Default: the body writes it.")
     .CpuOnly(kCpuOnly);
 
 }  // namespace caffe2

@@ -2,7 +2,7 @@
 
 namespace caffe2 {
 
-// The CPU does everything in line.
+// The CPU has no side streams.
 template <>
 bool JoinSideStreamOp<CPUContext>::RunOnDevice() {
   return true;
@@ -26,15 +26,15 @@ OPERATOR_SCHEMA(JoinSideStream)
       return OpSchema::Cost{};
     })
     .Input(0, "X",
-           "What an operator with the argument side_stream forms aside: dfilter of "
-           "ConvGradient; further results follow, and then what that work reads.")
-    .Output(0, "Y", "The same blob, which is there now; further results likewise.")
+           "The first result that an operator with the argument side_stream computes on a second "
+           "stream: dfilter of ConvGradient. Its other results on that stream follow, and then the "
+           "blobs that the work reads.")
+    .Output(0, "Y", "The same blob, now complete; likewise the other results.")
     .SetDoc(
-        "The end of what an operator does on a second stream of its device: what follows in the "
-        "net "
-        "comes behind it. Who reads the outputs reads the results, and as the operator lists what "
-        "the work reads, that stays as it is until here, in every executor and in planned memory. "
-        "Does not touch the blobs; without effect on the CPU, and where the work is done already.");
+        "Lets later operators wait for the work of an earlier operator on a second stream of the "
+        "device. The operator works in place: each output shares the tensor of its input. Because "
+        "it lists the blobs that the work reads, no executor or memory plan changes them before. "
+        "No effect on the CPU, or if the work is done.");
 NO_GRADIENT(JoinSideStream);
 
 }  // namespace

@@ -1,11 +1,11 @@
-// JoinSideStream: where work that an earlier operator put into a second stream must be done.
+// JoinSideStream: waits for work that an earlier operator put on a second stream.
 #pragma once
 
 #include "caffe2/core/operator.h"
 
 namespace caffe2 {
 
-// dfilter, [dbias], ... -> dfilter, [dbias], in place; the first names the work.
+// dfilter, [dbias], ... -> dfilter, [dbias], in place. The address of dfilter identifies the work.
 template <class Context>
 class JoinSideStreamOp final : public Operator<Context> {
  public:

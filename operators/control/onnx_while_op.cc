@@ -10,7 +10,8 @@
 namespace caffe2 {
 namespace {
 
-// Blobs of the body before those that iterations hand on: its first two inputs, its first output.
+// Positions in the body's inputs and outputs: two inputs and one output precede the loop-carried
+// values.
 constexpr int kIteration = 0, kConditionIn = 1, kFirstCarriedIn = 2;
 constexpr int kConditionOut = 0, kFirstCarriedOut = 1;
 
@@ -19,7 +20,7 @@ class ScanOutput {
  public:
   explicit ScanOutput(Tensor* target) : target_(target) {
     target_->Resize(0);
-    target_->mutable_data<int32_t>();  // as Caffe2 leaves it if there is no iteration
+    target_->mutable_data<int32_t>();  // as in Caffe2 if there is no iteration
   }
 
   void Append(const Tensor& value) {
@@ -58,11 +59,11 @@ class OnnxWhileOp final : public Operator<CPUContext> {
         carried_(GetSingleArgument<int>("num_loop_carried_deps", -1)),
         random_state_(CountOperators(*body_)) {
     CAFFE_ENFORCE(!save_scopes_ || !disable_scopes_,
-                  "save_scopes and disable_scopes exclude each other");
+                  "the arguments save_scopes and disable_scopes cannot be used together");
     if (carried_ < 0) carried_ = InputSize() - kFirstCarriedIn;
     scans_ = OutputSize() - carried_;
     CAFFE_ENFORCE(kFirstCarriedIn + carried_ <= InputSize() && scans_ >= 0, "of ", InputSize(),
-                  " inputs and ", OutputSize(), " outputs ", carried_, " are to be loop carried");
+                  " inputs and ", OutputSize(), " outputs, ", carried_, " cannot be loop carried");
     CAFFE_ENFORCE_GE(body_->external_input_size(), kFirstCarriedIn + carried_,
                      "external inputs of the body: iteration, condition, loop carried ones");
     CAFFE_ENFORCE_EQ(body_->external_output_size(), kFirstCarriedOut + carried_ + scans_,
@@ -95,7 +96,7 @@ class OnnxWhileOp final : public Operator<CPUContext> {
     return true;
   }
 
-  // Runs make their nets anew; the random numbers go on where those of the last one ended.
+  // Each run creates its nets again. Random numbers go on where the last run ended.
   std::vector<uint64_t> NestedRandomState() const override { return random_state_; }
   void SetNestedRandomState(const std::vector<uint64_t>& state) override { random_state_ = state; }
 
@@ -112,7 +113,7 @@ class OnnxWhileOp final : public Operator<CPUContext> {
     return ReadScalar<bool>(condition);
   }
 
-  // Runs the body once, in a scope of its own if these are kept.
+  // Runs the body once, in a scope of its own if scopes are kept.
   bool RunBody(int64_t trip, const Tensor& condition, const std::vector<Tensor>& carried) {
     const bool needs_scope = net_ == nullptr || save_scopes_;
     if (needs_scope) {
@@ -139,7 +140,7 @@ class OnnxWhileOp final : public Operator<CPUContext> {
   const Tensor& BodyOutput(int i) const {
     const std::string& name = body_->external_output(i);
     const Blob* blob = scope_->GetBlob(name);
-    CAFFE_ENFORCE(blob != nullptr, "the body does not make its external output ", name);
+    CAFFE_ENFORCE(blob != nullptr, "the body does not write its external output ", name);
     return blob->Get<Tensor>();
   }
 
@@ -172,12 +173,12 @@ external outputs the next condition, the next loop-carried values and the scan o
 works in a scope of its own, where it sees the blobs of the workspace, too. Has no gradient.
 )DOC")
     .Arg("body", "(net) The body of the loop.", true)
-    .Arg("has_trip_count", "(bool, default false) Whether max_trip_count bounds the iterations.")
-    .Arg("has_cond", "(bool, default false) Whether the condition ends the loop.")
-    .Arg("save_scopes", "(bool, default false) Whether every iteration has, and keeps, its scope.")
-    .Arg("disable_scopes", "(bool, default false) Whether the body works in the workspace itself.")
+    .Arg("has_trip_count", "(bool, default false) 1: max_trip_count bounds the iterations.")
+    .Arg("has_cond", "(bool, default false) 1: the condition ends the loop.")
+    .Arg("save_scopes", "(bool, default false) 1: every iteration has, and keeps, its own scope.")
+    .Arg("disable_scopes", "(bool, default false) 1: the body works in the workspace itself.")
     .Arg("num_loop_carried_deps",
-         "(int) How many values iterations hand on. Default: the inputs after the second.")
+         "(int) The number of loop-carried values. Default: the inputs after the second.")
     .Input(0, "max_trip_count", "int64, one element; read if has_trip_count.")
     .Input(1, "condition", "bool, int32 or int64, one element; read if has_cond.")
     .Input(2, "initial", "The loop-carried values of the first iteration.")

@@ -83,7 +83,7 @@ template <>
 bool SummarizeOp<CPUContext>::RunOnDevice() {
   const Tensor& X = Input(0);
   const int64_t n = X.numel();
-  CAFFE_ENFORCE_GT(n, 0, "there is nothing to summarize");
+  CAFFE_ENFORCE_GT(n, 0, "an empty tensor has no summary");
   const float* x = X.data<float>();
   const float min = ReduceRow<MinReducer>(n, x), max = ReduceRow<MaxReducer>(n, x);
   double sum = 0;
@@ -118,9 +118,9 @@ OPERATOR_SCHEMA(Print)
     .Arg("to_file",
          "1: write to \"<blob>.log\" in the workspace's root folder, of which a slash "
          "in the blob's name becomes '#'. Default 0: the log.")
-    .Arg("limit", "The number of elements shown at most. Default (and 0): 1000.")
+    .Arg("limit", "The most elements shown. Default (and 0): 1000.")
     .Arg("every_n", "Show every n-th time only. Default 1.")
-    .Input(0, "tensor", "A tensor; of any other blob the type is shown.")
+    .Input(0, "tensor", "A tensor. For other blobs only the type is shown.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Summarize)
     .NumInputs(1)

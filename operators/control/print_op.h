@@ -1,4 +1,4 @@
-// Operators that show tensors to a person.
+// Operators that print tensors.
 #pragma once
 
 #include <fstream>
@@ -10,7 +10,7 @@
 
 namespace caffe2 {
 
-// Where lines about one blob go: the log, or with `to_file` the file "<root folder of the
+// Writes lines about one blob to the log or, with `to_file`, to the file "<root folder of the
 // workspace>/<blob><extension>", in which slashes of the blob's name become '#'. Throws IoError if
 // the file cannot be written.
 class BlobLog {

@@ -1,4 +1,4 @@
-// AveragePut, IncrementPut, StdDevPut: numbers of a net among the statistics of the process.
+// AveragePut, IncrementPut, StdDevPut: add numbers of a net to the statistics of the process.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +13,7 @@ constexpr char kCpuOnly[] =
 
 constexpr double kLimit = 0x1p63;
 
-// The int64 nearest to all that are less, or greater.
+// The smallest or the largest int64.
 int64_t Bound(bool negative) {
   return negative ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
 }
@@ -27,7 +27,7 @@ int64_t ToInt64(double value) {
 using StatTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, uint8_t, int8_t,
                               uint16_t, int16_t>;
 
-// Statistics are integers: a number is multiplied by magnitude_expand and cut off to one.
+// Statistics are integers: a number is multiplied by magnitude_expand and truncated.
 class StatPutOp : public Operator<CPUContext> {
  public:
   StatPutOp(const OperatorDef& def, Workspace* ws)
@@ -58,7 +58,7 @@ class StatPutOp : public Operator<CPUContext> {
   }
 
  protected:
-  // Adds to a sum of this statistic, or of the part "/..." of it.
+  // Adds to the sum of this statistic or, with a part "/...", to the sum of that part.
   void Add(const std::string& part, int64_t value) {
     StatRegistry::Global()->Add(name_ + part, value);
   }
@@ -73,7 +73,7 @@ class StatPutOp : public Operator<CPUContext> {
                   value, " times ", factor_);
     return ToInt64(product);
   }
-  // Not by way of a double, which rounds what is above 2^53.
+  // Without conversion to double, which would round numbers above 2^53.
   int64_t ToInteger(int64_t value) const {
     int64_t product;
     if (!__builtin_mul_overflow(value, factor_, &product)) return product;
@@ -106,8 +106,8 @@ class IncrementPutOp final : public StatPutOp {
   void Put(int64_t value) override { Add("", value); }
 };
 
-// Sums of differences from the first value, as squares of large numbers near to each other would
-// leave nothing of their variance.
+// Sums differences from the first value: sums of squares of large, nearly equal numbers would lose
+// their variance.
 class StdDevPutOp final : public StatPutOp {
  public:
   using StatPutOp::StatPutOp;
@@ -129,13 +129,14 @@ void Describe(OpSchema& schema) {
       .NumOutputs(0)
       .Arg("stat_name", "The name of the statistic. Default: the name of the input.")
       .Arg("magnitude_expand",
-           "(int, default 1) Sums are integers: values are multiplied by this, then cut off.")
+           "(int, default 1) Sums are integers: values are multiplied by this, then truncated.")
       .Arg("bound",
-           "(bool, default 0) 1: what does not fit int64 becomes the nearest number that does, and "
-           "NaN 0. 0: it is an error.")
-      .Arg("default_value", "(float) The value if the input is empty. Default: that is an error.")
+           "(bool, default 0) 1: a value that does not fit int64 becomes the nearest one that "
+           "does, and NaN becomes 0. 0: both are errors.")
+      .Arg("default_value",
+           "(float) The value if the input is empty. Default: an empty input is an error.")
       .Input(0, "value",
-             "A tensor of numbers (any float or integer type), of which the first counts.");
+             "A tensor of numbers (any float or integer type). Only the first one counts.");
 }
 
 }  // namespace

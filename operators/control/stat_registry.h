@@ -9,14 +9,14 @@
 
 namespace caffe2 {
 
-// a + b, or the nearest int64 where the sum is none.
+// a + b, or the nearest int64 if the sum overflows.
 inline int64_t SaturatingAdd(int64_t a, int64_t b) {
   int64_t sum;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return b < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
 }
 
-// Sums by name. Threads may share one. A sum that does not fit int64 stays at the nearest.
+// Sums by name. Thread-safe. A sum that does not fit int64 stays at the nearest int64.
 class StatRegistry {
  public:
   void Add(const std::string& key, int64_t value) {
@@ -24,12 +24,12 @@ class StatRegistry {
     int64_t& sum = sums_[key];
     sum = SaturatingAdd(sum, value);
   }
-  // The first value that this was called with for the key.
+  // Returns the value of the first call for the key.
   int64_t First(const std::string& key, int64_t value) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return first_.emplace(key, value).first->second;
   }
-  // The sums by name; with `reset` they are 0 afterwards.
+  // Returns the sums by name. With `reset`, sets them to 0 afterwards.
   std::map<std::string, int64_t> Export(bool reset) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::map<std::string, int64_t> sums = sums_;
@@ -39,7 +39,7 @@ class StatRegistry {
     return sums;
   }
 
-  // That of the process.
+  // The registry of the process.
   static StatRegistry* Global();
 
  private:

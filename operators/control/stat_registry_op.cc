@@ -1,4 +1,4 @@
-// StatRegistryCreate, StatRegistryUpdate, StatRegistryExport: named sums; TimerBegin, TimerEnd,
+// StatRegistryCreate, StatRegistryUpdate, StatRegistryExport: named sums. TimerBegin, TimerEnd,
 // TimerGet, TimerGetAndEnd, WallClockTime: times.
 #include <chrono>
 
@@ -163,8 +163,8 @@ OPERATOR_SCHEMA(StatRegistryUpdate)
     .NonTensorInputs({2})
     .SetDoc("Adds to the sums of a registry.")
     .Input(0, "keys", "Strings: the names.")
-    .Input(1, "values", "int64: what is added, one for each.")
-    .Input(2, "handle", "Optional: the registry. Default: that of the process.")
+    .Input(1, "values", "int64: one summand for each name.")
+    .Input(2, "handle", "Optional: the registry. Default: the registry of the process.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StatRegistryExport)
     .NumInputs(0, 1)
@@ -172,7 +172,7 @@ OPERATOR_SCHEMA(StatRegistryExport)
     .NonTensorInputs({0})
     .SetDoc("The sums of a registry, by name in ascending order.")
     .Arg("reset", "(bool, default 1) Sets them to 0 afterwards.")
-    .Input(0, "handle", "Optional: the registry. Default: that of the process.")
+    .Input(0, "handle", "Optional: the registry. Default: the registry of the process.")
     .Output(0, "keys", "Strings: the names; their number is known at run time only.")
     .Output(1, "values", "int64: the sums.")
     .Output(2, "timestamps", "int64: the time of this export, nanoseconds since 1970.")
@@ -182,7 +182,7 @@ OPERATOR_SCHEMA(TimerBegin)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Starts a timer.")
-    .Arg("counter_name", "A name for people; not read.")
+    .Arg("counter_name", "A name for readers of the net; not used.")
     .Output(0, "timer", "The timer, a blob that is not a tensor.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(TimerEnd)

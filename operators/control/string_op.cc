@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
 
-// Y[i] = function(X[i]). Function is made from the operator; its result is R.
+// Y[i] = function(X[i]), of type R. Function is constructed from the operator.
 template <class Function, typename R>
 class StringMapOp final : public Operator<CPUContext> {
  public:
@@ -140,17 +140,17 @@ OPERATOR_SCHEMA(StringSuffix)
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringStartsWith)
     .FillUsing(Describe<TensorProto::BOOL>)
-    .SetDoc("Whether each string begins with a prefix.")
+    .SetDoc("Tells for each string whether it begins with a prefix.")
     .Arg("prefix", "(string) The prefix. Default: empty.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringEndsWith)
     .FillUsing(Describe<TensorProto::BOOL>)
-    .SetDoc("Whether each string ends with a suffix.")
+    .SetDoc("Tells for each string whether it ends with a suffix.")
     .Arg("suffix", "(string) The suffix. Default: empty.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringEquals)
     .FillUsing(Describe<TensorProto::BOOL>)
-    .SetDoc("Whether each string is the given one.")
+    .SetDoc("Tells for each string whether it equals a text.")
     .Arg("text", "(string) The string. Default: empty.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(StringJoin)
@@ -166,7 +166,7 @@ OPERATOR_SCHEMA(StringJoin)
     .SetDoc(
         "Writes the elements of each row, each followed by the delimiter, as one string. A list is "
         "a matrix of one column.")
-    .Arg("delimiter", "(string, default \",\") What follows each element.")
+    .Arg("delimiter", "(string, default \",\") The text after each element.")
     .Arg("axis", "(int, default 0) 0: one string for each row; 1: for each column.")
     .Input(0, "input", "Numbers, bools or strings, of one or two dimensions.")
     .Output(0, "strings", "One-dimensional strings.")

@@ -9,7 +9,7 @@
 namespace caffe2 {
 namespace {
 
-// The device's side of a batch.
+// The part of a batch on the device.
 struct Staged {
   struct Buffer {
     void* data = nullptr;
@@ -21,7 +21,7 @@ struct Staged {
         stream(cuda::GetStream(device_id, cuda::kCopyStream)),
         copied(device_id),
         released(device_id) {}
-  // The host's side may be freed then.
+  // Waits for the copy, as the host memory is freed afterwards.
   ~Staged() {
     try {
       copied.Synchronize();
@@ -52,7 +52,7 @@ struct Staged {
 
   const int device;
   const cuda::Stream stream;
-  // What the copy stream has brought, and what was reading it when it was released.
+  // Recorded after the copy, and after the work that reads the copy.
   cuda::Event copied, released;
   std::vector<Buffer> buffers;                     // of the outputs
   std::vector<std::shared_ptr<void>> page_locked;  // memory of the outputs on the host
@@ -78,7 +78,7 @@ void CudaBatchUploader::Place(db::InputBatch* batch) {
   for (size_t i = 0; i < batch->outputs.size(); ++i) {
     Tensor& output = batch->outputs[i];
     if (!IsPlain(output) || output.nbytes() == 0) continue;
-    // A tensor that outgrew its memory has another one now.
+    // A tensor that outgrew its memory has new memory now.
     if (output.raw_data() == staged.page_locked[i].get()) continue;
     const size_t bytes = output.nbytes();
     staged.page_locked[i].reset(cuda::AllocatePinned(bytes), cuda::FreePinned);

@@ -1,4 +1,4 @@
-// Batches of input on their way to a CUDA device.
+// Copies batches of input to a CUDA device, ahead of their use.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace caffe2 {
 
-// Has batches decoded into page-locked memory, and copies each, once it is whole, to memory of the
-// device that belongs to the batch, on the copy stream of the device. So the copy goes on beside
-// the iteration before, and the memory of the outputs of the net need not change from run to run.
-// Elements that are no plain bytes stay on the host.
+// Lets batches be decoded into page-locked memory. When a batch is complete, copies it to device
+// memory of its own, on the copy stream of the device. The copy runs concurrently with the
+// iteration before, and the outputs of the net can keep their memory from run to run. Elements that
+// cannot be copied bytewise stay on the host.
 class CudaBatchUploader final : public db::BatchUploader {
  public:
   explicit CudaBatchUploader(int device) : device_(device) {}
@@ -21,11 +21,11 @@ class CudaBatchUploader final : public db::BatchUploader {
   void Place(db::InputBatch* batch) override;
   void Upload(db::InputBatch* batch) override;
 
-  // Waits until the copy of the batch is there, for any stream. False if it was already.
+  // Waits on the host for the copy of the batch. Returns false if it was complete already.
   static bool Await(const db::InputBatch& batch);
-  // Output i on the device; null for one that stays on the host.
+  // Output i on the device; null if it stays on the host.
   static const void* OnDevice(const db::InputBatch& batch, size_t i);
-  // The copy may be overwritten when what `stream` holds now is done.
+  // Allows the copy to be overwritten after the work that is in `stream` now.
   static void Release(const db::InputBatch& batch, cuda::Stream stream);
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
 
-// The integer conversion that begins behind a '%' at `at`, which is moved behind it.
+// Formats the integer conversion that begins after a '%' at `at`. Moves `at` to its end.
 std::string FormatConversion(const std::string& pattern, int64_t iteration, size_t* at) {
   constexpr size_t kMaxWidth = 32;
   const auto next = [&] { return *at < pattern.size() ? pattern[*at] : '\0'; };
@@ -51,7 +51,7 @@ void DescribeCheckpoint(OpSchema& schema) {
   schema.NumInputs(1, 1 << 30)
       .NumOutputs(0)
       .SetDoc(R"DOC(
-Saves all its inputs, as Save does, in the iterations that are multiples of `every`. Snapshot is the
+Saves all its inputs, as Save does, in iterations that are multiples of `every`. Snapshot is the
 older name of Checkpoint.
 )DOC")
       .Arg("db", "Path of the database, with a printf conversion for the iteration: model_%06d.",
@@ -61,8 +61,8 @@ older name of Checkpoint.
       .Arg("absolute_path",
            "1: db is used as it is; 0 (default): relative to the workspace's root "
            "folder.")
-      .Input(0, "iter", "The iteration, one int64, as Iter counts it.")
-      .Input(1, "blobs", "What to save besides.");
+      .Input(0, "iter", "The iteration, one int64, as Iter counts it. It is saved, too.")
+      .Input(1, "blobs", "The other blobs to save.");
 }
 }  // namespace
 

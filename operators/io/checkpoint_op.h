@@ -7,12 +7,12 @@
 
 namespace caffe2 {
 
-// The path for one iteration: `pattern` with its integer conversion (%d, %i, %u, with flag 0,
-// width and length as in printf) replaced, and %% by %. Throws EnforceNotMet for any other
-// conversion, and for more than one.
+// The path for one iteration: replaces the integer conversion in `pattern` (%d, %i or %u, with flag
+// 0, width and length as in printf), and %% by %. Throws EnforceNotMet for other conversions or for
+// more than one.
 std::string FormatCheckpointPath(const std::string& pattern, int64_t iteration);
 
-// Saves its inputs every so many iterations; the first one counts them.
+// Saves its inputs every `every` iterations. The first input is the iteration.
 template <class Context>
 class CheckpointOp final : public Operator<Context> {
  public:
@@ -26,7 +26,7 @@ class CheckpointOp final : public Operator<Context> {
         names_(def.input().begin(), def.input().end()) {
     CAFFE_ENFORCE(!db_type_.empty(), def.type(), " needs db_type");
     CAFFE_ENFORCE_GT(every_, 0, "every");
-    FormatCheckpointPath(pattern_, 0);  // so that a bad pattern shows now
+    FormatCheckpointPath(pattern_, 0);  // throws now if the pattern is wrong
   }
 
   bool RunOnDevice() override {

@@ -21,13 +21,13 @@ OPERATOR_SCHEMA(CreateDB)
     .SetDoc(R"DOC(
 Opens a database of records and creates a reader over it, for TensorProtosDBInput, ImageInput and
 Load. The whole structure of the database is checked once. The reader is an endless stream of
-epochs: record g of the stream goes to shard g mod num_shards, so that the shards together visit
-the same records in the same order whatever their number.
+epochs: record g of the stream goes to shard g mod num_shards, so that any number of shards together
+visit the same records in the same order.
 )DOC")
     .Arg("db", "Path of the database.", /*required=*/true)
     .Arg("db_type", "lmdb, leveldb or minidb (default leveldb).")
     .Arg("num_shards", "Number of readers that share the records (default 1).")
-    .Arg("shard_id", "Which of them this is, from 0 (default 0).")
+    .Arg("shard_id", "Index of this reader among them, from 0 (default 0).")
     .Arg("shuffle",
          "Visit the records in a new random order in each epoch (default 0). Not in "
          "Caffe2.")

@@ -1,4 +1,4 @@
-// CreateDB on CUDA devices: a reader is of the host wherever the operator is placed, as in Caffe2.
+// CreateDB on CUDA devices: as in Caffe2, the reader is on the host for operators on any device.
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/io/create_db_op.h"
 

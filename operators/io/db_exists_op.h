@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// Looks whether there is a database at a path.
+// Tells whether there is a database at a path.
 template <class Context>
 class DBExistsOp final : public Operator<Context> {
  public:

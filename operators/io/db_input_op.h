@@ -1,5 +1,5 @@
-// What the operators that read databases share: batches come from a pipeline that the operator's
-// type makes, the same on all devices.
+// Shared by operators that read databases: batches come from a pipeline, which the operator's type
+// chooses and which is the same on all devices.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@
 
 namespace caffe2 {
 
-// Makes the pipelines, by operator type. They are registered apart from operators because
-// libcaffe2_image decodes images, and libraries of devices do not link it. Arguments: the operator,
-// the seed of its random draws unless its arguments name one, and the uploader that passes batches
-// on to a device (null: they stay on the host), which outlives the pipeline.
+// Creates pipelines by operator type. They are registered apart from operators because
+// libcaffe2_image decodes images, and libraries of devices do not link it. Arguments: the operator;
+// the seed of its random choices, if its arguments give none; the uploader that copies batches to a
+// device (null: they stay on the host), which must outlive the pipeline.
 using InputPipelineRegistry =
     Registry<std::string, db::BatchPipeline, const OperatorBase&, uint64_t, db::BatchUploader*>;
 InputPipelineRegistry* InputPipelines();
-// Throws EnforceNotMet for arguments that make no sense, and if no loaded library has a pipeline
-// for the operator's type.
+// Throws EnforceNotMet for invalid arguments, or if no loaded library has a pipeline for the
+// operator's type.
 std::unique_ptr<db::BatchPipeline> MakeInputPipeline(const OperatorBase& op, uint64_t seed,
                                                      db::BatchUploader* uploader);
 
@@ -34,7 +34,8 @@ std::unique_ptr<db::BatchPipeline> MakeInputPipeline(const OperatorBase& op, uin
                               ::caffe2::db::BatchUploader*>             \
   CAFFE2_ANONYMOUS(input_pipeline_registerer_)(::caffe2::InputPipelines(), #type, function)
 
-// Reads from the reader that is its input or, without one, from the database its arguments name.
+// Reads from the reader that is its input or, without one, from the database that its arguments
+// name.
 template <class Context>
 class DBInputOp : public Operator<Context> {
  public:
@@ -74,7 +75,7 @@ class DBInputOp : public Operator<Context> {
   WhileWaiting stop_;
   std::unique_ptr<db::DBReader> own_reader_;
   std::unique_ptr<db::BatchUploader> uploader_;
-  std::unique_ptr<db::BatchPipeline> pipeline_;  // last: its threads use the rest
+  std::unique_ptr<db::BatchPipeline> pipeline_;  // last, because its threads use the other members
 };
 
 }  // namespace caffe2

@@ -25,7 +25,7 @@ bool CudaDBInputOp::RunOnDevice() {
   Await(batch);
   try {
     PutOut(batch);
-  } catch (...) {  // what was launched still reads the batch
+  } catch (...) {  // launched kernels still read the batch
     CudaBatchUploader::Release(batch, context_.stream());
     throw;
   }

@@ -6,16 +6,16 @@
 
 namespace caffe2 {
 
-// Batches come over the copy stream, ahead of their use, into memory of their own; from there they
-// go to the outputs on the compute stream: by the kernel that normalizes images, else by a copy. So
-// the outputs keep their addresses, which graphs of the net (caffe2/cuda/graph_net.cc) rely on.
+// The copy stream copies batches into memory of their own, ahead of their use. The compute stream
+// then moves them to the outputs, by the kernel that normalizes images or by a copy. Outputs
+// therefore keep their addresses, as graphs of the net need (caffe2/cuda/graph_net.cc).
 class CudaDBInputOp final : public DBInputOp<CUDAContext> {
  public:
   CudaDBInputOp(const OperatorDef& def, Workspace* ws);
   bool RunOnDevice() override;
 
  private:
-  // On the host, so that the time counts as waiting for input.
+  // Waits on the host, so that the time counts as waiting for input.
   void Await(const db::InputBatch& batch);
   void PutOut(const db::InputBatch& batch);
   void PutOut(const db::InputBatch& batch, int i);

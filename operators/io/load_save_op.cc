@@ -45,7 +45,7 @@ SerializationOptions SerializationOptionsOf(const OperatorBase& op) {
   SerializationOptions options;
   const auto bytes = op.GetSingleArgument<std::string>("options", "");
   CAFFE_ENFORCE(options.ParseFromString(bytes), "options of ", op.type(), " (", bytes.size(),
-                " bytes) are no SerializationOptions");
+                " bytes) are not a SerializationOptions");
   return options;
 }
 
@@ -83,7 +83,7 @@ void BlobLoader::Take(const std::string& key, const std::string& value) {
   if (blob == nullptr) return;
 
   BlobProto proto;
-  CAFFE_ENFORCE(proto.ParseFromString(value), "the record \"", key, "\" is no BlobProto");
+  CAFFE_ENFORCE(proto.ParseFromString(value), "the record \"", key, "\" is not a BlobProto");
   State fresh{sources_, 1, 0};
   if (proto.has_tensor()) {
     TensorProto& tensor = *proto.mutable_tensor();
@@ -104,7 +104,7 @@ void BlobLoader::Take(const std::string& key, const std::string& value) {
 void BlobLoader::Finish() {
   for (const auto& [name, state] : states_) {
     CAFFE_ENFORCE_EQ(state.loaded, state.total, "blob \"", name,
-                     "\" is not whole; elements read and expected");
+                     "\" is not complete; elements read and expected");
   }
   if (options_.allow_incomplete) return;
   const std::set<std::string> wanted(options_.names.begin(), options_.names.end());
@@ -126,23 +126,23 @@ OPERATOR_SCHEMA(Save)
     .NumInputs(1, 1 << 30)
     .NumOutputs(0)
     .SetDoc(R"DOC(
-Writes its inputs as a new database. The database appears under its name when it is whole; a minidb
-file of that name is replaced, a directory is an error.
+Writes its inputs as a new database. The database appears under its name when it is complete. A
+minidb file of that name is replaced; a directory is an error.
 )DOC")
     .Arg("db", "Path of the database.", /*required=*/true)
     .Arg("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
     .Arg("absolute_path",
          "1: db is used as it is; 0 (default): relative to the workspace's root "
          "folder.")
-    .Arg("strip_prefix", "The names in the database lack what comes up to the end of this.")
+    .Arg("strip_prefix", "Removed from the names in the database, with all text before it.")
     .Arg("blob_name_overrides",
          "Names in the database, one for each input (default: the inputs'); not with strip_prefix.")
     .Arg("chunk_size",
-         "Elements of a tensor in one record, for what options leaves open. -1 (default): "
+         "Elements of a tensor in one record, unless options gives the size. -1 (default): "
          "1000000; 0: all.")
     .Arg("options",
-         "A serialized SerializationOptions: by the names in the database, the size of the "
-         "records and whether floats are rounded to bfloat16.")
+         "A serialized SerializationOptions: for names in the database, the size of records and "
+         "whether floats are rounded to bfloat16.")
     .Input(0, "blobs", "Tensors, strings, readers or mutexes.")
     .CpuOnly(kCpuOnly);
 
@@ -151,7 +151,7 @@ OPERATOR_SCHEMA(Load)
     .NumOutputs(0, 1 << 30)
     .SetDoc(R"DOC(
 Reads blobs that Save wrote, from the databases in db and dbs or, if there are inputs, from these
-readers. A blob that is missing or not whole is an error.
+readers. A missing or incomplete blob is an error.
 )DOC")
     .Arg("db", "Path of a database.")
     .Arg("dbs", "Paths of databases; a blob must not be in two of them.")
@@ -159,15 +159,15 @@ readers. A blob that is missing or not whole is an error.
     .Arg("absolute_path",
          "1: paths are used as they are; 0 (default): relative to the workspace's "
          "root folder.")
-    .Arg("strip_prefix", "Taken off the names in the database with all before it.")
-    .Arg("add_prefix", "Then put before them.")
+    .Arg("strip_prefix", "Removed from the names in the database, with all text before it.")
+    .Arg("add_prefix", "Then added before the names.")
     .Arg("source_blob_names",
          "Names in the database (after the prefixes), one for each output "
          "(default: the outputs').")
     .Arg("load_all",
          "1: load every blob into the workspace under its name (default 0); outputs must be among "
          "them.")
-    .Arg("allow_incomplete", "1: missing blobs are no error (default 0).")
+    .Arg("allow_incomplete", "1: missing blobs are not an error (default 0).")
     .Arg("keep_device",
          "1: tensors go to the device they were saved from; 0 (default): to the "
          "operator's.")

@@ -11,15 +11,15 @@
 
 namespace caffe2 {
 
-// The database that an operator names, against the workspace's root folder unless its argument
+// The path of an operator's database: relative to the workspace's root folder, unless the argument
 // absolute_path is set.
 std::string ResolveDBPath(const OperatorBase& op, const Workspace& ws, const std::string& path);
 
-// `name` without what comes up to the end of `prefix` in it; as it is if it does not hold it.
+// `name` without the text up to the end of `prefix`; unchanged if it does not contain `prefix`.
 std::string StripPrefix(const std::string& name, const std::string& prefix);
 
-// Writes blobs, in the order given, as one database that appears whole or not at all. Throws
-// IoError (path and reason), and EnforceNotMet for two blobs of one name.
+// Writes blobs, in the given order, as one database, which appears complete or not at all. Throws
+// IoError, with path and reason, and EnforceNotMet for two blobs with one name.
 void SaveBlobs(const std::vector<const Blob*>& blobs, const std::vector<std::string>& names,
                const std::string& db_type, const std::string& path,
                const SerializationOptions& options = {});
@@ -33,24 +33,24 @@ struct LoadOptions {
   bool load_all = false;
   bool allow_incomplete = false;
   DeviceOption device;             // of the loaded tensors, unless keep_device
-  std::vector<std::string> names;  // wanted blobs, as they are called after the prefixes
+  std::vector<std::string> names;  // wanted blobs, by their names after the prefixes
   std::vector<Blob*> outputs;      // one for each name
-  Workspace* ws = nullptr;         // where load_all makes blobs
+  Workspace* ws = nullptr;         // the workspace in which load_all creates blobs
 };
 
-// Reads blobs of one or more databases. Throws EnforceNotMet if a wanted blob is missing or not
-// whole, or if one is found in two databases.
+// Reads blobs from one or more databases. Throws EnforceNotMet if a wanted blob is missing or
+// incomplete, or is in two databases.
 class BlobLoader {
  public:
   explicit BlobLoader(const LoadOptions& options);
   void Read(const db::DBReader& reader);
-  // Checks that everything wanted is there.
+  // Checks that all wanted blobs were found.
   void Finish();
 
  private:
   struct State {
     int source = 0;     // number of the database
-    int64_t total = 0;  // elements; 1 for what is no tensor
+    int64_t total = 0;  // elements; 1 for a blob that is not a tensor
     int64_t loaded = 0;
   };
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kRecordsAtOnce = 64;
 
-// The elements of a view as they lie in memory, into `output`; false if it holds others than
-// `n` of this type.
+// Copies the elements of a view to `output`. Returns false unless it holds `n` elements of this
+// type.
 bool CopyElements(const db::TensorView& view, int64_t n, TypeMeta meta, void* output) {
   const auto copy = [&](std::string_view bytes) {
     if (bytes.size() != static_cast<size_t>(n) * meta.itemsize()) return false;
@@ -62,7 +62,7 @@ TensorProtos TensorProtosDecoder::Parse(const std::string& record) const {
   TensorProtos protos;
   if (!protos.ParseFromString(record) || protos.protos_size() == 0) {
     const bool datum = db::DetectRecordKind(record) == db::RecordKind::kDatum;
-    CAFFE_THROW("the record is no TensorProtos",
+    CAFFE_THROW("the record is not a TensorProtos",
                 datum ? "; it looks like a caffe Datum: read it with ImageInput" : "");
   }
   CAFFE_ENFORCE_EQ(protos.protos_size(), num_outputs_, "tensors in the record and outputs");
@@ -77,7 +77,7 @@ void TensorProtosDecoder::Prepare(db::InputBatch* batch) const {
     for (int i = 0; i < num_outputs_; ++i) {
       const TensorProto& proto = protos.protos(i);
       std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
-      // No record holds more elements than bytes: refuse the shape before memory is taken for it.
+      // A record cannot hold more elements than bytes. Checked before memory is allocated.
       CAFFE_ENFORCE_LE(CheckedNumel(dims), static_cast<int64_t>(first.value.size()),
                        "elements of tensor ", i, " in a record of so many bytes");
       if (batch_size_ > 0) dims.insert(dims.begin(), batch_size_);
@@ -135,7 +135,7 @@ void TensorProtosDecoder::DecodeUnusual(db::InputBatch* batch, int item) const {
   }
 }
 
-// It draws nothing at random: the seed does not count.
+// The pipeline makes no random choices, so the seed is not used.
 std::unique_ptr<db::BatchPipeline> MakeTensorProtosPipeline(const OperatorBase& op,
                                                             uint64_t /*seed*/,
                                                             db::BatchUploader* uploader) {
@@ -164,9 +164,9 @@ are read ahead of their use by a thread of its own. On a CUDA device batches are
 stream of their own while the net works on earlier ones; text stays on the host.
 )DOC")
     .Arg("batch_size",
-         "Records in a batch. Output i is [batch_size, dims...], where dims are those "
-         "of tensor i in the record. With 0 (the default) one record is read, and the "
-         "outputs have its dims.")
+         "Records in a batch. Output i is [batch_size, dims...], where dims are the dimensions of "
+         "tensor i in the record. With 0 (the default) one record is read, and the outputs have "
+         "its dimensions.")
     .Input(0, "reader", "The reader made by CreateDB.")
     .Output(0, "tensors", "The tensors of the records, an output for each.");
 

@@ -362,7 +362,7 @@ TEST_F(PrintOpTest, BadInput) {
   EXPECT_THROW(nowhere.RunOperatorOnce(Op("Print", {"X"}, {}, {MakeArgument("to_file", 1)})),
                IoError);
   Feed<float>(&nowhere, "none", {0}, {});
-  ExpectThrows(&nowhere, Op("Summarize", {"none"}, {"Y"}), "nothing to summarize");
+  ExpectThrows(&nowhere, Op("Summarize", {"none"}, {"Y"}), "an empty tensor has no summary");
   ExpectThrows(&nowhere, Op("Print", {"X"}, {}, {MakeArgument("every_n", 0)}), "positive");
 }
 

@@ -117,7 +117,7 @@ TEST_F(OnnxWhileTest, RefusesWhatDoesNotFit) {
   NetDef body = Fibonacci(100);
   ExpectThrows(&ws_,
                Loop(body, {MakeArgument("save_scopes", 1), MakeArgument("disable_scopes", 1)}),
-               "exclude each other");
+               "cannot be used together");
   ExpectThrows(&ws_, Loop(body, {MakeArgument("num_loop_carried_deps", 3)}), "loop carried");
   body.mutable_external_output()->RemoveLast();
   ExpectThrows(&ws_, Loop(body, {trips_}), "external outputs of the body");

@@ -184,7 +184,7 @@ TEST_P(LoadSaveTest, AMissingChunkIsAnError) {
     writer.Add(chunks[0].first, chunks[0].second);
     writer.Finish();
   }
-  ExpectThrows(&other_, LoadOp({"a"}, "part"), "not whole");
+  ExpectThrows(&other_, LoadOp({"a"}, "part"), "not complete");
   {
     db::RecordWriter writer(GetParam(), directory_.Path("overlap"));
     for (const std::string key : {"a#%0", "a#%1", "a#%2"}) writer.Add(key, chunks[0].second);
