@@ -37,7 +37,7 @@ OPERATOR_SCHEMA(SparseAdadelta)
     .FillUsing(Describe)
     .NumInputs(6)
     .EnforceOneToOneInplace()
-    .SetDoc("Adadelta of the rows of a parameter that have a gradient; others are left alone.")
+    .SetDoc("Adadelta of the rows of a parameter that have a gradient. Other rows stay unchanged.")
     .Input(3, "indices", "int32 or int64: the rows to update.")
     .Input(4, "grad", "Their gradients, one row for each index.")
     .Input(5, "lr", "The learning rate, a float scalar; negative to descend.");

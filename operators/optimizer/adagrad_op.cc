@@ -31,7 +31,7 @@ OPERATOR_SCHEMA(Adagrad)
     .Output(0, "output_param", "The new parameter; most often the same blob.")
     .Output(1, "output_moment", "The new sum of squares.")
     .Output(2, "output_effective_lr", "Optional: the rate of each element.")
-    .Output(3, "output_update", "Optional: what was added to each element.");
+    .Output(3, "output_update", "Optional: the number added to each element.");
 SHOULD_NOT_DO_GRADIENT(Adagrad);
 
 }  // namespace caffe2

@@ -7,9 +7,9 @@
 
 namespace caffe2 {
 
-// P, G and S: the types of the parameter, of gradient and step, and of the states; 16-bit ones are
-// computed with in float. Outputs may be the memory of inputs, element by element. A functor for
-// ForEach, which on the host takes the loops of update_loops.h.
+// P, G and S are the types of the parameter, of gradient and step, and of the states. Arithmetic on
+// 16-bit types is in float. An output may be in the memory of an input, element by element. This is
+// a functor for ForEach; on the host ForEach uses the loops of update_loops.h.
 template <class R, typename P = float, typename G = P, typename S = G>
 struct DenseUpdate {
   using Rule = R;
@@ -32,7 +32,7 @@ struct DenseUpdate {
 
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { Update(i, i, Scalars(), Skips()); }
 
-  // Updates element `at` by gradient `from`, whose step is stored beside it.
+  // Updates element `at` by gradient `from`. The step is written at `from`.
   CAFFE2_HOST_DEVICE void Update(int64_t at, int64_t from, const UpdateScalars& scalars,
                                  bool skip) const {
     float own[kStates > 0 ? kStates : 1];

@@ -15,7 +15,7 @@ OPERATOR_SCHEMA(EnsureClipped)
     .Arg("max", "(float) Upper bound. Default: the highest float.")
     .Input(0, "param", "The float parameter.")
     .Input(1, "indices", "Optional: the rows, int32 or int64.")
-    .Input(2, "grad", "Their gradient, which is not read.")
+    .Input(2, "grad", "Their gradient; not read.")
     .Output(0, "output_param", "The parameter within its bounds.");
 SHOULD_NOT_DO_GRADIENT(EnsureClipped);
 

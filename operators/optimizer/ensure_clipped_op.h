@@ -1,4 +1,4 @@
-// EnsureClipped: a parameter, or some of its rows, kept within bounds.
+// EnsureClipped: limits a parameter, or some of its rows, to bounds.
 #pragma once
 
 #include <limits>
@@ -17,7 +17,7 @@ class EnsureClippedOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         limit_{this->template GetSingleArgument<float>("min", std::numeric_limits<float>::lowest()),
                this->template GetSingleArgument<float>("max", std::numeric_limits<float>::max())} {
-    CAFFE_ENFORCE_LE(limit_.low, limit_.high, "the arguments min and max leave nothing");
+    CAFFE_ENFORCE_LE(limit_.low, limit_.high, "argument min is larger than max");
   }
   bool RunOnDevice() override {
     const Tensor& X = Input(0);

@@ -11,8 +11,8 @@ inline void ReadArguments(const OperatorBase& op, FtrlRule* rule) {
   rule->lambda2 = op.GetSingleArgument<float>("lambda2", rule->lambda2);
 }
 
-// The rate is input i, if there is one, else the argument alpha. Throws unless it is above 0; a
-// rate on a device is not looked at.
+// The rate is input i, if given, else the argument alpha. Throws EnforceNotMet unless it is
+// positive; a rate on a device is not checked.
 template <class Context>
 Rate FtrlRate(const Operator<Context>& op, int i, Context* context) {
   const Rate rate = op.InputSize() > i
@@ -24,7 +24,7 @@ Rate FtrlRate(const Operator<Context>& op, int i, Context* context) {
   return rate;
 }
 
-// Arguments but lambda1, inputs and outputs of the operators of this family.
+// Documents the arguments except lambda1, the inputs and the outputs of operators of this family.
 void DescribeFtrl(OpSchema& schema);
 
 template <class Context>

@@ -1,4 +1,4 @@
-// GFtrl: Ftrl that keeps or drops whole input features (group lasso).
+// GFtrl: Ftrl that keeps or zeroes whole input features (group lasso).
 #pragma once
 
 #include "operators/optimizer/ftrl_op.h"

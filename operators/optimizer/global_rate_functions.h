@@ -1,5 +1,5 @@
-// Optimizers whose rate depends on sums over the gradient, Storm, Wngrad and GFtrl, for the host
-// and for devices (host_device.h).
+// Storm, Wngrad and GFtrl, whose rates depend on sums over the gradient, for the host and for
+// devices (host_device.h).
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -7,13 +7,12 @@
 
 namespace caffe2 {
 
-// Storm's sum of squared gradients, with those of this step added to it, and what the step takes
-// from it.
+// Adds the squared gradients of this step to Storm's sum, and computes the scalars of the step.
 struct StormStep {
   static constexpr const char* kName = "StormStep";
   float momentum, beta;
   Rate lr;
-  const float *squares, *sum;  // of this step, of those before
+  const float *squares, *sum;  // of this step, of the steps before
   float* sum_out;
   float *rate, *alpha;  // the rate, and the share of the old momentum's error that is dropped
   CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {

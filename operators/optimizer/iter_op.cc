@@ -68,8 +68,8 @@ OPERATOR_SCHEMA(Iter)
                                                  : in[0]};
     })
     .SetDoc(
-        "Adds one to an iteration counter. Without an input, a blob that holds no tensor yet "
-        "starts at 0 (and is 1 after the first run).")
+        "Adds one to an iteration counter. Without an input, a blob that holds no tensor starts at "
+        "0 (and is 1 after the first run).")
     .Input(0, "iter", "Optional: the counter, int64 of one element, on the host.")
     .Output(0, "iter", "The same blob.")
     .CpuOnly(kCpuOnly);
@@ -80,8 +80,9 @@ OPERATOR_SCHEMA(AtomicIter)
     .NonTensorInputs({0})
     .IdenticalTypeAndShapeOfInput(1)
     .SetDoc(
-        "Adds one to an iteration counter while it holds a mutex, so that nets that run at the "
-        "same time may share it; and to the statistic atomic_iter/stats/<counter>/num_iter.")
+        "Adds one to an iteration counter while it holds a mutex, so that concurrent nets may "
+        "share "
+        "the counter. Also adds one to the statistic atomic_iter/stats/<counter>/num_iter.")
     .Input(0, "mutex", "A mutex made by CreateMutex.")
     .Input(1, "iter", "The counter, int64 of one element, on the host.")
     .Output(0, "iter", "The same blob.")

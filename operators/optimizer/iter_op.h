@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Adds one to an int64 counter of one element, which always lies on the host.
+// Adds one to an int64 counter of one element, which is always on the host.
 template <class Context>
 class IterOp final : public Operator<Context> {
  public:
@@ -13,7 +13,7 @@ class IterOp final : public Operator<Context> {
   bool RunOnDevice() override;
 };
 
-// The same under a mutex, for nets that share the counter and run at the same time.
+// The same under a mutex, for concurrent nets that share the counter.
 template <class Context>
 class AtomicIterOp final : public Operator<Context> {
  public:

@@ -1,11 +1,11 @@
-// LearningRateAdaption: a learning rate that follows its own gradient (Baydin et al., ICLR 2018).
+// LearningRateAdaption: gradient descent on the learning rate (Baydin et al., ICLR 2018).
 #pragma once
 
 #include "operators/common/total_product.h"
 
 namespace caffe2 {
 
-// TotalProduct of the device, found by its last argument.
+// An overload of TotalProduct, chosen by its last argument, computes the sums on the device.
 template <class Context>
 class LearningRateAdaptionOp final : public Operator<Context> {
  public:

@@ -36,8 +36,8 @@ The learning rate base_lr * f(iter), where f is the policy:
   its name is sub_policy_<i>_policy, its factor sub_policy_<i>_lr_scale (default 1), and its
   arguments have the prefix sub_policy_<i>_; iter counts from the start of all
 
-Whether a rate is positive or negative is up to the operator that uses it: MomentumSGDUpdate and
-its like subtract, WeightedSum adds.
+The sign of the rate depends on the operator that uses it: MomentumSGDUpdate and similar operators
+subtract, WeightedSum adds.
 )DOC")
     .Arg("base_lr", "(float) The rate that the policy multiplies.", true)
     .Arg("policy", "(string) One of the names above.", true)

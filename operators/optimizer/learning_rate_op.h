@@ -19,7 +19,7 @@ class LearningRateOp final : public Operator<Context> {
                                        "", ArgumentHelper(debug_def()))) {}
 
   bool RunOnDevice() override {
-    const Tensor& counter = Input(0);  // on the host, whatever the device
+    const Tensor& counter = Input(0);  // on the host, for operators on any device
     CAFFE_ENFORCE_EQ(counter.numel(), 1, "the iteration counter has one element");
     const int64_t iteration = *counter.data<int64_t>();
     const auto rate = static_cast<float>(base_lr_ * policy_(iteration));

@@ -58,7 +58,7 @@ LearningRatePolicy Fixed(const Arguments&) {
   return [](int64_t) { return 1.0; };
 }
 
-// 1 and 0 in turn.
+// Alternates between 1 and 0.
 LearningRatePolicy Alter(const Arguments& a) {
   const int64_t active = a.RequiredPositive("active_period");
   const int64_t inactive = a.RequiredPositive("inactive_period");

@@ -1,4 +1,4 @@
-// Adagrad of parameters of which a mask keeps elements at zero, for the host and for devices
+// Adagrad of parameters with a mask that keeps elements at zero, for the host and for devices
 // (host_device.h).
 #pragma once
 
@@ -19,7 +19,7 @@ struct MaskedAdagradElements {
   }
 };
 
-// Bit j % 8 of byte j / 8 of a row says whether block j of the parameter's row is kept.
+// Bit j % 8 of byte j / 8 of a row is 1 if block j of the parameter's row is kept.
 struct BitMask {
   const uint8_t* bits = nullptr;  // null keeps all
   int64_t bytes_a_row = 0, block_size = 1;
@@ -30,7 +30,7 @@ struct BitMask {
   }
 };
 
-// Sets to zero what the mask does not keep of a row of p, and of h unless it is null.
+// Sets the elements of a row of p, and of h unless null, to zero that the mask does not keep.
 struct ClearMaskedRow {
   static constexpr const char* kName = "ClearMaskedRow";
   int64_t width;
@@ -46,8 +46,7 @@ struct ClearMaskedRow {
   }
 };
 
-// An update of rows that are named by index (sparse_update.h), after which the mask applies to the
-// row.
+// Updates rows that are named by index (sparse_update.h), then applies the mask to each row.
 template <class Update>
 struct MaskedRow {
   static constexpr const char* kName = "MaskedSparseAdagrad";

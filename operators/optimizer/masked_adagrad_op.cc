@@ -1,4 +1,4 @@
-// Adagrad of parameters of which a mask keeps elements at zero, on the CPU.
+// Adagrad of parameters with a mask that keeps elements at zero, on the CPU.
 #include "operators/optimizer/masked_adagrad_op.h"
 
 namespace caffe2 {
@@ -7,9 +7,9 @@ namespace {
 void DescribePruning(OpSchema& schema) {
   schema.Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
       .Arg("decay", "(float, default 1) The share of the moment that is kept at each update.")
-      .Arg("delays", "(list of ints) Iterations at which the mask is made anew. Needs iter.")
-      .Arg("prune_ratios", "(list of floats) The share of blocks that each of them prunes.")
-      .Arg("block_size", "(int, default 1) Elements of a row that go together.");
+      .Arg("delays", "(list of ints) Iterations that make a new mask. Needs iter.")
+      .Arg("prune_ratios", "(list of floats) The share of blocks pruned by each of them.")
+      .Arg("block_size", "(int, default 1) Elements of a row that are pruned together.");
 }
 
 std::vector<TensorShape> InferSparse(const OperatorDef& def, const std::vector<TensorShape>& in) {
@@ -29,17 +29,18 @@ void DescribeSparse(OpSchema& schema) {
       .Input(2, "indices", "int32 or int64: the rows to update.")
       .Input(3, "grad", "Their gradients, one row for each index.")
       .Input(4, "lr", "The learning rate, a float scalar; negative to descend.")
-      .Input(5, "mask",
-             "uint8, for each row of the parameter a bit for each block of it, the first in the "
-             "lowest bit: whether it is kept. With delays that of the run before, if the output "
-             "mask is "
-             "the same blob; empty before the first.")
-      .Input(6, "mask_changed", "One bool: whether rows without a gradient are masked, too.")
+      .Input(
+          5, "mask",
+          "uint8: for each row of the parameter a bit for each block, the first in the lowest "
+          "bit, which is 1 if the block is kept. With delays it holds the mask of the run before, "
+          "if the output mask is the same blob; empty before the first mask.")
+      .Input(6, "mask_changed", "One bool: true to mask rows without a gradient, too.")
       .Input(7, "iter", "Optional: the iteration, int64 of one element.")
       .Input(8, "last_mask_updated_iter", "Optional; not read.")
       .Output(0, "output_param", "The parameter, in place.")
       .Output(1, "output_moment_1", "The moment, in place.")
-      .Output(2, "mask_out", "Optional, may be mask: the mask that delays made; empty before.")
+      .Output(2, "mask_out",
+              "Optional, may be mask: the mask that delays made; empty before the first.")
       .Output(3, "last_mask_updated_iter_out", "Optional; not written.");
 }
 
@@ -56,7 +57,7 @@ OPERATOR_SCHEMA(MaskedAdagrad)
     .AllowInplace({{0, 0}, {1, 1}, {4, 2}, {6, 3}})
     .TensorInferenceFunction(InferSparse)
     .FillUsing(DescribePruning)
-    .SetDoc("Adagrad of a parameter of which a mask keeps elements, and their moments, at zero.")
+    .SetDoc("Adagrad of a parameter with a mask that keeps elements, and their moments, at zero.")
     .Input(0, "param", "The float parameter.")
     .Input(1, "moment", "The sum of squares, shaped like it.")
     .Input(2, "grad", "The gradient, shaped like it.")
@@ -70,11 +71,12 @@ OPERATOR_SCHEMA(MaskedAdagrad)
     .Output(3, "last_mask_updated_iter_out", "With delays: when it was made, in place.");
 OPERATOR_SCHEMA(MaskedSparseAdagrad)
     .FillUsing(DescribeSparse)
-    .SetDoc("SparseAdagrad of a parameter of which a mask keeps blocks of elements at zero.")
+    .SetDoc("SparseAdagrad of a parameter with a mask that keeps blocks of elements at zero.")
     .Input(1, "moment", "The sum of squares, shaped like the parameter; updated.");
 OPERATOR_SCHEMA(MaskedRowWiseSparseAdagrad)
     .FillUsing(DescribeSparse)
-    .SetDoc("RowWiseSparseAdagrad of a parameter of which a mask keeps blocks of elements at zero.")
+    .SetDoc(
+        "RowWiseSparseAdagrad of a parameter with a mask that keeps blocks of elements at zero.")
     .Input(1, "moment", "One number for each row of the parameter; updated.");
 SHOULD_NOT_DO_GRADIENT(MaskedAdagrad);
 SHOULD_NOT_DO_GRADIENT(MaskedSparseAdagrad);

@@ -1,5 +1,5 @@
-// Adagrad of parameters of which a mask keeps elements at zero: given, or made of the blocks of
-// least norm at chosen iterations (magnitude pruning), on the host.
+// Adagrad of parameters with a mask that keeps elements at zero. The mask is given, or the host
+// makes it from the blocks with the smallest norms at chosen iterations (magnitude pruning).
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace caffe2 {
 
-// When how much is pruned: the arguments delays, prune_ratios and block_size.
+// The schedule of pruning: the arguments delays, prune_ratios and block_size.
 class PruningPlan {
  public:
   explicit PruningPlan(const OperatorBase& op)
@@ -33,8 +33,8 @@ class PruningPlan {
     const auto at = std::find(delays_.begin(), delays_.end(), iteration);
     return at == delays_.end() ? -1 : ratios_[at - delays_.begin()];
   }
-  // Whether each block of each row is kept: all but floor(share of blocks) of least norm (more
-  // where norms are equal).
+  // Tells for each block of each row whether it is kept: all but floor(share of blocks) of the
+  // smallest norms (more if norms are equal).
   std::vector<bool> Kept(int64_t rows, int64_t width, const float* param, float ratio) const {
     const int64_t blocks = BlocksOf(width);
     std::vector<float> norms(rows * blocks, 0.f);
@@ -146,13 +146,13 @@ class MaskedSparseAdagradOp final : public SparseUpdateOp<Context, AdagradRule, 
     return *changed.template data<bool>();
   }
 
-  // Where `delays` put the mask: in the output, if there is one, so that it can be saved.
+  // The mask that `delays` make: the output, if there is one, so that it can be saved.
   Tensor* MadeMask() { return OutputSize() > 2 ? Output(2) : &made_mask_; }
 
   BitMask MaskOf(int64_t rows, int64_t width) {
     BitMask mask{nullptr, (plan_.BlocksOf(width) + 7) / 8, plan_.block_size()};
     const Tensor& bits = plan_.IsEmpty() ? Input(MASK) : *MadeMask();
-    if (!plan_.IsEmpty() && bits.numel() == 0) return mask;  // not yet
+    if (!plan_.IsEmpty() && bits.numel() == 0) return mask;  // no mask yet
     CAFFE_ENFORCE_EQ(bits.numel(), rows * mask.bytes_a_row, "bytes of mask ",
                      ShapeString(bits.sizes()), " for a parameter of ", rows, " rows of ", width);
     mask.bits = bits.data<uint8_t>();

@@ -23,7 +23,7 @@ void CommonSchema(OpSchema& schema) {
       .Input(0, "grad", "The float gradient.")
       .Input(1, "moment", "The momentum, shaped like the gradient; zeros at the start.")
       .Input(2, "lr", "The learning rate, a float scalar; positive to descend.")
-      .Output(0, "output_grad", "The step: what is subtracted from the parameter.")
+      .Output(0, "output_grad", "The step, which is subtracted from the parameter.")
       .Output(1, "output_moment", "The new momentum.");
 }
 
@@ -41,7 +41,7 @@ OPERATOR_SCHEMA(MomentumSGD)
       return std::vector<TensorShape>{in[0], in[1]};
     })
     .SetDoc(std::string("The step of gradient descent with momentum. ") + kFormula +
-            "The parameter is left to another operator.")
+            "Another operator updates the parameter.")
     .FillUsing(CommonSchema);
 void UpdateSchema(OpSchema& schema) {
   schema.NumInputs(4, 5)
@@ -69,7 +69,7 @@ OPERATOR_SCHEMA(FP16MomentumSGDUpdate)
     .SetDoc(
         "MomentumSGDUpdate for float16 parameters, gradients and momentum; arithmetic is in float, "
         "and results are rounded once.")
-    .Arg("fp32_update", "Without effect: arithmetic is in float anyway.")
+    .Arg("fp32_update", "Without effect: arithmetic is always in float.")
     .Input(0, "grad", "The float16 gradient.")
     .Input(1, "moment", "The float16 momentum, shaped like the gradient; zeros at the start.");
 SHOULD_NOT_DO_GRADIENT(MomentumSGD);

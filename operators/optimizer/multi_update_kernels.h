@@ -7,13 +7,13 @@
 
 namespace caffe2 {
 
-// An update of neighbouring elements. Outputs may be inputs, element by element.
+// An update of contiguous elements. Outputs may be inputs, element by element.
 template <class Rule>
 struct BlockUpdate {
   Rule rule;
   Rate lr, correction;
   const float* found_inf = nullptr;  // null or zero: the elements are updated, else they stay
-  const float* scale = nullptr;      // what gradients are divided by; null: nothing
+  const float* scale = nullptr;      // the divisor of gradients; null: none
   const void* grad = nullptr;
   Number grad_type = Number::kFloat;  // or one of 16 bits, the copy's if there is one
   const float* param = nullptr;
@@ -24,11 +24,11 @@ struct BlockUpdate {
   Number copy_type = Number::kFloat16;  // or kBFloat16
 };
 
-// n elements that all decay by `decay`.
+// Updates n elements, which all decay by `decay`.
 template <class Rule>
 void LaunchUpdate(int64_t n, float decay, const BlockUpdate<Rule>& update, cuda::Stream stream);
-// Blocks of n elements, a multiple of `chunk`, which is one of 4: those of chunk i decay by
-// decays[i] (on the device). The blocks are aligned to 16 bytes.
+// Updates blocks of n elements, a multiple of `chunk`, which is a multiple of 4. Elements of chunk
+// i decay by decays[i] (in device memory). The blocks are aligned to 16 bytes.
 template <class Rule>
 void LaunchFlatUpdate(int64_t n, int64_t chunk, const float* decays,
                       const BlockUpdate<Rule>& update, cuda::Stream stream);

@@ -73,20 +73,21 @@ REGISTER_CPU_OPERATOR(MultiAdam, MultiAdam);
 REGISTER_CPU_OPERATOR(MultiAdagrad, MultiAdagrad);
 REGISTER_CPU_OPERATOR(MultiRmsProp, MultiRmsProp);
 
-// The shape of such an operator; `steering` inputs lie between the states and the parameters.
-void MultiUpdateSchema(OpSchema& schema, int states, int steering, const std::string& update) {
+// The schema of such an operator. `scalars` scalar inputs come between the states and the
+// parameters.
+void MultiUpdateSchema(OpSchema& schema, int states, int scalars, const std::string& update) {
   schema
-      .NumInputsOutputs([states, steering](int in, int out) {
-        const int count = (in - steering) / (states + 2);
-        return count > 0 && (in - steering) % (states + 2) <= 2 && out >= (states + 1) * count &&
+      .NumInputsOutputs([states, scalars](int in, int out) {
+        const int count = (in - scalars) / (states + 2);
+        return count > 0 && (in - scalars) % (states + 2) <= 2 && out >= (states + 1) * count &&
                out <= (states + 2) * count;
       })
       .AllowInplace([](int in, int out) { return in > out; })
       .TensorInferenceFunction(
-          [states, steering](const OperatorDef& def, const std::vector<TensorShape>& in) {
+          [states, scalars](const OperatorDef& def, const std::vector<TensorShape>& in) {
             const ArgumentHelper arguments(def);
-            const int count = (def.input_size() - steering) / (states + 2);
-            const auto params = in.begin() + (states + 1) * count + steering;
+            const int count = (def.input_size() - scalars) / (states + 2);
+            const auto params = in.begin() + (states + 1) * count + scalars;
             std::vector<TensorShape> out(in.begin() + count, in.begin() + (states + 1) * count);
             out.insert(out.end(), params, params + count);
             for (const int i : arguments.GetRepeatedArgument<int>("copied")) {
@@ -109,7 +110,7 @@ void MultiUpdateSchema(OpSchema& schema, int states, int steering, const std::st
       .Arg("weight_decay", "(floats, default zeros) One for each parameter.")
       .Arg("flat",
            "(bool, default false) The tensors are views of blocks, at the same offsets of "
-           "multiples of 64 elements, and what lies between them may be written.")
+           "multiples of 64 elements, and the elements between them may be written.")
       .Arg("copied", "(ints, default none) The parameters that are also written in 16 bits.")
       .Arg("copy_type", "(int, default FLOAT16) TensorProto.FLOAT16 or BFLOAT16.")
       .Input(0, "grads", "n gradients of one type: float, float16 or bfloat16.")
@@ -117,8 +118,8 @@ void MultiUpdateSchema(OpSchema& schema, int states, int steering, const std::st
               "The new states, in the order of the inputs; most often the same "
               "blobs.")
       .Output(1, "output_params",
-              "n new parameters, most often the same blobs; then the 16-bit copies of those that "
-              "`copied` names.");
+              "n new parameters, most often the same blobs; then the 16-bit copies of the "
+              "parameters in `copied`.");
 }
 
 }  // namespace

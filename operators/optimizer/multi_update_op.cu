@@ -7,9 +7,9 @@ namespace {
 using cuda::Narrow;
 using cuda::Pack;
 
-// N neighbouring elements a turn. Copy: the type of the copy; float: there is none. Grad: that of
-// the gradients. Chunk i of `chunk` turns decays by decays[i]; without decays, everything by
-// `decay`.
+// A thread handles N contiguous elements in each turn. Copy is the type of the copy (float: no
+// copy), Grad the type of the gradients. Chunk i of `chunk` turns decays by decays[i]; without
+// decays, all elements decay by `decay`.
 template <class Rule, typename Copy, typename Grad, int N>
 __global__ void UpdateKernel(int64_t packs, int64_t chunk, const float* decays, float decay,
                              BlockUpdate<Rule> u) {

@@ -13,11 +13,11 @@
 
 namespace caffe2 {
 
-// Blocks of parameters are laid out so that tensors begin at multiples of this many elements, and
-// end with as much room.
+// In blocks of parameters, tensors begin at multiples of this number of elements, and the block
+// ends at one.
 constexpr int64_t kFlatAlignment = 64;
 
-// What one run of such an operator works on.
+// The operands of one run of such an operator.
 template <class Rule>
 struct MultiUpdateRun {
   struct Part {
@@ -32,15 +32,15 @@ struct MultiUpdateRun {
   };
 
   Rule rule;
-  const Tensor *lr = nullptr, *iter = nullptr;  // iter: of rules that are corrected
+  const Tensor *lr = nullptr, *iter = nullptr;  // iter: for rules with a correction
   const float *found_inf = nullptr, *scale = nullptr;
   std::vector<Part> parts = {};
   TypeMeta copy_type = {};
-  TypeMeta grad_type = {};  // float, or one of 16 bits
+  TypeMeta grad_type = {};  // float, or a 16-bit type
   Tensor decays;            // CUDA: of every kFlatAlignment elements
   bool warned = false;      // CUDA: that the parts are not flat
 
-  // Where the copies' block would begin, given a part that has one; null if none has.
+  // The begin of the block of copies, computed from a part that has one; null if no part has one.
   const char* CopyBlock() const {
     for (const Part& part : parts) {
       if (part.copy == nullptr) continue;
@@ -83,7 +83,7 @@ struct MultiUpdateRun {
   }
 };
 
-// Does the run; CUDAContext has an overload beside its registration.
+// Runs the update. The overload for CUDAContext is in multi_update_op_cuda.cc.
 template <class Rule>
 void RunUpdates(MultiUpdateRun<Rule>* run, const OperatorBase* op, CPUContext* context);
 

@@ -18,7 +18,7 @@ Number NumberOf(TypeMeta type) {
                                  : Number::kBFloat16;
 }
 
-// All that parts have in common, and the pointers of one.
+// The values that all parts share, and the pointers of one part.
 template <class Rule>
 BlockUpdate<Rule> UpdateOf(const MultiUpdateRun<Rule>& run, const Part<Rule>& part) {
   BlockUpdate<Rule> update;

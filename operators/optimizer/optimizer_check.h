@@ -1,4 +1,4 @@
-// Checks that optimizer operators share.
+// Checks for optimizer operators.
 #pragma once
 
 #include "caffe2/core/operator.h"
@@ -19,16 +19,17 @@ inline void CheckRowWiseState(const Tensor& param, const Tensor& state, const ch
                 ShapeString(param.sizes()));
 }
 
-// The elements of a tensor that an operator updates in place, as its schema demands. Throws unless
-// it holds T: mutable_data would make it one, with whatever its bytes then stand for.
+// The elements of a tensor that an operator updates in place, as its schema demands. Throws
+// EnforceNotMet unless it holds T: mutable_data would turn it into one with arbitrary elements.
 template <typename T>
 T* UpdatedData(Tensor* tensor) {
   tensor->data<T>();
   return tensor->mutable_data<T>();
 }
 
-// The elements of a row. Throws EnforceNotMet unless the parameter has rows, the indices are int32
-// or int64, and the gradient has one row for each; the values of the indices are not looked at.
+// The number of elements of a row. Throws EnforceNotMet unless the parameter has rows, the indices
+// are int32 or int64, and the gradient has one row for each. Does not check the values of the
+// indices.
 inline int64_t CheckRowGradient(const Tensor& param, const Tensor& indices, const Tensor& grad) {
   CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
   CAFFE_ENFORCE(indices.IsType<int32_t>() || indices.IsType<int64_t>(),

@@ -1,5 +1,5 @@
-// Updates of parameters, for the host and for devices (host_device.h). State is float. Outputs may
-// be the memory of inputs, element by element.
+// Functors for updates of parameters, for the host and for devices (host_device.h). State is float.
+// An output may be in the memory of an input, element by element.
 #pragma once
 
 #include "operators/common/rate.h"
@@ -28,7 +28,7 @@ struct LarsFactor {
   }
 };
 
-// y = x, or where `norm` is over threshold * factor, x scaled down to that.
+// y = x or, if `norm` is over threshold * factor, x scaled down to that norm.
 template <typename T>
 struct ClipByScaling {
   static constexpr const char* kName = "ClipTensorByScaling";

@@ -1,12 +1,12 @@
-// Rows of a parameter that are named by index: bounded, counted, for the host and for devices
-// (host_device.h). Functors for UpdateRows (operators/common/update_rows.h).
+// Functors for UpdateRows (operators/common/update_rows.h), for the host and for devices
+// (host_device.h): bound, shrink and count rows of a parameter that are named by index.
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// Scales a row to a Euclidean norm, or only one above it. Zeros stay.
+// Scales a row to a Euclidean norm, always or only if its norm is larger. Rows of zeros stay.
 template <typename T>
 struct NormalizeRow {
   static constexpr const char* kName = "SparseNormalize";
@@ -33,7 +33,7 @@ struct NormalizeRow {
   }
 };
 
-// A row that shrinks: to the share 1 - lambda, or each element by lambda towards zero.
+// Shrinks a row: by the factor 1 - lambda, or each element by lambda towards zero.
 struct ShrinkRow {
   static constexpr const char* kName = "SparseLpRegularizer";
   int64_t width;
@@ -52,7 +52,7 @@ struct ShrinkRow {
   }
 };
 
-// Values, and rows of them, in [low, high]; NaN stays.
+// Limits values, and rows of values, to [low, high]. NaN stays.
 struct LimitValue {
   static constexpr const char* kName = "EnsureClipped";
   float low, high;
@@ -71,7 +71,7 @@ struct LimitRow {
   }
 };
 
-// One more update of a row; older ones have lost half of their weight in `halflife` iterations.
+// Counts an update of a row. Older updates lose half of their weight in `halflife` iterations.
 struct CountRow {
   static constexpr const char* kName = "RowWiseCounter";
   static constexpr int64_t width = 1;
@@ -82,7 +82,7 @@ struct CountRow {
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t /*position*/, Team team) const {
     if (!team.leader()) return;
-    // Iterations may come out of order (an old one restored, or a late worker's): none passed.
+    // Iterations may come out of order (a restored one, or one of a late worker). Then none passed.
     const double passed = static_cast<double>(now) - static_cast<double>(last[row]);
     count[row] = 1 + std::exp2(-(passed > 0 ? passed : 0.) / halflife) * count[row];
     last[row] = now > last[row] ? now : last[row];

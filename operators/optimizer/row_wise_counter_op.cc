@@ -1,4 +1,4 @@
-// RowWiseCounter: how often the rows of a parameter were updated lately.
+// RowWiseCounter: counts recent updates of the rows of a parameter.
 #include "operators/optimizer/row_wise_counter_op.h"
 
 namespace caffe2 {
@@ -12,11 +12,11 @@ OPERATOR_SCHEMA(RowWiseCounter)
       return std::vector<TensorShape>{in[0], in[1]};
     })
     .SetDoc(
-        "Counts the updates of the rows of a parameter. An update counts 1, and half of what it "
-        "did each counter_halflife iterations; counts are brought up to date when their row is "
-        "updated.")
+        "Counts the updates of the rows of a parameter. An update counts 1; its weight halves "
+        "every "
+        "counter_halflife iterations. A count is brought up to date when its row is updated.")
     .Arg("counter_halflife",
-         "(int, default -1) Iterations in which a count halves. Not positive: nothing is counted.")
+         "(int, default -1) Iterations in which a count halves. 0 or negative: no counting.")
     .Input(0, "prev_iter",
            "int64, one for each row: the latest iteration that updated it; updated.")
     .Input(1, "update_counter", "double, one for each row: its count; updated.")

@@ -1,5 +1,5 @@
-// RowWiseCounter: how often the rows of a parameter were updated lately. UpdateRows is the device's
-// (update_rows.h).
+// RowWiseCounter: counts recent updates of the rows of a parameter. UpdateRows is a function of the
+// device (update_rows.h).
 #pragma once
 
 #include "operators/common/shape_input.h"

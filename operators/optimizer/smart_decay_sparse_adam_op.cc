@@ -12,8 +12,8 @@ OPERATOR_SCHEMA(SmartDecaySparseAdam)
     })
     .SetDoc(
         "Adam of the rows of a parameter that have a gradient. The moments of a row decay for all "
-        "iterations since it had one last, and the steps that its first moment would have made are "
-        "made up for. Moments are not corrected for their bias.")
+        "iterations since its last gradient, and the row also gets the steps that its first moment "
+        "would have made in them. Moments are not corrected for their bias.")
     .Arg("beta1", "(float in [0, 1), default 0.9) The share of the first moment that is kept.")
     .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
     .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")

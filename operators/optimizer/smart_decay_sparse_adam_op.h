@@ -1,4 +1,4 @@
-// SmartDecaySparseAdam: Adam of sparse gradients as if the others were zero, not missing.
+// SmartDecaySparseAdam: Adam of sparse gradients that treats missing gradients as zeros.
 #pragma once
 
 #include "operators/common/shape_input.h"
@@ -20,7 +20,8 @@ class SmartDecaySparseAdamOp final : public UpdateOp<Context> {
                            .param_out = 0,
                            .states_out = 1}),
         rule_{ReadRule<AdamRule>(*this)} {
-    CAFFE_ENFORCE(rule_.adam.beta1 >= 0 && rule_.adam.beta1 < 1, "beta1 is ", rule_.adam.beta1);
+    CAFFE_ENFORCE(rule_.adam.beta1 >= 0 && rule_.adam.beta1 < 1, "argument beta1 (",
+                  rule_.adam.beta1, ") must be in [0, 1)");
   }
   bool RunOnDevice() override {
     const auto rows = this->template MakeRows<SparseUpdate>(rule_);

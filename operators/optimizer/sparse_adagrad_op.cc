@@ -28,7 +28,7 @@ REGISTER_CPU_OPERATOR(RowWiseSparseAdagrad, RowWiseSparseAdagradOp<CPUContext>);
 OPERATOR_SCHEMA(SparseAdagrad)
     .NumInputs(5)
     .FillUsing(Describe)
-    .SetDoc("Adagrad of the rows of a parameter that have a gradient; the others are left alone.")
+    .SetDoc("Adagrad of the rows of a parameter that have a gradient. Other rows stay unchanged.")
     .Input(1, "moment", "The sum of squares, shaped like the parameter; updated.");
 OPERATOR_SCHEMA(RowWiseSparseAdagrad)
     .NumInputs(5, 6)

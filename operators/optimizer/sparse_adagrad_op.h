@@ -25,7 +25,7 @@ class SparseAdagradOp final : public SparseUpdateOp<Context, WithWeightDecay<Ada
   }
 };
 
-// The moment holds one number a row.
+// The moment holds one number for each row.
 template <class Context>
 class RowWiseSparseAdagradOp final
     : public SparseUpdateOp<Context, WithWeightDecay<AdagradRule>, RowWiseUpdate> {

@@ -25,7 +25,7 @@ void Describe(OpSchema& schema) {
       .Output(0, "output_param", "The parameter, in place.")
       .Output(1, "output_moment_1", "The first moment, in place.")
       .Output(2, "output_moment_2", "The second moment, in place.")
-      .Output(3, "output_grad", "Optional: what the rate was multiplied with, shaped like grad.");
+      .Output(3, "output_grad", "Optional: the step without the rate, shaped like grad.");
 }
 
 }  // namespace
@@ -36,11 +36,12 @@ REGISTER_CPU_OPERATOR(RowWiseSparseAdam, RowWiseSparseAdamOp<CPUContext>);
 OPERATOR_SCHEMA(SparseAdam)
     .FillUsing(Describe)
     .SetDoc(
-        "Adam of the rows of a parameter that have a gradient; the moments of the others are not "
-        "decayed.")
-    .Arg("enableRAdam",
-         "(bool, default false) Rectified Adam (Liu et al., 2019): while the variance of the "
-         "second moment is not tractable, steps are those of SGD with momentum.")
+        "Adam of the rows of a parameter that have a gradient. The moments of other rows do not "
+        "decay.")
+    .Arg(
+        "enableRAdam",
+        "(bool, default false) 1: Rectified Adam (Liu et al., 2019), which makes steps of SGD with "
+        "momentum while the variance of the second moment is not tractable.")
     .Input(2, "moment_2", "The second moment, shaped like the parameter; updated.");
 OPERATOR_SCHEMA(RowWiseSparseAdam)
     .FillUsing(Describe)

@@ -37,7 +37,7 @@ class SparseAdamOp final : public SparseUpdateOp<Context, AdamRule> {
   const bool rectified_;
 };
 
-// The second moment holds one number a row.
+// The second moment holds one number for each row.
 template <class Context>
 class RowWiseSparseAdamOp final : public SparseUpdateOp<Context, AdamRule, RowWiseUpdate> {
  public:

@@ -1,4 +1,4 @@
-// SparseLpRegularizer: rows of a parameter that shrink.
+// SparseLpRegularizer: shrinks rows of a parameter.
 #include "operators/optimizer/sparse_lp_regularizer_op.h"
 
 namespace caffe2 {
@@ -13,10 +13,10 @@ OPERATOR_SCHEMA(SparseLpRegularizer)
         "Shrinks some rows of a parameter: by the factor 1 - reg_lambda (p = 2), or by reg_lambda "
         "towards 0 (p = 1).")
     .Arg("p", "(float, default 2) 1 or 2: the norm whose regularization this is.")
-    .Arg("reg_lambda", "(float from 0 to 1, default 1e-5) How much.")
+    .Arg("reg_lambda", "(float from 0 to 1, default 1e-5) The strength.")
     .Input(0, "param", "The float parameter; updated.")
-    .Input(1, "indices", "int32 or int64: the rows; one that comes twice shrinks twice.")
-    .Input(2, "grad", "Optional, not read: kept for the form of sparse optimizers.")
+    .Input(1, "indices", "int32 or int64: the rows; a row that occurs twice shrinks twice.")
+    .Input(2, "grad", "Optional; not read. Accepted for the signature of sparse optimizers.")
     .Output(0, "output_param", "The parameter, in place.");
 SHOULD_NOT_DO_GRADIENT(SparseLpRegularizer);
 

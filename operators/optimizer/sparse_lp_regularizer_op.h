@@ -1,4 +1,4 @@
-// SparseLpRegularizer: rows of a parameter that shrink.
+// SparseLpRegularizer: shrinks rows of a parameter.
 #pragma once
 
 #include "operators/common/update_rows.h"

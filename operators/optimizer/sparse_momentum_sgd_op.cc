@@ -12,8 +12,8 @@ OPERATOR_SCHEMA(SparseMomentumSGDUpdate)
       return std::vector<TensorShape>{in[0], in[1], in[3]};
     })
     .SetDoc(
-        "MomentumSGDUpdate of the rows of a parameter that have a gradient; the momentum of the "
-        "others is not decayed.")
+        "MomentumSGDUpdate of the rows of a parameter that have a gradient. The momentum of other "
+        "rows does not decay.")
     .Arg("momentum", "(float, default 0) The share of the last step that is kept.")
     .Arg("nesterov", "(int, default 0) 1 for Nesterov's form.")
     .Input(0, "grad", "Gradients, one row for each index.")
@@ -21,7 +21,7 @@ OPERATOR_SCHEMA(SparseMomentumSGDUpdate)
     .Input(2, "lr", "The learning rate, a float scalar; positive to descend.")
     .Input(3, "param", "The float parameter; updated.")
     .Input(4, "indices", "int32 or int64: the rows to update.")
-    .Output(0, "output_grad", "The steps: what was subtracted from the rows; may overwrite grad.")
+    .Output(0, "output_grad", "The steps, which were subtracted from the rows; may overwrite grad.")
     .Output(1, "output_moment", "The momentum, in place.")
     .Output(2, "output_param", "The parameter, in place.");
 SHOULD_NOT_DO_GRADIENT(SparseMomentumSGDUpdate);

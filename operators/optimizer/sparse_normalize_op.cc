@@ -8,10 +8,10 @@ void SparseNormalizeSchema(OpSchema& schema) {
       .NumOutputs(1)
       .EnforceInplace({{0, 0}})
       .IdenticalTypeAndShapeOfInput(0)
-      .Arg("use_max_norm", "(bool, default 1) 0: shorter rows are scaled too.")
+      .Arg("use_max_norm", "(bool, default 1) 0: rows with a smaller norm are scaled, too.")
       .Arg("norm", "(float >= 0, default 1) The norm.")
       .Input(1, "indices", "int32 or int64: the rows.")
-      .Input(2, "grad", "Optional, not read: kept for the form of sparse optimizers.")
+      .Input(2, "grad", "Optional; not read. Accepted for the signature of sparse optimizers.")
       .Output(0, "output_param", "The parameter, in place.");
 }
 
@@ -23,8 +23,8 @@ REGISTER_CPU_OPERATOR(Float16SparseNormalize, SparseNormalizeOp<CPUContext, floa
 OPERATOR_SCHEMA(SparseNormalize)
     .FillUsing(SparseNormalizeSchema)
     .SetDoc(
-        "Scales rows of a parameter to the Euclidean norm `norm`; by default only those above "
-        "it. Rows of zeros stay.")
+        "Scales rows of a parameter to the Euclidean norm `norm`; by default only rows with a "
+        "larger norm. Rows of zeros stay.")
     .Input(0, "param", "The float parameter; updated.");
 SHOULD_NOT_DO_GRADIENT(SparseNormalize);
 

@@ -1,6 +1,6 @@
 // Updates of rows of a parameter by a rule (update_rule.h), for the host and for devices
-// (host_device.h). Functors for UpdateRows (operators/common/update_rows.h): gradients are a row
-// for each position. P: the type of the parameter, float or float16.
+// (host_device.h). Functors for UpdateRows (operators/common/update_rows.h): the gradient has a row
+// for each position. P is the type of the parameter, float or float16.
 #pragma once
 
 #include "operators/common/sorted_rows.h"
@@ -15,7 +15,7 @@
 
 namespace caffe2 {
 
-// Element by element, as the dense update does it. On the host UpdateRows takes the loops of
+// Updates rows element by element, like the dense update. On the host UpdateRows uses the loops of
 // update_loops.h.
 template <class Rule, typename P = float>
 struct SparseUpdate {
@@ -33,7 +33,7 @@ struct SparseUpdate {
   }
 };
 
-// The gradient that a rule sees of g.
+// The gradient that a rule sees: g with weight decay, if the rule has it.
 template <class Rule>
 CAFFE2_HOST_DEVICE float GradientOf(const Rule& /*rule*/, float g, float /*p*/) {
   return g;
@@ -92,7 +92,7 @@ struct RowWiseUpdate {
   }
 };
 
-// RowWiseSparseAdagrad: a row that is updated seldom decays for the iterations between
+// RowWiseSparseAdagrad: the weight decay of a row that is updated seldom is larger
 // (RowWiseCounter).
 template <typename P>
 struct CountedAdagradUpdate {
@@ -100,8 +100,8 @@ struct CountedAdagradUpdate {
   static constexpr const char* kName = Rule::kName;
   int64_t width;
   RowWiseUpdate<Rule, P> update;
-  const double* counts = nullptr;  // of each row; null: all rows decay alike
-  double halflife = 0;             // not positive: all rows decay alike
+  const double* counts = nullptr;  // of each row; null: all rows decay equally
+  double halflife = 0;             // not positive: all rows decay equally
 
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t position, Team team) const {
@@ -114,7 +114,7 @@ struct CountedAdagradUpdate {
   }
 };
 
-// Rows that make up for the iterations since they had a gradient last.
+// Updates rows for all iterations since their last gradient.
 struct SmartDecayAdamUpdate {
   static constexpr const char* kName = SmartDecayAdamRule::kName;
   int64_t width;

@@ -36,7 +36,7 @@ OPERATOR_SCHEMA(SparseStorm)
     .NumInputs(6)
     .EnforceInplace({{0, 0}, {1, 1}, {2, 2}})
     .FillUsing(Describe)
-    .SetDoc("Storm of the rows of a parameter that have a gradient; the others are left alone.")
+    .SetDoc("Storm of the rows of a parameter that have a gradient. Other rows stay unchanged.")
     .Input(3, "grad", "The gradients, one row for each index.")
     .Input(4, "indices", "int32 or int64: the rows to update.")
     .Input(5, "lr", "The learning rate, a float scalar; negative to descend.");

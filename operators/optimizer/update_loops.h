@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// Stretches of n elements each: the k-th of `count` begins at element starts[k] * unit of parameter
+// `count` stretches of n elements each. Stretch k begins at element starts[k] * unit of parameter
 // and states, and at gradient from + k n.
 struct Stretches {
   const int64_t* starts;
@@ -33,7 +33,7 @@ CAFFE2_INLINE void UpdateEach(const Update& update, const Stretches& all) {
   }
 }
 
-// UpdateEach, for the most used rules compiled for several instruction sets (utils/simd.h).
+// UpdateEach. For the most used rules it is compiled for several instruction sets (utils/simd.h).
 template <class Update>
 void UpdateElements(const Update& update, const Stretches& all) {
   UpdateEach(update, all);
@@ -42,23 +42,23 @@ void UpdateElements(const DenseUpdate<MomentumSgdRule>& update, const Stretches&
 void UpdateElements(const DenseUpdate<AdamRule>& update, const Stretches& all);
 void UpdateElements(const DenseUpdate<WithWeightDecay<AdagradRule>>& update, const Stretches& all);
 void UpdateElements(const DenseUpdate<RmsPropRule>& update, const Stretches& all);
-// Elements begin to end - 1.
+// Updates the elements [begin, end).
 template <class Update>
 void UpdateRange(const Update& update, int64_t begin, int64_t end) {
   UpdateElements(update, Stretches{&begin, 1, 1, begin, end - begin});
 }
 
-// Elements a thread updates at least.
+// The least number of elements for a thread.
 constexpr int64_t kOptimizerGrain = 1 << 14;
 
-// All n elements.
+// Updates all n elements.
 template <class R, typename P, typename G, typename S>
 void ForEach(int64_t n, const DenseUpdate<R, P, G, S>& update, CPUContext* /*context*/) {
   ParallelFor(n, kOptimizerGrain,
               [&update](int64_t begin, int64_t end) { UpdateRange(update, begin, end); });
 }
 
-// All rows that the indices name, in order.
+// Updates all rows that the indices name, in order.
 template <class Rule, typename P>
 void UpdateRows(const Tensor& indices, int64_t rows, const SparseUpdate<Rule, P>& update,
                 CPUContext* /*context*/) {

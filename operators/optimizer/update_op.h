@@ -1,4 +1,4 @@
-// What operators that update a parameter by a rule (update_rule.h) share.
+// Shared by operators that update a parameter by a rule (update_rule.h).
 #pragma once
 
 #include "operators/optimizer/optimizer_check.h"
@@ -19,15 +19,16 @@ void ReadArguments(const OperatorBase& op, WithWeightDecay<Rule>* rule) {
   rule->weight_decay = op.GetSingleArgument<float>("weight_decay", 0.f);
 }
 
-// The correction of a run; `iter` is int64 of one element. update_op_cuda.h has it for devices.
+// The correction of a run. `iter` is int64 of one element. update_op_cuda.h has the version for
+// devices.
 template <CorrectedRule Rule>
 Rate CorrectionOf(const Rule& rule, const Tensor& iter, CPUContext* /*context*/) {
   CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
   return {nullptr, rule.Correction(*iter.data<int64_t>())};
 }
 
-// What the inputs and outputs of an operator are; -1: there is no such. The states follow each
-// other. Operands beyond the last one that an operator has are optional.
+// The positions of an operator's inputs and outputs; -1: it has none. The states follow each other.
+// An operand is missing if its position is after the last operand of the operator.
 struct UpdateLayout {
   int grad = -1, param = -1, states = -1, indices = -1, lr = -1, iter = -1, found_inf = -1;
   int param_out = -1, states_out = -1, step_out = -1;
@@ -43,7 +44,7 @@ class UpdateOp : public Operator<Context> {
 
  protected:
   bool HasParam() const { return HasInput(layout_.param); }
-  // Output i shaped like the tensor; null if the operator does not have it.
+  // Output i, shaped like the tensor; null if the operator does not have it.
   template <typename E = T>
   E* Like(const Tensor& tensor, int i) {
     if (i < 0 || i >= OutputSize()) return nullptr;
@@ -51,7 +52,8 @@ class UpdateOp : public Operator<Context> {
     return Output(i)->template mutable_data<E>();
   }
 
-  // An update of this run's tensors. Throws EnforceNotMet unless they fit. P: the parameter's type.
+  // An update of this run's tensors. Throws EnforceNotMet unless they match. P is the parameter's
+  // type.
   template <typename P = T, class Rule>
   DenseUpdate<Rule, P, T> MakeUpdate(const Rule& rule) {
     const Tensor& grad = Input(layout_.grad);
@@ -59,7 +61,7 @@ class UpdateOp : public Operator<Context> {
     CheckOptimizerState(like, grad, "gradient");
     return MakeElements<P, /*kRowWise=*/false>(rule, like);
   }
-  // One of the rows that the indices name: Rows is a template of sparse_update.h.
+  // An update of the rows that the indices name. Rows is a template of sparse_update.h.
   template <template <class, typename> class Rows, typename P = T, class Rule>
   Rows<Rule, P> MakeRows(const Rule& rule) {
     const Tensor& param = Input(layout_.param);
@@ -99,7 +101,7 @@ class UpdateOp : public Operator<Context> {
     return update;
   }
 
-  // kRowWise: the last one holds a number for each row.
+  // With kRowWise the last state holds a number for each row.
   template <bool kRowWise, class Update>
   void SetStates(const Tensor& like, Update* update) {
     using Rule = typename Update::Rule;
@@ -107,7 +109,7 @@ class UpdateOp : public Operator<Context> {
       const Tensor& states = Input(layout_.states);
       CAFFE_ENFORCE_EQ(states.numel(), Update::kStride * like.numel(), Rule::kStateNames[0], " ",
                        ShapeString(states.sizes()), " for parameter ", ShapeString(like.sizes()),
-                       ": two values an element are needed");
+                       ": two values for each element are needed");
       const T* from = states.data<T>();
       T* to = Like(states, layout_.states_out);
       for (int s = 0; s < Rule::kStates; ++s) {

@@ -1,5 +1,5 @@
-// What update_op.h needs of CUDA devices. Rates and iterations in host memory go to kernels by
-// value, or, while a CUDA graph is recorded, by way of device memory.
+// The functions that update_op.h needs for CUDA devices. Rates and iterations in host memory go to
+// kernels by value or, while a CUDA graph is recorded, through device memory.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -10,7 +10,7 @@
 
 namespace caffe2 {
 
-// As on the host. An iteration on the device is waited for.
+// As on the host. Waits for an iteration that is on the device.
 template <CorrectedRule Rule>
 Rate CorrectionOf(const Rule& rule, const Tensor& iter, CUDAContext* /*context*/) {
   CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");

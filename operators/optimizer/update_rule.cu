@@ -1,4 +1,4 @@
-// Kernels of the update rules, and of what else updates parameters or makes their rates.
+// Kernels of the update rules, and of other functors that update parameters or compute rates.
 #include "operators/common/host_device_kernel.h"
 #include "operators/optimizer/global_rate_functions.h"
 #include "operators/optimizer/masked_adagrad_functions.h"

@@ -1,18 +1,18 @@
-// What optimizers do to one element of a parameter, for the host and for devices (host_device.h):
-// the only place of each formula. Dense, sparse and row-wise updates and updates of many parameters
-// at once call it (dense_update.h, sparse_update.h, multi_update_op.h). The documentation of the
-// operators states the formulas.
+// Update rules: what optimizers do to one element of a parameter, for the host and for devices
+// (host_device.h). Each formula stands only here. Dense, sparse and row-wise updates and updates of
+// many parameters at once call the rules (dense_update.h, sparse_update.h, multi_update_op.h). The
+// documentation of the operators states the formulas.
 //
 // A rule is plain data: the arguments of its operator. Update changes the state of an element and
-// returns its new parameter and its step. Which sign the learning rate has to have, and whether it
-// is part of the step, is up to the operator.
+// returns its new parameter and its step. The operator decides about the sign of the learning rate
+// and whether it is part of the step.
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// What all elements of a run have in common.
+// The scalars that all elements of a run share.
 struct UpdateScalars {
   float lr = 0;
   float correction = 1;  // Correction(iteration) of rules that have it
@@ -28,7 +28,7 @@ concept CorrectedRule = requires(const Rule& rule, int64_t iteration) {
   rule.Correction(iteration);
 };
 
-// Running means of numbers and of their squares: `keep` is the share that stays of the old one.
+// Running means of numbers and of their squares. `keep` is the share of the old mean.
 CAFFE2_HOST_DEVICE inline float MoveMean(float keep, float mean, float share, float x) {
   return keep * mean + share * x;
 }
@@ -41,7 +41,7 @@ struct MomentumSgdRule {
   static constexpr const char* kName = "MomentumSGD";
   static constexpr const char* kStateNames[] = {"momentum"};
 
-  // The step is m', or of Nesterov's form (1 + momentum) m' - momentum m; either is a m' + b m.
+  // The step is m' or, in Nesterov's form, (1 + momentum) m' - momentum m; either is a m' + b m.
   float momentum = 0, a = 1, b = 0;
   CAFFE2_HOST_DEVICE static MomentumSgdRule Make(float momentum, bool nesterov) {
     return {momentum, nesterov ? 1 + momentum : 1.f, nesterov ? -momentum : 0.f};
@@ -93,8 +93,8 @@ struct AdamRule {
   }
 };
 
-// Rectified Adam (Liu et al., 2019) at one iteration: the first moment times `factor`, and, where
-// the variance of the second moment is tractable, divided by its root.
+// Rectified Adam (Liu et al., 2019) at one iteration: the first moment times `factor` and, if the
+// variance of the second moment is tractable, divided by its root.
 struct RectifiedAdamRule {
   static constexpr int kStates = AdamRule::kStates;
   static constexpr const char* kName = "RectifiedAdam";
@@ -122,7 +122,7 @@ struct RectifiedAdamRule {
 
 // Adam of several iterations at once, of which the last has a gradient. In the others the first
 // moment alone moves the parameter: by the sum of moment_1 beta1^i, for i from 1 to the number of
-// such iterations, over the root of the second moment as it is now.
+// such iterations, divided by the root of the current second moment.
 struct SmartDecayAdamRule {
   static constexpr int kStates = AdamRule::kStates;
   static constexpr const char* kName = "SmartDecayAdam";
@@ -146,7 +146,7 @@ struct SmartDecayAdamRule {
   }
 };
 
-// The step is what is added to the parameter.
+// The step is added to the parameter.
 struct AdagradRule {
   static constexpr int kStates = 1;
   static constexpr const char* kName = "Adagrad";
@@ -169,7 +169,7 @@ struct AdagradRule {
   }
 };
 
-// Adagrad with a first moment, and with weight decay beside it.
+// Adagrad with a first moment and decoupled weight decay.
 struct DecayAdagradRule {
   static constexpr int kStates = 2;
   static constexpr const char* kName = "DecayAdagrad";
@@ -221,7 +221,7 @@ struct AdadeltaRule {
   }
 };
 
-// The states n and z of an element lie next to each other; the rate is alpha.
+// The states n and z of an element are next to each other. The rate is alpha.
 struct FtrlRule {
   static constexpr int kStates = 2;
   static constexpr const char* kName = "Ftrl";
@@ -267,7 +267,7 @@ struct StormRule {
   }
 };
 
-// Descent at a rate that all elements share. The step is what is added to the parameter.
+// Descent at a rate that all elements share. The step is added to the parameter.
 struct WngradRule {
   static constexpr int kStates = 0;
   static constexpr const char* kName = "Wngrad";
@@ -290,7 +290,7 @@ struct WithWeightDecay : Rule {
   }
 };
 
-// A rule of gradients that are divided by `scale` first.
+// A rule that first divides the gradient by `scale`.
 template <class Rule>
 struct WithScaledGradient : Rule {
   float scale = 1;

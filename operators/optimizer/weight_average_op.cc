@@ -28,12 +28,12 @@ OPERATOR_SCHEMA(SWA)
     .SetDoc(
         "Stochastic weight averaging (Izmailov et al., 2018): the mean of a parameter over the "
         "iterations avg_start to avg_end. From feedback_start to feedback_end, every "
-        "feedback_step iterations, the parameter goes on from its mean.")
+        "feedback_step iterations, the parameter is set to its mean.")
     .Arg("avg_start", "(int, default 0) The first iteration of the mean.")
     .Arg("avg_end", "(int, default: no end) The last one.")
     .Arg("feedback_start", "(int, default: never) The first iteration that sets the parameter.")
     .Arg("feedback_step", "(int > 0, default 1) Iterations from one to the next.")
-    .Arg("feedback_end", "(int, default: no end) The last one that may.");
+    .Arg("feedback_end", "(int, default: no end) The last iteration that may set it.");
 OPERATOR_SCHEMA(EMA)
     .FillUsing(Describe)
     .SetDoc(

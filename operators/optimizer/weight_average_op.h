@@ -25,7 +25,7 @@ struct IterationRange {
   }
 };
 
-// What both have in common: inputs and outputs (param, average), the iteration.
+// Shared by both: inputs and outputs (param, average), the iteration.
 template <class Context>
 class WeightAverageOp : public Operator<Context> {
  public:
@@ -82,7 +82,8 @@ class EmaOp final : public WeightAverageOp<Context> {
                   this->template GetSingleArgument<int64_t>("ema_end", kNoIteration),
                   this->template GetSingleArgument<int64_t>("ema_step", 1)),
         alpha_(this->template GetSingleArgument<float>("ema_alpha", 0.f)) {
-    CAFFE_ENFORCE(alpha_ >= 0 && alpha_ <= 1, "ema_alpha, a share, is ", alpha_);
+    CAFFE_ENFORCE(alpha_ >= 0 && alpha_ <= 1, "argument ema_alpha (", alpha_,
+                  ") must be from 0 to 1");
   }
 
  private:

@@ -1,4 +1,4 @@
-// WeightScale: a parameter multiplied every so many iterations.
+// WeightScale: multiplies a parameter every so many iterations.
 #pragma once
 
 #include <limits>

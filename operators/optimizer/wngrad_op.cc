@@ -31,7 +31,7 @@ OPERATOR_SCHEMA(Wngrad)
     .Input(2, "grad", "The gradient, shaped like the parameter.")
     .Input(3, "lr", "The learning rate, a float scalar; negative to descend.")
     .Output(2, "output_effective_lr", "Optional: lr / (b + epsilon).")
-    .Output(3, "output_update", "Optional: what was added to each element.");
+    .Output(3, "output_update", "Optional: the number added to each element.");
 OPERATOR_SCHEMA(SparseWngrad)
     .NumInputs(5)
     .NumOutputs(2)

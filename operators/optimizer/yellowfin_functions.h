@@ -72,8 +72,8 @@ struct YellowFinTune {
     return AtLeast(std::exp(unbias * averages.Move(log_value, average)), epsilon);
   }
   // The momentum that minimizes the expected squared distance to the optimum after one step: the
-  // root of the cubic p x = (1 - x)^3, x = sqrt(mu), but not below what the range of curvatures
-  // asks for.
+  // root of the cubic p x = (1 - x)^3, x = sqrt(mu), but at least the momentum that the range of
+  // curvatures requires.
   CAFFE2_HOST_DEVICE void SetRates(double least, double most, double variance,
                                    double distance) const {
     const double ratio = std::sqrt(most / least), bound = (ratio - 1) / (ratio + 1);

@@ -15,9 +15,9 @@ OPERATOR_SCHEMA(YellowFin)
         "Momentum SGD that tunes its learning rate and momentum by the range of curvatures, the "
         "variance of the gradient and the distance to the optimum, all estimated from the "
         "gradients (Zhang & Mitliagkas, \"YellowFin and the Art of Momentum Tuning\"). The "
-        "step is taken with the rate and momentum of the iterations before.")
+        "step uses the rate and momentum of the iterations before.")
     .Arg("curv_win_width", "(int > 0, default 20) Iterations that the curvature range covers.")
-    .Arg("epsilon", "(float > 0, default 1e-6) Estimates below count as this.")
+    .Arg("epsilon", "(float > 0, default 1e-6) Smaller estimates count as this.")
     .Arg("nesterov", "(int, default 0) 1 for Nesterov's form.")
     .Arg("zero_debias", "(bool, default 1) Corrects averages for their start at 0.")
     .Arg("beta", "(float in [0, 1), default 0.999) The share of the averages that is kept.")

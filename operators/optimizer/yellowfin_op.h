@@ -22,7 +22,7 @@ class YellowFinOp final : public Operator<Context> {
         epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-6f)),
         beta_(this->template GetSingleArgument<float>("beta", 0.999f)) {
     CAFFE_ENFORCE_GT(window_, 0, "the argument curv_win_width");
-    CAFFE_ENFORCE(beta_ >= 0 && beta_ < 1, "the argument beta must lie in [0, 1), not be ", beta_);
+    CAFFE_ENFORCE(beta_ >= 0 && beta_ < 1, "argument beta (", beta_, ") must be in [0, 1)");
     CAFFE_ENFORCE_GT(epsilon_, 0, "the argument epsilon");
   }
 
@@ -31,7 +31,7 @@ class YellowFinOp final : public Operator<Context> {
     CheckInputs(param, grad);
     const int64_t iter = ReadInteger(this->template Input<Tensor>(ITER)), n = param.numel();
     CAFFE_ENFORCE_GT(iter, 0, "the iteration counts from 1");
-    for (int i = 0; i < NUM_OUT; ++i) {  // copies where an output is not the input itself
+    for (int i = 0; i < NUM_OUT; ++i) {  // copies if an output is not the blob of the input
       if (!this->IsInputOutputAlias(i, i)) CopyTensor(Input(i), Output(i), &context_);
     }
     const float* g = grad.data<float>();

@@ -68,7 +68,7 @@ TEST(EnsureClippedTest, LimitsAllOrSomeRows) {
   Feed<int64_t>(&ws, "i", {1}, {3});
   ExpectThrows(&ws, Op("EnsureClipped", {"X", "i", "g"}, {"X"}, bounds), "3");
   ExpectThrows(&ws, Op("EnsureClipped", {"X"}, {"Y"}, {bounds[0], MakeArgument("max", -2.f)}),
-               "leave nothing");
+               "min is larger than max");
 }
 
 TEST(ScaleBlobsTest, ScalesEach) {
