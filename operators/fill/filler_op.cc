@@ -53,7 +53,7 @@ void DescribeFiller(OpSchema& schema) {
       .NumOutputs(1)
       .AllowInplace({{0, 0}})
       .Arg("shape", "Shape of the output; without an input only. Default: a scalar.")
-      .Arg("extra_shape", "Dimensions appended to those of the input.")
+      .Arg("extra_shape", "Dimensions appended to the dimensions of the input.")
       .Arg("input_as_shape",
            "1: the input is a one-dimensional int64 tensor (in host memory) that holds the shape. "
            "Default 0: the output is shaped like the input.")

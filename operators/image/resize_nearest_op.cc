@@ -68,7 +68,7 @@ void DescribeScales(OpSchema& schema) {
 
 void DescribeInteger(OpSchema& schema) {
   schema.NumOutputs(1)
-      .Arg("scale", "(int > 0, default 2) The height and width of Y over those of X.")
+      .Arg("scale", "(int > 0, default 2) The factor by which Y is higher and wider than X.")
       .Arg("order", "NCHW (default) or NHWC.");
 }
 

@@ -15,7 +15,7 @@ ImageScales ImageScales::Read(const ArgumentHelper& arguments, const Tensor* sca
             arguments.GetSingleArgument<float>("width_scale", 1.f)};
   }
   CAFFE_ENFORCE_EQ(scales->numel(), 2, "scales ", ShapeString(scales->sizes()),
-                   " must be those of height and width; their number");
+                   " must hold two numbers, height_scale and width_scale; found");
   return {scales->data<float>()[0], scales->data<float>()[1]};
 }
 

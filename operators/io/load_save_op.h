@@ -59,7 +59,7 @@ class BlobLoader {
 
   const LoadOptions options_;
   std::map<std::string, Blob*> wanted_;
-  std::map<std::string, State> states_;  // of what was found, by name
+  std::map<std::string, State> states_;  // of the blobs found, by name
   int sources_ = 0;
 };
 

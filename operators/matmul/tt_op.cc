@@ -27,7 +27,7 @@ OPERATOR_SCHEMA(TT)
     .Arg("tt_ranks", "(ints) 1, the sizes of r_1 ... r_(d-1), and 1.", true)
     .Input(0, "X", "Float, N x the product of inp_sizes.")
     .Input(1, "b", "Float, the product of out_sizes elements.")
-    .Input(2, "cores", "Float: all elements of G_d, then those of G_(d-1), and so on to G_1.")
+    .Input(2, "cores", "Float: all elements of G_d, then of G_(d-1), and so on to G_1.")
     .Output(0, "Y", "Float, N x the product of out_sizes.");
 SHOULD_NOT_DO_GRADIENT(TT);
 

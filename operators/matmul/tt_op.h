@@ -65,16 +65,16 @@ class TtOp final : public Operator<Context> {
   // one, which is first in memory: Z[a, i_k r_k, b] -> Z'[a, r_(k-1) o_k, b], where a counts the
   // rows and the inputs before k, and b counts the outputs after k.
   const float* Multiply(int64_t rows, const float* x, const float* core, Tensor* buffers) {
-    int64_t before = rows * CheckedNumel(inputs_), behind = 1;
+    int64_t before = rows * CheckedNumel(inputs_), after = 1;
     for (size_t k = inputs_.size(); k-- > 0;) {
       const int64_t m = ranks_[k] * outputs_[k], depth = inputs_[k] * ranks_[k + 1];
       before /= inputs_[k];
       Tensor& to = buffers[k % 2];
-      to.Resize(before, m, behind);
+      to.Resize(before, m, after);
       float* z = to.template mutable_data<float>();
-      math::GemmBatched(true, false, before, m, behind, depth, core, true, x, false, z, &context_);
+      math::GemmBatched(true, false, before, m, after, depth, core, true, x, false, z, &context_);
       core += CoreSize(k);
-      behind *= outputs_[k];
+      after *= outputs_[k];
       x = z;
     }
     return x;

@@ -8,7 +8,7 @@
 namespace caffe2 {
 namespace {
 
-// The moments of a group from those of its channels, which are equally large.
+// The moments of a group from the moments of its channels, which have the same size.
 template <typename T>
 RowMoments MomentsOfGroup(const GroupLayout& l, int64_t n, int64_t g, const T* x) {
   std::vector<RowMoments> channels;

@@ -125,7 +125,7 @@ void Describe(OpSchema& schema) {
       .Arg("global_pooling", "1: the window is the whole image. Default 0.")
       .TensorInferenceFunction(InferPool)
       .Input(0, "X", "Quantized images N x H x W x C.")
-      .Output(0, "Y", "Quantized images N x H' x W' x C, shaped as those of MaxPool.");
+      .Output(0, "Y", "Quantized images N x H' x W' x C, of the same shape as for MaxPool.");
 }
 void DescribeMax(OpSchema& schema) { schema.FillUsing(Describe).FillUsing(DescribeKept); }
 void DescribeAverage(OpSchema& schema) {

@@ -62,7 +62,7 @@ class RecurrentUnitBase : public Operator<Context> {
     return step;
   }
 
-  // The elements of input i, which must be as many as those of input `like`.
+  // The elements of input i. Throws EnforceNotMet unless it has as many elements as input `like`.
   template <typename T = float>
   const T* DataLike(int i, int like) const {
     CAFFE_ENFORCE_EQ(Input(i).numel(), Input(like).numel(), "inputs ", i, " and ", like,

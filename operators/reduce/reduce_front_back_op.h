@@ -114,7 +114,7 @@ class ReduceSideGradientOp final : public ReduceSideBase<Context, kSide, kReduct
     const std::vector<int64_t> shape = InputShape(X);
     const ReduceSideLayout layout(shape, this->reduced_, kSide);
     CAFFE_ENFORCE_EQ(dY.numel(), layout.results, "the gradient's shape ", ShapeString(dY.sizes()),
-                     " is not that of the reduction of ", ShapeString(shape));
+                     " is not the shape of the reduction of ", ShapeString(shape));
     const int32_t* lengths = this->Lengths(kReadsValues ? 3 : 2, layout, false);
     const T *x = nullptr, *y = nullptr;
     if constexpr (kReadsValues) {

@@ -77,7 +77,7 @@ class ReduceGradientOp final : public Operator<Context> {
     const BroadcastPlan plan = MakeBroadcastPlan(X.sizes(), axes_.KeptShape(X.sizes()));
     CAFFE_ENFORCE(dY.sizes() == axes_.OutputShape(X.sizes()) && Y.numel() == dY.numel(),
                   "the gradient's shape ", ShapeString(dY.sizes()),
-                  " is not that of the reduction of ", ShapeString(X.sizes()));
+                  " is not the shape of the reduction of ", ShapeString(X.sizes()));
     Tensor* dX = Output(0);
     dX->ResizeLike(X);
     const int64_t count = dY.numel() == 0 ? 0 : X.numel() / dY.numel();

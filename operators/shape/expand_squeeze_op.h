@@ -24,7 +24,7 @@ struct ExpandRule {
   std::vector<int64_t> operator()(std::vector<int64_t> shape) const {
     for (const int d : dims) {
       CAFFE_ENFORCE_LE(d, static_cast<int>(shape.size()),
-                       "the argument dims leaves a gap behind shape ", ShapeString(shape));
+                       "the argument dims leaves a gap after shape ", ShapeString(shape));
       shape.insert(shape.begin() + d, 1);
     }
     return shape;

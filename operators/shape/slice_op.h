@@ -73,7 +73,7 @@ class SliceGradientOp final : public SliceBase<Context> {
     const Tensor &X = Input(0), &dY = Input(InputSize() - 1);
     const TensorBox box = this->ReadBox(X.sizes(), InputSize() > 2);
     CAFFE_ENFORCE(dY.sizes() == box.size, "the gradient's shape ", ShapeString(dY.sizes()),
-                  " is not that of the slice, ", ShapeString(box.size));
+                  " is not the shape of the slice, ", ShapeString(box.size));
     CAFFE_ENFORCE(dY.has_data() && dY.dtype().copy() == nullptr, "cannot slice a gradient of ",
                   dY.DebugString());
     Tensor* dX = Output(0);

@@ -79,8 +79,8 @@ class GetSplitGradient final : public GradientMakerBase {
     }
     if (grads.empty()) return {};
     CAFFE_ENFORCE_EQ(static_cast<int>(grads.size()), Def().output_size(),
-                     "the gradient of Split needs those of all its outputs; give unused outputs "
-                     "one with ZeroGradient");
+                     "the gradient of Split needs the gradients of all its outputs; give unused "
+                     "outputs one with ZeroGradient");
     return SingleGradientDef("Concat", "", grads,
                              std::vector<std::string>{GI(0), MakeString("_", GI(0), "_dims")});
   }

@@ -15,7 +15,7 @@ std::vector<int64_t> GatherAxis::Shape(const std::vector<int64_t>& data,
   CAFFE_ENFORCE(static_cast<int>(indices.size()) >= shared &&
                     std::equal(shape.begin(), shape.begin() + shared, indices.begin()),
                 "the axes of the indices ", ShapeString(indices), " before ", axis,
-                " must be those of the data ", ShapeString(data));
+                " must be the same as in the data ", ShapeString(data));
   shape.insert(shape.end(), indices.begin() + shared, indices.end());
   shape.insert(shape.end(), data.begin() + axis + 1, data.end());
   return shape;

@@ -90,7 +90,7 @@ class BatchGatherGradientOp final : public Operator<Context> {
   bool DoRunWithType() {
     const Tensor &data = Input(0), &indices = Input(1), &dY = Input(2);
     CAFFE_ENFORCE(dY.sizes() == axis_.Shape(data.sizes(), indices.sizes()), "the gradient's shape ",
-                  ShapeString(dY.sizes()), " is not that of the result");
+                  ShapeString(dY.sizes()), " is not the shape of the result");
     const float* dy = dY.data<float>();
     Tensor* dX = Output(0);
     dX->ResizeLike(data);

@@ -169,7 +169,7 @@ OPERATOR_SCHEMA(KeySplit)
     .SetDoc("For each key from 0, the places where it occurs.")
     .Arg("categorical_limit", "(int) The number of keys, equal to the number of outputs.", true)
     .Input(0, "keys", "int32 or int64, one-dimensional.")
-    .Output(0, "places", "int32: the places of key 0; those of the other keys follow.")
+    .Output(0, "places", "int32: the places of key 0; the places of the other keys follow.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(IndexHash)
     .NumInputs(1)

@@ -43,7 +43,7 @@ class ReservoirSamplingOp final : public Operator<CPUContext> {
   enum Inputs { kData = 2, kMutex, kObjectId };
   enum Outputs { kReservoir, kNumVisited, kObjectToPos, kPosToObject };
 
-  // An empty reservoir for rows like those of X.
+  // Makes an empty reservoir for rows of X's type and shape.
   void Start(const Tensor& X, Tensor* reservoir, int64_t* count) {
     std::vector<int64_t> dims = X.sizes();
     dims[0] = 0;

@@ -46,7 +46,8 @@ TEST(GatherOpTest, Gradients) {
   ExpectTensor(ws, "Y", {3, 3, 2}, expected);
   CheckGradient(&ws, Op("BatchGather", {"X", "own"}, {"Y"}, {outer}), {0});
   CheckGradient(&ws, Op("Gather", {"X", "own"}, {"Y"}, {outer, MakeArgument("axis", 1)}), {0});
-  ExpectThrows(&ws, Op("BatchGather", {"X", "i"}, {"Y"}, {outer}), "must be those of the data");
+  ExpectThrows(&ws, Op("BatchGather", {"X", "i"}, {"Y"}, {outer}),
+               "must be the same as in the data");
   GradientWrapper dense;
   dense.dense = "dY";
   const GradientOpsMeta meta = GetGradientForOp(Op("Gather", {"X", "i"}, {"Y"}), {dense});
