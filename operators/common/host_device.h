@@ -1,12 +1,11 @@
 // Functors that are written once for the host and for CUDA devices. A functor holds plain data
 // (pointers to the device's memory, sizes, arguments) and handles one element or one row.
 //
-//   struct Square {                                   struct RowSum {
-//     static constexpr const char* kName = "Square";    static constexpr const char* kName = ...
-//     CAFFE2_HOST_DEVICE                                   template <class Team> CAFFE2_HOST_DEVICE
-//     void operator()(int64_t i) const;                 void operator()(int64_t row, Team team)
-//     const;
-//   };                                                };
+//   struct Square {                              struct RowSum {
+//     static constexpr const char* kName = ...;    static constexpr const char* kName = ...;
+//     CAFFE2_HOST_DEVICE                           template <class Team> CAFFE2_HOST_DEVICE
+//     void operator()(int64_t i) const;            void operator()(int64_t row, Team team) const;
+//   };                                           };
 //
 // Operators run it with ForEach and ForEachRow (host_device_op.h); a .cu file compiles it for
 // devices (host_device_kernel.h). Headers of functors include only this header and <cmath>, because

@@ -1,4 +1,4 @@
-// Makes images of pixels of another image, for padding and resizing.
+// Makes images from the pixels of another image, for padding and resizing.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Makes images of pixels of another image (pixel_map.h) on CUDA devices. Pointers are device
+// Makes images from the pixels of another image (pixel_map.h) on CUDA devices. Pointers are device
 // memory. T is float, float16 or bfloat16.
 #pragma once
 
