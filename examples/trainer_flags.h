@@ -95,6 +95,9 @@ DEFINE_int64(test_epoch_size, 0, "images to test after each epoch, over all shar
 DEFINE_int64(checkpoint_every, 0, "iterations between checkpoints; 0: no checkpoints");
 DEFINE_string(checkpoint_path, "", "the checkpoint file; empty: <model name>.checkpoint");
 DEFINE_bool(resume, false, "continue the run from --checkpoint_path, exactly to the bit");
+DEFINE_bool(
+    auto_resume, false,
+    "as --resume if the checkpoint exists, else start anew: for launchers that restart runs");
 
 namespace caffe2 {
 
@@ -196,6 +199,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards) {
   options.output.checkpoint_every = FLAGS_checkpoint_every;
   options.output.checkpoint_path = FLAGS_checkpoint_path;
   options.output.resume = FLAGS_resume;
+  options.output.auto_resume = FLAGS_auto_resume;
   return options;
 }
 

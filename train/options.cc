@@ -138,6 +138,10 @@ void ValidateDevices(const TrainOptions& options) {
 void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckPositive("log_every", output.log_every);
   CheckNotNegative("checkpoint_every", output.checkpoint_every);
+  CheckUsage(!output.resume || !output.auto_resume,
+             "--resume and --auto_resume cannot be used together");
+  CheckUsage(!output.auto_resume || output.checkpoint_every > 0,
+             "--auto_resume needs --checkpoint_every, which writes the checkpoints");
   CheckUsage(!output.resume || output.load_model_path.empty(),
              "--resume and --load_model_path cannot be used together");
   if (!writes) return;

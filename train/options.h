@@ -103,6 +103,7 @@ struct OutputOptions {
   std::string checkpoint_path;
   int64_t checkpoint_every = 0;  // iterations; also writes one at the end; 0: no checkpoints
   bool resume = false;           // continue from checkpoint_path, which must exist
+  bool auto_resume = false;      // continue from it if it exists
   std::string load_model_path;   // start with the parameters of an exported predictor
   int load_epoch = 0;            // start to count epochs here
   std::string csv_path;          // one line per epoch (CsvLog); "": none

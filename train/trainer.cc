@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
 #include "caffe2/core/device_backend.h"
 #include "db/db_reader.h"
@@ -109,10 +110,18 @@ FusionChoices Trainer::TuneFusion(RecordKind kind) {
   return FusionAutotuner(std::move(tuner)).Choose(forward.net, passes);
 }
 
+// With auto_resume shard 0 decides for all, because others may not see its files.
+bool Trainer::Resumes() {
+  if (!options_.output.auto_resume) return options_.output.resume;
+  const bool exists = run_->IsWriter() && std::filesystem::exists(options_.output.checkpoint_path);
+  return !run_->Broadcast(exists ? "resume" : "").empty();
+}
+
 void Trainer::SetUp() {
   CAFFE_ENFORCE(ws_.RunNetOnce(nets_.init));
   CheckpointProto checkpoint;
-  if (options_.output.resume) {
+  const bool resumes = Resumes();
+  if (resumes) {
     checkpoint = LoadCheckpoint(options_.output.checkpoint_path, options_, nets_, &ws_, run_.get());
   } else if (!options_.output.load_model_path.empty() && run_->IsWriter()) {
     LoadModel();
@@ -121,7 +130,7 @@ void Trainer::SetUp() {
   PlaceNet();
   ws_.CreateNet(nets_.train);
   progress_.epoch = options_.output.load_epoch;
-  if (options_.output.resume) {
+  if (resumes) {
     RestoreShard(checkpoint, nets_, run_->shard_id(), &ws_);
     progress_ = ProgressOf(checkpoint);
     LOG(INFO) << "Resumed from " << options_.output.checkpoint_path << ": iteration "

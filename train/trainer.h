@@ -57,6 +57,8 @@ class Trainer {
 
   // Runs and times parts of the net that is to be trained, if that was asked for.
   FusionChoices TuneFusion(RecordKind kind);
+  // True if the run continues from its checkpoint. All shards must call it together.
+  bool Resumes();
   void SetUp();
   void LogEpochSize() const;
   void PlaceNet();

@@ -130,6 +130,7 @@ class Supervisor {
     environment_ = ProcessEnvironment();
     for (const auto& [name, value] : options_.environment) environment_[name] = value;
     if (options_.controlled && !WaitForStart()) return static_cast<int>(ExitCode::kPeerLost);
+    if (early_signal_ != 0) return 128 + early_signal_;
     Start();
     while (!status_ && !lost_) Step(-1);
     EndDescendants(lost_ ? kLostGrace : kLeftoverGrace);
@@ -142,7 +143,7 @@ class Supervisor {
  private:
   // False if the launcher is lost before it has said all.
   bool WaitForStart() {
-    while (!started_by_launcher_ && !lost_) Step(-1);
+    while (!started_by_launcher_ && !lost_ && early_signal_ == 0) Step(-1);
     return !lost_;
   }
 
@@ -224,7 +225,11 @@ class Supervisor {
   }
 
   void Forward(int number) {
-    if (child_ > 0) kill(-child_, number);
+    if (child_ > 0) {
+      kill(-child_, number);
+    } else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGKILL) {
+      early_signal_ = number;
+    }
   }
 
   void ReadControl() {
@@ -280,6 +285,7 @@ class Supervisor {
   std::vector<std::unique_ptr<PrefixedStream>> streams_;
   std::string control_;  // the last, incomplete line
   bool started_by_launcher_ = false;
+  int early_signal_ = 0;       // one that came before the program was started
   bool lost_ = false;          // the launcher has died, or the connection to it
   std::optional<int> status_;  // once the program has ended
   Deadline lease_end_{options_.lease};

@@ -325,6 +325,24 @@ def test_a_host_that_failed_twice_is_left_out():
     assert "only 1 shards are possible without 127.0.0.1, --min_shards is 2" in done.output
 
 
+def test_a_restarted_trainer_goes_on_from_its_checkpoint(databases, tmp_path):
+    flags = {"num_examples": 6400, "checkpoint_every": 10, "auto_resume": "true",
+             "checkpoint_path": tmp_path / "checkpoint"}
+    process = start("run", "-n", 2, "--max_restarts", 3, *mnist(databases, tmp_path, **flags))
+    try:
+        wait_until((tmp_path / "checkpoint").exists)
+        os.kill(trainer_of(1), signal.SIGKILL)
+        output, _ = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    assert process.returncode == 0, output[-3000:]
+    assert "first shard 1 on localhost: signal 9 (Killed)" in output
+    assert output.count("starting again") == 1
+    resumed = re.findall(r"Resumed from \S+: iteration (\d+)", output)
+    assert len(resumed) == 2 and int(resumed[0]) >= 10 and int(resumed[0]) % 10 == 0, output[-3000:]
+    assert (tmp_path / "mlp-0001.mdl").exists()
+
+
 def test_signals_reach_the_shards():
     script = "trap 'echo got USR; exit 5' TERM; echo ready; while :; do sleep 0.1; done"
     process = start("run", "-n", 2, "--store", "none", *shell(script))
