@@ -35,7 +35,8 @@ void AddDatabases(py::module_& m) {
       .export_values();
   using TransactionHolder = std::unique_ptr<Transaction, CommitAndDelete>;
   py::class_<Transaction, TransactionHolder>(
-      m, "Transaction", "Adds records, and commits them at the latest when it is dropped.")
+      m, "Transaction",
+      "Adds records. They are committed by commit() or, at the latest, when the object is freed.")
       .def(
           "put",
           [](Transaction& self, const std::string& key, const std::string& value) {
@@ -62,8 +63,8 @@ void AddDatabases(py::module_& m) {
           "new_transaction",
           [](DB& self) { return TransactionHolder(self.NewTransaction().release()); },
           py::keep_alive<0, 1>())
-      .def("new_cursor", &DB::NewCursor, py::keep_alive<0, 1>(), "At the first record.")
-      .def("close", &DB::Close, "Ends writing: a new database exists in full after that.");
+      .def("new_cursor", &DB::NewCursor, py::keep_alive<0, 1>(), "A Cursor at the first record.")
+      .def("close", &DB::Close, "Ends writing. Only then is a new database complete.");
   m.def("create_db", &db::CreateDB, py::arg("db_type"), py::arg("source"), py::arg("mode"),
         "Opens a database.");
   m.def(

@@ -234,9 +234,9 @@ void AddDlpack(py::class_<Tensor>& tensor) {
              return std::pair<int, int>(kDlpackCpu, 0);
            })
       .def("from_dlpack", &ImportTensor, py::arg("source"),
-           "Makes this the memory of an array of another library (an object with __dlpack__, or a "
-           "capsule), without a copy: what writes to one is seen by the other. BufferError unless "
-           "it lies on the CPU, row-major, writable, with elements that tensors have.");
+           "Shares the memory of an array of another library (an object with __dlpack__, or a "
+           "capsule): a write to one changes the other. BufferError unless the array is on the "
+           "CPU, row-major and writable, with an element type that tensors have.");
 }
 
 }  // namespace caffe2::python

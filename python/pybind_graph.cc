@@ -40,9 +40,8 @@ void AddTrainingPasses(py::module_& m) {
   const TrainingPasses defaults;
   py::class_<TrainingPasses>(
       m, "TrainingPasses",
-      "Which passes prepare a training net: caffe2/graph/training_pipeline.h. All compute the same "
-      "on every device, up to rounding; memory_plan keeps the bits. side_work does nothing on the "
-      "CPU.")
+      "The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change "
+      "results by rounding only, memory_plan not at all. side_work has no effect on the CPU.")
       .def(py::init([](const std::string& fuse, const std::string& fuse_conv,
                        const FusionChoices& choices, bool gradient_sums, bool fused_updates,
                        int filter_copies, bool half_gradients, int side_work, bool memory_plan) {
@@ -94,14 +93,15 @@ void AddTrainingPasses(py::module_& m) {
         return ChooseTrainingPasses(ToDevice(option).type, order, DataTypeOf(type));
       },
       py::arg("device_type"), py::arg("order"), py::arg("type"),
-      "The passes that are a gain on a type of devices for activations of this order and "
-      "TensorProto.DataType.");
+      "The passes that make training faster on a type of devices, for activations of this order "
+      "and TensorProto.DataType.");
 }
 
 // The stages of caffe2/graph/training_pipeline.h.
 void AddTrainingPipeline(py::module_& m) {
   using Names = std::set<std::string>;
-  py::class_<PreparedTraining>(m, "PreparedTraining", "What place_training must know of a net.")
+  py::class_<PreparedTraining>(m, "PreparedTraining",
+                               "The data about a prepared net that place_training needs.")
       .def_readonly("filter_copies", &PreparedTraining::filter_copies)
       .def_readonly("half_gradients", &PreparedTraining::half_gradients);
   m.def(
@@ -123,7 +123,7 @@ void AddTrainingPipeline(py::module_& m) {
         return std::make_pair(ProtoBytes(net), std::move(prepared));
       },
       py::arg("net"), py::arg("init_net"), py::arg("passes"), py::arg("keep"),
-      "(The net with its updates after the other passes, what place_training needs.)");
+      "(The net after the passes that follow its updates, the argument of place_training.)");
   m.def(
       "place_training",
       [](const std::string& net, const PreparedTraining& prepared, const Names& keep) {

@@ -218,8 +218,8 @@ void AddNets(py::module_& m) {
            })
       .def(
           "cancel", [](NetBase& self) { AllRuns().Stop(self.workspace()); },
-          "Lets what runs in the workspace of the net fail before its next operator, also where it "
-          "waits for a queue. Does nothing if nothing runs there.")
+          "Makes the runs in the workspace of the net fail before their next operator, also if "
+          "they wait for a queue. Does nothing if nothing runs there.")
       .def_property_readonly("name", &NetBase::Name);
 
   m.def(

@@ -19,7 +19,7 @@ void AddObservers(py::module_& m) {
            "Milliseconds of a run of the net, on average.")
       .def("average_time_children", &NetObserver::AverageTimeChildren,
            "Milliseconds of a run of an operator, on average.")
-      .def("debug_info", &NetObserver::DebugInfo, "What was seen, as text.");
+      .def("debug_info", &NetObserver::DebugInfo, "The measurements as text.");
   m.def(
       "add_observer_to_net",
       [](const std::string& net_name, const std::string& observer_type) {

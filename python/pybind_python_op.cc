@@ -176,8 +176,8 @@ void AddPythonOperators(py::module_& m) {
   });
   m.def("register_python_op", &RegisterPythonOp, py::arg("func"), py::arg("pass_workspace"),
         py::arg("name") = "",
-        "Keeps a function for operators of type Python, or a tuple (builder, args, kwargs) that "
-        "each operator calls for one of its own; returns its token.");
+        "Keeps a function for operators of type Python, or a tuple (builder, args, kwargs) with "
+        "which each operator builds its own function; returns the token.");
   m.def(
       "register_python_gradient_op",
       [](const std::string& token, const py::object& function) {

@@ -60,15 +60,15 @@ void AddLaunches(py::module_& m) {
       .def_property_readonly("local_size", [](const ShardLaunch& l) { return l.shards.local_size; })
       .def_property_readonly(
           "trains", [](const ShardLaunch& l) { return l.launch.role == Launch::Role::kWorker; },
-          "False for a process that only serves the run, or has no part in it.")
+          "False for a process that only serves the run, or takes no part in it.")
       .def(
           "describe",
           [](const ShardLaunch& l) { return l.launch.dialect.empty() ? "" : l.launch.Describe(); },
-          "What the launcher says, on one line; empty if there is none.")
+          "The settings of the launcher on one line; empty without a launcher.")
       .def(
           "serve", [](const ShardLaunch& l) { return ServeRun(l.launch, l.shards); },
           py::call_guard<py::gil_scoped_release>(),
-          "The work of a process that does not train; returns its exit status.")
+          "Does the work of a process that does not train; returns its exit status.")
       .def(
           "make_store",
           [](const ShardLaunch& l, const std::string& blob) {
@@ -96,10 +96,10 @@ void AddLaunches(py::module_& m) {
         py::arg("run_id"), py::arg("init_method"), py::arg("redis_host"), py::arg("redis_port"),
         py::arg("file_store_path"), py::arg("rendezvous_timeout"),
         py::call_guard<py::gil_scoped_release>(),
-        "The place of this process by these values, which count more, and the variables of the "
-        "launcher that started it. A shard without a number waits for the store and asks it for "
-        "one. Raises ValueError for values that are wrong, missing or contradict "
-        "each other.");
+        "The place of this process among the shards, from these values and the variables of its "
+        "launcher; the values take precedence. A shard without a number waits for the store and "
+        "gets one from it. Raises ValueError for values that are wrong, missing or contradict each "
+        "other.");
 }
 
 }  // namespace
@@ -109,12 +109,13 @@ void AddRuns(py::module_& m) {
   m.def("show_progress_state", &ShowProgressState, py::arg("state"),
         "Shows this state in the status of the runs that the process has joined, until a net that "
         "trains or tests runs.");
-  m.def("show_progress_epoch", &ShowProgressEpoch, py::arg("epoch"), "Likewise the epoch.");
+  m.def("show_progress_epoch", &ShowProgressEpoch, py::arg("epoch"),
+        "Shows this epoch in the status, like show_progress_state.");
   // Ending a run waits for other shards.
   m.def("leave_runs", &LeaveRuns, py::call_guard<py::gil_scoped_release>(),
-        "Ends the runs well; waits for the other shards.");
+        "Ends the runs successfully; waits for the other shards.");
   m.def("fail_runs", &FailRuns, py::arg("cause"), py::call_guard<py::gil_scoped_release>(),
-        "Ends the runs because of a failure of this shard, which the others print.");
+        "Ends the runs because of a failure of this shard; the others print `cause`.");
 }
 
 }  // namespace caffe2::python

@@ -116,7 +116,8 @@ void AddSchemas(py::module_& m) {
         if (const OpSchema* schema = OpSchemaRegistry::Schema(def.type())) schema->Verify(def);
       },
       py::arg("op"),
-      "Raises where the schema refuses an operator: inputs, arguments, in-place use.");
+      "Raises RuntimeError if the schema rejects an operator: its inputs, arguments or in-place "
+      "use.");
   m.def("op_registry_key", [](const std::string& type, const std::string& engine) {
     return engine.empty() || engine == "DEFAULT" ? type : type + "_ENGINE_" + engine;
   });

@@ -168,8 +168,8 @@ void AddTensors(py::module_& m) {
             if (!self.has_data()) self.raw_mutable_data(TypeMeta::Make<float>());
             return TensorView(self);
           },
-          "numpy array over the tensor's own memory: writing to it changes the tensor. One without "
-          "elements becomes one of floats.")
+          "A numpy array over the tensor's own memory: writing to it changes the tensor. A tensor "
+          "without elements becomes one of floats.")
       .def(
           "feed", [](Tensor& self, const py::array& array) { TensorFromNumpy(array, &self); },
           py::arg("array"), "Copies a numpy array into the tensor.")
@@ -189,7 +189,7 @@ void AddTensors(py::module_& m) {
             self.raw_mutable_data(meta);
           },
           py::arg("dims"), py::arg("type"),
-          "Allocates elements of a TensorProto.DataType, with undefined content.")
+          "Allocates elements of a TensorProto.DataType; their content is undefined.")
       .def("__repr__", [](const Tensor& self) { return "<TensorCPU " + self.DebugString() + ">"; });
 }
 

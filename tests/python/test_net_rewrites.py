@@ -38,7 +38,7 @@ def test_part_of_a_net():
     workspace.RunNetOnce(part)
     assert workspace.FetchBlob(out) == 6
     net.Split("sum", ["first", "second"], axis=0)
-    with pytest.raises(AssertionError, match="anew"):
+    with pytest.raises(AssertionError, match="itself"):
         net.ClonePartial("half", ["a", "b", "first"], ["second"])
     with pytest.raises(AssertionError, match="does not define"):
         net.ClonePartial("unknown", ["a"], ["nothing"])

@@ -45,9 +45,9 @@ class Cursor:
 class DB:
     """A database of records (key, value)."""
     def close(self: DB) -> None:
-        """Ends writing: a new database exists in full after that."""
+        """Ends writing. Only then is a new database complete."""
     def new_cursor(self: DB) -> Cursor:
-        """At the first record."""
+        """A Cursor at the first record."""
     def new_transaction(self: DB) -> Transaction:
         ...
 
@@ -143,7 +143,7 @@ class Mode:
 class Net:
     """A created net; valid until it is deleted in its workspace."""
     def cancel(self: Net) -> None:
-        """Lets what runs in the workspace of the net fail before its next operator, also where it waits for a queue. Does nothing if nothing runs there."""
+        """Makes the runs in the workspace of the net fail before their next operator, also if they wait for a queue. Does nothing if nothing runs there."""
     @property
     def name(self) -> str:
         ...
@@ -157,7 +157,7 @@ class Observer:
     def average_time_children(self: Observer) -> float:
         """Milliseconds of a run of an operator, on average."""
     def debug_info(self: Observer) -> str:
-        """What was seen, as text."""
+        """The measurements as text."""
 
 class OpSchema:
     """What an operator type accepts and produces."""
@@ -226,7 +226,7 @@ class OpSchema:
         ...
 
 class PreparedTraining:
-    """What place_training must know of a net."""
+    """The data about a prepared net that place_training needs."""
     @property
     def filter_copies(self) -> int:
         ...
@@ -237,7 +237,7 @@ class PreparedTraining:
 class ShardLaunch:
     """The place of this process in a launch."""
     def describe(self: ShardLaunch) -> str:
-        """What the launcher says, on one line; empty if there is none."""
+        """The settings of the launcher on one line; empty without a launcher."""
     @property
     def local_rank(self) -> int:
         ...
@@ -253,13 +253,13 @@ class ShardLaunch:
     def run_id(self) -> str:
         ...
     def serve(self: ShardLaunch) -> int:
-        """The work of a process that does not train; returns its exit status."""
+        """Does the work of a process that does not train; returns its exit status."""
     @property
     def shard_id(self) -> int:
         ...
     @property
     def trains(self) -> bool:
-        """False for a process that only serves the run, or has no part in it."""
+        """False for a process that only serves the run, or takes no part in it."""
 
 class TensorCPU:
     """A tensor in host memory, as Python operators see it."""
@@ -276,15 +276,15 @@ class TensorCPU:
         ...
     @property
     def data(self) -> numpy.ndarray:
-        """numpy array over the tensor's own memory: writing to it changes the tensor. One without elements becomes one of floats."""
+        """A numpy array over the tensor's own memory: writing to it changes the tensor. A tensor without elements becomes one of floats."""
     def feed(self: TensorCPU, array: numpy.ndarray) -> None:
         """Copies a numpy array into the tensor."""
     def fetch(self: TensorCPU) -> numpy.ndarray:
         """A copy as a numpy array."""
     def from_dlpack(self: TensorCPU, source: object) -> None:
-        """Makes this the memory of an array of another library (an object with __dlpack__, or a capsule), without a copy: what writes to one is seen by the other. BufferError unless it lies on the CPU, row-major, writable, with elements that tensors have."""
+        """Shares the memory of an array of another library (an object with __dlpack__, or a capsule): a write to one changes the other. BufferError unless the array is on the CPU, row-major and writable, with an element type that tensors have."""
     def init(self: TensorCPU, dims: Sequence[int], type: int) -> None:
-        """Allocates elements of a TensorProto.DataType, with undefined content."""
+        """Allocates elements of a TensorProto.DataType; their content is undefined."""
     def reshape(self: TensorCPU, dims: Sequence[int]) -> None:
         """Sets the shape; the content is undefined if the size changes."""
     @property
@@ -294,7 +294,7 @@ class TensorCPU:
         """The capsule of __dlpack__, in the layout that all versions of DLPack know."""
 
 class TrainingPasses:
-    """Which passes prepare a training net: caffe2/graph/training_pipeline.h. All compute the same on every device, up to rounding; memory_plan keeps the bits. side_work does nothing on the CPU."""
+    """The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change results by rounding only, memory_plan not at all. side_work has no effect on the CPU."""
     def __init__(self: TrainingPasses, *, fuse: str | bytes = 'all', fuse_conv: str | bytes = 'none', choices: Mapping[str | bytes, bool] = {}, gradient_sums: bool = False, fused_updates: bool = False, filter_copies: int = 1, half_gradients: bool = False, side_work: int = 0, memory_plan: bool = True) -> None:
         ...
     @property
@@ -344,7 +344,7 @@ class TrainingPasses:
     def side_work(self, value: Any) -> None: ...
 
 class Transaction:
-    """Adds records, and commits them at the latest when it is dropped."""
+    """Adds records. They are committed by commit() or, at the latest, when the object is freed."""
     def commit(self: Transaction) -> None:
         """Makes the records put so far durable."""
     def put(self: Transaction, key: str | bytes, value: str | bytes) -> None:
@@ -410,7 +410,7 @@ def blobs() -> list[str]:
     ...
 
 def choose_training_passes(device_type: int, order: str | bytes, type: int) -> TrainingPasses:
-    """The passes that are a gain on a type of devices for activations of this order and TensorProto.DataType."""
+    """The passes that make training faster on a type of devices, for activations of this order and TensorProto.DataType."""
 
 def create_blob(arg0: str | bytes) -> bool:
     ...
@@ -433,7 +433,7 @@ def deserialize_blob(arg0: str | bytes, arg1: str | bytes) -> None:
     ...
 
 def fail_runs(cause: str | bytes) -> None:
-    """Ends the runs because of a failure of this shard, which the others print."""
+    """Ends the runs because of a failure of this shard; the others print `cause`."""
 
 def feed_blob(name: str | bytes, value: object, device_option: str | bytes = '') -> bool:
     ...
@@ -473,7 +473,7 @@ def launched_shards() -> tuple[int, str]:
     """(number of shards, what the launcher says) by the environment; (1, "") without a launcher. Raises ValueError as resolve_launch does."""
 
 def leave_runs() -> None:
-    """Ends the runs well; waits for the other shards."""
+    """Ends the runs successfully; waits for the other shards."""
 
 def local_blobs() -> list[str]:
     ...
@@ -511,7 +511,7 @@ def prepare_forward(net: str | bytes, passes: TrainingPasses, keep: AbstractSet[
     """The net before its backward pass, after the passes that belong there."""
 
 def prepare_training(net: str | bytes, init_net: str | bytes, passes: TrainingPasses, keep: AbstractSet[str | bytes]) -> tuple[bytes, PreparedTraining]:
-    """(The net with its updates after the other passes, what place_training needs.)"""
+    """(The net after the passes that follow its updates, the argument of place_training.)"""
 
 read: Mode
 
@@ -525,7 +525,7 @@ def register_python_gradient_op(token: str | bytes, func: object) -> None:
     ...
 
 def register_python_op(func: object, pass_workspace: bool, name: str | bytes = '') -> str:
-    """Keeps a function for operators of type Python, or a tuple (builder, args, kwargs) that each operator calls for one of its own; returns its token."""
+    """Keeps a function for operators of type Python, or a tuple (builder, args, kwargs) with which each operator builds its own function; returns the token."""
 
 def registered_dbs() -> list[str]:
     ...
@@ -543,7 +543,7 @@ def reset_workspace(root_folder: str | bytes = '') -> bool:
     ...
 
 def resolve_launch(num_shards: int | None, shard_id: int | None, run_id: str | bytes, init_method: str | bytes, redis_host: str | bytes, redis_port: int, file_store_path: str | bytes, rendezvous_timeout: float) -> ShardLaunch:
-    """The place of this process by these values, which count more, and the variables of the launcher that started it. A shard without a number waits for the store and asks it for one. Raises ValueError for values that are wrong, missing or contradict each other."""
+    """The place of this process among the shards, from these values and the variables of its launcher; the values take precedence. A shard without a number waits for the store and gets one from it. Raises ValueError for values that are wrong, missing or contradict each other."""
 
 def root_folder() -> str:
     ...
@@ -570,7 +570,7 @@ def set_op_engine_pref(arg0: str | bytes, arg1: Mapping[int, Sequence[str | byte
     ...
 
 def show_progress_epoch(epoch: int) -> None:
-    """Likewise the epoch."""
+    """Shows this epoch in the status, like show_progress_state."""
 
 def show_progress_state(state: str | bytes) -> None:
     """Shows this state in the status of the runs that the process has joined, until a net that trains or tests runs."""
@@ -582,7 +582,7 @@ def transforms() -> list[str]:
     """The names of the transforms."""
 
 def verify_operator(op: str | bytes) -> None:
-    """Raises where the schema refuses an operator: inputs, arguments, in-place use."""
+    """Raises RuntimeError if the schema rejects an operator: its inputs, arguments or in-place use."""
 
 def workspaces() -> list[str]:
     ...
