@@ -1,4 +1,4 @@
-// The element types of activations, which devices differ in.
+// The element types of activations on each device.
 #pragma once
 
 #include <type_traits>
@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// float and bfloat16; other devices than the CPU compute on float16 too. Sums are formed in float.
+// float and bfloat16; devices other than the CPU also take float16. Sums are computed in float.
 template <class Context>
 using ActivationTypes =
     std::conditional_t<Context::kDeviceType == CPU, TensorTypes<float, bfloat16>,

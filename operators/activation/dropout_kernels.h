@@ -7,20 +7,20 @@
 
 namespace caffe2 {
 
-// A place in a random stream (RandomGenerator, caffe2/core/random.h). The position is read on the
-// device where `address` is not null.
+// A place in a random stream (RandomGenerator, caffe2/core/random.h). If `address` is not null,
+// kernels read the position from device memory.
 struct RandomPlace {
   uint64_t seed = 0;
   const uint64_t* address = nullptr;
   uint64_t position = 0;
 };
 
-// keep[i] = word i of the random stream from `place` on is at least `bound`; y = x * scale where it
-// is kept, else 0. y may be x.
+// keep[i] = word i of the random stream, from `place` on, is at least `bound`. y = x * scale where
+// keep[i], else 0. y may be x.
 template <typename T>
 void LaunchDropout(int64_t n, const T* x, const RandomPlace& place, uint64_t bound, float scale,
                    bool* keep, T* y, cuda::Stream stream);
-// dx = dy * scale where it was kept, else 0. dx may be dy.
+// dx = dy * scale where keep[i], else 0. dx may be dy.
 template <typename T>
 void LaunchDropoutGradient(int64_t n, const T* dy, const bool* keep, float scale, T* dx,
                            cuda::Stream stream);

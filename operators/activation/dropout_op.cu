@@ -36,7 +36,7 @@ __device__ inline RandomBlock Philox(uint64_t seed, uint64_t index) {
 template <typename T>
 void LaunchDropout(int64_t n, const T* x, const RandomPlace& place, uint64_t bound, float scale,
                    bool* keep, T* y, cuda::Stream stream) {
-  // One block of random words a turn: up to four elements, fewer at both ends, wherever it begins.
+  // A turn handles one block of random words: four elements, or fewer at both ends of the array.
   const RandomPlace from = place;
   const int64_t blocks = n == 0 ? 0 : (n + 3 + 3) / 4;
   cuda::ForEach("Dropout", blocks, stream, [=] __device__(int64_t b) {

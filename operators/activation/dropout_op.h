@@ -7,7 +7,7 @@ namespace caffe2 {
 
 using DropoutTypes = TensorTypes<float, float16, bfloat16>;
 
-// What the forward and the gradient operator have in common: their arguments.
+// Shared by the forward and the gradient operator: their arguments.
 template <class Context>
 class DropoutBase : public Operator<Context> {
  public:
@@ -20,7 +20,7 @@ class DropoutBase : public Operator<Context> {
   }
 
  protected:
-  // What the elements that are kept are multiplied by, so that sums keep their mean.
+  // The factor of kept elements, so that sums keep their mean.
   float scale() const { return 1 / (1 - ratio_); }
 
   float ratio_;
@@ -54,7 +54,7 @@ class DropoutOp final : public DropoutBase<Context> {
   }
 
  private:
-  // keep[i] = the next random word is at least `bound`; y = x * scale() where it is kept, else 0.
+  // keep[i] = the next random word is at least `bound`. y = x * scale() where keep[i], else 0.
   template <typename T>
   void Drop(int64_t n, const T* x, uint64_t bound, bool* keep, T* y);
 };
@@ -84,7 +84,7 @@ class DropoutGradientOp final : public DropoutBase<Context> {
   }
 
  private:
-  // dx = dy * scale() where it was kept, else 0.
+  // dx = dy * scale() where keep[i], else 0.
   template <typename T>
   void DropGradient(int64_t n, const T* dy, const bool* keep, T* dx);
 };

@@ -19,7 +19,7 @@ struct ExactGelu {
   }
 };
 
-// Takes P ~ (1 + tanh(u)) / 2 with u = a (X + b X^3).
+// Approximates P by (1 + tanh(u)) / 2 with u = a (X + b X^3).
 struct FastGelu {
   static constexpr const char* kName = "FastGelu";
   static constexpr float kA = 0.7978845608f;  // sqrt(2 / pi)

@@ -7,7 +7,7 @@ namespace caffe2 {
 
 struct ReluFunction {
   static constexpr const char* kName = "Relu";
-  // Both 16-bit formats have the sign where an integer has it.
+  // Both 16-bit formats have their sign at the same place as an integer.
   static constexpr bool kTakesBits = true;
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {

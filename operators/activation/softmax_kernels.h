@@ -1,6 +1,6 @@
-// Softmax, losses and accuracy of rows on CUDA devices. Pointers are device memory; arrays of n x d
-// elements are row-major. T: float, float16, bfloat16; losses are float. A label out of range, and
-// probabilities that are none, are reported, and their rows count as NaN.
+// Softmax, losses and accuracy of rows on CUDA devices. Pointers are device memory. Arrays of n x d
+// elements are row-major. T is float, float16 or bfloat16; losses are float. A label out of range
+// or invalid label probabilities are reported, and their rows count as NaN.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ template <typename T>
 void LaunchSoftmaxGradient(int64_t n, int64_t d, const T* y, const T* dy, T* dx,
                            cuda::Stream stream);
 
-// The labels of n rows: a class each, or a probability for each class, with a weight a row (null:
-// 1). Losses are divided by the sum of the divisors (null: n).
+// The labels of n rows: a class for each row, or a probability for each class; and a weight for
+// each row (null: 1). Losses are divided by the sum of the divisors (null: n).
 struct RowLabels {
   const int* index = nullptr;
   const float* probability = nullptr;
@@ -45,8 +45,8 @@ void LaunchLabelCrossEntropyGradient(int64_t n, int64_t d, const float* x, const
                                      const float* dy, float* dx, cuda::KernelReport* report,
                                      cuda::Stream stream);
 
-// hits[i] = 1 if fewer than k classes of row i are predicted better than its label, else 0; of
-// equal ones the first is the better, and a NaN is never right.
+// hits[i] = 1 if fewer than k classes of row i have a better prediction than its label, else 0. Of
+// equal predictions the first is better. A NaN is never right.
 template <typename T>
 void LaunchTopHits(int64_t n, int64_t d, int k, const T* x, const int* labels, float* hits,
                    cuda::KernelReport* report, cuda::Stream stream);

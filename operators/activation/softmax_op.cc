@@ -15,7 +15,7 @@ constexpr int64_t kGrain = 1 << 13;  // elements per thread
 
 int64_t RowGrain(int64_t d) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, d)); }
 
-// Returns log(sum_j exp(x[j])). The maximum is taken out first, so that nothing overflows.
+// Returns log(sum_j exp(x[j])). Subtracts the maximum first, so that nothing overflows.
 CAFFE2_SIMD_CLONES float SoftmaxRow(int64_t d, const float* x, float* y) {
   float max = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : max)

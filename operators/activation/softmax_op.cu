@@ -11,16 +11,16 @@ using cuda::kThreads;
 using cuda::Narrow;
 using cuda::Widen;
 
-constexpr float kSmallest = 1e-20f;     // probabilities below count as this
-constexpr float kSumTolerance = 1e-4f;  // on the sum of a row of label probabilities
+constexpr float kSmallest = 1e-20f;     // smaller probabilities count as this
+constexpr float kSumTolerance = 1e-4f;  // for the sum of a row of label probabilities
 
 // One block for each row, in turns.
 unsigned RowBlocks(int64_t n) {
   return static_cast<unsigned>(n < 1 ? 1 : n > (1 << 20) ? 1 << 20 : n);
 }
 
-// Writes the softmax of a row and returns log(sum exp), to all threads. The maximum is taken out
-// first, so that nothing overflows.
+// Writes the softmax of a row and returns log(sum exp) to all threads. Subtracts the maximum first,
+// so that nothing overflows.
 template <typename T>
 __device__ float SoftmaxRow(int64_t d, const T* x, T* y) {
   float max = -INFINITY;
@@ -59,7 +59,7 @@ __global__ void SoftmaxGradientKernel(int64_t n, int64_t d, const T* y, const T*
   }
 }
 
-// -sum t log p of a row, for all threads.
+// -sum t log p of a row, returned to all threads.
 template <typename T>
 __device__ float DistributionLoss(int64_t row, int64_t d, const T* p, const float* t,
                                   KernelReport* report) {

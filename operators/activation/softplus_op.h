@@ -7,7 +7,7 @@ namespace caffe2 {
 
 struct SoftplusFunction {
   static constexpr const char* kName = "Softplus";
-  // max(x, 0) is taken out, so that nothing overflows.
+  // Adds max(x, 0) separately, so that nothing overflows.
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const {
     return (x > 0 ? x : 0.f) + host_device::Log1p(host_device::Exp(-std::fabs(x)));
   }

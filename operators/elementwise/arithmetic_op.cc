@@ -16,8 +16,8 @@ struct DivisorCheck {
   }
 };
 
-// In place the sum may be differentiated, and the quotient by its result: the other rules need the
-// overwritten operand.
+// An in-place sum has a gradient, and so has an in-place quotient, from its result. The other rules
+// need the overwritten operand.
 class GetAddGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;

@@ -51,8 +51,8 @@ struct NumberTypes {
 using AllNumbers = NumberTypes<float, double, float16, bfloat16, bool, int8_t, int16_t, int32_t,
                                int64_t, uint8_t, uint16_t>;
 
-// Casts back. The forward operator does not tell the type of its input, so that it must be given
-// as from_type, as in Caffe2.
+// Casts back. The forward operator does not know the type of its input, so from_type must give it,
+// as in Caffe2.
 class GetCastGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;

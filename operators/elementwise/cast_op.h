@@ -5,11 +5,11 @@
 
 namespace caffe2 {
 
-// Converts n numbers. Floating point to integer rounds towards zero, and values that do not fit
-// become the nearest that does (NaN becomes 0); integer to integer keeps the low bits; bool is
-// whether the number differs from zero. A string has the number as C's %d or %f write it.
+// Converts n numbers. Floating point to integer rounds towards zero, and a value that does not fit
+// becomes the nearest one that does (NaN becomes 0). Integer to integer keeps the low bits. A bool
+// is true if the number is not zero. A string has the number as C's %d or %f write it.
 using ConvertFunction = void (*)(int64_t n, const void* x, void* y);
-// Null if `from` is no number, or `to` neither a number nor a string.
+// Null if `from` is not a type of numbers, or `to` neither a type of numbers nor a string.
 ConvertFunction FindConversion(TensorProto::DataType from, TensorProto::DataType to);
 
 // Y = X as the type `to`.

@@ -13,7 +13,7 @@ struct ClipFunction {
     const N raised = x < low ? static_cast<N>(low) : x;
     return raised > high ? static_cast<N>(high) : raised;
   }
-  // Nothing passes where Y lies on a bound.
+  // The gradient is 0 where Y is a bound.
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N Gradient(N y, N dy) const {
     return (y > low) & (y < high) ? dy : N(0);

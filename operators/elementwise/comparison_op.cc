@@ -8,7 +8,7 @@ namespace {
 template <class Types, class F>
 using Comparison = BinaryOp<CPUContext, F, Types, FixedType<bool>>;
 
-// The result has another type than the operands, so that it cannot be in their place.
+// The result has another type than the operands, so the operator cannot work in place.
 void ComparisonSchema(OpSchema& schema) {
   BinarySchema(schema);
   schema.AllowInplace([](int, int) { return false; })

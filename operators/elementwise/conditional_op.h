@@ -1,11 +1,12 @@
-// Find, and what Conditional checks on all devices.
+// Find, and the checks of Conditional on all devices.
 #pragma once
 
 #include "operators/common/element_type.h"
 
 namespace caffe2 {
 
-// Throws unless there are two tensors of one shape and type, and a condition for each row.
+// Throws EnforceNotMet unless both tensors have the same shape and type and each row has a
+// condition.
 inline void CheckChoices(const Tensor& condition, const Tensor& yes, const Tensor& no) {
   CAFFE_ENFORCE(
       yes.sizes() == no.sizes() && yes.dtype() == no.dtype() && yes.has_data() && no.has_data(),
@@ -15,8 +16,8 @@ inline void CheckChoices(const Tensor& condition, const Tensor& yes, const Tenso
                 ShapeString(condition.sizes()), ", data ", ShapeString(yes.sizes()));
 }
 
-// y[i] = the last position of query[i] among n values, `missing` if it is not there. Overloads for
-// other contexts are found by the last argument.
+// y[i] = the last position of query[i] among n values, or `missing`. The last argument chooses the
+// overload for the device.
 template <typename T>
 void FindLast(int64_t n, const T* values, int64_t queries, const T* query, T missing, T* y,
               CPUContext* context);

@@ -13,7 +13,7 @@ static void FindLast(int64_t n, const T* values, int64_t queries, const T* query
 
 namespace {
 
-// Rows of the second or of the third input, as the first says.
+// Takes each row from the second or the third input, as the first input says.
 class CudaConditionalOp final : public Operator<CUDAContext> {
  public:
   using Operator<CUDAContext>::Operator;

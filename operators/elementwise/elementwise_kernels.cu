@@ -70,7 +70,7 @@ __device__ inline AnyNumber Load(Number from, const void* x, int64_t i) {
   return {};
 }
 
-// `low` and `high` bound T; what does not fit becomes the nearer of them, NaN becomes 0.
+// `low` and `high` bound T. A value that does not fit becomes the nearer of them; NaN becomes 0.
 template <typename T>
 __device__ inline void StoreInteger(AnyNumber value, int64_t low, int64_t high, void* y,
                                     int64_t i) {
@@ -193,7 +193,7 @@ void LaunchSelect(int64_t n, int64_t row, size_t itemsize, const bool* condition
 }
 
 void LaunchConvert(int64_t n, Number from, const void* x, Number to, void* y, cuda::Stream stream) {
-  // What mixed precision uses, at full speed.
+  // The conversions of mixed precision run at full speed.
   if (from == Number::kFloat && to == Number::kFloat16) {
     return ConvertFloats<float, float16>(n, x, y, stream);
   }

@@ -8,7 +8,8 @@
 
 namespace caffe2 {
 
-// Up to kMostTerms arrays and their weights, which are on the device where the address is not null.
+// Up to kMostTerms arrays and their weights. A weight is in device memory if its address is not
+// null.
 constexpr int kMostTerms = 16;
 struct Terms {
   int count = 0;

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Widening and narrowing do the conversion.
+// MapElements widens and narrows, which is the conversion.
 struct IdentityFunction {
   static constexpr const char* kName = "Convert";
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return x; }

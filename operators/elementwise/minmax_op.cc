@@ -10,7 +10,7 @@ namespace {
 using MeanTypes = TensorTypes<float, float16, bfloat16>;
 
 struct MeanFunctor : SumReducer {
-  // What is left to do with the sum of n inputs.
+  // The last step on the sum of n inputs.
   template <typename T>
   static T Finish(T sum, int n) {
     return sum / static_cast<T>(n);
@@ -49,7 +49,7 @@ class VariadicOp final : public Operator<Context> {
   }
 
  private:
-  // Combines elements [offset, offset + n) of all inputs; `result` may be those of input 0.
+  // Combines elements [offset, offset + n) of all inputs. `result` may be the elements of input 0.
   template <typename T>
   void Combine(int64_t offset, int64_t n, WideInput<T>* input, ArithmeticType<T>* result) {
     for (int k = 0; k < InputSize(); ++k) {
@@ -78,7 +78,7 @@ class MeanGradientOp final : public Operator<Context> {
     const Tensor& dY = Input(0);
     const T* dy = dY.data<T>();
     const float scale = 1.f / static_cast<float>(OutputSize());
-    // The output that may overwrite dY goes last.
+    // Output 0 may overwrite dY, so it is written last.
     for (int k = OutputSize() - 1; k >= 0; --k) {
       Tensor* dX = Output(k);
       dX->ResizeLike(dY);

@@ -21,7 +21,7 @@ class NanCheckOp final : public Operator<Context> {
   }
 
  private:
-  // The other inputs are there to be shown: they are what the checked tensor was made of.
+  // The other inputs are the tensors that the checked one was computed from. The error shows them.
   [[noreturn]] void Report(int64_t index) const {
     std::string text;
     for (int k = 0; k < InputSize(); ++k) {

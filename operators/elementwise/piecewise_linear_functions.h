@@ -5,8 +5,8 @@
 
 namespace caffe2 {
 
-// Functions of `pieces` lines each, one after another: piece i of a function is between its bounds
-// i and i + 1. Outside of the bounds they have the value at the nearest one.
+// Functions of `pieces` lines each, one after another. Piece i of a function is between its bounds
+// i and i + 1. Outside of the bounds a function has the value at the nearest bound.
 struct PiecewiseLinear {
   int64_t pieces;
   const float *bounds, *slopes, *intercepts;
@@ -19,7 +19,7 @@ struct PiecewiseLinear {
   }
 };
 
-// y[i] = the function of its column of x[i].
+// y[i] = the function of the column of x[i], at x[i].
 struct PiecewiseElements {
   static constexpr const char* kName = "PiecewiseLinearTransform";
   PiecewiseLinear functions;
@@ -28,8 +28,8 @@ struct PiecewiseElements {
   float* y;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { y[i] = functions.Value(i % columns, x[i]); }
 };
-// The same for the last column, the probability of an event; that of 2 columns before it becomes
-// what is left to 1.
+// The same for the last column, the probability of an event. If there are 2 columns, the first one
+// becomes 1 minus that probability.
 struct PiecewiseEvents {
   static constexpr const char* kName = "PiecewiseLinearTransformBinary";
   PiecewiseLinear function;

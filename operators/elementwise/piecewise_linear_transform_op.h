@@ -1,5 +1,5 @@
-// PiecewiseLinearTransform: a piecewise linear function for each column of predictions. The
-// functions are read on the host. host_device_op.h or host_device_cuda.h runs the functors.
+// PiecewiseLinearTransform: a piecewise linear function for each column of predictions. The host
+// reads the functions. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class PiecewiseLinearTransformOp final : public Operator<Context> {
     const float* data = list.data<float>();
     values->assign(data, data + list.numel());
   }
-  // How many pieces each of `columns` functions has.
+  // The number of pieces of each of `columns` functions.
   int64_t CheckFunctions(int64_t columns) const {
     const auto total = static_cast<int64_t>(slopes_.size());
     const int64_t pieces = columns == 0 ? 0 : total / columns;

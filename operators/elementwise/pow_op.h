@@ -1,4 +1,4 @@
-// Pow: with an exponent that is an argument, or one for each element.
+// Pow, with one exponent as an argument, or an exponent for each element.
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -25,7 +25,7 @@ struct PowOfTensorsFunction {
   CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc, N a, N b) const {
     return b == N(0) ? N(0) : dc * b * std::pow(a, b - N(1));
   }
-  // It tends to 0 with a.
+  // For a = 0: the limit as a tends to 0.
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const {
     return a == N(0) && b >= N(0) ? N(0) : dc * std::pow(a, b) * std::log(a);

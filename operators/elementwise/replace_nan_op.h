@@ -1,4 +1,4 @@
-// ReplaceNaN: a value in place of each NaN.
+// ReplaceNaN: replaces each NaN by a value.
 #pragma once
 
 #include "operators/common/host_device.h"

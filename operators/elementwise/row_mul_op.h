@@ -1,4 +1,4 @@
-// RowMul, ReduceTailSum, ReduceFrontWeightedSum: rows and one number for each.
+// RowMul, ReduceTailSum, ReduceFrontWeightedSum: operators on rows and one number for each row.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// The rows of X; throws unless w has one number for each.
+// The number of rows of X. Throws EnforceNotMet unless w has one number for each.
 inline int64_t CheckRowFactors(const Tensor& X, const Tensor& w) {
   CAFFE_ENFORCE(X.dim() >= 1 && w.numel() == X.size(0), "numbers ", ShapeString(w.sizes()),
                 " for the rows of ", ShapeString(X.sizes()));

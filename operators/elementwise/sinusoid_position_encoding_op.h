@@ -1,4 +1,4 @@
-// SinusoidPositionEncoding: positions as waves of many lengths.
+// SinusoidPositionEncoding: encodes positions as waves of many lengths.
 #pragma once
 
 #include <vector>

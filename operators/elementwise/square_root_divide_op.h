@@ -1,4 +1,4 @@
-// SquareRootDivide: rows divided by the square roots of numbers.
+// SquareRootDivide: divides each row by the square root of a number.
 #pragma once
 
 #include "operators/common/element_type.h"

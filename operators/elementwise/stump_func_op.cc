@@ -1,4 +1,4 @@
-// StumpFunc, StumpFuncIndex: on which side of a threshold elements lie.
+// StumpFunc, StumpFuncIndex: tell on which side of a threshold elements are.
 #include "operators/elementwise/stump_func_op.h"
 
 #include <algorithm>

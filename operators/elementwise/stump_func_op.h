@@ -1,4 +1,4 @@
-// StumpFunc: one of two values, on which side of a threshold X lies.
+// StumpFunc: one of two values, depending on the side of a threshold on which X is.
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -8,7 +8,7 @@ namespace caffe2 {
 struct StumpFunction {
   static constexpr const char* kName = "StumpFunc";
   explicit StumpFunction(const OperatorBase& op);
-  // NaN lies above the threshold.
+  // NaN counts as above the threshold.
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return x <= threshold ? low : high; }
   float threshold, low, high;
 };

@@ -6,7 +6,7 @@
 namespace caffe2 {
 namespace {
 
-// Elements that stay in the first-level cache while all inputs are added to them.
+// The number of elements that stay in the first-level cache while all inputs are added to them.
 constexpr int64_t kBlock = 1024;
 
 template <typename T>
@@ -28,8 +28,8 @@ CAFFE2_SIMD_CLONES void AddPair(int64_t n, const bfloat16* a, const bfloat16* b,
   AddPair<bfloat16>(n, a, b, sum);
 }
 
-// sum = elements [offset, offset + n) of all inputs, of which there are two at least. sum may be
-// the elements of the first one.
+// sum = elements [offset, offset + n) of all inputs, at least two. sum may be the elements of the
+// first input.
 template <typename T>
 void Accumulate(const std::vector<const void*>& inputs, int64_t offset, int64_t n,
                 ArithmeticType<T>* sum) {

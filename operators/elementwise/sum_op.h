@@ -1,4 +1,4 @@
-// Sum: the sum of tensors of one shape.
+// Sum: the sum of tensors of the same shape.
 #pragma once
 
 #include <vector>
@@ -38,8 +38,8 @@ class SumOp final : public Operator<Context> {
   }
 
  private:
-  // y = the sum of the n elements of all inputs, of which there are two at least; in float for
-  // 16-bit types. y may be the first of them.
+  // y = the sum of the n elements of all inputs, at least two, in float for 16-bit types. y may be
+  // the first input.
   template <typename T>
   void Add(int64_t n, T* y);
 

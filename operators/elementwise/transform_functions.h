@@ -21,7 +21,7 @@ struct BoxCoxElements {
   }
 };
 
-// x over the root of its row's number, where that is positive.
+// x divided by the root of its row's number, if that is positive.
 template <typename S>
 struct RootDivideElements {
   static constexpr const char* kName = "SquareRootDivide";

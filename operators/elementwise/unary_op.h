@@ -10,9 +10,9 @@
 //     float alpha;
 //   };
 //
-// Gradient takes the inputs of the gradient operator, of which dY is the last. <stem>_op.cc
-// registers the operators for the CPU with schema and gradient maker, <stem>_op_cuda.cc registers
-// them for CUDA devices; the .cu file of the family instantiates the kernels.
+// Gradient takes the inputs of the gradient operator; dY is the last one. <stem>_op.cc registers
+// the operators for the CPU with schema and gradient maker, and <stem>_op_cuda.cc registers them
+// for CUDA devices. The .cu file of the family instantiates the kernels.
 #pragma once
 
 #include "operators/common/element_type.h"
@@ -25,7 +25,7 @@ inline constexpr bool kIsGradient = false;
 template <class F>
 inline constexpr bool kIsGradient<host_device::GradientOf<F>> = true;
 
-// Whether F is a function of these numbers.
+// True if F is a function of these numbers.
 template <class F, typename... N>
 inline constexpr bool kTakes = std::is_invocable_v<F, N...>;
 template <class F, typename... N>
@@ -45,8 +45,8 @@ F MakeFunctor(const OperatorBase& op) {
   }
 }
 
-// Calls body(f), or, where an argument chooses between functions, body of the one that F::Choose
-// passes on: a choice within the loop would keep it from being vectorised.
+// Calls body(f) or, if an argument chooses between functions, body of the one that F::Choose passes
+// on. A choice within the loop would keep it from being vectorised.
 template <class F, class Body>
 void WithFunction(const F& f, const Body& body) {
   if constexpr (kIsGradient<F>) {
@@ -70,8 +70,8 @@ struct FixedType {
   using Of = R;
 };
 
-// Y = F of all inputs (one to three), element by element. Throws unless they have one size and
-// type. Y gets the shape of the first; it may be any of them whose type it has.
+// Y = F of all inputs (one to three), element by element. Throws EnforceNotMet unless they have the
+// same size and type. Y gets the shape of the first input, and may be an input of the same type.
 template <class Context, class F, class Types = RealTypes, class Result = SameType>
 class MapOp final : public Operator<Context> {
  public:

@@ -7,7 +7,7 @@
 namespace caffe2 {
 namespace {
 
-// Elements that stay in the first-level cache while all inputs are added to them.
+// The number of elements that stay in the first-level cache while all inputs are added to them.
 constexpr int64_t kBlock = 1024;
 
 template <typename T>
@@ -25,7 +25,7 @@ CAFFE2_SIMD_CLONES void AddScaled(int64_t n, float weight, const float* x, float
   AddScaled<float>(n, weight, x, y);
 }
 
-// The value of a weight input: one float.
+// The value of a weight input. Throws EnforceNotMet unless it has one element.
 float WeightOf(const Tensor& weight) {
   CAFFE_ENFORCE_EQ(weight.numel(), 1, "a weight must have one element, but has shape ",
                    ShapeString(weight.sizes()));
@@ -38,7 +38,8 @@ struct Term {
   float weight;
 };
 
-// sum = elements [offset, offset + n) of the scaled inputs. It may be those of the first one.
+// sum = elements [offset, offset + n) of the scaled inputs. sum may be the elements of the first
+// one.
 template <typename T>
 void Accumulate(const std::vector<Term>& terms, int64_t offset, int64_t n, float* sum) {
   for (size_t k = 0; k < terms.size(); ++k) {

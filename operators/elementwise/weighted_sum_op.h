@@ -1,4 +1,4 @@
-// WeightedSum: the sum of tensors of one size, each times a number.
+// WeightedSum: the sum of tensors of the same size, each times a number.
 #pragma once
 
 #include "operators/common/element_type.h"
@@ -31,14 +31,14 @@ class WeightedSumOp final : public Operator<Context> {
   }
 
  private:
-  // y = the sum of the n elements of every other input times the number behind it, in float. y may
+  // y = the sum of the n elements of every other input times the number after it, in float. y may
   // be input 0.
   template <typename T>
   void Add(int64_t n, T* y);
 };
 
-// dY, X_0, w_0, ... -> dX_k = w_k * dY; with grad_on_w also dw_k = sum(dY * X_k), by TotalProduct
-// of the device.
+// dY, X_0, w_0, ... -> dX_k = w_k * dY; with grad_on_w also dw_k = sum(dY * X_k), by the device's
+// TotalProduct.
 template <class Context>
 class WeightedSumGradientOp final : public Operator<Context> {
  public:

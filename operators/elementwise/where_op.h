@@ -1,4 +1,4 @@
-// Where: a choice between two tensors, element by element or row by row.
+// Where: chooses between two tensors, element by element or row by row.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ using WhereTypes =
                        TensorTypes<float, double, int32_t, int64_t, std::string, bool>,
                        TensorTypes<float, double, int32_t, int64_t, bool>>;
 
-// Select of the device, found by its last argument: row i of z, of `row` elements, is that of x if
-// choose[i], else that of y.
+// An overload of Select, chosen by its last argument, does the work on the device: row i of z, of
+// `row` elements, is row i of x if choose[i], else row i of y.
 template <class Context>
 class WhereOp final : public Operator<Context> {
  public:
