@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "caffe2/core/exit_code.h"
+#include "db/data_set.h"
 #include "db/random_access_file.h"
 
 namespace caffe2::db {
@@ -56,6 +57,23 @@ std::string Join(const std::vector<std::string>& names) {
   return text;
 }
 
+constexpr char kAutoType[] = "auto";
+
+std::unique_ptr<DB> OpenGuessed(const std::string& source) {
+  const std::string type = GuessDBType(source);
+  if (type.empty()) {
+    std::error_code error;
+    const bool exists = std::filesystem::exists(source, error);
+    ThrowIoError(exists ? ExitCode::kBadData : ExitCode::kNoInput,
+                 exists ? "there is no database or known data set at " : "there is no database at ",
+                 source, exists ? "; known: " : "",
+                 exists ? "lmdb, leveldb, minidb, cifar, stl10, idx, a folder with a sub-folder of "
+                          "images for each class, tar"
+                        : "");
+  }
+  return CreateDB(type, source, READ);
+}
+
 }  // namespace
 
 std::unique_ptr<RecordIndex> DB::NewIndex() { return std::make_unique<KeyIndex>(NewCursor()); }
@@ -66,6 +84,7 @@ DBRegistryType& DBRegistry() {
 }
 
 std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode) {
+  if (db_type == kAutoType && mode == READ) return OpenGuessed(source);
   CAFFE_ENFORCE(DBRegistry().Has(db_type), "unknown db_type \"", db_type, "\" for ", source,
                 "; known: ", Join(DBRegistry().Keys()));
   CAFFE_ENFORCE(!source.empty(), "the path of the ", db_type, " database is empty");
@@ -73,7 +92,8 @@ std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& sour
 }
 
 bool DBExists(const std::string& db_type, const std::string& source) {
-  CAFFE_ENFORCE(DBRegistry().Has(db_type), "unknown db_type \"", db_type, "\"");
+  CAFFE_ENFORCE(db_type == kAutoType || DBRegistry().Has(db_type), "unknown db_type \"", db_type,
+                "\"");
   std::error_code error;
   return std::filesystem::exists(source, error);
 }
@@ -84,9 +104,10 @@ std::string GuessDBType(const std::string& source) {
   if (fs::is_directory(source, error)) {
     if (fs::exists(fs::path(source) / "data.mdb", error)) return "lmdb";
     if (fs::exists(fs::path(source) / "CURRENT", error)) return "leveldb";
-    return "";
+    return FindDataSet(source).type;
   }
   if (!fs::is_regular_file(source, error)) return "";
+  if (const std::string type = FindDataSet(source).type; !type.empty()) return type;
   try {
     RandomAccessFile file(source);
     int32_t lengths[2];

@@ -27,6 +27,14 @@ std::string MakeDatum(int channels, int height, int width, std::string_view pixe
   return datum.SerializeAsString();
 }
 
+std::string MakeEncodedDatum(std::string_view file, int label) {
+  caffe::Datum datum;
+  datum.set_data(file.data(), file.size());
+  datum.set_label(label);
+  datum.set_encoded(true);
+  return datum.SerializeAsString();
+}
+
 std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label) {
   CAFFE_ENFORCE_EQ(static_cast<int64_t>(pixels.size()), int64_t{dim0} * dim1 * dim2,
                    "bytes of an image of ", dim0, "x", dim1, "x", dim2);

@@ -13,6 +13,8 @@ namespace caffe2::db {
 // A serialized caffe.Datum of raw pixels, in channel, row, column order. Throws EnforceNotMet
 // unless there are channels * height * width bytes.
 std::string MakeDatum(int channels, int height, int width, std::string_view pixels, int label);
+// A serialized caffe.Datum of an image file (JPEG, PNG, ...).
+std::string MakeEncodedDatum(std::string_view file, int label);
 // A serialized TensorProtos of raw pixels (BYTE with these three dims) and an INT32 label without
 // dims, like the records of Caffe2's database makers. Throws EnforceNotMet unless there are
 // dim0 * dim1 * dim2 bytes.

@@ -1,15 +1,14 @@
 // Makes the training and test databases of CIFAR-10 or CIFAR-100 from their binary files.
 #include <gflags/gflags.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
+#include "db/data_set.h"
 #include "db/random_access_file.h"
 #include "db/record_writer.h"
 
@@ -29,17 +28,10 @@ constexpr int kImageBytes = 3 * kSide * kSide;
 
 // The files <prefix>*.bin of the folder, sorted by name.
 std::vector<std::string> FilesOf(const std::string& prefix) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(FLAGS_input_folder, error)) {
-    const bool wanted = entry.path().filename().string().rfind(prefix, 0) == 0;
-    if (wanted && entry.path().extension() == ".bin") files.push_back(entry.path().string());
-  }
+  std::vector<std::string> files = db::FilesOf(FLAGS_input_folder, prefix, ".bin");
   if (files.empty()) {
     ThrowIoError(ExitCode::kNoInput, "there is no ", prefix, "*.bin in ", FLAGS_input_folder);
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 

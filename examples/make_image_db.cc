@@ -13,7 +13,6 @@
 #include "caffe2/core/random.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/proto/caffe2.pb.h"
-#include "caffe2/proto/caffe_datum.pb.h"
 #include "caffe2/utils/program.h"
 #include "db/image/image_codec.h"
 #include "db/random_access_file.h"
@@ -100,13 +99,7 @@ std::string PixelsOf(const db::ImageView<uint8_t>& view, bool channels_first) {
 }
 
 std::string EncodedRecord(const std::string& file, int label) {
-  if (FLAGS_format == "datum") {
-    caffe::Datum datum;
-    datum.set_data(file);
-    datum.set_label(label);
-    datum.set_encoded(true);
-    return datum.SerializeAsString();
-  }
+  if (FLAGS_format == "datum") return db::MakeEncodedDatum(file, label);
   TensorProtos protos;
   TensorProto* image = protos.add_protos();
   image->set_data_type(TensorProto::STRING);

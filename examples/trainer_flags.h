@@ -14,6 +14,7 @@
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/watchdog.h"
+#include "db/data_set.h"
 #include "distributed/launch_environment.h"
 #include "distributed/redis_store_handler.h"
 #include "train/log.h"
@@ -22,9 +23,16 @@
 #include "train/stop_signal.h"
 #include "train/trainer.h"
 
-DEFINE_string(train_data, "", "database of training images (required), or null for random images");
-DEFINE_string(test_data, "", "database of test images; empty: no tests");
-DEFINE_string(db_type, "lmdb", "type of the databases: lmdb, leveldb or minidb");
+DEFINE_string(
+    train_data, "",
+    "training images (required): a database, a folder of CIFAR, STL-10 or MNIST files, a "
+    "folder with a sub-folder of images for each class, or a tar archive; null for random "
+    "images");
+DEFINE_string(test_data, "",
+              "test images, likewise; of a folder that has both, the test part; empty: no tests");
+DEFINE_string(db_type, "auto",
+              "type of the databases: lmdb, leveldb, minidb, cifar, stl10, idx, images or tar; "
+              "auto: what the files look like");
 DEFINE_string(gpus, "", "comma-separated ids of the GPUs to use");
 DEFINE_int32(
     num_gpus, 1,
@@ -173,6 +181,16 @@ inline std::vector<Device> DevicesFromFlags(const ShardOptions& shards) {
   return devices;
 }
 
+// The training or test part of a data set; `source` itself if it is none.
+inline std::string PartOf(const std::string& source, const char* flag,
+                          std::string db::DataSet::*part) {
+  const db::DataSet set = db::FindDataSet(source);
+  if (set.type.empty()) return source;
+  CheckUsage(!(set.*part).empty(), flag, " is ", source, ", which holds no such part of a ",
+             set.type, " data set");
+  return set.*part;
+}
+
 // The options that the shared flags set; the program sets the rest.
 inline TrainOptions OptionsFromFlags(const ShardOptions& shards) {
   TrainOptions options;
@@ -180,8 +198,8 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards) {
   options.devices = DevicesFromFlags(shards);
   options.cuda_graph = FLAGS_cuda_graph;
   options.side_stream = FLAGS_side_stream;
-  options.data.train_data = FLAGS_train_data;
-  options.data.test_data = FLAGS_test_data;
+  options.data.train_data = PartOf(FLAGS_train_data, "--train_data", &db::DataSet::train);
+  options.data.test_data = PartOf(FLAGS_test_data, "--test_data", &db::DataSet::test);
   options.data.db_type = FLAGS_db_type;
   options.data.shuffle = FLAGS_shuffle;
   options.data.decode_threads = FLAGS_decode_threads;

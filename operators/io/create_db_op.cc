@@ -25,7 +25,10 @@ epochs: record g of the stream goes to shard g mod num_shards, so that any numbe
 visit the same records in the same order.
 )DOC")
     .Arg("db", "Path of the database.", /*required=*/true)
-    .Arg("db_type", "lmdb, leveldb or minidb (default leveldb).")
+    .Arg(
+        "db_type",
+        "lmdb, leveldb, minidb, cifar, stl10, idx, images or tar (db/README.md), or auto: what the "
+        "files look like (default leveldb).")
     .Arg("num_shards", "Number of readers that share the records (default 1).")
     .Arg("shard_id", "Index of this reader among them, from 0 (default 0).")
     .Arg("shuffle",

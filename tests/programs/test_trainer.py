@@ -1,11 +1,12 @@
 """The trainer as its users start it: whole runs of processes, good and bad."""
 
+import re
 import signal
 import time
 
 import pytest
 
-from conftest import last_line, run, training
+from conftest import last_line, run, training, write_idx
 from redis_server import redis_keys
 
 
@@ -57,6 +58,31 @@ def test_flags_without_effect_say_so_when_they_are_given(databases, tmp_path):
     for name in flags:
         assert given.output.count(f"--{name} has no effect: ") == 1, given.output
     assert "no effect" not in plain.output
+
+
+def test_a_folder_of_files_is_training_and_test_data(databases, tmp_path):
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    for stem, count in (("train", 320), ("t10k", 100)):
+        write_idx(folder, stem, count, seed=count)
+    done = run("resnet50_trainer", *training(
+        databases, tmp_path, train_data=folder, test_data=folder, db_type=None, epoch_size=0))
+    assert done.returncode == 0, done.output
+    assert "Using epoch size: 320 (--train_data has 320 images)" in done.output
+    assert re.search(r"Test accuracy after epoch 0: .* \(100 images, ", done.output), done.output
+
+
+def test_classes_of_test_images_must_be_those_of_the_training(databases, tmp_path):
+    for part, names in (("train", "abc"), ("val", "ab")):
+        for name in names:
+            path = tmp_path / part / name / "image.jpg"
+            path.parent.mkdir(parents=True)
+            path.write_bytes(b"not opened")
+    done = run("resnet50_trainer", *training(
+        databases, tmp_path, train_data=tmp_path, test_data=tmp_path, db_type=None))
+    assert done.returncode == 64, done.output
+    assert "has 3 classes and --test_data" in last_line(done.output)
+    assert 'only one has "c"' in last_line(done.output)
 
 
 BAD_FLAGS = {

@@ -1,0 +1,89 @@
+// cifar: the binary versions of CIFAR-10 and CIFAR-100. A record is one label byte (CIFAR-100: the
+// coarse label, then the fine one, which is used), then 1024 bytes each of red, green and blue.
+#include <filesystem>
+#include <vector>
+
+#include "caffe2/core/exit_code.h"
+#include "db/data_set.h"
+#include "db/pixel_files.h"
+#include "db/random_access_file.h"
+#include "db/record_list.h"
+#include "db/record_writer.h"
+
+namespace caffe2::db {
+namespace {
+
+constexpr int kSide = 32;
+constexpr int kImageBytes = 3 * kSide * kSide;
+
+class CifarList final : public RecordList {
+ public:
+  explicit CifarList(const std::string& source) {
+    std::vector<std::string> paths = FilesOf(source, "data_batch", ".bin");
+    if (paths.empty()) paths = FilesOf(source, "", ".bin");
+    if (paths.empty())
+      ThrowIoError(ExitCode::kNoInput, "there are no CIFAR files (.bin) at ", source);
+    for (const std::string& path : paths) Add(path);
+  }
+
+  int64_t NumRecords() const override { return records_; }
+  std::string Key(int64_t i) const override { return NumberKey(i); }
+  bool IsSorted() const override { return true; }
+
+  void Read(int64_t i, std::string* key, std::string* value) override {
+    *key = Key(i);
+    size_t at = 0;
+    while (i >= files_[at].records) i -= files_[at++].records;
+    File& file = files_[at];
+    std::string record(static_cast<size_t>(file.label_bytes + kImageBytes), '\0');
+    file.file->ReadAt(static_cast<uint64_t>(i) * record.size(), record.data(), record.size());
+    const int label = static_cast<unsigned char>(record[static_cast<size_t>(file.label_bytes) - 1]);
+    const std::string pixels = ReversePlanes(record.substr(record.size() - kImageBytes), 3);
+    *value = MakeDatum(3, kSide, kSide, pixels, label);
+  }
+
+ private:
+  struct File {
+    std::unique_ptr<RandomAccessFile> file;
+    int label_bytes;
+    int64_t records;
+  };
+
+  // Which of the two sets a file is from shows in its size, or if it fits both, in its name.
+  void Add(const std::string& path) {
+    auto file = std::make_unique<RandomAccessFile>(path);
+    const std::string name = std::filesystem::path(path).filename().string();
+    const bool hundred_by_name = name == "train.bin" || name == "test.bin";
+    for (const int label_bytes : {hundred_by_name ? 2 : 1, hundred_by_name ? 1 : 2}) {
+      const auto size = static_cast<uint64_t>(label_bytes + kImageBytes);
+      if (file->size() == 0 || file->size() % size != 0) continue;
+      const auto records = static_cast<int64_t>(file->size() / size);
+      files_.push_back({std::move(file), label_bytes, records});
+      records_ += records;
+      return;
+    }
+    ThrowIoError(ExitCode::kBadData, "CIFAR file ", path,
+                 " is cut short or is no such file: ", file->size(), " bytes, not a multiple of ",
+                 1 + kImageBytes, " or ", 2 + kImageBytes);
+  }
+
+  std::vector<File> files_;
+  int64_t records_ = 0;
+};
+
+class CifarDB final : public RecordListDB {
+ public:
+  CifarDB(const std::string& source, Mode mode) : RecordListDB("cifar", source, mode) {
+    CifarList{source};  // throws for bad files
+  }
+
+ private:
+  std::unique_ptr<RecordList> NewList() const override {
+    return std::make_unique<CifarList>(source());
+  }
+};
+
+REGISTER_CAFFE2_DB(cifar, CifarDB);
+
+}  // namespace
+}  // namespace caffe2::db

@@ -1,0 +1,133 @@
+#include "db/data_set.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "db/image_folder.h"
+#include "db/random_access_file.h"
+#include "db/tar_archive.h"
+
+namespace caffe2::db {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool Matches(const std::string& name, const std::string& prefix, const std::string& suffix) {
+  return name.size() >= prefix.size() + suffix.size() &&
+         name.compare(0, prefix.size(), prefix) == 0 &&
+         name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+std::string FirstOf(const std::vector<std::string>& files) {
+  return files.empty() ? "" : files.front();
+}
+
+// The set with this training part. If it lies in the folder `path` by itself, the folder stands for
+// it.
+DataSet SetOf(const std::string& type, const std::string& train, const std::string& test) {
+  return {train.empty() && test.empty() ? "" : type, train, test};
+}
+
+// By its first bytes, which are those of gzip or of an IDX file of bytes.
+bool IsIdxFile(const std::string& path) {
+  try {
+    RandomAccessFile file(path);
+    unsigned char magic[4] = {};
+    file.ReadAt(0, magic, sizeof(magic));
+    return (magic[0] == 0x1f && magic[1] == 0x8b) ||
+           (magic[0] == 0 && magic[1] == 0 && magic[2] == 8 && magic[3] > 0);
+  } catch (const IoError&) {
+    return false;  // not readable or too short: no guess
+  }
+}
+
+DataSet FindFile(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  const auto is = [&](const char* suffix) { return Matches(name, "", suffix); };
+  DataSet set{"", path, path};
+  if (is("_X.bin")) {
+    set.type = "stl10";
+  } else if (is(".bin")) {
+    set.type = "cifar";
+  } else if (is(".tar")) {
+    set.type = "tar";
+  } else if (name.find("images") != std::string::npos && IsIdxFile(path)) {
+    set.type = "idx";
+  }
+  return set;
+}
+
+// Of the types whose files lie right in the folder.
+DataSet FindFiles(const std::string& folder) {
+  const auto part = [&](const char* prefix, const char* suffix) {
+    return FirstOf(FilesOf(folder, prefix, suffix));
+  };
+  if (!part("train_X", ".bin").empty() || !part("test_X", ".bin").empty()) {
+    return SetOf("stl10", part("train_X", ".bin"), part("test_X", ".bin"));
+  }
+  if (!part("data_batch", ".bin").empty())
+    return SetOf("cifar", folder, part("test_batch", ".bin"));
+  if (!part("train", ".bin").empty() || !part("test", ".bin").empty()) {
+    return SetOf("cifar", part("train", ".bin"), part("test", ".bin"));
+  }
+  if (!part("train-images", "").empty() || !part("t10k-images", "").empty()) {
+    return SetOf("idx", part("train-images", ""), part("t10k-images", ""));
+  }
+  if (!part("", ".tar").empty()) return {"tar", folder, folder};
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> FilesOf(const std::string& path, const std::string& prefix,
+                                 const std::string& suffix) {
+  std::vector<std::string> files;
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) {
+    if (Matches(fs::path(path).filename().string(), prefix, suffix)) files.push_back(path);
+    return files;
+  }
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (!entry.is_regular_file(error)) continue;
+    if (Matches(entry.path().filename().string(), prefix, suffix)) {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool IsImageName(const std::string& name) {
+  static const std::vector<std::string> extensions = {".jpg", ".jpeg", ".png", ".bmp", ".webp",
+                                                      ".tif", ".tiff", ".ppm", ".pgm", ".gif"};
+  std::string extension = fs::path(name).extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
+DataSet FindDataSet(const std::string& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return FindFile(path);
+  if (!fs::is_directory(path, error)) return {};
+  const DataSet files = FindFiles(path);
+  if (!files.type.empty()) return files;
+  const DataSet train = FindDataSet((fs::path(path) / "train").string());
+  if (!train.type.empty()) {
+    for (const char* name : {"test", "val"}) {
+      const DataSet test = FindDataSet((fs::path(path) / name).string());
+      if (test.type == train.type) return {train.type, train.train, test.test};
+    }
+    return {train.type, train.train, ""};
+  }
+  if (IsImageFolder(path)) return {"images", path, path};
+  return {};
+}
+
+std::vector<std::string> ClassNames(const std::string& type, const std::string& source) {
+  if (type == "images") return ImageFolder(source).classes();
+  if (type == "tar") return TarImages(source).classes();
+  return {};
+}
+
+}  // namespace caffe2::db

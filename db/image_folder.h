@@ -1,0 +1,40 @@
+// Image files in one sub-folder for each class.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/record_list.h"
+
+namespace caffe2::db {
+
+// True if a sub-folder of the folder holds an image file, at any depth.
+bool IsImageFolder(const std::string& path);
+
+// The image files below the sub-folders of a folder, as encoded Datum records with the label of
+// their class: its place among the sorted names of the sub-folders that hold images. Records are
+// sorted by key, the path below the folder: "cat/17.jpg". Files that are no images by their names
+// are left out.
+class ImageFolder final : public RecordList {
+ public:
+  // Lists the files; throws IoError if there are none.
+  explicit ImageFolder(const std::string& path);
+
+  int64_t NumRecords() const override { return static_cast<int64_t>(files_.size()); }
+  std::string Key(int64_t i) const override { return files_[static_cast<size_t>(i)].name; }
+  bool IsSorted() const override { return true; }
+  void Read(int64_t i, std::string* key, std::string* value) override;
+
+  const std::vector<std::string>& classes() const { return classes_; }
+
+ private:
+  struct File {
+    std::string name;  // below the folder
+    int label;
+  };
+  const std::string path_;
+  std::vector<std::string> classes_;
+  std::vector<File> files_;
+};
+
+}  // namespace caffe2::db

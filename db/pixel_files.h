@@ -1,0 +1,31 @@
+// Pixels as published data sets store them, brought into the order of Datum records.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace caffe2::db {
+
+// The planes of an image in the opposite order: red, green, blue become blue, green, red, the order
+// of decoded images. The bytes are a multiple of `planes`.
+inline std::string ReversePlanes(std::string_view pixels, size_t planes) {
+  const size_t size = pixels.size() / planes;
+  std::string reversed;
+  for (size_t p = planes; p > 0; --p) reversed += pixels.substr((p - 1) * size, size);
+  return reversed;
+}
+
+// Square planes of side x side bytes, each with rows and columns exchanged.
+inline std::string TransposePlanes(std::string_view pixels, size_t side) {
+  std::string transposed(pixels.size(), '\0');
+  for (size_t begin = 0; begin < pixels.size(); begin += side * side) {
+    for (size_t y = 0; y < side; ++y) {
+      for (size_t x = 0; x < side; ++x) {
+        transposed[begin + y * side + x] = pixels[begin + x * side + y];
+      }
+    }
+  }
+  return transposed;
+}
+
+}  // namespace caffe2::db

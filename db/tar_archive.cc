@@ -1,0 +1,260 @@
+#include "db/tar_archive.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "caffe2/core/exit_code.h"
+#include "db/data_set.h"
+#include "db/record_writer.h"
+
+namespace caffe2::db {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kBlock = 512;
+constexpr uint64_t kMaxName = 1 << 16;
+
+// The fields of a header that are used.
+struct Header {
+  char name[100];
+  char mode_owner_group[24];
+  char size[12];
+  char time[12];
+  char checksum[8];
+  char type;
+  char link[100];
+  char magic[6];
+  char version_owner[82];
+  char prefix[155];
+  char rest[12];
+};
+static_assert(sizeof(Header) == kBlock);
+
+template <size_t N>
+std::string Text(const char (&field)[N]) {
+  return {field, strnlen(field, N)};
+}
+
+// Octal digits, or with the highest bit set a big-endian number (GNU).
+template <size_t N>
+std::optional<uint64_t> Number(const char (&field)[N]) {
+  uint64_t value = 0;
+  if (static_cast<unsigned char>(field[0]) & 0x80) {
+    for (size_t i = 4; i < N; ++i) value = value << 8 | static_cast<unsigned char>(field[i]);
+    return value;
+  }
+  for (const char c : field) {
+    if (c == ' ' || c == '\0') continue;
+    if (c < '0' || c > '7') return std::nullopt;
+    value = value << 3 | static_cast<uint64_t>(c - '0');
+  }
+  return value;
+}
+
+bool ChecksumFits(const Header& header) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&header);
+  uint64_t sum = 0;
+  for (size_t i = 0; i < kBlock; ++i) {
+    const bool in_checksum = i >= offsetof(Header, checksum) && i < offsetof(Header, type);
+    sum += in_checksum ? ' ' : bytes[i];
+  }
+  return Number(header.checksum) == sum;
+}
+
+// What an extended header says about the entry after it: lines "<length> <name>=<value>".
+void ReadPax(const std::string& text, std::string* name, std::optional<uint64_t>* size) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = std::strtoul(text.c_str() + at, nullptr, 10);
+    if (length == 0 || length > text.size() - at) return;
+    const std::string line = text.substr(at, length - 1);  // without the newline
+    const size_t blank = line.find(' '), equals = line.find('=');
+    if (blank != std::string::npos && equals != std::string::npos && blank < equals) {
+      const std::string field = line.substr(blank + 1, equals - blank - 1);
+      if (field == "path") *name = line.substr(equals + 1);
+      if (field == "size") *size = std::strtoull(line.c_str() + equals + 1, nullptr, 10);
+    }
+    at += length;
+  }
+}
+
+std::string ReadText(RandomAccessFile* file, uint64_t offset, uint64_t size) {
+  std::string text(size, '\0');
+  file->ReadAt(offset, text.data(), text.size());
+  return text;
+}
+
+bool IsTarName(const std::string& name) { return fs::path(name).extension() == ".tar"; }
+
+}  // namespace
+
+void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
+                     const std::function<void(const TarEntry&)>& visit) {
+  std::string long_name;
+  std::optional<uint64_t> long_size;
+  for (uint64_t at = begin; at + kBlock <= end;) {
+    Header header;
+    file->ReadAt(at, &header, kBlock);
+    if (header.name[0] == '\0' && header.type == '\0') return;  // the blocks of zeros at the end
+    const auto stated = Number(header.size);
+    if (!stated || !ChecksumFits(header)) {
+      ThrowIoError(ExitCode::kBadData, file->path(),
+                   " is damaged or is no plain tar archive: byte ", at, " is no header",
+                   at == begin ? " (unpack a compressed archive first)" : "");
+    }
+    const bool is_entry = header.type == '0' || header.type == '\0' || header.type == '7';
+    const uint64_t size = is_entry ? long_size.value_or(*stated) : *stated;
+    const uint64_t offset = at + kBlock;
+    if (size > end - offset) {
+      ThrowIoError(ExitCode::kBadData, "tar archive ", file->path(),
+                   " is cut short: ", file->size(), " bytes, where the entry at byte ", at, " has ",
+                   size);
+    }
+    at = offset + (size + kBlock - 1) / kBlock * kBlock;
+    if (header.type == 'L' || header.type == 'x') {  // the name of the next entry, or more
+      if (size > kMaxName)
+        ThrowIoError(ExitCode::kBadData, file->path(), ": a name of ", size, " bytes");
+      const std::string text = ReadText(file, offset, size);
+      if (header.type == 'x') {
+        ReadPax(text, &long_name, &long_size);
+      } else {
+        long_name = text.c_str();  // without the zero at its end
+      }
+      continue;
+    }
+    if (is_entry) {
+      const std::string prefix =
+          std::memcmp(header.magic, "ustar", 6) == 0 ? Text(header.prefix) : "";
+      const std::string name = Text(header.name);
+      TarEntry entry{long_name, offset, size};
+      if (entry.name.empty()) entry.name = prefix.empty() ? name : prefix + "/" + name;
+      if (entry.name.compare(0, 2, "./") == 0) entry.name.erase(0, 2);
+      visit(entry);
+    }
+    long_name.clear();
+    long_size.reset();
+  }
+}
+
+// Collects the images of all archives before their labels are known.
+class TarImages::Scan {
+ public:
+  explicit Scan(const std::string& source) : contents_(std::make_shared<Contents>()) {
+    contents_->archives = FilesOf(source, "", ".tar");
+    if (contents_->archives.empty()) {
+      ThrowIoError(ExitCode::kNoInput, "there is no tar archive at ", source);
+    }
+    const bool several = contents_->archives.size() > 1;
+    for (size_t i = 0; i < contents_->archives.size(); ++i) {
+      RandomAccessFile file(contents_->archives[i]);
+      const std::string stem = fs::path(file.path()).stem().string();
+      Visit(&file, i, 0, file.size(), stem, several ? stem + "/" : "");
+    }
+    SetLabels(source);
+    const auto ascends = [](const Image& a, const Image& b) { return a.key < b.key; };
+    contents_->sorted = std::is_sorted(contents_->images.begin(), contents_->images.end(), ascends);
+  }
+
+  std::shared_ptr<const Contents> contents() const { return contents_; }
+
+ private:
+  // `archive_class`: the class of images that are in no folder. `prefix`: of the keys.
+  void Visit(RandomAccessFile* file, size_t archive, uint64_t begin, uint64_t end,
+             const std::string& archive_class, const std::string& prefix) {
+    ForEachTarEntry(file, begin, end, [&](const TarEntry& entry) {
+      const fs::path path(entry.name);
+      const std::string key = prefix + entry.name;
+      if (IsTarName(entry.name)) {
+        const std::string stem = path.stem().string();
+        Visit(file, archive, entry.offset, entry.offset + entry.size, stem, prefix + stem + "/");
+      } else if (path.extension() == ".cls") {
+        NoteLabel(key, ReadText(file, entry.offset, std::min<uint64_t>(entry.size, 32)));
+      } else if (IsImageName(entry.name)) {
+        contents_->images.push_back({key, archive, entry.offset, entry.size, -1});
+        const std::string folder = path.parent_path().filename().string();
+        class_of_.push_back(folder.empty() ? archive_class : folder);
+      }
+    });
+  }
+
+  // WebDataset groups files by the path up to the first dot of the name.
+  static std::string Sample(const std::string& key) {
+    return key.substr(0, key.find('.', key.rfind('/') == std::string::npos ? 0 : key.rfind('/')));
+  }
+
+  void NoteLabel(const std::string& key, const std::string& text) {
+    char* end = nullptr;
+    const long label = std::strtol(text.c_str(), &end, 10);
+    const bool number = end != text.c_str() && std::strspn(end, " \r\n\t") == std::strlen(end);
+    if (!number || label < 0 || label > 1 << 30) {
+      ThrowIoError(ExitCode::kBadData, key, " in a tar archive holds no label: \"", text, "\"");
+    }
+    labels_[Sample(key)] = static_cast<int>(label);
+  }
+
+  void SetLabels(const std::string& source) {
+    auto& images = contents_->images;
+    if (images.empty()) {
+      ThrowIoError(ExitCode::kBadData, "there is no image in the tar archives of ", source);
+    }
+    if (labels_.empty()) {
+      auto& classes = contents_->classes;
+      classes = class_of_;
+      std::sort(classes.begin(), classes.end());
+      classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+      for (size_t i = 0; i < images.size(); ++i) {
+        const auto at = std::lower_bound(classes.begin(), classes.end(), class_of_[i]);
+        images[i].label = static_cast<int>(at - classes.begin());
+      }
+      return;
+    }
+    for (Image& image : images) {
+      const auto found = labels_.find(Sample(image.key));
+      if (found == labels_.end()) {
+        ThrowIoError(ExitCode::kBadData, source, ": image ", image.key,
+                     " has no .cls file, though other images have one");
+      }
+      image.label = found->second;
+    }
+  }
+
+  std::shared_ptr<Contents> contents_;
+  std::vector<std::string> class_of_;  // of each image
+  std::map<std::string, int> labels_;  // of .cls files, by sample
+};
+
+TarImages::TarImages(const std::string& source) : TarImages(Scan(source).contents()) {}
+
+std::unique_ptr<TarImages> TarImages::Copy() const {
+  return std::unique_ptr<TarImages>(new TarImages(contents_));
+}
+
+void TarImages::Read(int64_t i, std::string* key, std::string* value) {
+  const Image& image = contents_->images[static_cast<size_t>(i)];
+  if (file_ == nullptr || open_ != image.archive) {
+    file_ = std::make_unique<RandomAccessFile>(contents_->archives[image.archive]);
+    open_ = image.archive;
+  }
+  *key = image.key;
+  *value = MakeEncodedDatum(ReadText(file_.get(), image.offset, image.size), image.label);
+}
+
+namespace {
+
+class TarDB final : public RecordListDB {
+ public:
+  TarDB(const std::string& source, Mode mode)
+      : RecordListDB("tar", source, mode), images_(source) {}
+
+ private:
+  std::unique_ptr<RecordList> NewList() const override { return images_.Copy(); }
+  const TarImages images_;
+};
+
+REGISTER_CAFFE2_DB(tar, TarDB);
+
+}  // namespace
+}  // namespace caffe2::db

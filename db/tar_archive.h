@@ -1,0 +1,71 @@
+// Images in tar archives.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/random_access_file.h"
+#include "db/record_list.h"
+
+namespace caffe2::db {
+
+// A regular file in an archive.
+struct TarEntry {
+  std::string name;
+  uint64_t offset = 0, size = 0;  // of its bytes, in the archive
+};
+
+// Calls visit(entry) for the regular files of the archive that is the bytes [begin, end) of `file`,
+// in order. Knows the formats ustar, GNU and pax. Throws IoError for a damaged or compressed
+// archive.
+void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
+                     const std::function<void(const TarEntry&)>& visit);
+
+// The images of an archive, or of all archives (*.tar) of a folder, in their order, as encoded
+// Datum records. The label of an image comes from
+//  - the number in the file with the same name and the extension .cls (WebDataset), or
+//  - its folder in the archive, or if it is in none, the archive, which then is a class of its own
+//    ("n01440764.tar"; also as a member of an archive, as in ILSVRC2012_img_train.tar): the label
+//    is the place of its name among all classes, sorted.
+// Keys are paths, with the archive's name first if there are several archives.
+class TarImages final : public RecordList {
+ public:
+  // Reads all headers. Throws IoError for damaged archives, if there is no image, and if some
+  // images have a .cls file and others do not.
+  explicit TarImages(const std::string& source);
+
+  int64_t NumRecords() const override { return static_cast<int64_t>(contents_->images.size()); }
+  std::string Key(int64_t i) const override {
+    return contents_->images[static_cast<size_t>(i)].key;
+  }
+  bool IsSorted() const override { return contents_->sorted; }
+  void Read(int64_t i, std::string* key, std::string* value) override;
+
+  const std::vector<std::string>& classes() const { return contents_->classes; }
+  // The same images, to be read by another thread.
+  std::unique_ptr<TarImages> Copy() const;
+
+ private:
+  struct Image {
+    std::string key;
+    size_t archive;
+    uint64_t offset, size;
+    int label;
+  };
+  struct Contents {
+    std::vector<std::string> archives, classes;
+    std::vector<Image> images;
+    bool sorted = false;
+  };
+  explicit TarImages(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
+  class Scan;
+
+  std::shared_ptr<const Contents> contents_;
+  size_t open_ = 0;  // the archive of file_
+  std::unique_ptr<RandomAccessFile> file_;
+};
+
+}  // namespace caffe2::db

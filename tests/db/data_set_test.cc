@@ -1,0 +1,306 @@
+// Published data sets, read as databases; their files are made here, byte by byte.
+#include "db/data_set.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "caffe2/proto/caffe_datum.pb.h"
+#include "db/db_reader.h"
+#include "tests/db/db_test_util.h"
+#include "tests/db/temporary_directory.h"
+
+namespace caffe2::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Bytes(std::initializer_list<int> values) {
+  std::string bytes;
+  for (const int value : values) bytes.push_back(static_cast<char>(value));
+  return bytes;
+}
+
+// One member of a tar archive, ustar format.
+std::string TarMember(const std::string& name, const std::string& bytes, char type = '0') {
+  char header[512] = {};
+  std::snprintf(header, 100, "%s", name.c_str());
+  std::snprintf(header + 124, 12, "%011zo", bytes.size());
+  std::memcpy(header + 257, "ustar\00000", 8);
+  header[156] = type;
+  std::memset(header + 148, ' ', 8);
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  std::snprintf(header + 148, 8, "%06o", sum);
+  std::string member(header, sizeof(header));
+  member += bytes;
+  member.resize((member.size() + 511) / 512 * 512, '\0');
+  return member;
+}
+
+std::string Tar(const std::vector<std::pair<std::string, std::string>>& members) {
+  std::string archive;
+  for (const auto& [name, bytes] : members) archive += TarMember(name, bytes);
+  return archive + std::string(1024, '\0');
+}
+
+class DataSetTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name = "") const { return directory_.Path("set/" + name); }
+  void Write(const std::string& name, const std::string& bytes) const {
+    fs::create_directories(fs::path(Path(name)).parent_path());
+    WriteFile(Path(name), bytes);
+  }
+
+  struct Image {
+    std::string key;
+    caffe::Datum datum;
+  };
+  // All records, through a cursor and by index, which must give the same.
+  static std::vector<Image> Read(const std::string& type, const std::string& path) {
+    std::vector<Image> images;
+    const auto database = db::CreateDB(type, path, db::READ);
+    const auto index = database->NewIndex();
+    const auto cursor = database->NewCursor();
+    std::string key, value;
+    for (; cursor->Valid(); cursor->Next()) {
+      index->Read(static_cast<int64_t>(images.size()), &key, &value);
+      EXPECT_EQ(cursor->key(), key);
+      EXPECT_EQ(cursor->value(), value);
+      images.push_back({key, {}});
+      EXPECT_TRUE(images.back().datum.ParseFromString(value));
+    }
+    EXPECT_EQ(index->NumRecords(), static_cast<int64_t>(images.size()));
+    return images;
+  }
+  static std::vector<int> Labels(const std::vector<Image>& images) {
+    std::vector<int> labels;
+    for (const Image& image : images) labels.push_back(image.datum.label());
+    return labels;
+  }
+  static std::vector<std::string> Keys(const std::vector<Image>& images) {
+    std::vector<std::string> keys;
+    for (const Image& image : images) keys.push_back(image.key);
+    return keys;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+std::string CifarRecord(const std::string& labels, char red, char green, char blue) {
+  return labels + std::string(1024, red) + std::string(1024, green) + std::string(1024, blue);
+}
+
+TEST_F(DataSetTest, Cifar10IsReadFromItsFolder) {
+  Write("data_batch_2.bin", CifarRecord("\7", 4, 5, 6));
+  Write("data_batch_1.bin", CifarRecord("\3", 1, 2, 3) + CifarRecord(Bytes({0}), 7, 8, 9));
+  Write("test_batch.bin", CifarRecord("\5", 1, 1, 1));
+  const db::DataSet set = db::FindDataSet(Path());
+  EXPECT_EQ(set.type, "cifar");
+  const auto images = Read("cifar", set.train);
+  EXPECT_EQ(Labels(images), (std::vector<int>{3, 0, 7}));
+  EXPECT_EQ(Keys(images), (std::vector<std::string>{"00000000", "00000001", "00000002"}));
+  const caffe::Datum& first = images[0].datum;
+  EXPECT_EQ(first.channels(), 3);
+  EXPECT_EQ(first.height(), 32);
+  EXPECT_EQ(first.width(), 32);
+  EXPECT_EQ(first.data(), CifarRecord("", 3, 2, 1));  // blue, green, red
+  EXPECT_EQ(Labels(Read("cifar", set.test)), std::vector<int>{5});
+}
+
+TEST_F(DataSetTest, Cifar100HasFineLabels) {
+  Write("train.bin", CifarRecord(Bytes({1, 90}), 1, 2, 3) + CifarRecord(Bytes({2, 17}), 1, 2, 3));
+  Write("test.bin", CifarRecord(Bytes({3, 5}), 1, 2, 3));
+  const db::DataSet set = db::FindDataSet(Path());
+  EXPECT_EQ(Labels(Read(set.type, set.train)), (std::vector<int>{90, 17}));
+  EXPECT_EQ(Labels(Read(set.type, set.test)), std::vector<int>{5});
+}
+
+TEST_F(DataSetTest, ACutCifarFileIsNamed) {
+  Write("data_batch_1.bin", CifarRecord("\3", 1, 2, 3).substr(1));
+  EXPECT_NE(ThrownMessage<IoError>([&] {
+              db::CreateDB("cifar", Path(), db::READ);
+            }).find("data_batch_1.bin is cut short"),
+            std::string::npos);
+}
+
+TEST_F(DataSetTest, Stl10IsTurnedAndItsLabelsBeginAtZero) {
+  constexpr size_t kPlane = 96 * 96;
+  std::string image(3 * kPlane, '\0');
+  image[5] = 'r';                // red: column 0, row 5
+  image[2 * kPlane + 96] = 'b';  // blue: column 1, row 0
+  Write("train_X.bin", image + image);
+  Write("train_y.bin", Bytes({1, 10}));
+  Write("test_X.bin", image);
+  Write("test_y.bin", Bytes({4}));
+  const db::DataSet set = db::FindDataSet(Path());
+  EXPECT_EQ(set.type, "stl10");
+  const auto images = Read("stl10", set.train);
+  EXPECT_EQ(Labels(images), (std::vector<int>{0, 9}));
+  std::string expected(3 * kPlane, '\0');
+  expected[1] = 'b';
+  expected[2 * kPlane + 5 * 96] = 'r';
+  EXPECT_EQ(images[0].datum.data(), expected);
+  EXPECT_EQ(Labels(Read("stl10", set.test)), std::vector<int>{3});
+  Write("train_y.bin", Bytes({1}));
+  EXPECT_THROW(db::CreateDB("stl10", set.train, db::READ), IoError);
+}
+
+TEST_F(DataSetTest, IdxFilesArePaired) {
+  const std::string two = Bytes({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 3});
+  Write("train-images-idx3-ubyte", two + "abcdef");
+  Write("train-labels-idx1-ubyte", Bytes({0, 0, 8, 1, 0, 0, 0, 2, 4, 9}));
+  Write("t10k-images-idx3-ubyte", two + "ghijkl");
+  Write("t10k-labels-idx1-ubyte", Bytes({0, 0, 8, 1, 0, 0, 0, 2, 1, 0}));
+  const db::DataSet set = db::FindDataSet(Path());
+  EXPECT_EQ(set.type, "idx");
+  const auto images = Read("idx", set.train);
+  EXPECT_EQ(Labels(images), (std::vector<int>{4, 9}));
+  EXPECT_EQ(images[1].datum.data(), "def");
+  EXPECT_EQ(images[1].datum.height(), 1);
+  EXPECT_EQ(images[1].datum.width(), 3);
+  EXPECT_EQ(Labels(Read("idx", set.test)), (std::vector<int>{1, 0}));
+  fs::remove(Path("t10k-labels-idx1-ubyte"));
+  EXPECT_NE(ThrownMessage<IoError>([&] {
+              db::CreateDB("idx", set.test, db::READ);
+            }).find("t10k-labels-idx1-ubyte"),
+            std::string::npos);
+}
+
+TEST_F(DataSetTest, ClassesOfAnImageFolderAreItsSubFolders) {
+  Write("train/dog/b.JPG", "B");
+  Write("train/dog/deep/a.png", "A");
+  Write("train/cat/c.jpeg", "C");
+  Write("train/cat/notes.txt", "no image");
+  Write("train/empty/readme", "no image");
+  Write("val/cat/d.png", "D");
+  Write("val/dog/e.png", "E");
+  const db::DataSet set = db::FindDataSet(Path());
+  EXPECT_EQ(set.type, "images");
+  const auto images = Read("images", set.train);
+  EXPECT_EQ(Keys(images), (std::vector<std::string>{"cat/c.jpeg", "dog/b.JPG", "dog/deep/a.png"}));
+  EXPECT_EQ(Labels(images), (std::vector<int>{0, 1, 1}));
+  EXPECT_EQ(images[2].datum.data(), "A");
+  EXPECT_TRUE(images[2].datum.encoded());
+  EXPECT_EQ(Labels(Read("images", set.test)), (std::vector<int>{0, 1}));
+  EXPECT_EQ(db::ClassNames("images", set.train), (std::vector<std::string>{"cat", "dog"}));
+}
+
+TEST_F(DataSetTest, ATarOfClassFoldersHasTheirNamesAsClasses) {
+  Write("a.tar",
+        Tar({{"./dog/1.jpg", "one"}, {"cat/2.jpg", std::string(600, 'x')}, {"dog/3.png", "3"}}));
+  const db::DataSet set = db::FindDataSet(Path("a.tar"));
+  EXPECT_EQ(set.type, "tar");
+  const auto images = Read("tar", set.train);
+  EXPECT_EQ(Keys(images), (std::vector<std::string>{"dog/1.jpg", "cat/2.jpg", "dog/3.png"}));
+  EXPECT_EQ(Labels(images), (std::vector<int>{1, 0, 1}));
+  EXPECT_EQ(images[1].datum.data(), std::string(600, 'x'));
+}
+
+TEST_F(DataSetTest, WebDatasetShardsHaveLabelsInClsFiles) {
+  Write("train-001.tar", Tar({{"0003.cls", "5\n"}, {"0003.jpg", "C"}}));
+  Write("train-000.tar", Tar({{"0001.jpg", "A"},
+                              {"0001.cls", "2"},
+                              {"0001.json", "{}"},
+                              {"0002.jpg", "B"},
+                              {"0002.cls", "0"}}));
+  const auto images = Read("tar", Path());
+  EXPECT_EQ(Keys(images), (std::vector<std::string>{"train-000/0001.jpg", "train-000/0002.jpg",
+                                                    "train-001/0003.jpg"}));
+  EXPECT_EQ(Labels(images), (std::vector<int>{2, 0, 5}));
+  Write("train-002.tar", Tar({{"0004.jpg", "D"}}));
+  EXPECT_NE(ThrownMessage<IoError>([&] {
+              db::CreateDB("tar", Path(), db::READ);
+            }).find("train-002/0004.jpg has no .cls file"),
+            std::string::npos);
+}
+
+TEST_F(DataSetTest, TheArchiveOfImageNetHoldsAnArchiveForEachClass) {
+  Write("ILSVRC2012_img_train.tar",
+        Tar({{"n02.tar", Tar({{"n02_1.JPEG", "A"}, {"n02_2.JPEG", "B"}})},
+             {"n01.tar", Tar({{"n01_1.JPEG", "C"}})}}));
+  const auto images = Read("tar", Path("ILSVRC2012_img_train.tar"));
+  EXPECT_EQ(Keys(images),
+            (std::vector<std::string>{"n02/n02_1.JPEG", "n02/n02_2.JPEG", "n01/n01_1.JPEG"}));
+  EXPECT_EQ(Labels(images), (std::vector<int>{1, 1, 0}));
+  EXPECT_EQ(images[2].datum.data(), "C");
+}
+
+TEST_F(DataSetTest, LongNamesOfTarArchivesAreRead) {
+  const std::string gnu = "cat/" + std::string(120, 'g') + ".jpg", pax = "dog/p.jpg";
+  const std::string record = "18 path=" + pax + "\n";
+  ASSERT_EQ(record.size(), 18u);
+  Write("a.tar", TarMember("././@LongLink", gnu + std::string(1, '\0'), 'L') +
+                     TarMember("short.jpg", "A") + TarMember("PaxHeaders/x", record, 'x') +
+                     TarMember("other.jpg", "B") + std::string(1024, '\0'));
+  EXPECT_EQ(Keys(Read("tar", Path("a.tar"))), (std::vector<std::string>{gnu, pax}));
+}
+
+TEST_F(DataSetTest, DamagedAndCompressedArchivesAreNamed) {
+  const auto message = [&] {
+    return ThrownMessage<IoError>([&] { db::CreateDB("tar", Path("a.tar"), db::READ); });
+  };
+  const std::string whole = Tar({{"cat/1.jpg", std::string(2000, 'x')}});
+  Write("a.tar", whole.substr(0, 1500));
+  EXPECT_NE(message().find("a.tar is cut short"), std::string::npos) << message();
+  Write("a.tar", "\x1f\x8b" + std::string(2000, 'z'));
+  EXPECT_NE(message().find("unpack a compressed archive"), std::string::npos) << message();
+  Write("a.tar", std::string(1024, '\0'));
+  EXPECT_NE(message().find("there is no image"), std::string::npos) << message();
+}
+
+// Sharding, shuffling and resuming are the same as of other databases.
+TEST_F(DataSetTest, ReadersShardShuffleAndContinue) {
+  for (int i = 0; i < 10; ++i) Write(MakeString("c", i % 3, "/", i, ".jpg"), MakeString(i));
+  std::vector<std::string> seen;
+  for (int shard = 0; shard < 2; ++shard) {
+    const db::DBReaderOptions options{
+        .num_shards = 2, .shard_id = shard, .shuffle = true, .seed = 3};
+    db::DBReader whole("images", Path(), options), resumed("images", Path(), options);
+    db::RecordBatch batch, rest;
+    whole.ReadBatch(5, &batch);
+    for (const db::Record& record : batch.records) seen.push_back(record.key);
+    resumed.Restore(3);
+    resumed.ReadBatch(2, &rest);
+    EXPECT_EQ(rest.records[0].key, batch.records[3].key);
+    EXPECT_EQ(rest.records[1].key, batch.records[4].key);
+  }
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(std::unique(seen.begin(), seen.end()) - seen.begin(), 10);
+}
+
+TEST_F(DataSetTest, SortedKeysCanBeSought) {
+  for (const char* name : {"a/1.jpg", "a/3.jpg", "b/2.jpg"}) Write(name, name);
+  const auto database = db::CreateDB("images", Path(), db::READ);
+  const auto cursor = database->NewCursor();
+  ASSERT_TRUE(cursor->SupportsSeek());
+  cursor->Seek("a/2");
+  EXPECT_EQ(cursor->key(), "a/3.jpg");
+  cursor->Seek("c");
+  EXPECT_FALSE(cursor->Valid());
+}
+
+TEST_F(DataSetTest, CannotBeWritten) {
+  Write("a/1.jpg", "A");
+  for (const db::Mode mode : {db::NEW, db::WRITE}) {
+    EXPECT_THROW(db::CreateDB("images", Path(), mode), IoError);
+  }
+  EXPECT_THROW(db::CreateDB("images", Path(), db::READ)->NewTransaction(), EnforceNotMet);
+}
+
+TEST_F(DataSetTest, AutoFindsTheTypeOfAnyDatabase) {
+  Write("a/1.jpg", "A");
+  EXPECT_EQ(Keys(Read("auto", Path())), std::vector<std::string>{"a/1.jpg"});
+  for (const std::string type : {"lmdb", "leveldb", "minidb"}) {
+    WriteDB(type, directory_.Path(type), {{"key", "value"}});
+    EXPECT_EQ(ReadDB("auto", directory_.Path(type)), Records({{"key", "value"}}));
+  }
+  WriteFile(directory_.Path("text"), "neither");
+  const std::string message =
+      ThrownMessage<IoError>([&] { db::CreateDB("auto", directory_.Path("text"), db::READ); });
+  EXPECT_NE(message.find(directory_.Path("text")), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace caffe2::testing
