@@ -81,7 +81,7 @@ def test_a_value_that_is_lost_is_an_error():
         net.Mul(["y", "w"], "y")
         net.Sub(["i", "one"], "i")
 
-    message = "needs its input y, but the operator overwrites it in place"
+    message = "needs both inputs, but the output was written in place: y"
     with pytest.raises(RuntimeError, match=message):
         _loop(step).AddGradientOperators(["y"])
 
