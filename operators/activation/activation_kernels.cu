@@ -1,6 +1,7 @@
 // Kernels of activations.
 #include "operators/activation/elu_op.h"
 #include "operators/activation/gelu_op.h"
+#include "operators/activation/glu_functions.h"
 #include "operators/activation/hard_sigmoid_op.h"
 #include "operators/activation/leaky_relu_op.h"
 #include "operators/activation/logit_op.h"
@@ -10,6 +11,7 @@
 #include "operators/activation/sigmoid_op.h"
 #include "operators/activation/softplus_op.h"
 #include "operators/activation/softsign_op.h"
+#include "operators/activation/swish_op.h"
 #include "operators/activation/tanh_op.h"
 #include "operators/activation/thresholded_relu_op.h"
 #include "operators/common/host_device_kernel.h"
@@ -31,5 +33,16 @@ INSTANTIATE_UNARY_REAL(SoftsignFunction);
 INSTANTIATE_UNARY_REAL(TanhFunction);
 INSTANTIATE_UNARY_REAL(ThresholdedReluFunction);
 INSTANTIATE_UNARY(ReluFunction, int);
+INSTANTIATE_FOR_EACH_ROW_REAL(GluRows);
+
+#define INSTANTIATE(T)                                         \
+  INSTANTIATE_MAP(MishFunction, T);                            \
+  INSTANTIATE_MAP(SwishFunction, T);                           \
+  INSTANTIATE_MAP_3(host_device::GradientOf<MishFunction>, T); \
+  INSTANTIATE_MAP_3(host_device::GradientOf<SwishFunction>, T)
+INSTANTIATE(float);
+INSTANTIATE(double);
+INSTANTIATE(float16);
+INSTANTIATE(bfloat16);
 
 }  // namespace caffe2

@@ -1,58 +1,23 @@
 #include "operators/activation/prelu_op.h"
 
-#include "caffe2/utils/narrow_float.h"
-
 namespace caffe2 {
 
 template <>
 template <typename T>
-bool PReluOp<CPUContext>::DoRunWithType() {
-  const Tensor &x = Input(0), &slope = Input(1);
-  const Sizes s = GetSizes(x, slope);
-  const T* x_data = x.data<T>();
-  const float* slope_data = slope.data<float>();
-  Tensor* y = Output(0);
-  if (y != &x) y->ResizeLike(x);
-  T* y_data = y->mutable_data<T>();
-  for (int64_t o = 0; o < s.outer; ++o) {
-    for (int64_t c = 0; c < s.channels; ++c) {
-      const int64_t begin = (o * s.channels + c) * s.inner;
-      for (int64_t i = begin; i < begin + s.inner; ++i) {
-        const float value = Widen(x_data[i]);
-        Store(value > 0 ? value : slope_data[c] * value, &y_data[i]);
-      }
-    }
-  }
-  return true;
-}
-
-template <>
-template <typename T>
-bool PReluGradientOp<CPUContext>::DoRunWithType() {
-  const Tensor &x = Input(1), &slope = Input(2), &dy = Input(3);
-  const Sizes s = GetSizes(x, slope);
-  CAFFE_ENFORCE_EQ(dy.numel(), x.numel(), "gradient ", ShapeString(dy.sizes()), " for X ",
-                   ShapeString(x.sizes()));
-  const T *x_data = x.data<T>(), *dy_data = dy.data<T>();
-  const float* slope_data = slope.data<float>();
-  Tensor *dx = Output(0), *d_slope = Output(1);
-  dx->ResizeLike(x);
-  d_slope->ResizeLike(slope);
-  T* dx_data = dx->mutable_data<T>();
-  float* d_slope_data = d_slope->mutable_data<float>();
+void PReluGradientOp<CPUContext>::Derive(const Sizes& s, const T* x, const float* slope,
+                                         const T* dy, T* dx, float* d_slope) {
   for (int64_t c = 0; c < s.channels; ++c) {
     double sum = 0;
     for (int64_t o = 0; o < s.outer; ++o) {
       const int64_t begin = (o * s.channels + c) * s.inner;
       for (int64_t i = begin; i < begin + s.inner; ++i) {
-        const float value = Widen(x_data[i]), gradient = Widen(dy_data[i]);
-        if (!(value > 0)) sum += static_cast<double>(gradient) * value;
-        Store(value > 0 ? gradient : slope_data[c] * gradient, &dx_data[i]);
+        sum += PReluFunction().GradientB(host_device::Widen(dy[i]), host_device::Widen(x[i]), 0.f);
       }
     }
-    d_slope_data[c] = static_cast<float>(sum);
+    d_slope[c] = static_cast<float>(sum);
   }
-  return true;
+  SumDerivative(host_device::DerivativeA<PReluFunction>(), s.Plan(), s.outer * s.channels * s.inner,
+                dy, x, slope, dx, &context_);
 }
 
 REGISTER_CPU_OPERATOR(PRelu, PReluOp<CPUContext>);

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "operators/activation/activation_types.h"
+#include "operators/activation/prelu_functions.h"
+#include "operators/elementwise/binary_op.h"
 
 namespace caffe2 {
 
@@ -24,6 +26,9 @@ class PReluBase : public Operator<Context> {
     int64_t outer = 1;
     int64_t channels = 1;
     int64_t inner = 1;
+    BroadcastPlan Plan() const {
+      return MakeBroadcastPlan({outer, channels, inner}, {channels, int64_t{1}});
+    }
   };
   // Throws EnforceNotMet naming the shapes if there are not as many slopes as channels.
   Sizes GetSizes(const Tensor& x, const Tensor& slope) const {
@@ -47,7 +52,16 @@ class PReluOp final : public PReluBase<Context> {
   using PReluBase<Context>::PReluBase;
   bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>
-  bool DoRunWithType();
+  bool DoRunWithType() {
+    const Tensor &X = Input(0), &slope = Input(1);
+    const BroadcastPlan plan = this->GetSizes(X, slope).Plan();
+    const T* x = X.data<T>();
+    const float* factors = slope.data<float>();
+    Output(0)->ResizeLike(X);
+    MapBroadcast(PReluFunction(), plan, x, factors, Output(0)->template mutable_data<T>(),
+                 &context_);
+    return true;
+  }
 };
 
 // dX = dY where X > 0, else slope * dY; d_slope = sum of X * dY over the X <= 0 of the channel
@@ -58,7 +72,25 @@ class PReluGradientOp final : public PReluBase<Context> {
   using PReluBase<Context>::PReluBase;
   bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(1).dtype()); }
   template <typename T>
-  bool DoRunWithType();
+  bool DoRunWithType() {
+    const Tensor &X = Input(1), &slope = Input(2), &dY = Input(3);
+    const auto sizes = this->GetSizes(X, slope);
+    CAFFE_ENFORCE_EQ(dY.numel(), X.numel(), "gradient ", ShapeString(dY.sizes()), " for X ",
+                     ShapeString(X.sizes()));
+    const T *x = X.data<T>(), *dy = dY.data<T>();
+    const float* factors = slope.data<float>();
+    Output(0)->ResizeLike(X);  // it may overwrite dY
+    Output(1)->ResizeLike(slope);
+    Derive(sizes, x, factors, dy, Output(0)->template mutable_data<T>(),
+           Output(1)->template mutable_data<float>());
+    return true;
+  }
+
+ private:
+  // The sums d_slope are formed in double.
+  template <typename T>
+  void Derive(const typename PReluBase<Context>::Sizes& s, const T* x, const float* slope,
+              const T* dy, T* dx, float* d_slope);
 };
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// Add, Sub, Mul and Div, with their gradients.
+// Add, Sub, Mul and Div, with their gradients where they differ from dc.
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -11,14 +11,6 @@ struct AddFunction {
   CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const {
     return a + b;
   }
-  template <typename N>
-  CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc) const {
-    return dc;
-  }
-  template <typename N>
-  CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc) const {
-    return dc;
-  }
 };
 
 struct SubFunction {
@@ -26,10 +18,6 @@ struct SubFunction {
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const {
     return a - b;
-  }
-  template <typename N>
-  CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc) const {
-    return dc;
   }
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc) const {

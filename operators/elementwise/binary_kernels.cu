@@ -1,4 +1,5 @@
 // Kernels of functions of two numbers.
+#include "operators/activation/prelu_functions.h"
 #include "operators/common/host_device_kernel.h"
 #include "operators/common/strided_kernel.h"
 #include "operators/elementwise/arithmetic_op.h"
@@ -10,9 +11,9 @@
 
 namespace caffe2 {
 
-template <class F, typename R, typename T>
+template <class F, typename R, typename A, typename B>
 void LaunchMapStrided(const F& f, const Strides& space, int64_t n, cuda::Stream stream, R* c,
-                      const T* a, const T* b) {
+                      const A* a, const B* b) {
   cuda::ForEach(F::kName, n, stream, [=] __device__(int64_t i) {
     const Offsets offsets = Locate(space, i);
     c[i] = cuda::Narrow<R>(f(cuda::Widen(a[offsets.at[0]]), cuda::Widen(b[offsets.at[1]])));
@@ -70,10 +71,11 @@ void LaunchDivisorCheck(int64_t n, const T* b, cuda::KernelReport* report, cuda:
 template void LaunchDivisorCheck(int64_t, const int32_t*, cuda::KernelReport*, cuda::Stream);
 template void LaunchDivisorCheck(int64_t, const int64_t*, cuda::KernelReport*, cuda::Stream);
 
-#define INSTANTIATE(functor, R, T)                                                          \
-  template void LaunchMap(const functor&, int64_t, cuda::Stream, R*, const T*, const T*);   \
+#define INSTANTIATE_PAIR(functor, R, A, B)                                                  \
+  template void LaunchMap(const functor&, int64_t, cuda::Stream, R*, const A*, const B*);   \
   template void LaunchMapStrided(const functor&, const Strides&, int64_t, cuda::Stream, R*, \
-                                 const T*, const T*)
+                                 const A*, const B*)
+#define INSTANTIATE(functor, R, T) INSTANTIATE_PAIR(functor, R, T, T)
 
 #define INSTANTIATE_DERIVATIVE(derivative, T)                                                   \
   template void LaunchSumDerivative(const derivative&, const Strides&, const Strides&, int64_t, \
@@ -126,6 +128,10 @@ INSTANTIATE_ORDER(uint8_t);
 INSTANTIATE_EQUALITY(bool);
 INSTANTIATE(AndFunction, bool, bool);
 INSTANTIATE(OrFunction, bool, bool);
+
+INSTANTIATE_PAIR(PReluFunction, float, float, float);
+INSTANTIATE_PAIR(PReluFunction, float16, float16, float);
+INSTANTIATE_PAIR(PReluFunction, bfloat16, bfloat16, float);
 
 #define INSTANTIATE_BITS(T)          \
   INSTANTIATE(BitAndFunction, T, T); \

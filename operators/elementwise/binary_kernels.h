@@ -9,9 +9,9 @@ namespace caffe2 {
 
 // c[i] = f(a[..], b[..]) for the n elements of a space: operand 0 is a, operand 1 is b. c may be an
 // operand with its shape.
-template <class F, typename R, typename T>
+template <class F, typename R, typename A, typename B>
 void LaunchMapStrided(const F& f, const Strides& space, int64_t n, cuda::Stream stream, R* c,
-                      const T* a, const T* b);
+                      const A* a, const B* b);
 
 // gradient[e] = the sum of D over the elements of the space that operand element e was used for:
 // `kept` are the dimensions of the operand, `summed` those it was repeated along. Operand 0 is dc,

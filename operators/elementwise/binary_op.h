@@ -6,22 +6,23 @@
 //   struct MulFunction {
 //     static constexpr const char* kName = "Mul";
 //     template <typename N>
-//     CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const;             // c
+//     CAFFE2_HOST_DEVICE_INLINE N operator()(N a, N b) const;          // c
 //     template <typename N>
-//     CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc, N a, N b) const;        // what it adds to da
+//     CAFFE2_HOST_DEVICE_INLINE N GradientA(N dc, N a, N b) const;     // what it adds to da
 //     template <typename N>
-//     CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const;        // what it adds to db
+//     CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const;     // what it adds to db
 //   };
 //
-// GradientA and GradientB may take dc alone. As with unary_op.h, <stem>_op.cc registers the
-// operators for the CPU and <stem>_op_cuda.cc for CUDA devices (binary_op_cuda.h);
-// binary_kernels.cu instantiates the kernels.
+// GradientA and GradientB may take dc alone; where one is absent, dc itself is added.
+//
+// As with unary_op.h, <stem>_op.cc registers the operators for the CPU and <stem>_op_cuda.cc for
+// CUDA devices (binary_op_cuda.h); binary_kernels.cu instantiates the kernels.
 #pragma once
 
 #include "operators/common/broadcast.h"
+#include "operators/common/sum_to.h"
 #include "operators/elementwise/derivative_functions.h"
 #include "operators/elementwise/unary_op.h"
-#include "operators/reduce/reduction.h"
 
 namespace caffe2 {
 
@@ -48,23 +49,22 @@ struct WithB {
 
 // y[i] = f(x..., a[i * a_stride], b[i * b_stride]) for i in [0, n), with strides 0 or 1, of which
 // one is 1 unless n is 1.
-template <class F, typename R, typename T, typename... X>
-void MapPairs(const F& f, int64_t n, R* y, const T* a, int64_t a_stride, const T* b,
+template <class F, typename R, typename A, typename B, typename... X>
+void MapPairs(const F& f, int64_t n, R* y, const A* a, int64_t a_stride, const B* b,
               int64_t b_stride, const X*... x) {
-  using N = decltype(host_device::Widen(T()));
   if (a_stride == b_stride) {
     host_device::MapRow(f, n, y, x..., a, b);
   } else if (b_stride == 0) {
-    host_device::MapRow(WithB<F, N>{f, host_device::Widen(*b)}, n, y, x..., a);
+    host_device::MapRow(WithB<F, ArithmeticType<B>>{f, host_device::Widen(*b)}, n, y, x..., a);
   } else {
-    host_device::MapRow(WithA<F, N>{f, host_device::Widen(*a)}, n, y, x..., b);
+    host_device::MapRow(WithA<F, ArithmeticType<A>>{f, host_device::Widen(*a)}, n, y, x..., b);
   }
 }
 
 // c[i] = f(a[..], b[..]) for the indices i of a plan. c may be an operand with its shape.
 // binary_op_cuda.h has it for CUDA devices.
-template <class F, typename R, typename T>
-void MapBroadcast(const F& f, const BroadcastPlan& plan, const T* a, const T* b, R* c,
+template <class F, typename R, typename A, typename B>
+void MapBroadcast(const F& f, const BroadcastPlan& plan, const A* a, const B* b, R* c,
                   CPUContext* /*context*/) {
   const int64_t a_stride = plan.a_inner_stride(), b_stride = plan.b_inner_stride();
   ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t ia, int64_t ib) {
@@ -125,32 +125,15 @@ class BinaryOp final : public Operator<Context> {
 // D::kOperand has the element e, of which there are `count`. `a` and `b` are null where the
 // derivative does not read them. The gradient may be dc if the operand has every index once.
 // binary_op_cuda.h has it for CUDA devices.
-template <class D, typename T>
+template <class D, typename T, typename A, typename B>
 void SumDerivative(const D& derivative, const BroadcastPlan& plan, int64_t count, const T* dc,
-                   const T* a, const T* b, T* gradient, CPUContext* context) {
+                   const A* a, const B* b, T* gradient, CPUContext* context) {
   using Acc = ArithmeticType<T>;
   if (plan.numel == 0) {
     std::fill_n(gradient, count, Narrow<T>(Acc(0)));
     return;
   }
-  const auto derive = [&](auto* to) {
-    if constexpr (!D::kReadsOperands) {
-      ParallelFor(plan.numel, kElementwiseGrain, [&](int64_t begin, int64_t end) {
-        host_device::MapRow(derivative, end - begin, to + begin, dc + begin);
-      });
-    } else {
-      const int64_t a_stride = plan.a_inner_stride(), b_stride = plan.b_inner_stride();
-      ParallelRows(plan, kElementwiseGrain, [&](int64_t n, int64_t row, int64_t ia, int64_t ib) {
-        MapPairs(derivative, n, to + row, a + ia, a_stride, b + ib, b_stride, dc + row);
-      });
-    }
-  };
-  if (D::kOperand == 0 ? plan.a_full() : plan.b_full()) return derive(gradient);
-  Tensor scratch(CPU);
-  scratch.Resize(plan.numel + count);
-  Acc* summands = scratch.template mutable_data<Acc>();
-  Acc* sums = summands + plan.numel;
-  derive(summands);
+  const bool full = D::kOperand == 0 ? plan.a_full() : plan.b_full();
   BroadcastPlan reduction = plan;
   if (D::kOperand == 0) reduction.b_stride = plan.a_stride;
   int64_t stride = 1;
@@ -158,8 +141,33 @@ void SumDerivative(const D& derivative, const BroadcastPlan& plan, int64_t count
     reduction.a_stride[d] = stride;
     stride *= plan.size[d];
   }
-  Reduce<SumReducer>(reduction, summands, count, sums);
-  for (int64_t i = 0; i < count; ++i) gradient[i] = Narrow<T>(sums[i]);
+  if constexpr (D::kIsIdentity) {
+    if (!full) {
+      SumTo(reduction, dc, count, gradient, context);
+    } else if (gradient != dc) {
+      ParallelFor(count, kElementwiseGrain, [=](int64_t begin, int64_t end) {
+        std::copy(dc + begin, dc + end, gradient + begin);
+      });
+    }
+  } else {
+    const auto derive = [&](auto* to) {
+      const int64_t a_stride = plan.a_inner_stride(), b_stride = plan.b_inner_stride();
+      ParallelRows(plan, kElementwiseGrain, [&](int64_t n, int64_t row, int64_t ia, int64_t ib) {
+        if constexpr (D::kReadsOperands) {
+          MapPairs(derivative, n, to + row, a + ia, a_stride, b + ib, b_stride, dc + row);
+        } else {
+          host_device::MapRow(derivative, n, to + row, dc + row);
+        }
+      });
+    };
+    if (full) return derive(gradient);
+    Tensor summands(CPU);
+    summands.Resize(plan.numel);
+    derive(summands.mutable_data<Acc>());
+    WideOutput<T> sums;
+    Reduce<SumReducer>(reduction, summands.data<Acc>(), count, sums.Row(count, gradient));
+    sums.Store();
+  }
 }
 
 // Inputs dC, A, B; outputs dA and dB in the shapes of A and B: the derivative where the operand has
@@ -188,22 +196,27 @@ class BinaryGradientOp final : public Operator<Context> {
   bool Run(const Tensor& dC, const Tensor& A, const Tensor& B) {
     const BroadcastPlan plan = rule_.Plan(A.sizes(), B.sizes());
     Check(plan, dC, A, B);
+    using ByA = host_device::DerivativeA<G>;
+    using ByB = host_device::DerivativeB<G>;
+    constexpr bool kReadsOperands = ByA::kReadsOperands || ByB::kReadsOperands;
+    const T* dc = dC.data<T>();
+    const T* a = kReadsOperands ? A.data<T>() : nullptr;
+    const T* b = kReadsOperands ? B.data<T>() : nullptr;
     // The output that overwrites dC goes last.
     const bool a_last = Output(0) == &dC;
-    if (!a_last) Derive<host_device::DerivativeA<G>, T>(plan, dC, A, B);
-    Derive<host_device::DerivativeB<G>, T>(plan, dC, A, B);
-    if (a_last) Derive<host_device::DerivativeA<G>, T>(plan, dC, A, B);
+    if (!a_last) Derive(ByA(), plan, A, dc, a, b);
+    Derive(ByB(), plan, B, dc, a, b);
+    if (a_last) Derive(ByA(), plan, A, dc, a, b);
     return true;
   }
 
+  // `like`: the operand.
   template <class D, typename T>
-  void Derive(const BroadcastPlan& plan, const Tensor& dC, const Tensor& A, const Tensor& B) {
-    const T* a = D::kReadsOperands ? A.data<T>() : nullptr;
-    const T* b = D::kReadsOperands ? B.data<T>() : nullptr;
-    const T* dc = dC.data<T>();
+  void Derive(const D& derivative, const BroadcastPlan& plan, const Tensor& like, const T* dc,
+              const T* a, const T* b) {
     Tensor* gradient = Output(D::kOperand);
-    gradient->ResizeLike(D::kOperand == 0 ? A : B);
-    SumDerivative(D(), plan, gradient->numel(), dc, a, b, gradient->template mutable_data<T>(),
+    gradient->ResizeLike(like);
+    SumDerivative(derivative, plan, like.numel(), dc, a, b, gradient->template mutable_data<T>(),
                   &context_);
   }
 

@@ -11,8 +11,8 @@
 namespace caffe2 {
 
 // As on the host (binary_op.h).
-template <class F, typename R, typename T>
-void MapBroadcast(const F& f, const BroadcastPlan& plan, const T* a, const T* b, R* c,
+template <class F, typename R, typename A, typename B>
+void MapBroadcast(const F& f, const BroadcastPlan& plan, const A* a, const B* b, R* c,
                   CUDAContext* context) {
   if (plan.a_full() && plan.b_full()) {
     MapElements(f, plan.numel, context, c, a, b);

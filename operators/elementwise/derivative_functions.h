@@ -6,26 +6,48 @@
 
 namespace caffe2::host_device {
 
-// By the first number and by the second: what F::GradientA or F::GradientB takes, to what is added
-// to da or db.
+// By the first number and by the second: what is added to da or db, from dc, and from a and b if
+// kReadsOperands.
 template <class F>
 struct DerivativeA {
   static constexpr const char* kName = F::kName;
   static constexpr int kOperand = 0;
-  static constexpr bool kReadsOperands = !requires(F f, float v) { f.GradientA(v); };
-  template <typename... N>
-  CAFFE2_HOST_DEVICE_INLINE auto operator()(N... values) const {
-    return F().GradientA(values...);
+  static constexpr bool kReadsOperands = requires(F f, float v) { f.GradientA(v, v, v); };
+  static constexpr bool kIsIdentity = !kReadsOperands && !requires(F f, float v) {
+    f.GradientA(v);
+  };
+  template <typename N>
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N dc) const {
+    if constexpr (kIsIdentity) {
+      return dc;
+    } else {
+      return F().GradientA(dc);
+    }
+  }
+  template <typename N>
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N dc, N a, N b) const {
+    return F().GradientA(dc, a, b);
   }
 };
 template <class F>
 struct DerivativeB {
   static constexpr const char* kName = F::kName;
   static constexpr int kOperand = 1;
-  static constexpr bool kReadsOperands = !requires(F f, float v) { f.GradientB(v); };
-  template <typename... N>
-  CAFFE2_HOST_DEVICE_INLINE auto operator()(N... values) const {
-    return F().GradientB(values...);
+  static constexpr bool kReadsOperands = requires(F f, float v) { f.GradientB(v, v, v); };
+  static constexpr bool kIsIdentity = !kReadsOperands && !requires(F f, float v) {
+    f.GradientB(v);
+  };
+  template <typename N>
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N dc) const {
+    if constexpr (kIsIdentity) {
+      return dc;
+    } else {
+      return F().GradientB(dc);
+    }
+  }
+  template <typename N>
+  CAFFE2_HOST_DEVICE_INLINE N operator()(N dc, N a, N b) const {
+    return F().GradientB(dc, a, b);
   }
 };
 

@@ -1,6 +1,4 @@
 // Kernels of functions of one number.
-#include "operators/activation/glu_functions.h"
-#include "operators/activation/swish_op.h"
 #include "operators/common/host_device_kernel.h"
 #include "operators/elementwise/abs_op.h"
 #include "operators/elementwise/clip_op.h"
@@ -65,13 +63,9 @@ INSTANTIATE_NUMERIC(NegativeFunction);
 INSTANTIATE_NUMERIC(SignFunction);
 INSTANTIATE_NUMERIC(SqrFunction);
 
-INSTANTIATE_FLOAT(INSTANTIATE_MAP, MishFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_MAP, PowFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_MAP, ReplaceNaNFunction);
 INSTANTIATE_FLOAT(INSTANTIATE_MAP, ScaleFunction);
-INSTANTIATE_FLOAT(INSTANTIATE_MAP, SwishFunction);
-INSTANTIATE_FLOAT(INSTANTIATE_MAP_3, host_device::GradientOf<MishFunction>);
-INSTANTIATE_FLOAT(INSTANTIATE_MAP_3, host_device::GradientOf<SwishFunction>);
 INSTANTIATE_FLOAT(INSTANTIATE_UNARY, ClipFunction);
 INSTANTIATE_MAP(ModFunction, int32_t);
 INSTANTIATE_MAP(ModFunction, int64_t);
@@ -85,6 +79,5 @@ INSTANTIATE_FOR_EACH(RootOfElements);
 INSTANTIATE_FOR_EACH(GradientOfNorms);
 INSTANTIATE_FOR_EACH(GradientOfPowers);
 INSTANTIATE_MAP(LpNormDerivative, float);
-INSTANTIATE_FOR_EACH_ROW_REAL(GluRows);
 
 }  // namespace caffe2

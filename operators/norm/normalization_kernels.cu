@@ -1,4 +1,5 @@
 #include "caffe2/cuda/kernel.h"
+#include "operators/activation/prelu_functions.h"
 #include "operators/norm/normalization_kernels.h"
 
 namespace caffe2 {
@@ -141,8 +142,8 @@ __global__ void PReluGradientKernel(AcrossChannels l, const T* x, const float* s
   for (int64_t i = first; i < count; i += step) {
     const int64_t at = (i / l.inner * l.channels + channel) * l.inner + i % l.inner;
     const float value = Widen(x[at]), gradient = Widen(dy[at]);
-    if (!(value > 0)) sum += static_cast<double>(gradient) * value;
-    dx[at] = Narrow<T>(value > 0 ? gradient : factor * gradient);
+    sum += PReluFunction().GradientB(gradient, value, factor);
+    dx[at] = Narrow<T>(PReluFunction().GradientA(gradient, value, factor));
   }
   sum = BlockSum<kThreads>(sum);
   if (threadIdx.x == 0) partial[channel * gridDim.y + blockIdx.y] = sum;
@@ -209,16 +210,6 @@ void LaunchLrnGradient(const AcrossChannels& layout, const LrnWindow& window, co
   });
 }
 
-template <typename T>
-void LaunchPRelu(const AcrossChannels& layout, const T* x, const float* slope, T* y,
-                 cuda::Stream stream) {
-  const AcrossChannels l = layout;
-  cuda::ForEach("PRelu", NumelOf(l), stream, [=] __device__(int64_t i) {
-    const float value = Widen(x[i]);
-    y[i] = Narrow<T>(value > 0 ? value : slope[i / l.inner % l.channels] * value);
-  });
-}
-
 int64_t PReluScratch(const AcrossChannels& layout) { return SlopeParts(layout) * layout.channels; }
 
 template <typename T>
@@ -245,7 +236,6 @@ void LaunchPReluGradient(const AcrossChannels& layout, const T* x, const float* 
                           cuda::Stream);                                                       \
   template void LaunchLrnGradient(const AcrossChannels&, const LrnWindow&, const T*, const T*, \
                                   const T*, float*, T*, cuda::Stream);                         \
-  template void LaunchPRelu(const AcrossChannels&, const T*, const float*, T*, cuda::Stream);  \
   template void LaunchPReluGradient(const AcrossChannels&, const T*, const float*, const T*,   \
                                     double*, T*, float*, cuda::Stream)
 INSTANTIATE(float);

@@ -68,11 +68,8 @@ template <typename T>
 void LaunchLrnGradient(const AcrossChannels& layout, const LrnWindow& window, const T* x,
                        const T* y, const T* dy, float* scratch, T* dx, cuda::Stream stream);
 
-// y = x where x > 0, else slope[channel] * x.
-template <typename T>
-void LaunchPRelu(const AcrossChannels& layout, const T* x, const float* slope, T* y,
-                 cuda::Stream stream);
-// `scratch` holds PReluScratch(layout) doubles.
+// The gradients of PReluFunction (operators/activation/prelu_functions.h). `scratch` holds
+// PReluScratch(layout) doubles.
 int64_t PReluScratch(const AcrossChannels& layout);
 template <typename T>
 void LaunchPReluGradient(const AcrossChannels& layout, const T* x, const float* slope, const T* dy,
