@@ -24,6 +24,7 @@ namespace caffe2 {
 namespace {
 
 constexpr milliseconds kPoll{20};
+constexpr milliseconds kKillTime{10000};  // a process that waits for a disk may never end
 constexpr int kLastSignal = 64;
 
 std::vector<char*> PointersTo(std::vector<std::string>* words) {
@@ -173,7 +174,7 @@ std::set<pid_t> Children() {
 void AdoptOrphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 void EndDescendants(milliseconds grace, const std::set<pid_t>& spared) {
-  const Deadline deadline(grace);
+  const Deadline deadline(grace), give_up(grace + kKillTime);
   for (int number = SIGTERM;; std::this_thread::sleep_for(kPoll)) {
     const auto all = AllProcesses();
     std::vector<pid_t> living;
@@ -184,6 +185,11 @@ void EndDescendants(milliseconds grace, const std::set<pid_t>& spared) {
       return entry.parent != getpid() || waitpid(pid, nullptr, WNOHANG) == pid;
     });
     if (living.empty()) return;
+    if (give_up.expired()) {
+      LOG(WARNING) << living.size() << " processes do not end after SIGKILL, among them pid "
+                   << living[0];
+      return;
+    }
     if (deadline.expired()) number = SIGKILL;
     if (number != 0) {
       for (const pid_t pid : living) kill(pid, number);

@@ -39,8 +39,8 @@ std::string FindProgram(const std::string& name, const Environment& environment)
 std::set<pid_t> Children();
 void AdoptOrphans();
 // Sends SIGTERM to all descendants of this process but `spared` and their descendants, after
-// `grace` SIGKILL, and waits until they are gone. Reaps only children that it has ended or found
-// dead.
+// `grace` SIGKILL, and waits until they are gone, at most 10 s more. Reaps only children that it
+// has ended or found dead.
 void EndDescendants(milliseconds grace, const std::set<pid_t>& spared = {});
 
 // 0 to 255 as a shell has it: 128 + n for signal n. `wait_status` is what waitpid returned.

@@ -153,9 +153,10 @@ class Supervisor {
     }
     shard_ = NumberIn(environment_, "RANK", 0);
     const int local_size = NumberIn(environment_, "LOCAL_WORLD_SIZE", 1);
-    for (const auto& [name, value] : ThreadVariables(environment_, local_size)) {
-      environment_[name] = value;
-    }
+    // srun may have bound the shard to cores of its own.
+    const bool bound = options_.placed_by_environment &&
+                       static_cast<long>(AffinityCores().size()) < sysconf(_SC_NPROCESSORS_ONLN);
+    if (!bound) environment_.merge(ThreadVariables(environment_, local_size));
     StartOptions start;
     start.words = options_.command;
     start.environment = environment_;
@@ -323,9 +324,7 @@ LaunchControl LaunchControl::Parse(const std::string& line) {
 Environment ThreadVariables(const Environment& environment, int local_size) {
   Environment variables;
   const CoreSet cores = AffinityCores();
-  // A launcher that binds shards to cores has shared them out already.
-  const bool bound = static_cast<long>(cores.size()) < sysconf(_SC_NPROCESSORS_ONLN);
-  if (local_size <= 1 || (bound && !CoreQuota())) return variables;
+  if (local_size <= 1) return variables;
   const std::vector<MemberRecord> shards(static_cast<size_t>(local_size),
                                          MemberRecord{ProcessId::Self(), 0, cores});
   const bool own_policy =

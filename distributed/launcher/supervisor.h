@@ -47,8 +47,9 @@ struct LaunchControl {
 // Blocks signals in this process and takes over its children, so there is one call in a process.
 int Supervise(const SuperviseOptions& options);
 
-// The threads and cores for shard `local_rank` of `local_size` on this host, as variables that the
-// environment does not set yet: OMP_NUM_THREADS and, if the shards share cores, OMP_WAIT_POLICY.
+// The threads for one of `local_size` shards that share this process's cores, as variables that the
+// environment does not set yet: OMP_NUM_THREADS and, if there are more shards than cores,
+// OMP_WAIT_POLICY. Empty for one shard.
 Environment ThreadVariables(const Environment& environment, int local_size);
 
 }  // namespace caffe2
