@@ -1,5 +1,6 @@
 // The CUDA version of an operator stands beside its CPU version, under the same stem
-// (operators/README.md): relu_op_cuda.cc beside relu_op.cc.
+// (operators/README.md): relu_op_cuda.cc beside relu_op.cc. The tests have the same stem in the
+// mirror folder: tests/operators/activation/relu_op_test.cc.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -100,10 +101,79 @@ TEST(OperatorFilesTest, CudaVersionsStandBesideCpuVersions) {
       << "an exception is not needed";
 }
 
-TEST(OperatorFilesTest, FindsAMisplacedOperator) {
+// A new folder for a tree with the family operators/pool.
+fs::path MakeTree() {
   const fs::path root =
       fs::temp_directory_path() / ("operator_files_test." + std::to_string(getpid()));
   fs::create_directories(root / "operators" / "pool");
+  return root;
+}
+
+// Operator sources without a test file -> why.
+const std::map<std::string, std::string>& Untested() {
+  static const std::map<std::string, std::string> untested = {
+      {"elementwise/binary_op",
+       "registers nothing; the tests of operators of two numbers check it"},
+      {"elementwise/unary_op", "registers nothing; the tests of functions of one number check it"},
+  };
+  return untested;
+}
+
+// "pool/pool_op" for each file FOLDER/pool/pool_op`end`.
+std::set<std::string> OperatorStems(const fs::path& folder, const std::string& end) {
+  const std::regex file("(\\w+/\\w+_op)" + end);
+  std::set<std::string> stems;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = fs::relative(entry.path(), folder).string();
+    if (std::smatch match; std::regex_match(name, match, file)) stems.insert(match[1]);
+  }
+  return stems;
+}
+
+// The stem of each operator source without a test file, and of each test file without a source ->
+// what is wrong.
+std::map<std::string, std::string> UnpairedTests(const fs::path& root) {
+  const std::set<std::string> sources = OperatorStems(root / "operators", "[.]cc");
+  const std::set<std::string> tests = OperatorStems(root / "tests" / "operators", "_test[.]cc");
+  std::map<std::string, std::string> unpaired;
+  for (const std::string& stem : sources) {
+    if (!tests.count(stem)) unpaired[stem] = "has no tests/operators/" + stem + "_test.cc";
+  }
+  for (const std::string& stem : tests) {
+    if (!sources.count(stem))
+      unpaired[stem] = "has tests, but there is no operators/" + stem + ".cc";
+  }
+  return unpaired;
+}
+
+TEST(OperatorFilesTest, TestsHaveTheStemsOfTheirOperators) {
+  std::map<std::string, std::string> unpaired = UnpairedTests(CAFFE2_SOURCE_DIR);
+  for (const auto& [stem, reason] : Untested()) {
+    EXPECT_EQ(unpaired.erase(stem), 1) << "no exception is needed for " << stem;
+  }
+  for (const auto& [stem, problem] : unpaired) {
+    ADD_FAILURE() << stem << " " << problem;
+  }
+}
+
+TEST(OperatorFilesTest, FindsASourceWithoutTestsAndTestsWithoutASource) {
+  const fs::path root = MakeTree();
+  for (const char* file :
+       {"operators/pool/pool_op.cc", "operators/pool/lp_pool_op.cc",
+        "tests/operators/pool/pool_op_test.cc", "tests/operators/pool/roi_op_test.cc",
+        "tests/operators/pool/pool_kernels_test.cc"}) {
+    fs::create_directories((root / file).parent_path());
+    std::ofstream(root / file) << "\n";
+  }
+  const std::map<std::string, std::string> found = UnpairedTests(root);
+  fs::remove_all(root);
+  EXPECT_EQ(found, (std::map<std::string, std::string>{
+                       {"pool/lp_pool_op", "has no tests/operators/pool/lp_pool_op_test.cc"},
+                       {"pool/roi_op", "has tests, but there is no operators/pool/roi_op.cc"}}));
+}
+
+TEST(OperatorFilesTest, FindsAMisplacedOperator) {
+  const fs::path root = MakeTree();
   const auto write = [&](const char* name, const char* text) {
     std::ofstream(root / "operators" / "pool" / name) << text;
   };

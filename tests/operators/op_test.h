@@ -17,6 +17,12 @@
 
 namespace caffe2::testing {
 
+using Floats = std::vector<float>;
+using Ints = std::vector<int32_t>;
+using Longs = std::vector<int64_t>;
+using Shape = std::vector<int64_t>;
+using Strings = std::vector<std::string>;
+
 // An operator definition; outputs and inputs by name, arguments from MakeArgument.
 OperatorDef Op(const std::string& type, const std::vector<std::string>& inputs,
                const std::vector<std::string>& outputs, const std::vector<Argument>& args = {});
@@ -49,6 +55,7 @@ std::vector<T> FetchValues(const Workspace& ws, const std::string& name) {
 // Runs the operator, and compares the shapes and types its schema infers with the real ones
 // (outputs the schema leaves unknown are not compared, but the type counts as not covered then,
 // unless `inference_optional`). Throws what the operator throws.
+constexpr bool kInferenceOptional = true;
 void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional = false);
 
 // RunOp, then output `name` must have shape and values within rtol * |expected| + atol.

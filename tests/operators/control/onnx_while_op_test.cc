@@ -4,8 +4,6 @@
 namespace caffe2::testing {
 namespace {
 
-using Floats = std::vector<float>;
-
 // first, second -> second, first + second; the sum is a scan output, too. Goes on below `limit`.
 NetDef Fibonacci(float limit) {
   NetDef net;

@@ -6,6 +6,7 @@
 #include "caffe2/graph/memory_plan.h"
 #include "caffe2/graph/side_stream.h"
 #include "tests/core/log_lines.h"
+#include "tests/operators/op_test.h"
 #include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
@@ -230,18 +231,6 @@ TEST(SideStreamNetTest, ALoneOperatorIsDoneWhenItHasRun) {
     EXPECT_EQ(OnHost<float>(ws, "dw"), in_line);
     ws.RunOperatorOnce(OnCuda(Op("Copy", {"w"}, {"dw"})));
   }
-}
-
-TEST(JoinSideStreamTest, LeavesItsBlobsAsTheyAre) {
-  Workspace ws;
-  Feed(&ws, "dw", {2}, std::vector<float>{1, 2});
-  Feed(&ws, "db", {1}, std::vector<float>{3});
-  FeedRandom(&ws, "x", {3, 2}, 1);
-  RunOp(&ws, Op("JoinSideStream", {"dw", "db", "x"}, {"dw", "db"}));
-  ExpectTensor(ws, "dw", {2}, {1, 2});
-  ExpectTensor(ws, "db", {1}, {3});
-  ExpectThrows(&ws, Op("JoinSideStream", {"dw", "x"}, {"dy"}), "must write output 0 in place");
-  ExpectThrows(&ws, Op("JoinSideStream", {"dw"}, {"dw", "db"}), "JoinSideStream");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace caffe2::testing {
 namespace {
 
 // A case of two spatial axes, in NCHW.
-struct Case {
+struct ConvTransposeCase {
   std::string name;
   std::vector<int64_t> x, filter, y;
   int64_t stride_h, stride_w, pad_t, pad_l, group;
@@ -18,7 +18,7 @@ struct Case {
 };
 
 // Every pixel lays its multiple of the filter over Y.
-std::vector<float> Reference(const Case& c, const std::vector<float>& x,
+std::vector<float> Reference(const ConvTransposeCase& c, const std::vector<float>& x,
                              const std::vector<float>& filter, const std::vector<float>& bias) {
   std::vector<double> y(CheckedNumel(c.y));
   const int64_t per_group = c.filter[1], channels = c.x[1] / c.group;
@@ -47,7 +47,7 @@ std::vector<float> Reference(const Case& c, const std::vector<float>& x,
   return {y.begin(), y.end()};
 }
 
-std::vector<Case> Cases() {
+std::vector<ConvTransposeCase> ConvTransposeCases() {
   const auto arg = [](const char* name, int value) { return MakeArgument<int>(name, value); };
   return {
       {"plain", {2, 3, 3, 4}, {3, 2, 3, 3}, {2, 2, 5, 6}, 1, 1, 0, 0, 1, {arg("kernel", 3)}},
@@ -85,7 +85,7 @@ std::vector<Case> Cases() {
   };
 }
 
-class ConvTransposeTest : public ::testing::TestWithParam<std::tuple<Case, bool>> {
+class ConvTransposeTest : public ::testing::TestWithParam<std::tuple<ConvTransposeCase, bool>> {
  protected:
   ConvTransposeTest() {
     x_ = RandomValues(CheckedNumel(c_.x), 1);
@@ -98,7 +98,7 @@ class ConvTransposeTest : public ::testing::TestWithParam<std::tuple<Case, bool>
     args_.push_back(MakeArgument<std::string>("order", OrderName(nhwc_)));
   }
 
-  const Case c_ = std::get<0>(GetParam());
+  const ConvTransposeCase c_ = std::get<0>(GetParam());
   const bool nhwc_ = std::get<1>(GetParam());
   std::vector<float> x_, filter_, bias_;
   std::vector<Argument> args_;
@@ -127,7 +127,8 @@ TEST_P(ConvTransposeTest, BFloat16RoundsOnlyTheResult) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ConvTransposeTest,
-                         ::testing::Combine(::testing::ValuesIn(Cases()), ::testing::Bool()),
+                         ::testing::Combine(::testing::ValuesIn(ConvTransposeCases()),
+                                            ::testing::Bool()),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + "_" +
                                   OrderName(std::get<1>(info.param));

@@ -4,23 +4,23 @@
 namespace caffe2::testing {
 namespace {
 
-constexpr int64_t kImages = 2, kChannels = 4, kOutputs = 6;
+constexpr int64_t kImages = 2, kInputs = 4, kOutputs = 6;
 
 // A layer over images of two axes.
-struct Case {
+struct LocallyConnectedCase {
   int64_t height, width, kernel_h, kernel_w, stride, dilation, pad, group;
 };
-const std::vector<Case> kCases = {{3, 4, 2, 3, 1, 1, 0, 1},
-                                  {4, 5, 3, 3, 2, 1, 1, 2},
-                                  {5, 5, 2, 2, 1, 2, 0, 1},
-                                  {3, 3, 3, 3, 1, 1, 0, 2},
-                                  {2, 3, 1, 1, 1, 1, 1, 1}};
+const std::vector<LocallyConnectedCase> kCases = {{3, 4, 2, 3, 1, 1, 0, 1},
+                                                  {4, 5, 3, 3, 2, 1, 1, 2},
+                                                  {5, 5, 2, 2, 1, 2, 0, 1},
+                                                  {3, 3, 3, 3, 1, 1, 0, 2},
+                                                  {2, 3, 1, 1, 1, 1, 1, 1}};
 
-int64_t OutputSize(int64_t size, int64_t kernel, const Case& c) {
+int64_t OutputSize(int64_t size, int64_t kernel, const LocallyConnectedCase& c) {
   return (size + 2 * c.pad - c.dilation * (kernel - 1) - 1) / c.stride + 1;
 }
 
-std::vector<Argument> Arguments(const Case& c, bool nhwc) {
+std::vector<Argument> Arguments(const LocallyConnectedCase& c, bool nhwc) {
   return {MakeArgument<int>("kernel_h", static_cast<int>(c.kernel_h)),
           MakeArgument<int>("kernel_w", static_cast<int>(c.kernel_w)),
           MakeArgument<int>("stride", static_cast<int>(c.stride)),
@@ -31,11 +31,11 @@ std::vector<Argument> Arguments(const Case& c, bool nhwc) {
 }
 
 // Feeds X and a filter, which is given as positions x M x C / group x kernel.
-void FeedCase(Workspace* ws, const Case& c, const std::vector<float>& x,
+void FeedCase(Workspace* ws, const LocallyConnectedCase& c, const std::vector<float>& x,
               const std::vector<float>& filter, bool nhwc) {
   const int64_t rows = OutputSize(c.height, c.kernel_h, c),
-                columns = OutputSize(c.width, c.kernel_w, c), depth = kChannels / c.group;
-  FeedImage(ws, "X", {kImages, kChannels, c.height, c.width}, x, nhwc);
+                columns = OutputSize(c.width, c.kernel_w, c), depth = kInputs / c.group;
+  FeedImage(ws, "X", {kImages, kInputs, c.height, c.width}, x, nhwc);
   std::vector<int64_t> dims = {rows, columns, kOutputs, depth, c.kernel_h, c.kernel_w};
   if (!nhwc) return Feed(ws, "W", dims, filter);
   dims = {rows, columns, kOutputs, c.kernel_h, c.kernel_w, depth};
@@ -43,11 +43,11 @@ void FeedCase(Workspace* ws, const Case& c, const std::vector<float>& x,
 }
 
 TEST(LocallyConnectedTest, MatchesReferenceInBothOrders) {
-  for (const Case& c : kCases) {
+  for (const LocallyConnectedCase& c : kCases) {
     const int64_t rows = OutputSize(c.height, c.kernel_h, c),
-                  columns = OutputSize(c.width, c.kernel_w, c), depth = kChannels / c.group;
+                  columns = OutputSize(c.width, c.kernel_w, c), depth = kInputs / c.group;
     const int64_t window = c.kernel_h * c.kernel_w;
-    const auto x = RandomValues(kImages * kChannels * c.height * c.width, 1);
+    const auto x = RandomValues(kImages * kInputs * c.height * c.width, 1);
     const auto filter = RandomValues(rows * columns * kOutputs * depth * window, 2);
     const auto bias = RandomValues(rows * columns * kOutputs, 3);
     std::vector<float> y;
@@ -61,7 +61,7 @@ TEST(LocallyConnectedTest, MatchesReferenceInBothOrders) {
                 p / columns * c.stride - c.pad + k % window / c.kernel_w * c.dilation;
             const int64_t column = p % columns * c.stride - c.pad + k % c.kernel_w * c.dilation;
             if (row < 0 || row >= c.height || column < 0 || column >= c.width) continue;
-            sum += x[((n * kChannels + channel) * c.height + row) * c.width + column] *
+            sum += x[((n * kInputs + channel) * c.height + row) * c.width + column] *
                    filter[(p * kOutputs + m) * depth * window + k];
           }
           y.push_back(static_cast<float>(sum));

@@ -10,8 +10,6 @@
 namespace caffe2::testing {
 namespace {
 
-using Strings = std::vector<std::string>;
-
 class BlobsQueueDBTest : public ::testing::Test {
  protected:
   void Create(int num_blobs, const std::vector<Argument>& args = {}) {

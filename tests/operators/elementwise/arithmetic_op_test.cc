@@ -3,8 +3,6 @@
 namespace caffe2::testing {
 namespace {
 
-using Shape = std::vector<int64_t>;
-
 // a combined with b by NumPy's rules, computed index by index.
 std::vector<float> Reference(const std::string& type, const Shape& a_dims,
                              const std::vector<float>& a, const Shape& b_dims,

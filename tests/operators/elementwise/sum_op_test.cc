@@ -48,58 +48,5 @@ TEST(SumOpTest, GradientAndErrors) {
   ExpectThrows(&ws, Op("Sum", {"A", "B"}, {"B"}), "in place");
 }
 
-TEST(ScaleOpTest, ScalesInPlaceToo) {
-  Workspace ws;
-  Feed<float>(&ws, "X", {3}, {1, -2, 4});
-  RunOp(&ws, Op("Scale", {"X"}, {"Y"}, {MakeArgument("scale", 0.5f)}));
-  ExpectTensor(ws, "Y", {3}, {0.5f, -1, 2});
-  RunOp(&ws, Op("Scale", {"Y"}, {"Y"}, {MakeArgument("scale", 2)}));
-  ExpectTensor(ws, "Y", {3}, {1, -2, 4});
-  CheckGradient(&ws, Op("Scale", {"X"}, {"Y"}, {MakeArgument("scale", -1.5f)}), {0});
-  Feed<bfloat16>(&ws, "X", {1}, {ToBFloat16(3.f)});
-  RunOp(&ws, Op("Scale", {"X"}, {"Z"}, {MakeArgument("scale", 0.5f)}));
-  EXPECT_EQ(ToFloat(FetchValues<bfloat16>(ws, "Z")[0]), 1.5f);
-  Feed<int32_t>(&ws, "X", {1}, {1});
-  ExpectThrows(&ws, Op("Scale", {"X"}, {"Z"}), "not supported");
-}
-
-TEST(WeightedSumOpTest, Forward) {
-  Workspace ws;
-  const int64_t n = 70000;
-  FeedRandom(&ws, "A", {n}, 1);
-  FeedRandom(&ws, "B", {n}, 2);
-  Feed<float>(&ws, "wa", {1}, {2});
-  Feed<float>(&ws, "wb", {}, {-0.5f});
-  std::vector<float> expected(n);
-  const auto a = FetchValues<float>(ws, "A"), b = FetchValues<float>(ws, "B");
-  for (int64_t i = 0; i < n; ++i) expected[i] = 2 * a[i] - 0.5f * b[i];
-  RunOp(&ws, Op("WeightedSum", {"A", "wa", "B", "wb"}, {"Y"}));
-  ExpectTensor(ws, "Y", {n}, expected);
-  RunOp(&ws, Op("WeightedSum", {"A", "wa", "B", "wb"}, {"A"}));
-  ExpectTensor(ws, "A", {n}, expected);
-}
-
-TEST(WeightedSumOpTest, GradientOfDataAndWeights) {
-  Workspace ws;
-  FeedRandom(&ws, "A", {4}, 1);
-  FeedRandom(&ws, "B", {4}, 2);
-  Feed<float>(&ws, "wa", {1}, {2});
-  Feed<float>(&ws, "wb", {1}, {-0.5f});
-  const std::vector<std::string> inputs = {"A", "wa", "B", "wb"};
-  CheckGradient(&ws, Op("WeightedSum", inputs, {"Y"}), {0, 2});
-  CheckGradient(&ws, Op("WeightedSum", inputs, {"Y"}, {MakeArgument("grad_on_w", 1)}),
-                {0, 1, 2, 3});
-}
-
-TEST(WeightedSumOpTest, RefusesBadInput) {
-  Workspace ws;
-  FeedRandom(&ws, "A", {4}, 1);
-  FeedRandom(&ws, "short", {3}, 2);
-  Feed<float>(&ws, "w", {1}, {2});
-  ExpectThrows(&ws, Op("WeightedSum", {"A", "w", "short", "w"}, {"Y"}), "different sizes");
-  ExpectThrows(&ws, Op("WeightedSum", {"A", "short"}, {"Y"}), "one element");
-  ExpectThrows(&ws, Op("WeightedSum", {"A", "w", "A"}, {"Y"}), "does not take 3 inputs");
-}
-
 }  // namespace
 }  // namespace caffe2::testing

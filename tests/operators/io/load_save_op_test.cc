@@ -3,44 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <numeric>
 
 #include "caffe2/core/blob_serialization.h"
 #include "db/record_writer.h"
 #include "operators/io/checkpoint_op.h"
 #include "tests/db/temporary_directory.h"
+#include "tests/operators/io/load_save_test_util.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
 namespace {
-
-constexpr bool kInferenceOptional = true;
-
-class LoadSaveTest : public ::testing::TestWithParam<std::string> {
- protected:
-  std::vector<Argument> DBArgs(const std::string& name, std::vector<Argument> more = {}) const {
-    more.push_back(MakeArgument<std::string>("db", directory_.Path(name)));
-    more.push_back(MakeArgument<std::string>("db_type", GetParam()));
-    more.push_back(MakeArgument<int>("absolute_path", 1));
-    return more;
-  }
-  void Save(const std::vector<std::string>& names, const std::string& name,
-            const std::vector<Argument>& args = {}) {
-    RunOp(&ws_, Op("Save", names, {}, DBArgs(name, args)), kInferenceOptional);
-  }
-  OperatorDef LoadOp(const std::vector<std::string>& names, const std::string& name,
-                     const std::vector<Argument>& args = {}) const {
-    return Op("Load", {}, names, DBArgs(name, args));
-  }
-  static std::vector<float> Iota(int64_t n) {
-    std::vector<float> values(n);
-    std::iota(values.begin(), values.end(), 1.f);
-    return values;
-  }
-
-  TemporaryDirectory directory_;
-  Workspace ws_, other_;
-};
 
 TEST_P(LoadSaveTest, BlobsSurvive) {
   const auto many = Iota(2500000);  // three chunks
@@ -233,38 +205,6 @@ TEST_P(LoadSaveTest, ReadersKeepTheirPosition) {
   EXPECT_EQ(reader->Committed(), 3);
   reader->ReadBatch(7, &batch);
   for (int i = 0; i < 7; ++i) EXPECT_EQ(batch.records[i].value, expected.records[i].value);
-}
-
-TEST_P(LoadSaveTest, CheckpointsComeEverySoManyIterations) {
-  const auto checkpoint = [&](const std::string& type, int64_t iteration) {
-    Feed<int64_t>(&ws_, "iter", {1}, {iteration});
-    Feed<float>(&ws_, "w", {1}, {static_cast<float>(iteration)});
-    RunOp(&ws_, Op(type, {"iter", "w"}, {}, DBArgs("model_%04d", {MakeArgument<int>("every", 5)})),
-          kInferenceOptional);
-  };
-  for (int64_t i = 0; i < 7; ++i) checkpoint("Checkpoint", i);
-  checkpoint("Snapshot", 10);
-  std::set<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_.Path(""))) {
-    files.insert(entry.path().filename());
-  }
-  EXPECT_EQ(files, std::set<std::string>({"model_0000", "model_0005", "model_0010"}));
-  RunOp(&other_, LoadOp({"w", "iter"}, "model_0005"), kInferenceOptional);
-  EXPECT_EQ(FetchValues<float>(other_, "w")[0], 5);
-}
-
-TEST_P(LoadSaveTest, DBExists) {
-  const auto exists = [&](const std::string& name) {
-    RunOp(&ws_, Op("DBExists", {}, {"exists"},
-                   {MakeArgument<std::string>("db_name", directory_.Path(name)),
-                    MakeArgument<std::string>("db_type", GetParam()),
-                    MakeArgument<int>("absolute_path", 1)}));
-    return *Fetch(ws_, "exists").data<bool>();
-  };
-  EXPECT_FALSE(exists("db"));
-  Feed<float>(&ws_, "a", {1}, {1});
-  Save({"a"}, "db");
-  EXPECT_TRUE(exists("db"));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllTypes, LoadSaveTest, ::testing::Values("lmdb", "leveldb", "minidb"),

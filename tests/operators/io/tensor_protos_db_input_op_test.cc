@@ -9,8 +9,6 @@
 namespace caffe2::testing {
 namespace {
 
-constexpr bool kInferenceOptional = true;
-
 class DBInputTest : public ::testing::Test {
  protected:
   void Write(const std::string& db_type, const std::vector<std::string>& values) {

@@ -51,41 +51,5 @@ TEST(DistanceOpTest, GradientsAreNumericOnes) {
   ExpectThrows(&ws, Op("DotProductGradient", {"X", "Y", "dZ"}, {"a", "b"}), "gradient [2]");
 }
 
-TEST(DotProductWithPaddingTest, PadsOrRepeats) {
-  Workspace ws;
-  Feed<float>(&ws, "X", {2, 2}, {1, 2, 3, 4});
-  Feed<float>(&ws, "Y", {2, 4}, {1, 1, 1, 1, 1, 2, 3, 4});
-  const auto pad = MakeArgument<float>("pad_value", 0.5f);
-  const auto replicate = MakeArgument<int>("replicate", 1);
-  RunOp(&ws, Op("DotProductWithPadding", {"X", "Y"}, {"Z"}, {pad}));
-  ExpectTensor(ws, "Z", {2}, {4, 14.5f});
-  RunOp(&ws, Op("DotProductWithPadding", {"Y", "X"}, {"Z"}, {replicate}));
-  ExpectTensor(ws, "Z", {2}, {6, 36});
-  FeedRandom(&ws, "X", {2, 2}, 1);
-  FeedRandom(&ws, "Y", {2, 4}, 2);
-  CheckGradient(&ws, Op("DotProductWithPadding", {"X", "Y"}, {"Z"}, {pad}), {0, 1});
-  CheckGradient(&ws, Op("DotProductWithPadding", {"Y", "X"}, {"Z"}, {replicate}), {0, 1});
-  Feed<float>(&ws, "odd", {2, 3}, std::vector<float>(6));
-  ExpectThrows(&ws, Op("DotProductWithPadding", {"X", "odd"}, {"Z"}, {replicate}), "repeat");
-  Feed<float>(&ws, "rows", {3, 2}, std::vector<float>(6));
-  ExpectThrows(&ws, Op("DotProductWithPadding", {"X", "rows"}, {"Z"}), "as many rows");
-}
-
-TEST(ElementwiseLinearTest, ScalesAndShiftsColumns) {
-  Workspace ws;
-  Feed<float>(&ws, "X", {2, 3}, {1, 2, 3, 4, 5, 6});
-  Feed<float>(&ws, "w", {3}, {1, -1, 2});
-  Feed<float>(&ws, "b", {3}, {0, 10, 1});
-  RunOp(&ws, Op("ElementwiseLinear", {"X", "w", "b"}, {"Y"}));
-  ExpectTensor(ws, "Y", {2, 3}, {1, 8, 7, 4, 5, 13});
-  CheckGradient(&ws, Op("ElementwiseLinear", {"X", "w", "b"}, {"Y"}), {0, 1, 2});
-  FeedRandom(&ws, "X4", {2, 1, 3}, 1);
-  CheckGradient(&ws, Op("ElementwiseLinear", {"X4", "w", "b"}, {"Y"}, {MakeArgument("axis", 2)}),
-                {0, 1, 2});
-  Feed<float>(&ws, "two", {2}, {1, 2});
-  ExpectThrows(&ws, Op("ElementwiseLinear", {"X", "two", "b"}, {"Y"}), "w [2]");
-  ExpectThrows(&ws, Op("ElementwiseLinear", {"X", "w", "two"}, {"Y"}), "b [2]");
-}
-
 }  // namespace
 }  // namespace caffe2::testing

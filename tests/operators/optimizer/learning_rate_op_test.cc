@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <cmath>
-#include <memory>
-#include <mutex>
-
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -119,59 +114,6 @@ TEST(LearningRateTest, RejectsBadArguments) {
                "stepsize");
   Feed<float>(&ws, "iter", {1}, {0});
   ExpectThrows(&ws, op({Text("policy", "fixed")}), "float");
-}
-
-TEST(IterTest, CountsFromOneOrFromItsInput) {
-  Workspace ws;
-  RunOp(&ws, Op("Iter", {}, {"iter"}));
-  EXPECT_EQ(FetchValues<int64_t>(ws, "iter"), std::vector<int64_t>{1});
-  RunOp(&ws, Op("Iter", {}, {"iter"}));
-  RunOp(&ws, Op("Iter", {"iter"}, {"iter"}));
-  EXPECT_EQ(FetchValues<int64_t>(ws, "iter"), std::vector<int64_t>{3});
-  Feed<int64_t>(&ws, "two", {2}, {0, 0});
-  ExpectThrows(&ws, Op("Iter", {"two"}, {"two"}), "one element");
-  Feed<float>(&ws, "real", {1}, {0});
-  ExpectThrows(&ws, Op("Iter", {"real"}, {"real"}), "int64");
-  ExpectThrows(&ws, Op("Iter", {"iter"}, {"other"}), "in place");
-}
-
-TEST(IterTest, CountsUnderAMutex) {
-  Workspace ws;
-  RunOp(&ws, Op("CreateMutex", {}, {"mutex"}));
-  EXPECT_NE(ws.GetBlob("mutex")->Get<std::unique_ptr<std::mutex>>(), nullptr);
-  Feed<int64_t>(&ws, "iter", {1}, {41});
-  RunOp(&ws, Op("AtomicIter", {"mutex", "iter"}, {"iter"}));
-  EXPECT_EQ(FetchValues<int64_t>(ws, "iter"), std::vector<int64_t>{42});
-  // It counts its runs in the statistics of the process.
-  Feed<int64_t>(&ws, "counted", {1}, {7});
-  for (int i = 0; i < 2; ++i) RunOp(&ws, Op("AtomicIter", {"mutex", "counted"}, {"counted"}));
-  RunOp(&ws, Op("StatRegistryExport", {}, {"keys", "sums", "times"}));
-  const auto keys = FetchValues<std::string>(ws, "keys");
-  const auto key = std::find(keys.begin(), keys.end(), "atomic_iter/stats/counted/num_iter");
-  ASSERT_NE(key, keys.end());
-  EXPECT_EQ(FetchValues<int64_t>(ws, "sums")[key - keys.begin()], 2);
-  FeedRandom(&ws, "tensor", {1}, 1);
-  ExpectThrows(&ws, Op("AtomicIter", {"tensor", "iter"}, {"iter"}), "mutex");
-}
-
-TEST(LearningRateAdaptionTest, FollowsTheAngleOfGradients) {
-  Workspace ws;
-  Feed<float>(&ws, "lr", {1}, {0.5f});
-  Feed<float>(&ws, "g", {2, 2}, {1, 2, 3, 4});
-  Feed<float>(&ws, "e", {4}, {2, 0, 1, -1});
-  const std::vector<std::string> inputs{"lr", "g", "e"};
-  const auto alpha = MakeArgument("lr_alpha", 0.1f);
-  // dot = 1, norms sqrt(30) and sqrt(6)
-  RunOp(&ws, Op("LearningRateAdaption", inputs, {"y"}, {alpha}));
-  ExpectTensor(ws, "y", {1}, {0.5f - 0.05f / std::sqrt(180.f)});
-  RunOp(&ws, Op("LearningRateAdaption", inputs, {"y"},
-                {alpha, MakeArgument("normalized_lr_adaption", 0)}));
-  ExpectTensor(ws, "y", {1}, {0.4f});
-  Feed<float>(&ws, "e", {4}, {0, 0, 0, 0});
-  RunOp(&ws, Op("LearningRateAdaption", inputs, {"y"}, {alpha}));
-  ExpectTensor(ws, "y", {1}, {0.5f});
-  Feed<float>(&ws, "e", {3}, {0, 0, 0});
-  ExpectThrows(&ws, Op("LearningRateAdaption", inputs, {"y"}, {alpha}), "grad and effgrad");
 }
 
 }  // namespace

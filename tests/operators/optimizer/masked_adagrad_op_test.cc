@@ -5,7 +5,7 @@
 namespace caffe2::testing {
 namespace {
 
-constexpr float kLr = -0.1f, kEpsilon = 1e-3f;
+constexpr float kMaskedLr = -0.1f, kMaskedEpsilon = 1e-3f;
 
 class MaskedAdagradTest : public ::testing::Test {
  protected:
@@ -14,7 +14,7 @@ class MaskedAdagradTest : public ::testing::Test {
     FeedRandom(&ws_, "h", {3, 4}, 1, 0, 1);
     FeedRandom(&ws_, "hr", {3}, 2, 0, 1);
     FeedRandom(&ws_, "g", {3, 4}, 3);
-    Feed<float>(&ws_, "lr", {1}, {kLr});
+    Feed<float>(&ws_, "lr", {1}, {kMaskedLr});
     Feed<bool>(&ws_, "same", {1}, {false});
     Feed<bool>(&ws_, "changed", {1}, {true});
     Feed<int64_t>(&ws_, "it", {1}, {4});
@@ -25,13 +25,13 @@ class MaskedAdagradTest : public ::testing::Test {
   // Adagrad of the element i with the gradient j.
   void Update(size_t i, size_t j) {
     h_[i] += g_[j] * g_[j];
-    p_[i] += kLr * g_[j] / (std::sqrt(h_[i]) + kEpsilon);
+    p_[i] += kMaskedLr * g_[j] / (std::sqrt(h_[i]) + kMaskedEpsilon);
   }
   void Clear(const std::vector<size_t>& elements) {
     for (const size_t i : elements) p_[i] = h_[i] = 0;
   }
   static std::vector<Argument> Arguments(std::vector<Argument> more = {}) {
-    more.push_back(MakeArgument("epsilon", kEpsilon));
+    more.push_back(MakeArgument("epsilon", kMaskedEpsilon));
     return more;
   }
   void ExpectState() {
@@ -145,7 +145,8 @@ TEST_F(MaskedAdagradTest, RowWise) {
   float squares = 0;
   for (const float g : g_) squares += g * g;
   h[1] += squares / 4;
-  for (size_t j = 0; j < 4; ++j) p_[4 + j] += kLr * g_[j] / (std::sqrt(h[1]) + kEpsilon);
+  for (size_t j = 0; j < 4; ++j)
+    p_[4 + j] += kMaskedLr * g_[j] / (std::sqrt(h[1]) + kMaskedEpsilon);
   p_[5] = p_[6] = 0;
   ExpectTensor(ws_, "p", {3, 4}, p_);
   ExpectTensor(ws_, "hr", {3}, h);

@@ -10,10 +10,10 @@ namespace caffe2::testing {
 namespace {
 
 // n parameters of unequal sizes; the update written out in double precision.
-struct Reference {
+struct UpdateReference {
   std::vector<std::vector<float>> grad, moment, param;
 
-  Reference(const std::vector<int64_t>& sizes) {
+  UpdateReference(const std::vector<int64_t>& sizes) {
     for (size_t i = 0; i < sizes.size(); ++i) {
       grad.push_back(RandomValues(sizes[i], 10 + i));
       moment.push_back(RandomValues(sizes[i], 20 + i));
@@ -54,7 +54,7 @@ class MultiMomentumSgdTest : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Nesterov, MultiMomentumSgdTest, ::testing::Bool());
 
 TEST_P(MultiMomentumSgdTest, UpdatesEachParameter) {
-  Reference reference(kSizes);
+  UpdateReference reference(kSizes);
   Workspace ws;
   Feed(&ws, "lr", {1}, std::vector<float>{0.3f});
   for (size_t i = 0; i < kSizes.size(); ++i) {
@@ -77,7 +77,7 @@ TEST_P(MultiMomentumSgdTest, UpdatesEachParameter) {
 
 // Gradients in 16 bits, which are widened as they are read.
 TEST_P(MultiMomentumSgdTest, TakesHalfGradients) {
-  Reference reference(kSizes);
+  UpdateReference reference(kSizes);
   Workspace ws;
   Feed(&ws, "lr", {1}, std::vector<float>{0.3f});
   for (size_t i = 0; i < kSizes.size(); ++i) {
@@ -107,7 +107,7 @@ TEST_P(MultiMomentumSgdTest, TakesHalfGradients) {
 TEST_P(MultiMomentumSgdTest, OfFlatBlocks) {
   if (TestsCuda() && NumDevices(CUDA) == 0) GTEST_SKIP() << DeviceProblem(CUDA);
   const Device device{TestsCuda() ? CUDA : CPU, 0};
-  Reference reference(kSizes);
+  UpdateReference reference(kSizes);
   Workspace ws;
   Feed(&ws, "lr", {1}, std::vector<float>{0.3f});
   const auto place = [&](const std::string& role, const std::vector<std::vector<float>>& values) {

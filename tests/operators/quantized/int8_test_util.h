@@ -85,4 +85,25 @@ inline std::vector<Argument> WithScale(std::vector<Argument> args, float scale, 
   return args;
 }
 
+constexpr float kInt8Scale = 0.25f;
+constexpr int kInt8Zero = 100;
+
+class Int8Test : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FeedRandomLevels(&ws_, "X", {2, 5, 6, 4}, 1, kInt8Scale, kInt8Zero);
+    FeedDequantized(&ws_, "X", "x");
+  }
+  // The operator on X must give the levels of what `plain` gives of x, within `steps`.
+  void ExpectSame(const OperatorDef& op, const OperatorDef& plain, int steps, int least = 0) {
+    RunOp(&ws_, op);
+    ASSERT_TRUE(ws_.RunOperatorOnce(plain));
+    ExpectLevelsOf(ws_, op.output(0), plain.output(0), steps, least);
+  }
+  static std::vector<Argument> Kept(std::vector<Argument> args = {}) {
+    return WithScale(std::move(args), kInt8Scale, kInt8Zero);
+  }
+  Workspace ws_;
+};
+
 }  // namespace caffe2::testing

@@ -13,8 +13,6 @@
 namespace caffe2::testing {
 namespace {
 
-using Strings = std::vector<std::string>;
-using Ints = std::vector<int>;
 constexpr int kBatch = 3, kUnits = 4;
 
 NetDef NetOf(const std::string& name, const std::vector<OperatorDef>& ops) {

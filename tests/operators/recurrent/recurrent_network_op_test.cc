@@ -5,77 +5,11 @@
 #include "caffe2/graph/gradient.h"
 #include "operators/recurrent/recurrent_network.h"
 #include "tests/operators/op_test.h"
+#include "tests/operators/recurrent/recurrent_test_util.h"
 #include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
-
-constexpr int kSteps = 4, kBatch = 3, kUnits = 2;
-
-NetDef StepNet(const std::vector<OperatorDef>& ops, const std::vector<std::string>& outputs) {
-  NetDef net;
-  net.set_name("step");
-  for (const OperatorDef& op : ops) *net.add_op() = op;
-  for (const std::string& output : outputs) net.add_external_output(output);
-  return net;
-}
-
-// The LSTM that caffe2.python.rnn_cell builds: gates_t = h_prev W^T + b + input_t.
-NetDef LstmStep(bool drop_states) {
-  return StepNet({Op("FC", {"h_prev", "w", "b"}, {"gates"}, {MakeArgument("axis", 2)}),
-                  Op("Sum", {"gates", "input_t"}, {"gates"}),
-                  Op("LSTMUnit", {"h_prev", "c_prev", "gates", "lengths", "timestep"}, {"h", "c"},
-                     {MakeArgument("drop_states", drop_states)})},
-                 {"h", "c"});
-}
-
-NetDef BackwardStep(const NetDef& step) {
-  LossGradients outer;
-  for (const std::string& output : step.external_output()) {
-    outer.emplace_back(output, output + "_grad");
-  }
-  NetDef net;
-  net.set_name("backward_step");
-  for (const OperatorDef& op : GetBackwardPass(step, outer).ops) *net.add_op() = op;
-  return net;
-}
-
-using Strings = std::vector<std::string>;
-using Ints = std::vector<int>;
-
-// A recurrent network with states h and c, of which the outputs are h_all, h_last, c_all, c_last.
-OperatorDef LstmOp(const NetDef& step, const Ints& outputs_with_grads) {
-  return Op(
-      "RecurrentNetwork", {"x", "h_0", "c_0", "w", "b", "lengths"},
-      {"h_all", "h_last", "c_all", "c_last", "scratch"},
-      {MakeArgument("step_net", step), MakeArgument("backward_step_net", BackwardStep(step)),
-       MakeArgument("recurrent_states", Strings{"h_states", "c_states"}),
-       MakeArgument("initial_recurrent_state_ids", Ints{1, 2}),
-       MakeArgument("link_internal", Strings{"h_prev", "h", "c_prev", "c", "input_t"}),
-       MakeArgument("link_external", Strings{"h_states", "h_states", "c_states", "c_states", "x"}),
-       MakeArgument("link_offset", Ints{0, 1, 0, 1, 0}),
-       MakeArgument("alias_src", Strings{"h_states", "h_states", "c_states", "c_states"}),
-       MakeArgument("alias_dst", Strings{"h_all", "h_last", "c_all", "c_last"}),
-       MakeArgument("alias_offset", Ints{1, -1, 1, -1}),
-       MakeArgument("backward_link_internal",
-                    Strings{"h_grad", "h_prev_grad", "c_grad", "c_prev_grad", "gates_grad"}),
-       MakeArgument("backward_link_external", Strings{"h_states_grad", "h_states_grad",
-                                                      "c_states_grad", "c_states_grad", "x_grad"}),
-       MakeArgument("backward_link_offset", Ints{1, 0, 1, 0, 0}), MakeArgument("param", Ints{3, 4}),
-       MakeArgument("param_grads", Strings{"w_grad", "b_grad"}),
-       MakeArgument("outputs_with_grads", outputs_with_grads)});
-}
-
-void FeedLstm(Workspace* ws, int steps = kSteps) {
-  FeedRandom(ws, "x", {steps, kBatch, 4 * kUnits}, 1);
-  FeedRandom(ws, "h_0", {kUnits}, 2);             // one for all of the batch
-  FeedRandom(ws, "c_0", {1, kBatch, kUnits}, 3);  // as another network leaves it
-  FeedRandom(ws, "w", {4 * kUnits, kUnits}, 4);
-  FeedRandom(ws, "b", {4 * kUnits}, 5);
-  Feed<int32_t>(ws, "lengths", {kBatch}, {steps, 1, steps - 1});
-}
-
-double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // h [T, N, D] of the same LSTM, by plain loops.
 std::vector<float> LstmReference(const Workspace& ws, bool drop_states, std::vector<float>* c_all) {
@@ -85,19 +19,20 @@ std::vector<float> LstmReference(const Workspace& ws, bool drop_states, std::vec
   const auto lengths = FetchValues<int32_t>(ws, "lengths");
   const int steps = static_cast<int>(Fetch(ws, "x").size(0));
   std::vector<float> h_all;
-  std::vector<double> h(kBatch * kUnits), c(c_0.begin(), c_0.end());
-  for (int i = 0; i < kBatch * kUnits; ++i) h[i] = h_0[i % kUnits];
+  std::vector<double> h(kLstmBatch * kLstmUnits), c(c_0.begin(), c_0.end());
+  for (int i = 0; i < kLstmBatch * kLstmUnits; ++i) h[i] = h_0[i % kLstmUnits];
   for (int t = 0; t < steps; ++t) {
     const std::vector<double> before = h;
-    for (int n = 0; n < kBatch; ++n) {
-      for (int j = 0; j < kUnits; ++j) {
+    for (int n = 0; n < kLstmBatch; ++n) {
+      for (int j = 0; j < kLstmUnits; ++j) {
         double gate[4];
         for (int k = 0; k < 4; ++k) {
-          const int row = k * kUnits + j;
-          gate[k] = x[(t * kBatch + n) * 4 * kUnits + row] + b[row];
-          for (int i = 0; i < kUnits; ++i) gate[k] += before[n * kUnits + i] * w[row * kUnits + i];
+          const int row = k * kLstmUnits + j;
+          gate[k] = x[(t * kLstmBatch + n) * 4 * kLstmUnits + row] + b[row];
+          for (int i = 0; i < kLstmUnits; ++i)
+            gate[k] += before[n * kLstmUnits + i] * w[row * kLstmUnits + i];
         }
-        double &cell = c[n * kUnits + j], &hidden = h[n * kUnits + j];
+        double &cell = c[n * kLstmUnits + j], &hidden = h[n * kLstmUnits + j];
         if (t >= lengths[n]) {
           if (drop_states) cell = hidden = 0;
           continue;
@@ -115,11 +50,11 @@ std::vector<float> LstmReference(const Workspace& ws, bool drop_states, std::vec
 void ExpectLstm(const Workspace& ws, bool drop_states) {
   std::vector<float> c;
   const std::vector<float> h = LstmReference(ws, drop_states, &c);
-  const int64_t steps = Fetch(ws, "x").size(0), row = kBatch * kUnits;
-  ExpectTensor(ws, "h_all", {steps, kBatch, kUnits}, h);
-  ExpectTensor(ws, "c_all", {steps, kBatch, kUnits}, c);
-  ExpectTensor(ws, "h_last", {1, kBatch, kUnits}, {h.end() - row, h.end()});
-  ExpectTensor(ws, "c_last", {1, kBatch, kUnits}, {c.end() - row, c.end()});
+  const int64_t steps = Fetch(ws, "x").size(0), row = kLstmBatch * kLstmUnits;
+  ExpectTensor(ws, "h_all", {steps, kLstmBatch, kLstmUnits}, h);
+  ExpectTensor(ws, "c_all", {steps, kLstmBatch, kLstmUnits}, c);
+  ExpectTensor(ws, "h_last", {1, kLstmBatch, kLstmUnits}, {h.end() - row, h.end()});
+  ExpectTensor(ws, "c_last", {1, kLstmBatch, kLstmUnits}, {c.end() - row, c.end()});
 }
 
 TEST(RecurrentNetworkTest, LstmEqualsLoops) {
@@ -129,18 +64,6 @@ TEST(RecurrentNetworkTest, LstmEqualsLoops) {
     // The workspaces of the steps are no tensor, so inference is complete but for them.
     RunOp(&ws, LstmOp(LstmStep(drop_states), {0}), true);
     ExpectLstm(ws, drop_states);
-  }
-}
-
-TEST(RecurrentNetworkTest, Gradient) {
-  for (const bool drop_states : {false, true}) {
-    for (const Ints& outputs : {Ints{0}, Ints{1}, Ints{0, 1, 2, 3}}) {
-      Workspace ws;
-      FeedLstm(&ws);
-      GradientOptions options;
-      options.outputs_with_gradient = outputs;
-      CheckGradient(&ws, LstmOp(LstmStep(drop_states), outputs), {0, 1, 2, 3, 4}, options);
-    }
   }
 }
 
@@ -155,7 +78,7 @@ TEST(RecurrentNetworkTest, NetRunsSequencesOfAnyLength) {
   AddGradientOperators(&net, {{"mean", ""}});
   ws.CreateNet(net);
   std::vector<float> first;
-  for (const int steps : {kSteps, 2, 7, 1, kSteps}) {
+  for (const int steps : {kLstmSteps, 2, 7, 1, kLstmSteps}) {
     FeedLstm(&ws, steps);
     ASSERT_TRUE(ws.RunNet("net"));
     ExpectLstm(ws, false);
@@ -170,14 +93,15 @@ TEST(RecurrentNetworkTest, EmptySequence) {
   FeedLstm(&ws, 0);
   const OperatorDef op = LstmOp(LstmStep(false), {1});
   RunOp(&ws, op, true);
-  EXPECT_EQ(Fetch(ws, "h_all").sizes(), (std::vector<int64_t>{0, kBatch, kUnits}));
-  ExpectTensor(ws, "c_last", {1, kBatch, kUnits}, FetchValues<float>(ws, "c_0"));
-  Feed<float>(&ws, "h_last_grad", {1, kBatch, kUnits}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(Fetch(ws, "h_all").sizes(), (std::vector<int64_t>{0, kLstmBatch, kLstmUnits}));
+  ExpectTensor(ws, "c_last", {1, kLstmBatch, kLstmUnits}, FetchValues<float>(ws, "c_0"));
+  Feed<float>(&ws, "h_last_grad", {1, kLstmBatch, kLstmUnits}, {1, 2, 3, 4, 5, 6});
   std::vector<GradientWrapper> g_output(5);
   g_output[1].dense = "h_last_grad";
   for (const OperatorDef& gradient : GetGradientForOp(op, g_output).ops) RunOp(&ws, gradient);
-  ExpectTensor(ws, "w_grad", {4 * kUnits, kUnits}, std::vector<float>(4 * kUnits * kUnits, 0.f));
-  ExpectTensor(ws, "h_0_grad", {kUnits}, {9, 12});
+  ExpectTensor(ws, "w_grad", {4 * kLstmUnits, kLstmUnits},
+               std::vector<float>(4 * kLstmUnits * kLstmUnits, 0.f));
+  ExpectTensor(ws, "h_0_grad", {kLstmUnits}, {9, 12});
 }
 
 // Where several operators read the sequence, contributions get names of their own.
@@ -204,40 +128,6 @@ TEST(RecurrentNetworkTest, SequenceWithSeveralReaders) {
       ExpectTensor(ws, "x_grad", Fetch(ws, "x").sizes(), expected);
     }
   }
-}
-
-std::vector<float> GradientOfWeights(OperatorDef op, Workspace* ws) {
-  FeedLstm(ws);
-  NetDef net;
-  *net.add_op() = op;
-  *net.add_op() = Op("ReduceBackMean", {"h_all"}, {"mean"}, {MakeArgument("num_reduce_dim", 3)});
-  AddGradientOperators(&net, {{"mean", ""}});
-  EXPECT_TRUE(ws->RunNetOnce(net));
-  return FetchValues<float>(*ws, "w_grad");
-}
-
-TEST(RecurrentNetworkTest, RecomputesBlobs) {
-  const NetDef step = LstmStep(false);
-  Workspace keeping, recomputing;
-  OperatorDef op = LstmOp(step, {0});
-  const std::vector<float> expected = GradientOfWeights(op, &keeping);
-  SetArgument(&op, "recompute_blobs_on_backward", Strings{"gates"});
-  NetDef backward;
-  backward.set_name("backward_step");
-  *backward.add_op() = step.op(0);
-  *backward.add_op() = step.op(1);
-  const NetDef gradient = BackwardStep(step);
-  for (const OperatorDef& gradient_op : gradient.op()) *backward.add_op() = gradient_op;
-  SetArgument(&op, "backward_step_net", backward);
-  EXPECT_EQ(GradientOfWeights(op, &recomputing), expected);
-
-  auto keeps = [](const Workspace& ws) {
-    const auto& scratch = ws.GetBlob("scratch")->Get<ScratchWorkspaces>();
-    const std::vector<std::string> blobs = scratch.steps[0]->LocalBlobs();
-    return std::count(blobs.begin(), blobs.end(), "gates") == 1;
-  };
-  EXPECT_TRUE(keeps(keeping));
-  EXPECT_FALSE(keeps(recomputing));
 }
 
 TEST(RecurrentNetworkTest, ForwardOnlyKeepsTwoSteps) {
@@ -366,7 +256,7 @@ TEST(RecurrentNetworkTest, BadInput) {
       "no operator of net backward_step writes input_t_grad");
   ExpectGradientThrows(&ws, changed(MakeArgument("alias_offset", Ints{2, -1, -2, -1})),
                        "an output with alias_offset -2");
-  Feed<float>(&ws, "c_0", {2, kUnits}, {1, 2, 3, 4});
+  Feed<float>(&ws, "c_0", {2, kLstmUnits}, {1, 2, 3, 4});
   ExpectThrows(&ws, op, "shape [2, 2] for a batch of 3");
   FeedLstm(&ws);
   FeedRandom(&ws, "x", {4}, 1);
@@ -381,20 +271,6 @@ TEST(RecurrentNetworkTest, BadInput) {
                   {"next"}),
           {"x", "first"}),
       "net step gave blob next the shape [1, 1, 2]");
-}
-
-TEST(RecurrentNetworkTest, BlobFetcher) {
-  Workspace ws;
-  FeedLstm(&ws, 2);
-  RunOp(&ws, LstmOp(LstmStep(false), {0}), true);
-  RunOp(&ws, Op("RecurrentNetworkBlobFetcher", {"scratch"}, {"names"}), true);
-  const auto names = FetchValues<std::string>(ws, "names");
-  EXPECT_EQ(names, (std::vector<std::string>{"rnn_c0", "rnn_c_prev0", "rnn_gates0", "rnn_h0",
-                                             "rnn_h_prev0", "rnn_input_t0", "rnn_timestep0",
-                                             "rnn_c1", "rnn_c_prev1", "rnn_gates1", "rnn_h1",
-                                             "rnn_h_prev1", "rnn_input_t1", "rnn_timestep1"}));
-  ExpectTensor(ws, "rnn_h1", {1, kBatch, kUnits}, FetchValues<float>(ws, "h_last"));
-  EXPECT_EQ(FetchValues<int32_t>(ws, "rnn_timestep1"), std::vector<int32_t>{1});
 }
 
 // The network and its gradient, whose loss is the sum of h_all.
@@ -421,9 +297,9 @@ NetDef PlacedOnCuda(NetDef net) {
 TEST(RecurrentNetworkTest, NetOnCudaEqualsThatOfTheHost) {
   NEED_CUDA();
   Workspace host, device;
-  for (const int steps : {kSteps, kSteps + 2, 1}) {
+  for (const int steps : {kLstmSteps, kLstmSteps + 2, 1}) {
     FeedLstm(&host, steps);
-    FeedRandom(&host, "h_all_grad", {steps, kBatch, kUnits}, 6);
+    FeedRandom(&host, "h_all_grad", {steps, kLstmBatch, kLstmUnits}, 6);
     for (const char* name : {"x", "h_0", "c_0", "w", "b", "lengths", "h_all_grad"}) {
       BlobGetMutableTensor(device.CreateBlob(name), Device{CUDA, 0})->CopyFrom(Fetch(host, name));
     }
@@ -439,42 +315,6 @@ TEST(RecurrentNetworkTest, NetOnCudaEqualsThatOfTheHost) {
     }
   }
   for (const char* type : {"RecurrentNetwork", "RecurrentNetworkGradient"}) NoteRan(type);
-}
-
-TEST(RecurrentNetworkLinkTest, ApplyLink) {
-  Workspace ws;
-  Feed<float>(&ws, "outer", {4, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
-  Feed<int32_t>(&ws, "t", {1}, {0});
-  const OperatorDef op = Op("rnn_internal_apply_link", {"t", "outer"}, {"inner", "outer"},
-                            {MakeArgument("offset", 1), MakeArgument("window", 2)});
-  RunOp(&ws, op);
-  ExpectTensor(ws, "inner", {2, 2}, {2, 3, 4, 5});
-  Feed<int32_t>(&ws, "t", {1}, {1});
-  RunOp(&ws, op);
-  ExpectTensor(ws, "inner", {2, 2}, {4, 5, 6, 7});
-  if (!TestsCuda()) {  // there, blobs here are copies
-    BlobGetMutableTensor(ws.GetBlob("inner"), Device{})->mutable_data<float>()[0] = 9;
-    ExpectTensor(ws, "outer", {4, 2}, {0, 1, 2, 3, 9, 5, 6, 7});
-  }
-  Feed<int32_t>(&ws, "t", {1}, {2});
-  ExpectThrows(&ws, op, "rows 3 to 4 are not in a tensor of shape [4, 2]");
-  Feed<int32_t>(&ws, "t", {1}, {-2});
-  ExpectThrows(&ws, op, "rows -1 to 0");
-}
-
-TEST(RecurrentNetworkLinkTest, AccumulateGradientInput) {
-  Workspace ws;
-  Feed<float>(&ws, "outer", {2, 2}, {1, 2, 3, 4});
-  Feed<float>(&ws, "gradient", {3, 2}, {10, 10, 10, 10, 10, 10});
-  Feed<int32_t>(&ws, "t", {1}, {1});
-  const OperatorDef op = Op("rnn_internal_accumulate_gradient_input", {"t", "outer", "gradient"},
-                            {"gradient"}, {MakeArgument("offset", 1)});
-  RunOp(&ws, op);
-  ExpectTensor(ws, "gradient", {3, 2}, {10, 10, 10, 10, 13, 14});
-  Feed<int32_t>(&ws, "t", {1}, {2});
-  ExpectThrows(&ws, op, "row 2 of shape [2, 2]");
-  Feed<float>(&ws, "outer", {2, 1}, {1, 2});
-  ExpectThrows(&ws, op, "rows of different sizes");
 }
 
 }  // namespace

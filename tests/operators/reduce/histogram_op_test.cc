@@ -1,5 +1,4 @@
 // Histogram, SelfBinningHistogram, AccumulateHistogram.
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -8,9 +7,7 @@
 namespace caffe2::testing {
 namespace {
 
-using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
-using Longs = std::vector<int64_t>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();

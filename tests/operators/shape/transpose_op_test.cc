@@ -7,8 +7,6 @@
 namespace caffe2::testing {
 namespace {
 
-using Shape = std::vector<int64_t>;
-
 // Element by element, through coordinates.
 template <typename T>
 std::vector<T> TransposeReference(const Shape& dims, const std::vector<int>& axes,
@@ -77,99 +75,6 @@ TEST(TransposeOpTest, GradientAndErrors) {
   ExpectThrows(&ws, Op("Transpose", {"X"}, {"Y"}, {axes({0, 1, 3})}), "out of range");
   Feed<std::string>(&ws, "text", {1, 1}, {"a"});
   ExpectThrows(&ws, Op("Transpose", {"text"}, {"Y"}), "cannot transpose");
-}
-
-std::vector<Argument> Bounds(std::vector<int64_t> starts, std::vector<int64_t> ends) {
-  return {MakeArgument("starts", starts), MakeArgument("ends", ends)};
-}
-
-TEST(SliceOpTest, Boxes) {
-  Workspace ws;
-  std::vector<float> values(24);
-  std::iota(values.begin(), values.end(), 0.f);
-  Feed(&ws, "X", {2, 3, 4}, values);
-  RunOp(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({1}, {2})));
-  ExpectTensor(ws, "Y", {1, 3, 4}, {12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
-  RunOp(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({0, 1, 0}, {-1, -1, 2})));
-  ExpectTensor(ws, "Y", {2, 2, 2}, {4, 5, 8, 9, 16, 17, 20, 21});
-  RunOp(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({0, 0, -3}, {1, 1, -2})));
-  ExpectTensor(ws, "Y", {1, 1, 1}, {2});
-  RunOp(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({0, 3}, {9, 9})));
-  ExpectTensor(ws, "Y", {2, 0, 4}, {});
-  Feed<int32_t>(&ws, "starts", {3}, {0, 0, 1});
-  Feed<int32_t>(&ws, "ends", {3}, {1, 2, 3});
-  RunOp(&ws, Op("Slice", {"X", "starts", "ends"}, {"Y"}), true);
-  ExpectTensor(ws, "Y", {1, 2, 2}, {1, 2, 5, 6});
-  Feed<std::string>(&ws, "text", {3}, {"a", "b", "c"});
-  RunOp(&ws, Op("Slice", {"text"}, {"Y"}, Bounds({1}, {-1})));
-  EXPECT_EQ(FetchValues<std::string>(ws, "Y"), (std::vector<std::string>{"b", "c"}));
-}
-
-TEST(SliceOpTest, GradientAndErrors) {
-  Workspace ws;
-  FeedRandom(&ws, "X", {2, 3, 2}, 1);
-  Feed<int64_t>(&ws, "starts", {2}, {0, 1});
-  Feed<int64_t>(&ws, "ends", {2}, {-1, 3});
-  CheckGradient(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({0, 1}, {1, -1})), {0});
-  CheckGradient(&ws, Op("Slice", {"X", "starts", "ends"}, {"Y"}), {0});
-  ExpectThrows(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({1}, {0})), "makes no sense");
-  ExpectThrows(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({-9}, {1})), "makes no sense");
-  ExpectThrows(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({0}, {1, 1})), "1 starts and 2 ends");
-  ExpectThrows(&ws, Op("Slice", {"X"}, {"Y"}, Bounds({0, 0, 0, 0}, {1, 1, 1, 1})), "for shape");
-}
-
-TEST(TileOpTest, RepeatsAlongAxis) {
-  Workspace ws;
-  Feed<float>(&ws, "X", {2, 2}, {1, 2, 3, 4});
-  const auto args = [](int tiles, int axis) {
-    return std::vector<Argument>{MakeArgument("tiles", tiles), MakeArgument("axis", axis)};
-  };
-  RunOp(&ws, Op("Tile", {"X"}, {"Y"}, args(2, 0)));
-  ExpectTensor(ws, "Y", {4, 2}, {1, 2, 3, 4, 1, 2, 3, 4});
-  RunOp(&ws, Op("Tile", {"X"}, {"Y"}, args(3, -1)));
-  ExpectTensor(ws, "Y", {2, 6}, {1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4});
-  RunOp(&ws, Op("Tile", {"X"}, {"Y"}, args(0, 1)));
-  ExpectTensor(ws, "Y", {2, 0}, {});
-  Feed<int32_t>(&ws, "tiles", {1}, {2});
-  Feed<int32_t>(&ws, "axis", {1}, {1});
-  RunOp(&ws, Op("Tile", {"X", "tiles", "axis"}, {"Y"}), true);
-  ExpectTensor(ws, "Y", {2, 4}, {1, 2, 1, 2, 3, 4, 3, 4});
-  CheckGradient(&ws, Op("Tile", {"X"}, {"Y"}, args(3, 1)), {0});
-  CheckGradient(&ws, Op("Tile", {"X"}, {"Y"}, args(2, 0)), {0});
-  ExpectThrows(&ws, Op("Tile", {"X"}, {"Y"}, args(-1, 0)), "negative");
-  ExpectThrows(&ws, Op("Tile", {"X"}, {"Y"}, args(2, 2)), "out of range");
-}
-
-Argument Dims(std::vector<int> dims) { return MakeArgument("dims", dims); }
-
-TEST(ExpandSqueezeOpTest, ShapesAndGradients) {
-  Workspace ws;
-  FeedRandom(&ws, "X", {4, 1, 3}, 1);
-  const auto values = FetchValues<float>(ws, "X");
-  const auto expect = [&](const OperatorDef& op, Shape shape) {
-    RunOp(&ws, op);
-    ExpectTensor(ws, "Y", shape, values);
-    CheckGradient(&ws, op, {0});
-  };
-  expect(Op("ExpandDims", {"X"}, {"Y"}, {Dims({3, 0, 5})}), {1, 4, 1, 1, 3, 1});
-  expect(Op("Squeeze", {"X"}, {"Y"}, {Dims({1})}), {4, 3});
-  expect(Op("PrependDim", {"X"}, {"Y"}, {MakeArgument("dim_size", 2)}), {2, 2, 1, 3});
-  expect(Op("MergeDim", {"X"}, {"Y"}), {4, 3});
-  RunOp(&ws, Op("ExpandDims", {"X"}, {"X"}, {Dims({0})}));
-  ExpectTensor(ws, "X", {1, 4, 1, 3}, values);
-}
-
-TEST(ExpandSqueezeOpTest, RefusesBadInput) {
-  Workspace ws;
-  FeedRandom(&ws, "X", {4, 3}, 1);
-  ExpectThrows(&ws, Op("ExpandDims", {"X"}, {"Y"}, {Dims({4})}), "gap");
-  ExpectThrows(&ws, Op("ExpandDims", {"X"}, {"Y"}, {Dims({-1})}), "negative");
-  ExpectThrows(&ws, Op("Squeeze", {"X"}, {"Y"}, {Dims({0})}), "is not 1");
-  ExpectThrows(&ws, Op("Squeeze", {"X"}, {"Y"}, {Dims({2})}), "is not 1");
-  ExpectThrows(&ws, Op("PrependDim", {"X"}, {"Y"}, {MakeArgument("dim_size", 3)}), "multiple");
-  ExpectThrows(&ws, Op("PrependDim", {"X"}, {"Y"}), "positive");
-  FeedRandom(&ws, "flat", {4}, 1);
-  ExpectThrows(&ws, Op("MergeDim", {"flat"}, {"Y"}), "merge");
 }
 
 }  // namespace

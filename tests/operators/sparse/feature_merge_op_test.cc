@@ -6,11 +6,6 @@
 namespace caffe2::testing {
 namespace {
 
-using Floats = std::vector<float>;
-using Ints = std::vector<int32_t>;
-using Longs = std::vector<int64_t>;
-using Strings = std::vector<std::string>;
-
 // What an example has, as a list of (key, values) for each: the reference all tests build their
 // records from.
 struct Entry {

@@ -1,15 +1,11 @@
-#include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "operators/sparse/map_op.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
 namespace {
-
-using Longs = std::vector<int64_t>;
 
 class ReservoirSamplingTest : public ::testing::Test {
  protected:

@@ -1,0 +1,48 @@
+#include <cmath>
+
+#include "tests/operators/norm/norm_test_util.h"
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+TEST(LayerNormTest, MatchesReferenceAtEveryAxis) {
+  for (const int axis : {1, 2, -1}) {
+    Workspace ws;
+    FeedRandom(&ws, "X", {2, 3, 4}, 1, -2, 5);
+    const std::vector<float> x = FetchValues<float>(ws, "X");
+    const int64_t d = axis == 1 ? 12 : 4, rows = 24 / d;
+    std::vector<float> y, mean, stdev;
+    for (int64_t r = 0; r < rows; ++r) {
+      const Moments m = MomentsOf(d, [&](int64_t i) -> double { return x[r * d + i]; });
+      mean.push_back(static_cast<float>(m.mean));
+      stdev.push_back(static_cast<float>(std::sqrt(m.variance + 0.01)));
+      for (int64_t i = 0; i < d; ++i) y.push_back((x[r * d + i] - mean[r]) / stdev[r]);
+    }
+    const OperatorDef op =
+        Op("LayerNorm", {"X"}, {"Y", "mean", "stdev"},
+           {MakeArgument<int>("axis", axis), MakeArgument<float>("epsilon", 0.01f)});
+    RunOp(&ws, op);
+    const std::vector<int64_t> row_dims =
+        axis == 1 ? std::vector<int64_t>{2, 1} : std::vector<int64_t>{2, 3, 1};
+    ExpectTensor(ws, "Y", {2, 3, 4}, y, 1e-4f, 1e-5f);
+    ExpectTensor(ws, "mean", row_dims, mean);
+    ExpectTensor(ws, "stdev", row_dims, stdev);
+    CheckGradient(&ws, op, {0});
+  }
+}
+
+TEST(LayerNormTest, KeepsTheVarianceOfFarValuesAndTakesNoRows) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {1, 2}, {1e6f, 1e6f + 1});
+  RunOp(&ws, Op("LayerNorm", {"X"}, {"Y", "mean", "stdev"}, {MakeArgument<float>("epsilon", 0.f)}));
+  ExpectTensor(ws, "stdev", {1, 1}, {0.5f});
+  Feed<float>(&ws, "X", {0, 2}, {});
+  RunOp(&ws, Op("LayerNorm", {"X"}, {"Y", "mean", "stdev"}));
+  ExpectTensor(ws, "mean", {0, 1}, {});
+  ExpectThrows(&ws, Op("LayerNorm", {"X"}, {"Y", "mean", "stdev"}, {MakeArgument<int>("axis", 2)}),
+               "axis 2");
+}
+
+}  // namespace
+}  // namespace caffe2::testing

@@ -1,0 +1,37 @@
+#include <cmath>
+
+#include "tests/operators/op_test.h"
+#include "tests/operators/optimizer/optimizer_test_util.h"
+
+namespace caffe2::testing {
+namespace {
+
+TEST_F(OptimizerTest, AdamFollowsThePaper) {
+  const std::vector<Argument> args{MakeArgument<float>("beta1", 0.8f),
+                                   MakeArgument<float>("beta2", 0.95f),
+                                   MakeArgument<float>("epsilon", 1e-3f)};
+  const auto first = All([&](int64_t i) { return 0.8 * m[i] + 0.2 * g[i]; });
+  const auto second = All([&](int64_t i) { return 0.95 * v[i] + 0.05 * g[i] * g[i]; });
+  const double correction = std::sqrt(1 - std::pow(0.95, 5)) / (1 - std::pow(0.8, 5));
+  const auto step =
+      All([&](int64_t i) { return correction * first[i] / (std::sqrt(second[i]) + 1e-3); });
+  const auto param = All([&](int64_t i) { return p[i] - 0.1 * step[i]; });
+  RunOp(&ws, Op("Adam", {"p", "m", "v", "g", "lr", "iter"}, {"p2", "m2", "v2", "s"}, args));
+  Expect("m2", first);
+  Expect("v2", second);
+  Expect("s", step);
+  Expect("p2", param);
+  RunOp(&ws, Op("Adam", {"p", "m", "v", "g", "lr", "iter"}, {"p", "m", "v"}, args));
+  Expect("m", first);
+  Expect("v", second);
+  Expect("p", param);
+}
+
+TEST_F(OptimizerTest, AdamRejectsBadShapes) {
+  ExpectThrows(&ws, Op("Adam", {"p", "m", "short", "g", "lr", "iter"}, {"p", "m", "short"}),
+               "moment_2 [2]");
+  ExpectThrows(&ws, Op("Adam", {"p", "m", "v", "g", "short", "iter"}, {"p", "m", "v"}), "scalar");
+}
+
+}  // namespace
+}  // namespace caffe2::testing

@@ -1,0 +1,45 @@
+#include <cmath>
+
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+TEST(FtrlTest, MatchesReference) {
+  Workspace ws;
+  const int64_t n = 20;
+  FeedRandom(&ws, "w", {n}, 1);
+  FeedRandom(&ws, "g", {n}, 2);
+  std::vector<float> state = RandomValues(2 * n, 3, 0.1f, 1);
+  for (int64_t i = 0; i < n; ++i) state[2 * i + 1] -= 0.5f;  // z may be negative
+  Feed(&ws, "nz", {n, 2}, state);
+  const std::vector<float> w = FetchValues<float>(ws, "w"), g = FetchValues<float>(ws, "g");
+  std::vector<float> next_w, next_state;
+  int zeros = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double squares = state[2 * i] + g[i] * g[i];
+    const double z =
+        state[2 * i + 1] + g[i] - (std::sqrt(squares) - std::sqrt(state[2 * i])) / 0.5 * w[i];
+    next_state.push_back(static_cast<float>(squares));
+    next_state.push_back(static_cast<float>(z));
+    const bool zero = std::abs(z) <= 0.3;
+    zeros += zero;
+    next_w.push_back(zero ? 0
+                          : static_cast<float>(-(z - std::copysign(0.3, z)) /
+                                               ((2 + std::sqrt(squares)) / 0.5 + 0.1)));
+  }
+  EXPECT_GT(zeros, 0);
+  std::vector<Argument> args{MakeArgument<float>("beta", 2.f), MakeArgument<float>("lambda1", 0.3f),
+                             MakeArgument<float>("lambda2", 0.1f)};
+  Feed<float>(&ws, "alpha", {1}, {0.5f});
+  RunOp(&ws, Op("Ftrl", {"w", "nz", "g", "alpha"}, {"w2", "nz2"}, args));
+  ExpectTensor(ws, "w2", {n}, next_w, 1e-4f);
+  ExpectTensor(ws, "nz2", {n, 2}, next_state, 1e-4f);
+  args.push_back(MakeArgument<float>("alpha", 0.5f));
+  RunOp(&ws, Op("Ftrl", {"w", "nz", "g"}, {"w", "nz"}, args));
+  ExpectTensor(ws, "w", {n}, next_w, 1e-4f);
+  ExpectThrows(&ws, Op("Ftrl", {"w", "w", "g"}, {"a", "b"}), "two values");
+}
+
+}  // namespace
+}  // namespace caffe2::testing

@@ -1,0 +1,88 @@
+#include "tests/core/log_lines.h"
+#include "tests/operators/op_test.h"
+#include "tests/operators/segment/segment_test_util.h"
+#include "tests/operators/test_device.h"
+
+namespace caffe2::testing {
+namespace {
+
+class LengthsReductionOpTest : public ::testing::TestWithParam<SegmentCase> {};
+
+TEST_P(LengthsReductionOpTest, MatchesReference) { ExpectSegmentReference(GetParam()); }
+TEST_P(LengthsReductionOpTest, GradientIsNumericOne) { CheckSegmentGradient(GetParam()); }
+TEST_P(LengthsReductionOpTest, TakesNothing) { ExpectNoSegments(GetParam()); }
+TEST_P(LengthsReductionOpTest, RejectsBadInput) { ExpectBadSegmentsRefused(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Rows, LengthsReductionOpTest,
+                         ::testing::ValuesIn(SegmentCases("Lengths", "lengths", false)),
+                         [](const auto& info) { return info.param.type; });
+INSTANTIATE_TEST_SUITE_P(Max, LengthsReductionOpTest,
+                         ::testing::Values(SegmentCase{"LengthsMax", "lengths", "Max", false}),
+                         [](const auto& info) { return info.param.type; });
+
+TEST(LengthsReductionTest, WeightsGetGradients) {
+  Workspace ws;
+  FeedSegments(&ws);
+  const auto grad = MakeArgument("grad_on_weights", 1);
+  CheckGradient(&ws, Op("LengthsWeightedSum", {"X", "W", "lengths"}, {"Y"}, {grad}), {0, 1});
+  CheckGradient(&ws, Op("SparseLengthsWeightedSum", {"T", "W", "index", "lengths"}, {"Y"}, {grad}),
+                {0, 1});
+}
+
+// The older gradient operators, without indices, that saved nets hold.
+TEST(LengthsReductionTest, GradientsWithoutIndicesAreTheSame) {
+  Workspace ws;
+  FeedSegments(&ws);
+  FeedRandom(&ws, "dY", {4, 2, 2}, 9);
+  const auto same = [&ws](const std::string& older, const std::string& newer,
+                          std::vector<std::string> inputs) {
+    RunOp(&ws, Op(older, inputs, {"older"}), true);
+    inputs.emplace_back("index");
+    RunOp(&ws, Op(newer, inputs, {"newer"}), true);
+    EXPECT_EQ(FetchValues<float>(ws, "older"), FetchValues<float>(ws, "newer"));
+  };
+  same("LengthsSumGradient", "LengthsIndicesInGradientSumGradient", {"dY", "lengths"});
+  same("SparseLengthsSumGradient", "SparseLengthsIndicesInGradientSumGradient", {"dY", "lengths"});
+  same("SparseLengthsWeightedSumGradient", "SparseLengthsIndicesInGradientWeightedSumGradient",
+       {"W", "dY", "lengths"});
+  for (const char* name : {"SparseLengthsWeightedSumWithMainInputGradient",
+                           "SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient"}) {
+    RunOp(&ws, Op(name, {"W", "dY", "lengths", "T", "index"}, {"dX", "dW"}));
+    EXPECT_EQ(FetchValues<float>(ws, "dX"), FetchValues<float>(ws, "newer"));
+  }
+  same("SparseLengthsMeanGradient", "SparseLengthsIndicesInGradientMeanGradient",
+       {"dY", "lengths"});
+  RunOp(&ws, Op("SparseLengthsMeanGradient", {"dY", "lengths"}, {"dX"}), true);
+  RunOp(&ws, Op("LengthsMeanGradient", {"dY", "lengths"}, {"dX2"}), true);
+  EXPECT_EQ(FetchValues<float>(ws, "dX"), FetchValues<float>(ws, "dX2"));
+  Feed<int>(&ws, "lengths", {3}, {2, 1, 3});
+  ExpectThrows(&ws, Op("LengthsSumGradient", {"dY", "lengths"}, {"dX"}), "gradient [4, 2, 2]");
+}
+
+// They keep no memory of their own that a recording would hold.
+TEST(LengthsReductionTest, CudaGraphsHoldThem) {
+  NEED_CUDA();
+  NetDef net;
+  net.set_name("net");
+  net.set_type("cuda_graph");
+  net.mutable_device_option()->set_device_type(CUDA);
+  *net.add_op() = Op("LengthsSum", {"x", "l"}, {"y"});
+  *net.add_op() = Op("LengthsIndicesInGradientSumGradient", {"y", "l", "i"}, {"dx"});
+  Workspace ws;
+  FeedSegments(&ws);
+  for (const auto& [from, to] :
+       {std::pair{"X", "x"}, std::pair{"lengths", "l"}, std::pair{"index", "i"}}) {
+    ws.RunOperatorOnce(OnCuda(Op("CopyCPUToGPU", {from}, {to})));
+  }
+  ws.CreateNet(net);
+  const LogLines log;
+  for (int run = 0; run < 4; ++run) ASSERT_TRUE(ws.RunNet("net"));
+  EXPECT_TRUE(log.Contain("net net: 2 of 2 operators recorded in 1 CUDA graphs"));
+  RunOp(&ws, Op("LengthsSum", {"X", "lengths"}, {"Y"}));
+  RunOp(&ws, Op("LengthsIndicesInGradientSumGradient", {"Y", "lengths", "index"}, {"dX"}), true);
+  EXPECT_EQ(OnHost<float>(ws, "y"), FetchValues<float>(ws, "Y"));
+  EXPECT_EQ(OnHost<float>(ws, "dx"), FetchValues<float>(ws, "dX"));
+}
+
+}  // namespace
+}  // namespace caffe2::testing

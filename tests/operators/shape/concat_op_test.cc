@@ -1,0 +1,57 @@
+#include "tests/operators/op_test.h"
+
+namespace caffe2::testing {
+namespace {
+
+TEST(ConcatOpTest, JoinsAlongAnyAxis) {
+  Workspace ws;
+  Feed<float>(&ws, "A", {2, 1, 2}, {1, 2, 3, 4});
+  Feed<float>(&ws, "B", {2, 2, 2}, {5, 6, 7, 8, 9, 10, 11, 12});
+  Feed<float>(&ws, "none", {2, 0, 2}, {});
+  for (const int axis : {1, -2}) {
+    RunOp(&ws, Op("Concat", {"A", "none", "B"}, {"Y", "info"}, {MakeArgument("axis", axis)}));
+    ExpectTensor(ws, "Y", {2, 3, 2}, {1, 2, 5, 6, 7, 8, 3, 4, 9, 10, 11, 12});
+    EXPECT_EQ(FetchValues<int32_t>(ws, "info"), (std::vector<int32_t>{1, 0, 2}));
+  }
+  RunOp(&ws, Op("DepthConcat", {"A", "B"}, {"Y", "info"}));  // NCHW: axis 1
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{2, 3, 2}));
+  RunOp(&ws, Op("Concat", {"A", "A"}, {"Y", "info"}, {MakeArgument("axis", 0)}));
+  ExpectTensor(ws, "Y", {4, 1, 2}, {1, 2, 3, 4, 1, 2, 3, 4});
+  const auto add_axis = MakeArgument("add_axis", 1);
+  RunOp(&ws, Op("Concat", {"A", "A"}, {"Y", "info"}, {MakeArgument("axis", -1), add_axis}));
+  ExpectTensor(ws, "Y", {2, 1, 2, 2}, {1, 1, 2, 2, 3, 3, 4, 4});
+  EXPECT_EQ(FetchValues<int32_t>(ws, "info"), (std::vector<int32_t>{1, 1}));
+  FeedRandom(&ws, "image", {1, 2, 2, 3}, 1);
+  RunOp(&ws, Op("Concat", {"image", "image"}, {"Y", "info"},
+                {MakeArgument("order", std::string("NHWC"))}));
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{1, 2, 2, 6}));
+  RunOp(&ws, Op("Concat", {"image", "image"}, {"Y", "info"},
+                {MakeArgument("order", std::string("NHWC")), add_axis}));
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{1, 2, 2, 2, 3}));
+}
+
+TEST(SplitOpTest, RefusesBadInput) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {2, 4}, 1);
+  FeedRandom(&ws, "long", {3, 4}, 1);
+  Feed<int32_t>(&ws, "int", {2, 4}, std::vector<int32_t>(8));
+  Feed<int32_t>(&ws, "lengths", {2}, {5, -1});
+  const auto axis = [](int value) { return MakeArgument("axis", value); };
+  ExpectThrows(&ws, Op("Concat", {"X", "long"}, {"Y", "i"}, {axis(1)}), "cannot be joined");
+  ExpectThrows(&ws, Op("Concat", {"X", "int"}, {"Y", "i"}, {axis(1)}), "type");
+  ExpectThrows(&ws, Op("Concat", {"X", "X"}, {"Y", "i"}, {axis(2)}), "out of range");
+  ExpectThrows(&ws,
+               Op("Concat", {"X", "X"}, {"Y", "i"}, {MakeArgument("order", std::string("CHWN"))}),
+               "unknown order");
+  ExpectThrows(&ws, Op("Split", {"X"}, {"A", "B", "C"}, {axis(1)}), "equal parts");
+  ExpectThrows(&ws, Op("Split", {"X", "lengths"}, {"A", "B"}, {axis(1)}), "cannot have length");
+  ExpectThrows(
+      &ws, Op("Split", {"X"}, {"A", "B"}, {axis(1), MakeArgument("split", std::vector<int>{1, 2})}),
+      "add up");
+  ExpectThrows(&ws,
+               Op("Split", {"X"}, {"A"}, {axis(1), MakeArgument("split", std::vector<int>{2, 2})}),
+               "number of lengths");
+}
+
+}  // namespace
+}  // namespace caffe2::testing
