@@ -44,20 +44,6 @@ void FeedUniform(const std::string& dtype, int64_t n, uint64_t seed, const std::
   }
 }
 
-// The least time of a run, in groups of about 0.2 ms: long ones are interrupted on busy machines.
-double LeastSeconds(OperatorBase* op) {
-  const auto seconds = [op](int runs) {
-    const auto begin = Clock::now();
-    for (int i = 0; i < runs; ++i) CAFFE_ENFORCE(op->Run());
-    return SecondsSince(begin) / runs;
-  };
-  double least = seconds(1);
-  for (int i = 0; i < 5; ++i) least = std::min(least, seconds(1));
-  const int runs = std::max(1, static_cast<int>(2e-4 / least));
-  for (int i = 0; i < 50; ++i) least = std::min(least, seconds(runs));
-  return least;
-}
-
 void Time(const OperatorDef& def, const std::string& dtype, int64_t n, Workspace* ws) {
   const auto op = CreateOperator(def, ws);
   CAFFE_ENFORCE(op->Run());

@@ -1,4 +1,4 @@
-// What the programs that time whole nets share.
+// What the programs that time nets and operators share.
 #pragma once
 
 #include <algorithm>
@@ -53,6 +53,33 @@ inline void ShareMemory(const NetDef& net, Workspace* ws, const Device& device) 
   const MemoryPlan plan = PlanMemory(net, InferBlobShapesAndTypes(shapes, {&net}));
   PrintPlan(plan);
   ApplyMemoryPlan(plan, device, ws);
+}
+
+// The time of one of n runs that follow each other.
+inline double SecondsOfRuns(OperatorBase* op, int n) {
+  const Clock::time_point begin = Clock::now();
+  for (int i = 0; i < n; ++i) CAFFE_ENFORCE(op->RunAsync());
+  op->Finish();
+  return SecondsSince(begin) / n;
+}
+
+// The median time of a run, in groups of about 4 ms after a warm-up.
+inline double MedianSeconds(OperatorBase* op) {
+  SecondsOfRuns(op, 1);
+  const int n = std::clamp(static_cast<int>(4e-3 / std::max(SecondsOfRuns(op, 2), 1e-7)), 1, 1000);
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) seconds.push_back(SecondsOfRuns(op, n));
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+// The least time of a run, in groups of about 0.2 ms: long ones are interrupted on busy machines.
+inline double LeastSeconds(OperatorBase* op) {
+  double least = SecondsOfRuns(op, 1);
+  for (int i = 0; i < 5; ++i) least = std::min(least, SecondsOfRuns(op, 1));
+  const int n = std::max(1, static_cast<int>(2e-4 / least));
+  for (int i = 0; i < 50; ++i) least = std::min(least, SecondsOfRuns(op, n));
+  return least;
 }
 
 // Images per second of each run after a warm-up, until `min_seconds` have passed, at least 7 runs.

@@ -42,22 +42,6 @@ inline Line CostOf(const OperatorDef& def, const Workspace& ws) {
   return line;
 }
 
-// The median time of one of several runs that follow each other.
-inline double SecondsOf(OperatorBase* op) {
-  const auto runs = [op](int n) {
-    const auto begin = Clock::now();
-    for (int i = 0; i < n; ++i) CAFFE_ENFORCE(op->RunAsync());
-    op->Finish();
-    return SecondsSince(begin);
-  };
-  runs(1);
-  const int n = std::clamp(static_cast<int>(4e-3 / std::max(runs(2) / 2, 1e-7)), 1, 1000);
-  std::vector<double> seconds;
-  for (int i = 0; i < 5; ++i) seconds.push_back(runs(n) / n);
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
-
 // What memory and arithmetic can do at most.
 struct Ceilings {
   double bytes_per_second = 0, flops_per_second = 0;
@@ -104,7 +88,7 @@ inline void PrintOperatorTable(const NetBase& net, const Workspace& ws, const Ce
     if (line.count++ > 0) continue;  // the first of its kind speaks for all
     line = cost;
     line.count = 1;
-    line.seconds = SecondsOf(op.get());
+    line.seconds = MedianSeconds(op.get());
   }
   std::vector<Line> lines;
   for (const auto& [name, line] : by_name) lines.push_back(line);

@@ -9,7 +9,7 @@
 
 #include <sstream>
 
-#include "benchmarks/operator_table.h"
+#include "benchmarks/net_measure.h"
 #include "caffe2/core/random.h"
 
 DEFINE_string(types, "", "operators; empty: all that this program knows");
@@ -72,7 +72,7 @@ void Time(const Case& update, int64_t rows, const std::vector<int64_t>& dims) {
   *def.add_arg() = MakeArgument("momentum", 0.9f);
   const auto op = CreateOperator(def, &ws);
   std::printf("{\"case\": \"%s\", \"unit\": \"us\", \"median\": %.5g}\n", update.type,
-              SecondsOf(op.get()) * 1e6);
+              MedianSeconds(op.get()) * 1e6);
 }
 
 void Run() {
