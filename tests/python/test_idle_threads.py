@@ -1,6 +1,8 @@
 """The library's idle threads sleep soon, so that they do not take other processes' cores."""
 
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -16,3 +18,12 @@ def test_importing_the_package_limits_spinning_unless_the_user_has(given, expect
     done = subprocess.run([sys.executable, "-c", script], env={**env, **given}, text=True,
                           capture_output=True, check=True)
     assert done.stdout.strip() == expected
+
+
+# The package sets it before any library is loaded, so it cannot ask one for the number.
+def test_programs_and_the_package_have_one_number():
+    root = pathlib.Path(__file__).parents[2]
+    number = re.compile(r'(?:kIdleSpins\[\]|_IDLE_SPINS) = "(\d+)"')
+    found = [number.findall((root / path).read_text()) for path in (
+        "caffe2/utils/program.cc", "python/caffe2/python/_core/idle_threads.py")]
+    assert found == [["5000"], ["5000"]]

@@ -2,8 +2,8 @@
 
 import os
 
-# As in the programs (caffe2/utils/program.cc). libgomp's default of about a millisecond lets idle
-# threads take the cores of other processes.
+# As in the programs: test_idle_threads.py compares caffe2/utils/program.cc. libgomp's default of
+# about a millisecond lets idle threads take the cores of other processes.
 _IDLE_SPINS = "5000"
 
 
