@@ -1,4 +1,4 @@
-"""Trainings as jobs, which save what they know after each epoch and resume from there.
+"""Trainings as jobs, which save their blobs after each epoch and can resume from there.
 
 A Job has groups of tasks: to initialize, for one epoch, and to end. A JobRunner runs them in a
 session; a checkpoint manager saves and loads the blobs of the session's workspace.
@@ -22,16 +22,17 @@ logger = logging.getLogger(__name__)
 
 
 class Job(context.Managed):
-    """A training. Within ``with Job() as job:`` new tasks belong to `epoch_group`; open the others
-    (``with job.init_group:``) for theirs.
+    """A training. Within ``with Job() as job:`` new tasks belong to `epoch_group`; within
+    ``with job.init_group:`` to the init_group, and so on.
 
     Args:
-      init_group: tasks that make the parameters; in the session's own workspace.
+      init_group: tasks that make the parameters, in the session's own workspace.
       epoch_group: tasks of one epoch.
-      download_group: tasks that run after the last epoch, before those of exit_group.
+      download_group: tasks that run after the last epoch, before the exit_group.
       exit_group: tasks that run last.
       stop_conditions: TaskOutputs: the training ends after the epoch in which one of them is true.
-      nodes_to_checkpoint: names of the nodes whose blobs are saved; default: those of init_group.
+      nodes_to_checkpoint: names of the nodes whose blobs are saved; default: the nodes of
+        init_group.
     """
 
     def __init__(self, init_group: TaskGroup | None = None, epoch_group: TaskGroup | None = None,
@@ -50,7 +51,7 @@ class Job(context.Managed):
         return self._nodes_to_checkpoint or self.init_group.used_nodes()
 
     def compile(self, session_class: type[Session]) -> None:
-        """The same job for sessions of one class, with all plans made."""
+        """Compiles all groups for sessions of one class, in place."""
         self._nodes_to_checkpoint = self.nodes_to_checkpoint()
         self.init_group = session_class.compile(self.init_group)
         self.epoch_group = session_class.compile(self.epoch_group)
@@ -80,14 +81,14 @@ def get_ckpt_filename(node_name: str, epoch: int) -> str:
 
 
 def db_name(epoch: int, node_name: str, db_prefix: str, path_prefix: str | None = None) -> str:
-    """The path of the checkpoint of one node and epoch: in the directory `db_prefix`, or behind
-    `path_prefix`, which is put before the file's name as it is."""
+    """The path of the checkpoint of one node and epoch: in the directory `db_prefix`, or with
+    `path_prefix`, which is put before the name of the file as it is."""
     filename = get_ckpt_filename(node_name, epoch)
     return path_prefix + filename if path_prefix else os.path.join(db_prefix, filename)
 
 
 class _Metadata:
-    """The account that a metadata handler, if there is one, keeps of checkpoints."""
+    """Reports checkpoints to a metadata handler, if there is one."""
 
     def __init__(self, db_prefix: str, db_type: str, metadata_handler: Any) -> None:
         self._db_prefix = db_prefix
@@ -97,7 +98,7 @@ class _Metadata:
         self._path_type: str | None = None
 
     def report_checkpoint_stats(self, action_name: str) -> None:
-        """Tells the handler how long the last action took, as collect_checkpoint_stats does."""
+        """Reports the times of collect_checkpoint_stats to the handler."""
         stats: dict[str, int] = {}
         self.collect_checkpoint_stats(stats)
         if self._metadata_handler is not None:
@@ -108,26 +109,26 @@ class _Metadata:
         raise NotImplementedError(f"{type(self).__name__} defines no collect_checkpoint_stats")
 
     def write_checkpoint_metadata(self, epoch: int) -> None:
-        """Notes that an epoch was saved."""
+        """Reports that an epoch was saved."""
         if self._metadata_handler is not None:
             self._metadata_handler.write(epoch=epoch)
 
     def get_resume_from_epoch_id(self, user_epoch: int | None = None) -> int | None:
-        """The epoch to resume from: what the handler says, else `user_epoch`."""
+        """The epoch to resume from: the handler's, or without a handler `user_epoch`."""
         if self._metadata_handler is None:
             return user_epoch
         return self._metadata_handler.last_epoch(user_epoch=user_epoch)
 
     def cp_accessible(self, epoch: int | None = None) -> bool:
-        """Whether checkpoints can be read and written, as far as the handler knows."""
+        """True unless the handler says that checkpoints cannot be read and written."""
         if self._metadata_handler is None:
             return True
         return self._metadata_handler.cp_accessible(epoch)
 
     def set_params(self, nodes: Sequence[Node | str], path_prefix: str | None = None,
                    path_type: str | None = None) -> None:
-        """Tells the handler where the checkpoints of some nodes are: `path_prefix` and `path_type`
-        are those of an earlier call where they are None."""
+        """Tells the handler where the checkpoints of some nodes are. A `path_prefix` or `path_type`
+        of None means the one of an earlier call."""
         self._path_prefix = path_prefix or self._path_prefix
         self._path_type = path_type or self._path_type
         if self._metadata_handler is not None:
@@ -143,9 +144,9 @@ class CheckpointManager(_Metadata):
     Args:
       db_prefix: directory of the checkpoints.
       node_name: the node.
-      db_type: of the databases, for instance "minidb".
-      metadata_handler: an object with set_params, last_epoch, cp_accessible, write and report that
-        keeps account of checkpoints; None: none does.
+      db_type: type of the databases, for instance "minidb".
+      metadata_handler: None, or an object with set_params, last_epoch, cp_accessible, write and
+        report that keeps track of checkpoints.
     """
 
     BLOB_NAMES = "blob_names"
@@ -154,7 +155,7 @@ class CheckpointManager(_Metadata):
                  metadata_handler: Any = None) -> None:
         super().__init__(db_prefix, db_type, metadata_handler)
         self._node_name = node_name
-        # Names the blobs that there were after initialization; saved with them as BLOB_NAMES.
+        # Holds the names of the blobs after initialization; saved with them as BLOB_NAMES.
         self._blob_names = core.BlobReference(self.BLOB_NAMES)
         self._names_output: TaskOutput | None = None
         # (database, output of nanoseconds) of the last task of load or save.
@@ -167,8 +168,9 @@ class CheckpointManager(_Metadata):
 
     @contextmanager
     def _timed_task(self, name, database):
-        """A Task of operators on a database, whose time is measured."""
-        # Tensors, which another manager of the same workspace can save, where timers could not.
+        """A Task whose time is measured; within the block, operators on a database are added to
+        it."""
+        # Tensors, because another manager of the same workspace cannot save timers.
         begin, end = (core.BlobReference(f"{self._node_name}/{name}_{edge}")
                       for edge in ("begin", "nanoseconds"))
         with Task(name=name) as task:
@@ -188,7 +190,7 @@ class CheckpointManager(_Metadata):
     def init(self, nodes: Sequence[Node | str] | None = None,
              retrieve_from_epoch: int | None = None, path_prefix: str | None = None,
              path_type: str | None = None) -> Task:
-        """Notes which blobs there are: those of now, or those of a saved epoch.
+        """Reads the names of the blobs to save: the present blobs, or the blobs of a saved epoch.
 
         Raises ValueError for several nodes.
         """
@@ -222,7 +224,7 @@ class CheckpointManager(_Metadata):
         return task
 
     def load_blobs_from_checkpoint(self, blob_names: Sequence[BlobLike], epoch: int) -> Task:
-        """Loads some blobs of an epoch; those that it lacks are left alone."""
+        """Loads some blobs of an epoch; blobs that the checkpoint lacks do not change."""
         database = self._database(epoch)
         with self._timed_task("checkpoint_partial_load", database) as task:
             ops.Load([], [core.BlobReference(str(name)) for name in blob_names],
@@ -230,7 +232,7 @@ class CheckpointManager(_Metadata):
         return task
 
     def check_db_exists(self, epoch: int) -> Task:
-        """Looks whether an epoch was saved: the task's output is a bool."""
+        """Checks whether an epoch was saved: the output of the task is a bool."""
         with Task() as task:
             database = self._database(epoch)
             exists = ops.DBExists([], core.BlobReference(f"{self._node_name}/db_exists"),
@@ -251,7 +253,7 @@ class CheckpointManager(_Metadata):
 
     def set_params(self, nodes: Sequence[Node | str], path_prefix: str | None = None,
                    path_type: str | None = None) -> None:
-        """As of several nodes, but always of the one there is."""
+        """CheckpointManager has one node, whatever `nodes` is."""
         super().set_params([self._node_name], path_prefix, path_type)
 
 
@@ -349,10 +351,10 @@ class JobRunner:
 
     Args:
       checkpoint_manager: saves the blobs after initialization and each epoch; None saves nothing.
-      resume_from_epoch: the epoch to load instead of running the job's init_group; None starts
-        anew. A metadata handler may say another.
+      resume_from_epoch: the epoch to load instead of running the job's init_group; None: start
+        from the init_group. A metadata handler may give another epoch.
       upload_task_group_builder: its tasks run after the last epoch.
-      nodes_to_checkpoint: default: those of the job.
+      nodes_to_checkpoint: default: the job's.
     """
 
     def __init__(self, job: Job,
@@ -370,8 +372,8 @@ class JobRunner:
         return self.nodes_to_checkpoint or self.job.nodes_to_checkpoint()
 
     def train(self, session: Session) -> int:
-        """Runs the job until a stop condition holds, or one epoch if there are none; returns the
-        number of its last epoch, from 1."""
+        """Runs the job until a stop condition is true, or one epoch without stop conditions.
+        Returns the number of the last epoch, from 1."""
         self._prepare(session)
         epoch = 1 if self.resume_from_epoch is None else self.resume_from_epoch + 1
         while True:
@@ -438,7 +440,7 @@ class JobRunner:
 
 
 def epoch_limiter(job: Job, num_epochs: int) -> None:
-    """Ends a job after `num_epochs` epochs; the count is saved with its blobs."""
+    """Ends a job after `num_epochs` epochs. The counter is saved with the blobs."""
     with job.init_group:
         init_net = core.Net("epoch_counter_init")
         counter = init_net.CreateCounter(

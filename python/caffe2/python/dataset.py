@@ -215,7 +215,7 @@ class Dataset:
         return reader
 
     def writer(self, init_net: core.Net | None = None) -> Writer:
-        """A Writer that appends; several threads may share it."""
+        """A Writer that appends rows; several threads may share it."""
         writer = _DatasetWriter(self.content())
         if init_net is not None:
             writer.setup_ex(init_net, None)

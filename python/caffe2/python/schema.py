@@ -156,7 +156,7 @@ def attach_metadata_to_scalars(field: Field, metadata: Metadata | None) -> None:
 
 
 def is_schema_subset(schema: Field, original_schema: Field) -> bool:
-    """True if the columns of one schema are all among those of the other."""
+    """True if `original_schema` has all columns of `schema`, by name."""
     return set(schema.field_names()) <= set(original_schema.field_names())
 
 

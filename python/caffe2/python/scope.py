@@ -51,8 +51,8 @@ def DeviceScope(scope: caffe2_pb2.DeviceOption | None,
                 node_name: str | None = None) -> Iterator[None]:
     """Places operators on the device of the DeviceOption `scope`.
 
-    The node name is `node_name`, else that of `scope`, else that of the scope outside. Its
-    extra_info is that of the scope outside, then its own.
+    The node name is `node_name`, else the one in `scope`, else the outer scope's. The extra_info is
+    the outer scope's followed by the one in `scope`. Raises ValueError without both arguments.
     """
     if not scope and not node_name:
         raise ValueError("DeviceScope needs a DeviceOption or a node name")
