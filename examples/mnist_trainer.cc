@@ -14,8 +14,6 @@ DEFINE_int64(num_examples, 60000,
 DEFINE_int64(batch_size, 64, "images per iteration of this shard");
 DEFINE_int64(disp_batches, 100, "iterations between log lines");
 DEFINE_double(lr, 0.02, "initial learning rate");
-DEFINE_double(lr_factor, 0.1,
-              "multiply the learning rate by this every --lr_step_epochs (--lr_policy step)");
 DEFINE_int32(lr_step_epochs, 10, "number of epochs between changes of the learning rate");
 DEFINE_double(mom, 0.9, "momentum");
 DEFINE_double(wd, 1e-4, "weight decay");
@@ -29,15 +27,9 @@ constexpr int kImageSize = 28;
 constexpr int kLabels = 10;
 
 std::vector<int> HiddenLayers() {
-  std::vector<int> sizes;
-  std::stringstream list(FLAGS_hidden);
-  for (std::string word; std::getline(list, word, ',');) {
-    const bool number = !word.empty() && word.size() < 7 &&
-                        word.find_first_not_of("0123456789") == std::string::npos;
-    CheckUsage(number && std::stoi(word) > 0, "--hidden is ", FLAGS_hidden,
-               ", must be like 500,500");
-    sizes.push_back(std::stoi(word));
-  }
+  std::vector<int> sizes = IntegerList("--hidden", FLAGS_hidden);
+  for (const int size : sizes)
+    CheckUsage(size > 0, "--hidden is ", FLAGS_hidden, ", must be positive");
   return sizes;
 }
 
@@ -48,9 +40,7 @@ std::string ModelPath(int epoch) {
 }
 
 TrainOptions Options(const ShardOptions& shards) {
-  TrainOptions options = OptionsFromFlags(shards);
-  options.data.mean = 0.f;
-  options.data.std = 256.f;
+  TrainOptions options = OptionsFromFlags(shards, /*mean=*/0.f, /*std=*/256.f);
   options.data.image_scale = kImageSize;
   options.data.mirror = false;
   options.model.network = FLAGS_network;
@@ -62,7 +52,6 @@ TrainOptions Options(const ShardOptions& shards) {
   options.model.momentum = static_cast<float>(FLAGS_mom);
   options.model.nesterov = false;
   options.model.weight_decay = static_cast<float>(FLAGS_wd);
-  options.model.lr_factor = static_cast<float>(FLAGS_lr_factor);
   options.model.lr_step_epochs = FLAGS_lr_step_epochs;
   options.schedule.batch_size = FLAGS_batch_size;
   options.schedule.epoch_size = FLAGS_num_examples;
@@ -100,5 +89,5 @@ int main(int argc, char** argv) {
   return caffe2::RunProgram(
       &argc, &argv,
       "trains a small network on an MNIST database, alone or as one of several shards",
-      caffe2::Main);
+      caffe2::Main, caffe2::Arguments::kFlagsOnly, caffe2::AdviceOnFlag);
 }

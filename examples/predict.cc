@@ -17,6 +17,7 @@
 #include "caffe2/utils/program.h"
 #include "db/image/image_codec.h"
 #include "db/image/image_transform.h"
+#include "examples/flag_lists.h"
 #include "train/predictor.h"
 
 DEFINE_string(model, "", "an exported model (.mdl)");
@@ -52,17 +53,6 @@ int Number(const std::string& name, const std::string& text) {
   return std::stoi(text);
 }
 
-std::vector<float> Numbers(const std::string& name, const std::string& list) {
-  std::vector<float> values;
-  std::stringstream stream(list);
-  for (std::string word; std::getline(stream, word, ',');) {
-    char* end = nullptr;
-    values.push_back(std::strtof(word.c_str(), &end));
-    CheckUsage(end != word.c_str() && *end == '\0', name, ": ", word, " is not a number");
-  }
-  return values;
-}
-
 db::ImageTransformOptions Preparation(const Predictor& predictor) {
   const auto number = [&](const char* name, int flag, const char* default_value) {
     return Number(name, Setting(predictor, name, std::to_string(flag), default_value));
@@ -73,8 +63,8 @@ db::ImageTransformOptions Preparation(const Predictor& predictor) {
   options.scale = number("image_scale", FLAGS_image_scale, "256");
   options.color = number("num_channels", FLAGS_num_channels, "3") == 3;
   options.channels_first = Setting(predictor, "order", FLAGS_order, "NCHW") == "NCHW";
-  options.mean = Numbers("mean", Setting(predictor, "mean", FLAGS_mean, "128"));
-  options.std = Numbers("std", Setting(predictor, "std", FLAGS_std, "128"));
+  options.mean = NumberList("mean", Setting(predictor, "mean", FLAGS_mean, "128"));
+  options.std = NumberList("std", Setting(predictor, "std", FLAGS_std, "128"));
   return options;
 }
 

@@ -19,6 +19,7 @@ DEFINE_int64(epoch_size, 1500000,
              "images per epoch, over all shards; 0: all images of --train_data");
 DEFINE_int32(num_epochs, 1000, "number of epochs");
 DEFINE_double(base_learning_rate, 0.1, "initial learning rate");
+DEFINE_int32(lr_step_epochs, 30, "number of epochs between changes of the learning rate");
 DEFINE_double(weight_decay, 1e-4, "weight decay (L2 regularization)");
 DEFINE_bool(small_stem, false,
             "start ResNets with a 3x3 convolution that keeps the resolution, for small images");
@@ -70,7 +71,7 @@ int EpochOfModel(const std::string& path) {
 }
 
 TrainOptions Options(const ShardOptions& shards) {
-  TrainOptions options = OptionsFromFlags(shards);
+  TrainOptions options = OptionsFromFlags(shards, /*mean=*/128.f, /*std=*/128.f);
   options.data.image_scale = FLAGS_image_scale;
   options.data.mirror = FLAGS_mirror;
   options.model.network = FLAGS_model;
@@ -81,6 +82,7 @@ TrainOptions Options(const ShardOptions& shards) {
   options.model.shape.residual_scale = FLAGS_zero_init_residual ? 0.f : 1.f;
   options.model.shape.bn_momentum = static_cast<float>(FLAGS_bn_momentum);
   options.model.base_learning_rate = static_cast<float>(FLAGS_base_learning_rate);
+  options.model.lr_step_epochs = FLAGS_lr_step_epochs;
   options.model.weight_decay = static_cast<float>(FLAGS_weight_decay);
   options.schedule.batch_size = FLAGS_batch_size;
   options.schedule.epoch_size = FLAGS_epoch_size;
@@ -127,5 +129,5 @@ int main(int argc, char** argv) {
   return caffe2::RunProgram(&argc, &argv,
                             "trains ResNet-50 and other networks on an image database, alone or as "
                             "one of several shards",
-                            caffe2::Main);
+                            caffe2::Main, caffe2::Arguments::kFlagsOnly, caffe2::AdviceOnFlag);
 }

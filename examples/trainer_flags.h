@@ -17,6 +17,8 @@
 #include "db/data_set.h"
 #include "distributed/launch_environment.h"
 #include "distributed/redis_store_handler.h"
+#include "examples/flag_lists.h"
+#include "examples/foreign_flags.h"
 #include "train/log.h"
 #include "train/options.h"
 #include "train/shard_launch.h"
@@ -71,9 +73,27 @@ DEFINE_bool(half_gradients, false,
 DEFINE_double(loss_scale, 0,
               "factor of the loss for float16, a power of two; 0 (default): dynamic");
 DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
-DEFINE_string(lr_policy, "step",
-              "how the learning rate falls: step (by a factor every few epochs) or poly (linearly, "
-              "to zero at the end of the last epoch)");
+DEFINE_string(
+    lr_policy, "step",
+    "how the learning rate falls: step (by --lr_factor after --lr_steps, or every "
+    "--lr_step_epochs), poly (linearly, to zero at the end of the last epoch), cosine (as "
+    "half a cosine, likewise) or fixed (not at all)");
+DEFINE_string(lr_steps, "",
+              "epochs after which the learning rate falls, for instance 30,60,80; empty: every "
+              "--lr_step_epochs");
+DEFINE_double(lr_factor, 0.1, "factor by which the learning rate falls (--lr_policy step)");
+DEFINE_int64(lr_batch_size, 0,
+             "images in a batch of all shards for which the initial learning rate is meant; with "
+             "other batches the rate is in proportion (linear scaling); 0: it is as given");
+DEFINE_double(warmup_epochs, 0, "epochs in which the learning rate rises to its initial value");
+DEFINE_double(warmup_start, 0.1, "share of the learning rate with which --warmup_epochs begin");
+DEFINE_double(label_smoothing, 0, "share of the labels' probability that all labels get alike");
+DEFINE_string(mean, "",
+              "number to subtract from pixels (0 to 255), or blue,green,red; empty: the program's");
+DEFINE_string(std, "",
+              "number to divide pixels by after that, or blue,green,red; empty: the program's");
+DEFINE_bool(random_resized_crop, false,
+            "train on random parts of 8 to 100 % of an image, scaled to the crop");
 
 DEFINE_int32(num_shards, 1, "number of processes that train together");
 DEFINE_int32(shard_id, 0, "number of this process among them, from 0");
@@ -191,9 +211,13 @@ inline std::string PartOf(const std::string& source, const char* flag,
   return set.*part;
 }
 
-// The options that the shared flags set; the program sets the rest.
-inline TrainOptions OptionsFromFlags(const ShardOptions& shards) {
+// The options that the shared flags set; the program sets the rest. Pixels become
+// (pixel - mean) / std, if the flags do not say otherwise.
+inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, float std) {
   TrainOptions options;
+  options.data.mean = FLAGS_mean.empty() ? std::vector{mean} : NumberList("--mean", FLAGS_mean);
+  options.data.std = FLAGS_std.empty() ? std::vector{std} : NumberList("--std", FLAGS_std);
+  options.data.random_resized_crop = FLAGS_random_resized_crop;
   options.shards = shards;
   options.devices = DevicesFromFlags(shards);
   options.cuda_graph = FLAGS_cuda_graph;
@@ -211,6 +235,12 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards) {
   options.model.half_gradients = FLAGS_half_gradients;
   options.model.optimizer = FLAGS_optimizer;
   options.model.lr_policy = FLAGS_lr_policy;
+  options.model.lr_steps = IntegerList("--lr_steps", FLAGS_lr_steps);
+  options.model.lr_factor = static_cast<float>(FLAGS_lr_factor);
+  options.model.lr_batch_size = FLAGS_lr_batch_size;
+  options.model.warmup_epochs = FLAGS_warmup_epochs;
+  options.model.warmup_start = static_cast<float>(FLAGS_warmup_start);
+  options.model.label_smoothing = static_cast<float>(FLAGS_label_smoothing);
   options.schedule.max_iterations = FLAGS_max_iterations;
   options.schedule.test_epoch_size = FLAGS_test_epoch_size;
   options.schedule.seed = FLAGS_seed;

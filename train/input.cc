@@ -15,6 +15,11 @@ std::vector<int64_t> ImageShape(const ModelHelper& model, int64_t batch,
   return {batch, side, side, channels};
 }
 
+Argument NormalizationArgument(const std::string& name, const std::vector<float>& values) {
+  if (values.size() == 1) return MakeArgument(name, values[0]);
+  return MakeArgument(name + "_per_channel", values);
+}
+
 }  // namespace
 
 RecordKind RecordKindOf(const std::string& db_type, const std::string& source) {
@@ -57,23 +62,25 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
   const DataOptions& data = options.data;
   const std::string images = model->Scoped("data"), label = model->Scoped("label");
   const bool on_device = model->options().device.device_type() != CPU;
-  model->AddOperator("ImageInput", {reader}, {images, label},
-                     {MakeArgument("batch_size", batch),
-                      MakeArgument("num_labels", options.model.shape.num_labels),
-                      MakeArgument("use_caffe_datum", kind == RecordKind::kDatum),
-                      MakeArgument("color", options.model.shape.num_channels == 3),
-                      MakeArgument("mean", data.mean), MakeArgument("std", data.std),
-                      MakeArgument("scale", options.ImageScale()),
-                      MakeArgument("crop", options.model.shape.image_size),
-                      MakeArgument("mirror", data.mirror && !model->is_test()),
-                      MakeArgument("order", model->order()),
-                      MakeArgument<int>("output_type", model->options().compute_type),
-                      MakeArgument("use_gpu_transform", on_device && data.use_gpu_transform),
-                      // The crop and mirroring of a record depend only on the seed and its index in
-                      // the stream, so they are the same for any number of shards.
-                      MakeArgument("seed", static_cast<int64_t>(options.schedule.seed)),
-                      MakeArgument("decode_threads", data.decode_threads),
-                      MakeArgument("is_test", model->is_test())});
+  model->AddOperator(
+      "ImageInput", {reader}, {images, label},
+      {MakeArgument("batch_size", batch),
+       MakeArgument("num_labels", options.model.shape.num_labels),
+       MakeArgument("use_caffe_datum", kind == RecordKind::kDatum),
+       MakeArgument("color", options.model.shape.num_channels == 3),
+       NormalizationArgument("mean", data.mean), NormalizationArgument("std", data.std),
+       MakeArgument("scale_jitter_type", data.random_resized_crop ? 1 : 0),
+       MakeArgument("scale", options.ImageScale()),
+       MakeArgument("crop", options.model.shape.image_size),
+       MakeArgument("mirror", data.mirror && !model->is_test()),
+       MakeArgument("order", model->order()),
+       MakeArgument<int>("output_type", model->options().compute_type),
+       MakeArgument("use_gpu_transform", on_device && data.use_gpu_transform),
+       // The crop and mirroring of a record depend only on the seed and its index in
+       // the stream, so they are the same for any number of shards.
+       MakeArgument("seed", static_cast<int64_t>(options.schedule.seed)),
+       MakeArgument("decode_threads", data.decode_threads),
+       MakeArgument("is_test", model->is_test())});
   if (!model->is_test()) brew::StopGradient(model, images);
   return images;
 }

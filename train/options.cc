@@ -107,12 +107,28 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   CheckRange("image_scale", data.image_scale, 0, 1 << 14);
   CheckUsage(data.image_scale == 0 || data.image_scale >= shape.image_size, "--image_scale ",
              data.image_scale, " is smaller than --image_size ", shape.image_size);
-  CheckPositive("image_std", data.std);
+  for (const auto& [flag, values] : {std::pair("mean", data.mean), std::pair("std", data.std)}) {
+    CheckUsage(values.size() == 1 || values.size() == static_cast<size_t>(shape.num_channels), "--",
+               flag, " has ", values.size(), " values; give one, or ", shape.num_channels,
+               " for --num_channels ", shape.num_channels);
+  }
+  for (const float value : data.std) CheckPositive("std", value);
   CheckPositive("decode_threads", data.decode_threads);
   for (const std::string& source : {data.train_data, data.test_data}) {
     if (!source.empty() && source != kSyntheticData) RecordKindOf(data.db_type, source);
   }
   CheckSameClasses(data);
+}
+
+void ValidateSteps(const ModelOptions& model) {
+  CheckUsage(model.lr_steps.empty() || model.lr_policy == "step",
+             "--lr_steps is for --lr_policy step, which is ", model.lr_policy);
+  double last = std::max(model.warmup_epochs, 0.0);
+  for (const int epoch : model.lr_steps) {
+    CheckUsage(epoch > last, "--lr_steps has ", epoch, ", which must come after ", last,
+               last == model.warmup_epochs && last > 0 ? ", the end of --warmup_epochs" : "");
+    last = epoch;
+  }
 }
 
 void ValidateModel(const ModelOptions& model) {
@@ -121,7 +137,7 @@ void ValidateModel(const ModelOptions& model) {
   CheckOneOf("dtype", model.dtype, {"float", "bfloat16", "float16"});
   CheckOneOf("fuse_conv", model.fuse_conv, {"auto", "none", "stats", "prologue", "residual"});
   CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adagrad", "rmsprop"});
-  CheckOneOf("lr_policy", model.lr_policy, {"step", "poly"});
+  CheckOneOf("lr_policy", model.lr_policy, {"step", "poly", "cosine", "fixed"});
   CheckPositive("num_labels", model.shape.num_labels);
   CheckPositive("base_learning_rate", model.base_learning_rate);
   CheckRange("momentum", model.momentum, 0.f, 1.f);
@@ -129,6 +145,13 @@ void ValidateModel(const ModelOptions& model) {
   CheckUsage(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay,
              ", must not be negative");
   CheckPositive("lr_step_epochs", model.lr_step_epochs);
+  CheckNotNegative("lr_batch_size", model.lr_batch_size);
+  CheckRange("lr_factor", model.lr_factor, 0.f, 1.f);
+  CheckNotNegative("warmup_epochs", model.warmup_epochs);
+  CheckRange("warmup_start", model.warmup_start, 0.f, 1.f);
+  CheckUsage(model.label_smoothing >= 0 && model.label_smoothing < 1, "--label_smoothing is ",
+             model.label_smoothing, ", must be at least 0 and below 1");
+  ValidateSteps(model);
   CheckUsage(model.loss_scale >= 0 && std::isfinite(model.loss_scale), "--loss_scale is ",
              model.loss_scale, ", must be finite and not negative");
 }

@@ -53,9 +53,13 @@ struct DataOptions {
   std::string test_data;   // "": no tests
   std::string db_type = "lmdb";
   int image_scale = 0;  // shorter side before the crop; 0: see ImageScale()
-  float mean = 128.f;   // subtracted, then divided by std
-  float std = 128.f;
+  // Subtracted from pixels of 0 to 255, then divided by std: one number for all channels, or one
+  // each for blue, green and red.
+  std::vector<float> mean = {128.f}, std = {128.f};
   bool mirror = true;  // flip half of the training images
+  // Train on parts of 8 to 100 % of an image, of sides 3:4 to 4:3, scaled to the crop (Szegedy et
+  // al., "Going deeper with convolutions", 2014), instead of crops of the scaled image.
+  bool random_resized_crop = false;
   bool shuffle =
       false;  // a new order of the training records in each epoch, the same on all shards
   int decode_threads = 1;
@@ -73,14 +77,23 @@ struct ModelOptions {
   bool half_gradients = false;     // keep filter gradients in 16 bits, like activations (only GPUs)
   std::string optimizer = "sgd";   // sgd, adam, adagrad, rmsprop
   float base_learning_rate = 0.1f;
+  // If positive, base_learning_rate is for batches of so many images of all shards, and the rate is
+  // in proportion to the real ones (Goyal et al., "Accurate, large minibatch SGD", 2017).
+  int64_t lr_batch_size = 0;
   float momentum = 0.9f;
   bool nesterov = true;
   float weight_decay = 1e-4f;
-  // step: the rate is multiplied by lr_factor every lr_step_epochs epochs; poly: it falls linearly
-  // to zero at the end of the last epoch.
+  // step: the rate is multiplied by lr_factor after each of the epochs lr_steps, or if there are
+  // none every lr_step_epochs epochs; poly, cosine: it falls to zero at the end of the last epoch,
+  // in a straight line or half a cosine; fixed: it stays.
   std::string lr_policy = "step";
   int lr_step_epochs = 30;
+  std::vector<int> lr_steps = {};
   float lr_factor = 0.1f;
+  // For so many epochs the rate rises in a straight line from warmup_start of it to all of it.
+  double warmup_epochs = 0;
+  float warmup_start = 0.1f;
+  float label_smoothing = 0.f;  // of the labels' probability, spread over all labels
 };
 
 // The length of the run.
@@ -126,6 +139,9 @@ struct TrainOptions {
   // The number of iterations in one epoch; at least 1 after WithEpochSize().
   int64_t EpochIterations() const {
     return schedule.epoch_size / (schedule.batch_size * shards.num_shards);
+  }
+  int64_t WarmupIterations() const {
+    return static_cast<int64_t>(model.warmup_epochs * static_cast<double>(EpochIterations()));
   }
   // The shorter side of images before the crop to image_size: data.image_scale if that is set;
   // otherwise 256 for crops of 224 to 256 pixels, as in Caffe2, and image_size x 256 / 227 for

@@ -1,21 +1,8 @@
 #include "train/run_settings.h"
 
-#include "caffe2/core/logging.h"
 #include "train/input.h"
 
 namespace caffe2 {
-namespace {
-
-// "500,500".
-template <typename T>
-std::string List(const std::vector<T>& values) {
-  std::string text;
-  for (const T& value : values) text += (text.empty() ? "" : ",") + MakeString(value);
-  return text;
-}
-
-}  // namespace
-
 std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
   const ModelOptions& model = options.model;
   const DataOptions& data = options.data;
@@ -25,7 +12,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"num_channels", text(model.shape.num_channels)},
           {"num_labels", text(model.shape.num_labels)},
           {"small_stem", text(model.shape.small_stem)},
-          {"hidden", List(model.shape.hidden)},
+          {"hidden", CommaList(model.shape.hidden)},
           {"bn_momentum", text(model.shape.bn_momentum)},
           {"order", model.order},
           {"dtype", model.dtype},
@@ -40,6 +27,11 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"lr_policy", model.lr_policy},
           {"lr_step_epochs", text(model.lr_step_epochs)},
           {"lr_factor", text(model.lr_factor)},
+          {"lr_steps", CommaList(model.lr_steps)},
+          {"lr_batch_size", text(model.lr_batch_size)},
+          {"warmup_epochs", text(model.warmup_epochs)},
+          {"warmup_start", text(model.warmup_start)},
+          {"label_smoothing", text(model.label_smoothing)},
           {"num_shards", text(options.shards.num_shards)},
           {"num_devices", text(options.devices.size())},
           {"batch_size", text(options.schedule.batch_size)},
@@ -49,8 +41,9 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"image_scale", text(options.ImageScale())},
           {"mirror", text(data.mirror)},
           {"shuffle", text(data.shuffle)},
-          {"mean", text(data.mean)},
-          {"std", text(data.std)}};
+          {"random_resized_crop", text(data.random_resized_crop)},
+          {"mean", CommaList(data.mean)},
+          {"std", CommaList(data.std)}};
 }
 
 std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {

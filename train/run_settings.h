@@ -3,10 +3,20 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "caffe2/core/logging.h"
 #include "train/options.h"
 
 namespace caffe2 {
+
+// "500,500".
+template <typename T>
+std::string CommaList(const std::vector<T>& values) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ",") + MakeString(value);
+  return text;
+}
 
 // The settings that all shards must agree on and that a resumed run must not change, by the names
 // of their flags.

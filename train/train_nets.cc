@@ -51,11 +51,21 @@ DataParallelOptions ParallelOptions(const TrainOptions& options) {
 }
 
 LearningRateOptions RateOptions(const TrainOptions& options) {
-  return {.base = options.model.base_learning_rate,
-          .policy = options.model.lr_policy,
-          .stepsize = options.model.lr_step_epochs * options.EpochIterations(),
-          .gamma = options.model.lr_factor,
-          .max_iter = options.schedule.num_epochs * options.EpochIterations()};
+  const ModelOptions& model = options.model;
+  const int64_t epoch = options.EpochIterations();
+  LearningRateOptions rate = {.base = model.base_learning_rate,
+                              .policy = model.lr_policy,
+                              .stepsize = model.lr_step_epochs * epoch,
+                              .gamma = model.lr_factor,
+                              .max_iter = options.schedule.num_epochs * epoch,
+                              .warmup_iterations = options.WarmupIterations(),
+                              .warmup_start = model.warmup_start};
+  if (model.lr_batch_size > 0) {
+    rate.base *= static_cast<float>(options.schedule.batch_size * options.shards.num_shards) /
+                 static_cast<float>(model.lr_batch_size);
+  }
+  for (const int last : model.lr_steps) rate.steps.push_back(last * epoch);
+  return rate;
 }
 
 std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
@@ -79,6 +89,17 @@ struct ReplicaBlobs {
   std::string scaled_loss;  // divided by the number of replicas of the job
 };
 
+brew::SoftmaxLoss AddLoss(ModelHelper* model, const ModelOptions& options,
+                          const std::string& scores) {
+  const std::string label = model->Scoped("label");
+  if (options.label_smoothing == 0) {
+    return brew::SoftmaxWithLoss(model, scores, label, "softmax", "loss");
+  }
+  const std::string smooth = brew::SmoothLabels(model, label, "label_smooth",
+                                                options.shape.num_labels, options.label_smoothing);
+  return brew::SoftmaxWithLoss(model, scores, smooth, "softmax", "loss", /*label_prob=*/true);
+}
+
 // The forward pass of one replica: input, network, loss. Gradients start from the scaled loss, so
 // that their sum over the replicas is the gradient of the mean.
 ReplicaBlobs AddForward(ModelHelper* model, const TrainOptions& options, RecordKind kind) {
@@ -88,9 +109,7 @@ ReplicaBlobs AddForward(ModelHelper* model, const TrainOptions& options, RecordK
                                ? AddSyntheticInput(model, batch, options)
                                : AddImageInput(model, kReader, kind, batch, options);
   const std::string scores = AddNetwork(model, options.model.network, data, options.model.shape);
-  const ReplicaBlobs blobs{
-      brew::SoftmaxWithLoss(model, scores, model->Scoped("label"), "softmax", "loss"),
-      model->Scoped("loss_scaled")};
+  const ReplicaBlobs blobs{AddLoss(model, options.model, scores), model->Scoped("loss_scaled")};
   model->AddOperator("Scale", {blobs.outputs.loss}, {blobs.scaled_loss},
                      {MakeArgument("scale", 1.f / (devices * options.shards.num_shards))});
   return blobs;

@@ -9,6 +9,7 @@
 #include "db/db_reader.h"
 #include "train/fusion_autotuner.h"
 #include "train/predictor.h"
+#include "train/run_settings.h"
 
 namespace caffe2 {
 namespace {
@@ -29,8 +30,8 @@ std::map<std::string, std::string> InputInfo(const TrainOptions& options) {
           {"image_scale", MakeString(options.ImageScale())},
           {"num_channels", MakeString(options.model.shape.num_channels)},
           {"order", options.model.order},
-          {"mean", MakeString(options.data.mean)},
-          {"std", MakeString(options.data.std)}};
+          {"mean", CommaList(options.data.mean)},
+          {"std", CommaList(options.data.std)}};
 }
 
 // A signal came before all shards had joined.

@@ -144,10 +144,28 @@ std::string Softmax(ModelHelper* model, const std::string& input, const std::str
 }
 
 SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const std::string& label,
-                            const std::string& softmax, const std::string& loss) {
+                            const std::string& softmax, const std::string& loss, bool label_prob) {
   SoftmaxLoss result{model->Scoped(softmax), model->Scoped(loss)};
-  model->AddOperator("SoftmaxWithLoss", {input, label}, {result.softmax, result.loss});
+  std::vector<Argument> args;
+  if (label_prob) args.push_back(MakeArgument("label_prob", true));
+  model->AddOperator("SoftmaxWithLoss", {input, label}, {result.softmax, result.loss}, args);
   return result;
+}
+
+std::string SmoothLabels(ModelHelper* model, const std::string& label, const std::string& output,
+                         int64_t num_labels, float smoothing) {
+  const std::string scoped = model->Scoped(output), table = scoped + "_table",
+                    uniform = scoped + "_uniform", certain = scoped + "_certain";
+  const std::vector<int64_t> shape = {num_labels, num_labels};
+  model->AddInitOperator("DiagonalFill", {}, {certain},
+                         {MakeArgument("shape", shape), MakeArgument("value", 1 - smoothing)});
+  model->AddInitOperator("ConstantFill", {}, {uniform},
+                         {MakeArgument("shape", shape),
+                          MakeArgument("value", smoothing / static_cast<float>(num_labels))});
+  model->AddInitOperator("Sum", {certain, uniform}, {table});
+  model->net()->add_external_input(table);
+  model->AddOperator("Gather", {table, label}, {scoped});
+  return scoped;
 }
 
 std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,

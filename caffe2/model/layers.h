@@ -60,13 +60,21 @@ std::string Dropout(ModelHelper* model, const std::string& input, const std::str
                     float ratio);
 std::string Softmax(ModelHelper* model, const std::string& input, const std::string& output);
 
-// Softmax over {N, labels}, and the mean cross entropy with the int32 `label` {N}.
+// Softmax over {N, labels}, and the mean cross entropy with the int32 `label` {N} or, with
+// `label_prob`, with probabilities float {N, labels}.
 struct SoftmaxLoss {
   std::string softmax;
   std::string loss;
 };
 SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const std::string& label,
-                            const std::string& softmax, const std::string& loss);
+                            const std::string& softmax, const std::string& loss,
+                            bool label_prob = false);
+// The probabilities float {N, num_labels} that a SoftmaxWithLoss with `label_prob` takes, of the
+// int32 `label` {N}: 1 - smoothing for the label, and smoothing spread over all labels alike
+// (Szegedy et al., "Rethinking the Inception architecture", 2015). Makes a table of num_labels x
+// num_labels floats.
+std::string SmoothLabels(ModelHelper* model, const std::string& label, const std::string& output,
+                         int64_t num_labels, float smoothing);
 // The share of rows whose label is among the top_k largest scores. Runs on the CPU.
 std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,
                      const std::string& output, int top_k = 1);

@@ -37,6 +37,58 @@ std::string AddConstant(ModelHelper* model, const std::string& prefix, float val
   return name;
 }
 
+// The arguments of the policy itself, whose names get a prefix.
+std::vector<Argument> PolicyArguments(const std::string& prefix, const LearningRateOptions& rate) {
+  std::vector<Argument> args = {MakeArgument(prefix + "policy", rate.policy)};
+  const auto is_one_of = [&](std::initializer_list<const char*> policies) {
+    return std::count(policies.begin(), policies.end(), rate.policy) > 0;
+  };
+  if (is_one_of({"step"})) args.push_back(MakeArgument(prefix + "stepsize", rate.stepsize));
+  if (is_one_of({"step", "exp", "inv"})) args.push_back(MakeArgument(prefix + "gamma", rate.gamma));
+  if (is_one_of({"inv", "poly"})) args.push_back(MakeArgument(prefix + "power", rate.power));
+  if (is_one_of({"poly"})) args.push_back(MakeArgument(prefix + "max_iter", rate.max_iter));
+  if (is_one_of({"cosine"})) {
+    args.push_back(MakeArgument(prefix + "max_lr", 1.f));
+    // The counter begins at 1; the next period, from full height, is never reached.
+    args.push_back(MakeArgument(prefix + "period", rate.max_iter + 1));
+  }
+  return args;
+}
+
+// The arguments of `composite`: the warm-up, then the rates between the steps or the policy itself.
+std::vector<Argument> CompositeArguments(const LearningRateOptions& rate) {
+  std::vector<Argument> args = {MakeArgument("policy", std::string("composite"))};
+  std::vector<int64_t> lengths;
+  const auto add = [&](int64_t length, const LearningRateOptions& part, float scale) {
+    const std::string prefix = MakeString("sub_policy_", lengths.size(), "_");
+    for (const Argument& arg : PolicyArguments(prefix, part)) args.push_back(arg);
+    args.push_back(MakeArgument(prefix + "lr_scale", scale));
+    lengths.push_back(length);
+  };
+  const LearningRateOptions fixed;
+  if (rate.warmup_iterations > 0) {
+    LearningRateOptions warmup;
+    warmup.policy = "linearWarmup";
+    add(rate.warmup_iterations, warmup, 1.f);
+    args.push_back(MakeArgument("sub_policy_0_num_iter", rate.warmup_iterations));
+    args.push_back(MakeArgument("sub_policy_0_start_multiplier", rate.warmup_start));
+  }
+  if (rate.policy == "step" && !rate.steps.empty()) {
+    int64_t begin = rate.warmup_iterations;
+    float scale = 1.f;
+    for (const int64_t step : rate.steps) {
+      add(step - begin, fixed, scale);
+      begin = step;
+      scale *= rate.gamma;
+    }
+    add(1, fixed, scale);  // the last one stays
+  } else {
+    add(1, rate, 1.f);
+  }
+  args.push_back(MakeArgument("sub_policy_num_iters", lengths));
+  return args;
+}
+
 // `optimizer` is Caffe2's class name. `sign` is 1 for *Update operators, which subtract the step,
 // and -1 for operators that add it. The rate is one float on the host, also for operators of
 // devices, which take it as an argument.
@@ -45,16 +97,9 @@ std::string AddLearningRate(ModelHelper* model, const std::string& optimizer, fl
   const std::string iteration = AddIteration(model);
   const std::string name =
       model->Scoped(optimizer + "_0_lr_" + DeviceSuffix(model->options().device));
-  std::vector<Argument> args = {MakeArgument("policy", options.policy),
-                                MakeArgument("base_lr", sign * options.base)};
-  if (options.policy == "step") args.push_back(MakeArgument("stepsize", options.stepsize));
-  if (options.policy == "step" || options.policy == "exp" || options.policy == "inv") {
-    args.push_back(MakeArgument("gamma", options.gamma));
-  }
-  if (options.policy == "inv" || options.policy == "poly") {
-    args.push_back(MakeArgument("power", options.power));
-  }
-  if (options.policy == "poly") args.push_back(MakeArgument("max_iter", options.max_iter));
+  const bool plain = options.warmup_iterations == 0 && options.steps.empty();
+  std::vector<Argument> args = plain ? PolicyArguments("", options) : CompositeArguments(options);
+  args.push_back(MakeArgument("base_lr", sign * options.base));
   const DeviceScope host(model, DeviceOption());
   model->AddOperator("LearningRate", {iteration}, {name}, args);
   return name;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "caffe2/model/model_helper.h"
 
@@ -13,11 +14,18 @@ namespace caffe2 {
 // uses only its own arguments.
 struct LearningRateOptions {
   float base = 0.1f;             // positive
-  std::string policy = "fixed";  // fixed, step, exp, inv, poly
+  std::string policy = "fixed";  // fixed, step, exp, inv, poly, cosine
   int64_t stepsize = 1;          // step: iterations between changes
-  float gamma = 0.1f;            // step, exp, inv: factor
-  float power = 1.f;             // inv, poly
-  int64_t max_iter = 1;          // poly: iterations until zero
+  // step: the iterations after which the rate changes, instead of `stepsize`; ascending.
+  std::vector<int64_t> steps = {};
+  float gamma = 0.1f;    // step, exp, inv: factor
+  float power = 1.f;     // inv, poly
+  int64_t max_iter = 1;  // poly, cosine: iterations until zero
+  // For so many iterations, fewer than steps[0], the rate rises in a straight line from
+  // warmup_start x base to base. After them it is what the policy says, which counts from the
+  // start.
+  int64_t warmup_iterations = 0;
+  float warmup_start = 0.1f;
 };
 
 // Adds grad += weight_decay * weight for all weights (not biases). Call it after the gradients are

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -40,6 +41,34 @@ bool IsBareBoolFlag(const std::string& word) {
   if (begin == std::string::npos || begin == 0 || begin > 2) return false;
   gflags::CommandLineFlagInfo info;
   return gflags::GetCommandLineFlagInfo(word.c_str() + begin, &info) && info.type == "bool";
+}
+
+// "name" for "--name", "-name" and "--name=value"; empty for other words.
+std::string NameOfFlag(const std::string& word) {
+  const size_t begin = word.find_first_not_of('-');
+  if (begin == std::string::npos || begin == 0 || begin > 2) return "";
+  return std::isalpha(static_cast<unsigned char>(word[begin]))
+             ? word.substr(begin, word.find('=') - begin)
+             : "";
+}
+
+bool IsKnownFlag(const std::string& name) {
+  gflags::CommandLineFlagInfo info;
+  if (gflags::GetCommandLineFlagInfo(name.c_str(), &info)) return true;
+  return name.compare(0, 2, "no") == 0 && gflags::GetCommandLineFlagInfo(name.c_str() + 2, &info) &&
+         info.type == "bool";
+}
+
+// The error for the first unknown flag for which there is advice; empty if there is none.
+std::string AdviceOnFlags(const std::vector<std::string>& words,
+                          const std::function<std::string(const std::string&)>& advice) {
+  for (size_t i = 1; advice && i < words.size() && words[i] != "--"; ++i) {
+    const std::string name = NameOfFlag(words[i]);
+    if (name.empty() || IsKnownFlag(name)) continue;
+    const std::string text = advice(name);
+    if (!text.empty()) return "unknown flag --" + name + ": " + text;
+  }
+  return "";
 }
 
 // Joins "--flag" "True" to "--flag=true", because programs with argparse are called so.
@@ -101,7 +130,8 @@ void ExitAfterFlags(int status) { std::exit(status == 0 ? 0 : static_cast<int>(E
 }  // namespace
 
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
-               Arguments arguments) {
+               Arguments arguments,
+               const std::function<std::string(const std::string& flag)>& advice) {
   ConfigureThreads(*argv);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -119,6 +149,8 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   pointers.push_back(nullptr);
   *argc = static_cast<int>(words.size());
   *argv = pointers.data();
+  const std::string foreign = AdviceOnFlags(words, advice);
+  if (!foreign.empty()) return Fail(program, foreign, ExitCode::kUsage);
   GFLAGS_NAMESPACE::gflags_exitfunc = ExitAfterFlags;
   gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
   if (IsSet("help") || IsSet("helpshort")) {

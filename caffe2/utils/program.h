@@ -14,9 +14,9 @@ namespace caffe2 {
 // `--help` prints `usage` and the program's own flags, `--version` the version, the commit and the
 // options of the build; both return 0 without running `body`. The value of a bool flag may be a
 // separate word: `--use_cpu True`. An unknown flag ends the process with gflags' message and status
-// 64. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or socket, or beyond the
-// limit on file sizes, is an ordinary error. A full pipe behind stderr does not block the program
-// (stderr_stream.h).
+// 64; if `advice` says what to do instead of it, with one line that ends so. SIGPIPE and SIGXFSZ
+// are ignored, so that writing to a closed pipe or socket, or beyond the limit on file sizes, is an
+// ordinary error. A full pipe behind stderr does not block the program (stderr_stream.h).
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
 // OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores
@@ -29,7 +29,8 @@ namespace caffe2 {
 //   }
 enum class Arguments { kFlagsOnly, kAny };
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
-               Arguments arguments = Arguments::kFlagsOnly);
+               Arguments arguments = Arguments::kFlagsOnly,
+               const std::function<std::string(const std::string& flag)>& advice = nullptr);
 
 // The part of RunProgram after the flags: starts the log, runs `body` and turns exceptions into a
 // line and an exit status. For programs that parse their arguments themselves.

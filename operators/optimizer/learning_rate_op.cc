@@ -26,6 +26,8 @@ The learning rate base_lr * f(iter), where f is the policy:
 - exp: gamma ^ iter
 - inv: (1 + gamma * iter) ^ (-power)
 - poly: (1 - iter / max_iter) ^ power, 0 from max_iter on
+- cosine: from max_lr down to min_lr along half a cosine, again and again: the k-th time within
+period * t_mult^k iterations, at rates lr_shrink^k as high
 - linearWarmup: from start_multiplier up to 1 at num_iter, in a straight line
 - constantWarmup: multiplier before num_iter, then 1
 - alter: 1 for active_period iterations, 0 for inactive_period, and so on; active_first says
@@ -45,6 +47,11 @@ subtract, WeightedSum adds.
     .Arg("stepsize", "(int > 0) For step.")
     .Arg("power", "(float) For inv, poly and hill.")
     .Arg("max_iter", "(int > 0) For poly.")
+    .Arg("max_lr", "(float) For cosine.")
+    .Arg("min_lr", "(float, default 0) For cosine.")
+    .Arg("period", "(int > 0) For cosine.")
+    .Arg("t_mult", "(float >= 1, default 1) For cosine.")
+    .Arg("lr_shrink", "(float, default 0.99) For cosine.")
     .Arg("num_iter", "(int >= 0, default 0) For linearWarmup, constantWarmup and hill.")
     .Arg("start_multiplier", "(float, default 0) For linearWarmup and hill.")
     .Arg("end_multiplier", "(float, default 0) For hill.")

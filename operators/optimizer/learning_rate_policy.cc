@@ -94,6 +94,25 @@ LearningRatePolicy Poly(const Arguments& a) {
   };
 }
 
+// From max_lr down to min_lr along half a cosine, again and again: the k-th time within
+// period * t_mult^k iterations, at rates lr_shrink^k as high.
+LearningRatePolicy Cosine(const Arguments& a) {
+  const double max_rate = a.RequiredFloat("max_lr"), min_rate = a.Float("min_lr", 0);
+  const auto period = static_cast<double>(a.RequiredPositive("period"));
+  const double growth = a.Float("t_mult", 1), shrink = a.Float("lr_shrink", 0.99);
+  CAFFE_ENFORCE_GE(growth, 1, "argument t_mult of learning rate policy cosine");
+  return [=](int64_t i) {
+    auto at = static_cast<double>(i);
+    double length = period, scale = 1;
+    if (growth == 1) {
+      scale = std::pow(shrink, std::floor(at / period));
+      at = std::fmod(at, period);
+    }
+    for (; at >= length; length *= growth, scale *= shrink) at -= length;
+    return scale * (min_rate + (max_rate - min_rate) * (1 + std::cos(M_PI * at / length)) / 2);
+  };
+}
+
 LearningRatePolicy LinearWarmup(const Arguments& a) {
   const double start = a.Float("start_multiplier", 0);
   const int64_t num_iter = a.NotNegative("num_iter");
@@ -171,6 +190,7 @@ LearningRatePolicy MakeLearningRatePolicy(const std::string& name, const std::st
       {"exp", Exp},
       {"inv", Inv},
       {"poly", Poly},
+      {"cosine", Cosine},
       {"linearWarmup", LinearWarmup},
       {"constantWarmup", ConstantWarmup},
       {"hill", Hill},

@@ -22,6 +22,20 @@ class OptimizerTest : public ::testing::Test {
     model_.AddGradientOperators({{"loss", ""}});
   }
 
+  // The learning rate of each of n updates.
+  std::vector<float> Rates(const LearningRateOptions& rate, int n) {
+    const std::string blob = BuildSgd(&model_, {.learning_rate = rate, .momentum = 0.f});
+    Workspace ws;
+    EXPECT_TRUE(ws.RunNetOnce(*model_.param_init_net()));
+    ws.CreateNet(*model_.net());
+    std::vector<float> rates;
+    for (int i = 0; i < n; ++i) {
+      EXPECT_TRUE(ws.RunNet("m"));
+      rates.push_back(std::abs(*ws.GetBlob(blob)->Get<Tensor>().data<float>()));
+    }
+    return rates;
+  }
+
   // The weight after each of n updates.
   std::vector<float> Run(int n) {
     Workspace ws;
@@ -46,6 +60,34 @@ TEST_F(OptimizerTest, PlainSgdSubtractsTheGradient) {
   EXPECT_EQ(Run(2), (std::vector<float>{1.5f, 0.75f}));
   EXPECT_EQ(iterations_, 2);
   EXPECT_EQ(model_.optimizer_state(), std::vector<std::string>{"optimizer_iteration"});
+}
+
+TEST_F(OptimizerTest, TheRateFallsAfterTheSteps) {
+  EXPECT_EQ(Rates({.base = 0.5f, .policy = "step", .steps = {2, 3}, .gamma = 0.5f}, 5),
+            (std::vector<float>{0.5f, 0.5f, 0.25f, 0.125f, 0.125f}));
+}
+
+TEST_F(OptimizerTest, TheRateRisesBeforeItsSteps) {
+  const std::vector<float> rates = Rates({.base = 1.f,
+                                          .policy = "step",
+                                          .steps = {5},
+                                          .gamma = 0.5f,
+                                          .warmup_iterations = 4,
+                                          .warmup_start = 0.2f},
+                                         7);
+  const std::vector<float> expected = {0.4f, 0.6f, 0.8f, 1.f, 1.f, 0.5f, 0.5f};
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_FLOAT_EQ(rates[i], expected[i]) << i;
+}
+
+TEST_F(OptimizerTest, TheRateIsHalfACosineFromTheStart) {
+  const std::vector<float> rates = Rates(
+      {.base = 1.f, .policy = "cosine", .max_iter = 9, .warmup_iterations = 2, .warmup_start = 0.f},
+      9);
+  EXPECT_FLOAT_EQ(rates[0], 0.5f);
+  EXPECT_FLOAT_EQ(rates[1], 1.f);
+  for (int i = 3; i <= 9; ++i) {
+    EXPECT_NEAR(rates[i - 1], (1 + std::cos(M_PI * i / 10)) / 2, 1e-6) << i;
+  }
 }
 
 TEST_F(OptimizerTest, MomentumAccumulates) {

@@ -128,6 +128,29 @@ def test_bad_input_is_one_clear_line(case, databases, tmp_path):
     assert not list(tmp_path.glob("*.mdl")), "a failed run wrote a model"
 
 
+@pytest.mark.parametrize("program, flag, advice", [
+    ("resnet50_trainer", "--kv-store=dist_sync", "shards always sum their gradients in step"),
+    ("resnet50_trainer", "--data_dir=/data", "use --train_data or --test_data"),
+    ("resnet50_trainer", "--distribution_strategy=mirrored", "docs/launchers.md"),
+    ("resnet50_trainer", "--world-size=2", "use --num_shards"),
+    ("resnet50_trainer", "--lr=0.1", "use --base_learning_rate"),
+    ("mnist_trainer", "--base_learning_rate=0.1", "use --lr"),
+    ("mnist_trainer", "--print-freq=10", "use --disp_batches"),
+])
+def test_flags_of_other_systems_get_advice(program, flag, advice):
+    done = run(program, "--train_data", "null", flag)
+    assert done.returncode == 64, done.output
+    name = flag[2:].partition("=")[0]
+    assert last_line(done.output).startswith(f"{program}: unknown flag --{name}: "), done.output
+    assert advice in last_line(done.output)
+
+
+def test_other_unknown_flags_are_errors_without_advice():
+    done = run("resnet50_trainer", "--train_data", "null", "--no_such_thing=1")
+    assert done.returncode == 64, done.output
+    assert "no_such_thing" in done.output
+
+
 def test_a_stray_argument_is_an_error(databases, tmp_path):
     done = run("resnet50_trainer", *training(databases, tmp_path), "--shuffle", "no")
     assert done.returncode == 64

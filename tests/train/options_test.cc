@@ -125,6 +125,29 @@ TEST_F(OptionsTest, NamesMustBeKnown) {
   ExpectRefused("--lr_policy is cosines");
 }
 
+TEST_F(OptionsTest, StepsComeAfterTheWarmupAndAscend) {
+  options_.model.lr_steps = {3, 6};
+  EXPECT_NO_THROW(Validate(options_));
+  options_.model.warmup_epochs = 3;
+  ExpectRefused("--lr_steps has 3, which must come after 3, the end of --warmup_epochs");
+  options_.model.warmup_epochs = 0;
+  options_.model.lr_steps = {6, 6};
+  ExpectRefused("--lr_steps has 6, which must come after 6");
+  options_.model.lr_policy = "cosine";
+  ExpectRefused("--lr_steps is for --lr_policy step, which is cosine");
+}
+
+TEST_F(OptionsTest, ChannelsHaveOneMeanOrEachTheirs) {
+  options_.data.mean = {1, 2, 3};
+  ExpectRefused("--mean has 3 values; give one, or 1 for --num_channels 1");
+  options_.data.mean = {1};
+  options_.data.std = {0};
+  ExpectRefused("--std is 0, must be positive");
+  options_.data.std = {1};
+  options_.model.label_smoothing = 1;
+  ExpectRefused("--label_smoothing is 1, must be at least 0 and below 1");
+}
+
 TEST_F(OptionsTest, DirectoriesMustBeWritable) {
   options_.output.model_path = [](int) { return std::string("/nonexistent/model.mdl"); };
   ExpectRefused("/nonexistent");

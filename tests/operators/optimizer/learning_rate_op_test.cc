@@ -28,6 +28,15 @@ TEST(LearningRateTest, FollowsEveryPolicy) {
   const std::vector<Argument> poly{Int("max_iter", 100), Float("power", 2)};
   EXPECT_FLOAT_EQ(RateAt(50, "poly", poly), 0.5f);
   EXPECT_FLOAT_EQ(RateAt(200, "poly", poly), 0);
+  const std::vector<Argument> cosine{Float("max_lr", 3), Float("min_lr", 1), Int("period", 100)};
+  EXPECT_FLOAT_EQ(RateAt(0, "cosine", cosine), 6);
+  EXPECT_FLOAT_EQ(RateAt(50, "cosine", cosine), 4);
+  EXPECT_NEAR(RateAt(99, "cosine", cosine), 2, 1e-2);
+  EXPECT_FLOAT_EQ(RateAt(100, "cosine", cosine), 6 * 0.99f);
+  const std::vector<Argument> longer{Float("max_lr", 3), Int("period", 100), Float("t_mult", 2),
+                                     Float("lr_shrink", 0.5f)};
+  EXPECT_FLOAT_EQ(RateAt(200, "cosine", longer), 1.5f);  // in the middle of the second period
+  EXPECT_FLOAT_EQ(RateAt(300, "cosine", longer), 1.5f);  // at the start of the third
   const std::vector<Argument> warmup{Int("num_iter", 10), Float("start_multiplier", 0.5f)};
   EXPECT_FLOAT_EQ(RateAt(0, "linearWarmup", warmup), 1);
   EXPECT_FLOAT_EQ(RateAt(5, "linearWarmup", warmup), 1.5f);

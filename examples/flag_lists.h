@@ -1,0 +1,40 @@
+// Flags whose values are lists: "30,60,80".
+#pragma once
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/usage_error.h"
+
+namespace caffe2 {
+
+// The numbers of a list that commas divide; an empty list has none. Throws UsageError with the name
+// and the value unless all are numbers.
+inline std::vector<float> NumberList(const std::string& name, const std::string& list) {
+  std::vector<float> values;
+  std::stringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');) {
+    char* end = nullptr;
+    values.push_back(std::strtof(word.c_str(), &end));
+    CheckUsage(end != word.c_str() && *end == '\0', name, " is ", list, ": \"", word,
+               "\" is not a number");
+  }
+  return values;
+}
+
+// The same of integers from 0 to 999999.
+inline std::vector<int> IntegerList(const std::string& name, const std::string& list) {
+  std::vector<int> values;
+  std::stringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');) {
+    const bool number = !word.empty() && word.size() < 7 &&
+                        word.find_first_not_of("0123456789") == std::string::npos;
+    CheckUsage(number, name, " is ", list, ": \"", word, "\" is not a whole number");
+    values.push_back(std::stoi(word));
+  }
+  return values;
+}
+
+}  // namespace caffe2
