@@ -159,7 +159,7 @@ TEST(ConvTranspose, RefusesWhatCannotWork) {
   ExpectThrows(&ws, op({MakeArgument<int>("adj", 1)}), "adj");
   ExpectThrows(&ws, op({MakeArgument<int>("pad", 2)}), "pads leave nothing");
   ExpectThrows(&ws, op({MakeArgument<int>("dilation", 2)}), "dilation");
-  ExpectThrows(&ws, op({MakeArgument<int>("group", 3)}), "groups");
+  ExpectThrows(&ws, op({MakeArgument<int>("group", 3)}), "argument group (3)");
   FeedRandom(&ws, "v", {3, 1, 2, 2}, 2);
   ExpectThrows(&ws, Op("ConvTranspose", {"X", "v"}, {"Y"}, {MakeArgument<int>("kernel", 2)}),
                "channels");

@@ -41,15 +41,16 @@ TEST(FillerOpTest, ConstantFillOfEveryType) {
 TEST(FillerOpTest, ConstantFillRefusesBadValues) {
   Workspace ws;
   const auto dtype = [](int type) { return MakeArgument("dtype", type); };
-  ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {dtype(99)}), "no data type");
-  ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {dtype(TensorProto::UNDEFINED)}), "no data type");
+  ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {dtype(99)}), "not a data type");
+  ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {dtype(TensorProto::UNDEFINED)}),
+               "not a data type");
   ExpectThrows(
       &ws, Op("ConstantFill", {}, {"Y"}, {dtype(TensorProto::UINT8), MakeArgument("value", 256)}),
       "out of range");
   ExpectThrows(&ws,
                Op("ConstantFill", {}, {"Y"},
                   {MakeArgument("dtype", std::string("floaty")), MakeArgument("value", 256)}),
-               "no data type");
+               "not a data type");
 }
 
 TEST(FillerOpTest, ConstantMayComeFromAnInput) {
@@ -61,7 +62,7 @@ TEST(FillerOpTest, ConstantMayComeFromAnInput) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (std::vector<int32_t>{7, 7}));
   ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}), "one element of float");
   ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}, {type, MakeArgument("value", 1)}),
-               "argument and an input");
+               "as an argument and as an input");
   Feed<int32_t>(&ws, "v", {2}, {7, 8});
   ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}, {type}), "one element of int");
 }

@@ -76,9 +76,10 @@ TEST(FillerOpTest, RangeOfRandomFillsMayComeFromInputs) {
   const Moments m = MomentsOf(FetchValues<float>(ws, "Y"));
   EXPECT_GE(m.min, 4.f);
   EXPECT_LE(m.max, 5.f);
-  ExpectThrows(&ws, Op("UniformFill", {"like", "max", "min"}, {"Y"}), "range is empty");
+  ExpectThrows(&ws, Op("UniformFill", {"like", "max", "min"}, {"Y"}),
+               "min (5) is larger than max (4)");
   ExpectThrows(&ws, Op("UniformFill", {"like", "min", "max"}, {"Y"}, {MakeArgument("min", 1.f)}),
-               "arguments and inputs");
+               "as arguments and as inputs");
 }
 
 TEST(FillerOpTest, IntegersFromAnEmptyRangeAreNone) {
@@ -91,7 +92,7 @@ TEST(FillerOpTest, IntegersFromAnEmptyRangeAreNone) {
   ExpectThrows(
       &ws,
       Op("UniformIntFill", {}, {"Y"}, {MakeArgument("shape", Longs{2, 3}), MakeArgument("min", 2)}),
-      "range is empty");
+      "min (2) is larger than max (1)");
 }
 
 TEST(FillerOpTest, UniformFillOfHalfPrecision) {

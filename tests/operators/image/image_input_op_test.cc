@@ -248,7 +248,7 @@ TEST_F(ImageInputTest, ManyLabelsFurtherOutputsAndBoxes) {
 
 TEST_F(ImageInputTest, BadRecordsAreErrorsThatNameKeyAndDatabase) {
   const std::string pixels(16, 'x');
-  ExpectHas(ErrorOf("junk", InputOp(1, 2)), "no caffe Datum");
+  ExpectHas(ErrorOf("junk", InputOp(1, 2)), "not a caffe Datum");
   ExpectHas(ErrorOf(db::MakeTensorProtos(1, 4, 4, pixels, 1), InputOp(1, 2)), "use_caffe_datum");
   ExpectHas(ErrorOf(GrayDatums(1)[0], InputOp(1, 2, {}, false)), "use_caffe_datum");
   caffe::Datum datum;

@@ -55,7 +55,7 @@ TEST(SigmoidCrossEntropyTest, RejectsBadInput) {
   ExpectThrows(&ws,
                Op("SigmoidCrossEntropyWithLogits", {"X", "X"}, {"L"},
                   {MakeArgument<int>("log_D_trick", 1), MakeArgument<int>("unjoined_lr_loss", 1)}),
-               "exclude");
+               "cannot be used together");
 }
 
 }  // namespace

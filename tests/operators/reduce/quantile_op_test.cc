@@ -50,7 +50,7 @@ TEST(QuantileTest, RejectsBadInput) {
   Feed<float>(&ws, "none", {0}, {});
   Feed<float>(&ws, "nan", {1}, {NAN});
   Feed<double>(&ws, "D", {2}, {-3, 2});
-  ExpectThrows(&ws, Quantile({"none"}, 0.5f, true), "no elements");
+  ExpectThrows(&ws, Quantile({"none"}, 0.5f, true), "at least one element");
   ExpectThrows(&ws, Quantile({"nan"}, 0.5f, true), "NaN");
   ExpectThrows(&ws, Quantile({"none", "D"}, 0.5f, true), "double");
   ExpectThrows(&ws, Quantile({"D"}, 1.5f, true), "argument quantile (1.5)");

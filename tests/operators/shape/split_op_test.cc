@@ -69,7 +69,7 @@ TEST(SplitByLengthsTest, DealsLengthsToOutputs) {
   CheckGradient(&ws, scaled, {0}, {.outputs_with_gradient = {0, 1}});
   ExpectThrows(&ws, op, "add up");
   Feed<int32_t>(&ws, "n", {2}, {1, 3});
-  ExpectThrows(&ws, scaled, "no multiple");
+  ExpectThrows(&ws, scaled, "not a multiple");
   Feed<int32_t>(&ws, "n", {3}, {1, 2, 3});
   ExpectThrows(&ws, op, "cannot be shared by 2 outputs");
 }
