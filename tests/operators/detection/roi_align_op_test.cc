@@ -84,7 +84,7 @@ TEST(RoIAlignTest, RejectsBadInput) {
   FeedRandom(&ws, "X", {1, 3, 5, 6}, 4);
   const OperatorDef op = Op("RoIAlign", {"X", "R"}, {"Y"});
   Feed<float>(&ws, "R", {1, 5}, {1, 0, 0, 2, 2});
-  ExpectThrows(&ws, op, "image 1 of 1");
+  ExpectThrows(&ws, op, "in image 1, but there are 1 images");
   Feed<float>(&ws, "R", {1, 5}, {0, 0, 0, NAN, 2});
   ExpectThrows(&ws, op, "corner at nan");
   Feed<float>(&ws, "R", {1, 5}, {0, -9e6f, -9e6f, 9e6f, 9e6f});
@@ -152,7 +152,8 @@ TEST(RoIAlignRotatedTest, WithoutAnAngleIsRoIAlignAndRejectsBadInput) {
   ExpectThrows(&ws, Op("RoIAlignRotated", {"X", "nan"}, {"Y"}), "rotated by");
   ExpectThrows(&ws, Op("RoIAlignRotated", {"X", "corners"}, {"Y"}), "R x 6");
   Feed<float>(&ws, "far", {1, 6}, {1, 1, 1, 1, 1, 0});
-  ExpectThrows(&ws, Op("RoIAlignRotated", {"X", "far"}, {"Y"}), "image 1 of 1");
+  ExpectThrows(&ws, Op("RoIAlignRotated", {"X", "far"}, {"Y"}),
+               "in image 1, but there are 1 images");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(RoIPoolTest, RejectsBadInput) {
   Workspace ws;
   FeedImages(&ws);
   Feed<float>(&ws, "R", {1, 5}, {2, 0, 0, 3, 3});
-  ExpectThrows(&ws, RoIPool(), "image 2 of 2");
+  ExpectThrows(&ws, RoIPool(), "in image 2, but there are 2 images");
   Feed<float>(&ws, "R", {1, 5}, {0, 0, 0, INFINITY, 3});
   ExpectThrows(&ws, RoIPool(), "corner at inf");
   Feed<float>(&ws, "R", {1, 4}, {0, 0, 0, 3});
