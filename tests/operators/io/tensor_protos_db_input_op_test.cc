@@ -168,7 +168,7 @@ TEST_F(DBInputTest, BadRecordsAreErrorsWithKeyAndPath) {
   const auto has = [](const std::string& message, const std::string& text) {
     EXPECT_NE(message.find(text), std::string::npos) << message;
   };
-  has(message_of_second_batch("junk"), "no TensorProtos");
+  has(message_of_second_batch("junk"), "not a TensorProtos");
   has(message_of_second_batch(db::MakeDatum(1, 1, 1, "x", 1)), "Datum");
   has(message_of_second_batch(db::MakeTensorProtos(3, 2, 1, "123456", 1)), "[3, 2, 3, 1]");
   TensorProtos three;
