@@ -2,12 +2,16 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/random.h"
@@ -31,9 +35,12 @@ DEFINE_int32(scale, 0, "Rescale the shorter side to this length; 0 keeps the siz
 DEFINE_bool(warp, false, "Rescale both sides to that length.");
 DEFINE_bool(shuffle, false, "Store the images in random order.");
 DEFINE_int64(seed, 0, "Seed of the random order.");
+DEFINE_int32(threads, 0, "Threads that read and convert images; 0: one for each core.");
 
 namespace caffe2 {
 namespace {
+
+constexpr size_t kImagesAtOnce = 16;  // in memory, for each thread
 
 struct Entry {
   std::string path;
@@ -132,6 +139,31 @@ std::string MakeRecord(const Entry& entry) {
   }
 }
 
+// The records of entries [begin, end), in order. Throws the error of the first bad entry.
+std::vector<std::string> MakeRecords(const std::vector<Entry>& entries, size_t begin, size_t end,
+                                     int num_threads) {
+  std::vector<std::string> records(end - begin);
+  std::vector<std::exception_ptr> errors(end - begin);
+  std::atomic<size_t> next{begin};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < num_threads; ++thread) {
+    threads.emplace_back([&] {
+      for (size_t i; (i = next++) < end;) {
+        try {
+          records[i - begin] = MakeRecord(entries[i]);
+        } catch (...) {
+          errors[i - begin] = std::current_exception();
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  return records;
+}
+
 int Run() {
   CheckUsage(!FLAGS_list_file.empty() && !FLAGS_output_db_name.empty(),
              "--list_file and --output_db_name are needed");
@@ -139,12 +171,20 @@ int Run() {
              FLAGS_format, "\", must be datum or tensorprotos");
   CheckUsage(FLAGS_scale >= 0 && FLAGS_scale <= 1 << 16, "--scale is ", FLAGS_scale,
              ", must be from 0 to 65536");
+  CheckUsage(FLAGS_threads >= 0 && FLAGS_threads <= 1024, "--threads is ", FLAGS_threads,
+             ", must be from 0 to 1024");
+  const int threads = FLAGS_threads > 0 ? FLAGS_threads : AvailableCores();
   const std::vector<Entry> entries = ReadList();
   db::RecordWriter writer(FLAGS_db, FLAGS_output_db_name);
-  for (const Entry& entry : entries) {
-    char key[32];
-    std::snprintf(key, sizeof(key), "%08lld_", static_cast<long long>(writer.num_records()));
-    writer.Add(key + entry.path, MakeRecord(entry));
+  const size_t step = kImagesAtOnce * static_cast<size_t>(threads);
+  for (size_t begin = 0; begin < entries.size(); begin += step) {
+    const size_t end = std::min(entries.size(), begin + step);
+    const std::vector<std::string> records = MakeRecords(entries, begin, end, threads);
+    for (size_t i = begin; i < end; ++i) {
+      char key[32];
+      std::snprintf(key, sizeof(key), "%08zu_", i);
+      writer.Add(key + entries[i].path, records[i - begin]);
+    }
   }
   writer.Finish();
   std::printf("%lld records in %s\n", static_cast<long long>(writer.num_records()),

@@ -52,6 +52,15 @@ def test_make_image_db(tmp_path):
     flags = ["--input_folder", tmp_path, "--list_file", tmp_path / "list", "--db", "lmdb"]
     output = succeed("make_image_db", *flags, "--output_db_name", tmp_path / "pictures")
     assert output.startswith("10 records in ")
+    # The same bytes, whatever the number of threads.
+    succeed("make_image_db", *flags, "--output_db_name", tmp_path / "again", "--threads", 3)
+    first, second = ((tmp_path / name / "data.mdb").read_bytes() for name in ("pictures", "again"))
+    assert first == second
+    output = succeed("db_throughput", "--input_db", tmp_path / "pictures", "--images",
+                     "--batch_size", 5, "--image_size", 20, "--image_scale", 28,
+                     "--report_interval", 2, "--repeat", 1)
+    for stage in ("reader", "decode whole images", "decode a crop", "ImageInput"):
+        assert re.search(rf"^{stage} +\d+ records/s$", output, re.MULTILINE), output
     (tmp_path / "list").write_text("absent.pgm 1\n")
     done = run("make_image_db", *flags, "--output_db_name", tmp_path / "other")
     assert 0 < done.returncode < 128
