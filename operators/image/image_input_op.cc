@@ -67,13 +67,13 @@ TypeMeta ReadOutputType(const OperatorBase& op) {
 // The elements of an image tensor as interleaved or planar pixels: MNIST databases exist with
 // 28x28x1 and with 1x28x28.
 template <typename Pixel>
-db::ImageView<Pixel> ViewOf(const TensorProto& proto, const Pixel* data, size_t elements) {
+db::ImageView<Pixel> ViewOf(const int64_t* stored_dims, int num_dims, const Pixel* data,
+                            size_t elements) {
   const auto is_channels = [](int64_t n) { return n == 1 || n == 3; };
   int64_t dims[3] = {0, 0, 1};  // two dims: height and width
-  CAFFE_ENFORCE(proto.dims_size() == 2 || proto.dims_size() == 3, "an image tensor of ",
-                proto.dims_size(), " dims");
-  for (int i = 0; i < proto.dims_size(); ++i) {
-    dims[i] = proto.dims(i);
+  CAFFE_ENFORCE(num_dims == 2 || num_dims == 3, "an image tensor of ", num_dims, " dims");
+  for (int i = 0; i < num_dims; ++i) {
+    dims[i] = stored_dims[i];
     CAFFE_ENFORCE(dims[i] > 0 && dims[i] <= kMaxSide, "dim ", i, " of an image is ", dims[i]);
   }
   CAFFE_ENFORCE_EQ(dims[0] * dims[1] * dims[2], static_cast<int64_t>(elements),
@@ -326,8 +326,38 @@ void ImageInputDecoder::DecodeDatum(const db::Record& record, db::InputBatch* ba
   }
 }
 
+bool ImageInputDecoder::DecodeInPlace(const db::Record& record, db::InputBatch* batch,
+                                      int item) const {
+  if (options_.label_type != LabelType::kSingle || !options_.output_sizes.empty()) return false;
+  db::TensorView views[2];
+  if (db::ParseTensorProtos(record.value, views, 2) != db::ParseResult::kOk) return false;
+  const db::TensorView &image = views[0], &label = views[1];
+  Tensor& labels = batch->outputs[1];
+  int32_t number = 0;
+  if (label.data_type != TensorProto::INT32 || !labels.IsType<int32_t>() ||
+      !db::UnpackInt32(label.int32_data, 1, &number)) {
+    return false;
+  }
+  const bool encoded = image.data_type == TensorProto::STRING && image.has_string;
+  const bool bytes = image.data_type == TensorProto::BYTE || image.data_type == TensorProto::UINT8;
+  if (!encoded && !bytes) return false;
+  CheckLabel(number);
+  labels.mutable_data<int32_t>()[item] = number;
+  if (encoded) {
+    const auto source = db::OpenImage(image.string_data, options_.transform.color);
+    WriteImage(source.get(), {}, record, batch, item);
+  } else {
+    WriteImage(
+        ViewOf(image.dims, image.num_dims, reinterpret_cast<const uint8_t*>(image.byte_data.data()),
+               image.byte_data.size()),
+        {}, record, batch, item);
+  }
+  return true;
+}
+
 void ImageInputDecoder::DecodeTensorProtos(const db::Record& record, db::InputBatch* batch,
                                            int item) const {
+  if (DecodeInPlace(record, batch, item)) return;
   const TensorProtos protos = ParseProtos(record.value);
   const int extra = static_cast<int>(options_.output_sizes.size());
   const int needed = 2 + extra;
@@ -354,13 +384,15 @@ void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingB
     case TensorProto::BYTE:
     case TensorProto::UINT8: {
       const std::string& bytes = proto.byte_data();
-      WriteImage(ViewOf(proto, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), box,
-                 record, batch, item);
+      WriteImage(ViewOf(proto.dims().data(), proto.dims_size(),
+                        reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
+                 box, record, batch, item);
       break;
     }
     case TensorProto::FLOAT:
-      WriteImage(ViewOf(proto, proto.float_data().data(), proto.float_data_size()), box, record,
-                 batch, item);
+      WriteImage(ViewOf(proto.dims().data(), proto.dims_size(), proto.float_data().data(),
+                        proto.float_data_size()),
+                 box, record, batch, item);
       break;
     default:
       CAFFE_THROW("an image of type ", TensorProto::DataType_Name(proto.data_type()),

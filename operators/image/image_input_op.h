@@ -47,6 +47,9 @@ class ImageInputDecoder {
 
  private:
   void DecodeDatum(const db::Record& record, db::InputBatch* batch, int item) const;
+  // Decodes a record of one image and one label without a copy. False for other records and
+  // settings.
+  bool DecodeInPlace(const db::Record& record, db::InputBatch* batch, int item) const;
   void DecodeTensorProtos(const db::Record& record, db::InputBatch* batch, int item) const;
   void WriteProto(const TensorProto& proto, const db::BoundingBox& box, const db::Record& record,
                   db::InputBatch* batch, int item) const;
