@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -64,6 +65,11 @@ class RunHeartbeat {
   bool store_reachable() const { return store_reachable_; }
   // This process's operations since the heartbeat began.
   CollectiveProgress Collective() const;
+  // True if this process stood still for longer than a lease (it was stopped, or its machine slept)
+  // and the store has dropped its member key since: the run went on, or ended, without this shard,
+  // which must not write to the store any more. Then also notes the failure. Only reads from the
+  // store. Throws IoError if the store fails.
+  bool WasLeftBehind(StoreHandler* store);
   // The value of this shard's heartbeat key.
   std::string Text(int64_t count = 0) const;
 
@@ -71,6 +77,7 @@ class RunHeartbeat {
   using TrackedKeys = std::map<std::string, std::optional<std::string>>;
 
   void Loop();
+  milliseconds SinceLastTurn() const;
   void Beat(StoreHandler* store, int64_t count);
   void Republish(StoreHandler* store, bool complete);
   void PublishStatus(StoreHandler* store);
@@ -80,6 +87,9 @@ class RunHeartbeat {
   const RunPlace place_;
   const int64_t collectives_before_;
   std::atomic<bool> store_reachable_{true};
+  std::atomic<bool> left_behind_{false};
+  // When the thread last began a heartbeat, and was not found to be left behind.
+  std::atomic<std::chrono::steady_clock::time_point> last_turn_{std::chrono::steady_clock::now()};
   ChangeWatch next_heartbeat_;  // used only by the thread
   // The store had lost this shard's member key, and not all tracked keys have been set again. Used
   // only by the thread.

@@ -499,6 +499,10 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
   };
   try {
     store_->SetDeadline(Deadline(kEndWait));
+    if (heartbeat_->WasLeftBehind(store_.get())) {
+      heartbeat_->Stop();
+      return Failure();
+    }
     if (peer_error) found = {suspect >= 0 && suspect < options().num_shards ? suspect : -1};
     if (line.empty() && peer_error) found = FindCulprit(culprit);
     const std::string why = found.cause.empty() ? cause : found.cause;
@@ -612,6 +616,7 @@ void Membership::Leave() {
   ended_ = true;
   try {
     store_->SetDeadline(Deadline(kEndWait));
+    if (heartbeat_->WasLeftBehind(store_.get())) return heartbeat_->Stop();
     if (Failure().empty()) {
       const Deadline deadline(options().exit_timeout);
       // A restarted store has lost this key; without it, other shards think that this one has left.

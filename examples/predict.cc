@@ -1,10 +1,14 @@
 // Classifies pictures: prints the likeliest labels of each.
 #include <gflags/gflags.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <numeric>
+#include <optional>
 #include <sstream>
 
 #include "caffe2/core/exit_code.h"
@@ -19,10 +23,14 @@
 #include "db/image/image_transform.h"
 #include "examples/flag_lists.h"
 #include "train/predictor.h"
+#include "train/restrict_model.h"
 
 DEFINE_string(model, "", "an exported model (.mdl)");
 DEFINE_string(init_net, "", "instead of --model: the NetDef that makes the parameters");
 DEFINE_string(predict_net, "", "instead of --model: the NetDef that predicts");
+DEFINE_bool(trust_model, false,
+            "let the model use any operator, which may write files; without limits of size");
+DEFINE_int64(max_memory_mb, 16384, "memory that a model may use without --trust_model");
 DEFINE_string(class_names, "", "file with the name of label n in line n, counted from 0");
 DEFINE_int32(top, 5, "number of labels to print for each picture");
 DEFINE_int32(image_size, 0, "side of the crop that the net sees; 0: from the model, or 227");
@@ -68,15 +76,42 @@ db::ImageTransformOptions Preparation(const Predictor& predictor) {
   return options;
 }
 
+// The limits of the model; nullopt if it is trusted.
+std::optional<ModelLimits> LimitsFromFlags() {
+  if (FLAGS_trust_model) return std::nullopt;
+  CheckUsage(FLAGS_max_memory_mb > 0 && FLAGS_max_memory_mb <= 1 << 30, "--max_memory_mb is ",
+             FLAGS_max_memory_mb, ", must be from 1 to ", 1 << 30);
+  ModelLimits limits;
+  limits.max_bytes = FLAGS_max_memory_mb << 20;
+  return limits;
+}
+
+// Shape inference does not know every size, so the kernel holds the limit, too: allocations beyond
+// it fail.
+void LimitMemory(int64_t bytes) {
+  const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+  if (setrlimit(RLIMIT_DATA, &limit) != 0) {
+    throw IoError(MakeString("cannot limit the memory to ", bytes,
+                             " bytes (--max_memory_mb): ", std::strerror(errno)));
+  }
+}
+
+void RunInitNet(const std::optional<ModelLimits>& limits, Workspace* ws) {
+  NetDef init = ReadNetDef(FLAGS_init_net);
+  if (limits) RestrictModel(FLAGS_init_net, *limits, &init);
+  PlaceOnDevice(&init, Device{});
+  CAFFE_ENFORCE(ws->RunNetOnce(init), "the init net failed");
+  if (limits) CheckFinite(*ws, ws->LocalBlobs());
+}
+
 // The net of --init_net and --predict_net. Its input is the first external input that the init net
 // does not make. Some exporters also make the input, as a placeholder; they list it first.
-Predictor LoadNets(Workspace* ws) {
-  NetDef init = ReadNetDef(FLAGS_init_net);
-  PlaceOnDevice(&init, Device{});
+Predictor LoadNets(const std::optional<ModelLimits>& limits, Workspace* ws) {
   Predictor predictor;
   predictor.net = ReadNetDef(FLAGS_predict_net);
   if (predictor.net.name().empty()) predictor.net.set_name("predict");
-  CAFFE_ENFORCE(ws->RunNetOnce(init), "the init net failed");
+  if (limits) RestrictModel(FLAGS_predict_net, *limits, &predictor.net);
+  RunInitNet(limits, ws);
   for (const std::string& input : predictor.net.external_input()) {
     if (!ws->HasBlob(input)) predictor.inputs.push_back(input);
   }
@@ -97,7 +132,10 @@ Predictor LoadNets(Workspace* ws) {
 Predictor LoadFromFlags(Workspace* ws) {
   CheckUsage(!FLAGS_model.empty() || (!FLAGS_init_net.empty() && !FLAGS_predict_net.empty()),
              "--model is needed, or --init_net and --predict_net");
-  Predictor predictor = FLAGS_model.empty() ? LoadNets(ws) : LoadPredictor(FLAGS_model, ws);
+  const std::optional<ModelLimits> limits = LimitsFromFlags();
+  if (limits) LimitMemory(limits->max_bytes);
+  Predictor predictor =
+      FLAGS_model.empty() ? LoadNets(limits, ws) : LoadPredictor(FLAGS_model, ws, limits);
   PlaceOnDevice(&predictor.net, Device{});
   OptimizeForInference(&predictor.net, ws,
                        {.keep = {predictor.outputs.begin(), predictor.outputs.end()}});
@@ -147,6 +185,13 @@ void PrintTop(const std::string& path, const Tensor& scores,
   }
 }
 
+// The first output of the net, which has run.
+const Tensor& ScoresOf(const Predictor& predictor, const Workspace& ws) {
+  const Blob* blob = ws.GetBlob(predictor.outputs[0]);
+  CAFFE_ENFORCE(blob != nullptr, "the net does not make its output ", predictor.outputs[0]);
+  return blob->Get<Tensor>();
+}
+
 int Main(int argc, char** argv) {
   CheckUsage(argc > 1, "no picture is given: name image files after the flags");
   const std::vector<std::string> names = ReadLines(FLAGS_class_names);
@@ -166,7 +211,7 @@ int Main(int argc, char** argv) {
     }
     if (net == nullptr) net = ws.CreateNet(predictor.net);
     CAFFE_ENFORCE(net->Run(), "the net failed");
-    PrintTop(argv[i], ws.GetBlob(predictor.outputs[0])->Get<Tensor>(), names);
+    PrintTop(argv[i], ScoresOf(predictor, ws), names);
   }
   return 0;
 }

@@ -32,6 +32,7 @@ DEFINE_string(rendezvous_path, "",
               "directory where the shards meet without another store; empty: --file_store_path");
 DEFINE_string(save_model_name, "resnet50_model", "save models as <name>_<epoch>.mdl");
 DEFINE_string(load_model_path, "", "saved model (..._<epoch>.mdl) to start from");
+DEFINE_bool(trust_model, false, "let --load_model_path use any operator, which may write files");
 DEFINE_string(log_csv, "auto",
               "CSV file with one line per epoch; auto: Caffe2's name in the current directory; "
               "empty: none");
@@ -94,6 +95,7 @@ TrainOptions Options(const ShardOptions& shards) {
   }
   if (output.checkpoint_path.empty()) output.checkpoint_path = prefix + ".checkpoint";
   output.load_model_path = FLAGS_load_model_path;
+  output.trust_model = FLAGS_trust_model;
   if (!FLAGS_load_model_path.empty()) output.load_epoch = EpochOfModel(FLAGS_load_model_path);
   output.csv_path = FLAGS_log_csv == "auto" ? CsvFileName(ExperimentName()) : FLAGS_log_csv;
   output.description = DescribeFlags();

@@ -122,7 +122,12 @@ DEFINE_int64(max_iterations, 0, "end the run after this many iterations; 0: afte
 DEFINE_int64(test_epoch_size, 0, "images to test after each epoch, over all shards; 0: all");
 DEFINE_int64(checkpoint_every, 0, "iterations between checkpoints; 0: no checkpoints");
 DEFINE_string(checkpoint_path, "", "the checkpoint file; empty: <model name>.checkpoint");
-DEFINE_bool(resume, false, "continue the run from --checkpoint_path, exactly to the bit");
+DEFINE_int32(
+    keep_checkpoints, 2,
+    "checkpoints to keep: --checkpoint_path, and the ones before as <path>.1, <path>.2, ...");
+DEFINE_bool(resume, false,
+            "continue the run from --checkpoint_path, exactly to the bit; if that is damaged, from "
+            "the newest kept checkpoint that is whole");
 DEFINE_bool(
     auto_resume, false,
     "as --resume if the checkpoint exists, else start anew: for launchers that restart runs");
@@ -246,6 +251,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.schedule.seed = FLAGS_seed;
   options.output.checkpoint_every = FLAGS_checkpoint_every;
   options.output.checkpoint_path = FLAGS_checkpoint_path;
+  options.output.keep_checkpoints = FLAGS_keep_checkpoints;
   options.output.resume = FLAGS_resume;
   options.output.auto_resume = FLAGS_auto_resume;
   return options;

@@ -4,6 +4,7 @@
 #include "caffe2/graph/training_pipeline.h"
 #include "caffe2/graph/transform.h"
 #include "python/pybind_state.h"
+#include "train/restrict_model.h"
 
 namespace caffe2::python {
 namespace {
@@ -224,6 +225,16 @@ void AddGraphPasses(py::module_& m) {
       },
       py::arg("name"), py::arg("net"), "The net after a transform.");
   m.def("transforms", &TransformNames, "The names of the transforms.");
+  m.def(
+      "restrict_model",
+      [](const std::string& name, const std::string& bytes) {
+        auto net = ParseProto<NetDef>(bytes);
+        RestrictModel(name, ModelLimits(), &net);
+        return ProtoBytes(net);
+      },
+      py::arg("name"), py::arg("net"),
+      "The net with limits on its loops. Throws if it is too large for a model that is not "
+      "trusted, or has an operator that such a model may not use (train/restrict_model.h).");
 }
 
 }  // namespace caffe2::python

@@ -6,6 +6,7 @@
 #include "distributed/common_world_op.h"
 #include "distributed/joined_runs.h"
 #include "python/pybind_state.h"
+#include "train/restrict_model.h"
 
 namespace caffe2::python {
 namespace {
@@ -117,6 +118,9 @@ void AddWorkspaceClass(py::module_& m) {
       .def("create_blob", &Workspace::CreateBlob, py::arg("name"), kInside,
            "The blob of this name, made if there is none.")
       .def("_remove_blob", &Workspace::RemoveBlob, py::arg("name"))
+      .def("check_finite", &CheckFinite, py::arg("blobs"),
+           "Throws, naming the blob, if a tensor of floating-point numbers among the blobs holds "
+           "NaN or an infinity.")
       .def("has_blob", &Workspace::HasBlob, py::arg("name"))
       .def("get_blob", &GetBlobOrThrow, py::arg("name"), kInside)
       .def(

@@ -84,18 +84,47 @@ std::string ChecksumRecord(uint32_t crc) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), temporary_(TemporaryBeside(path)) {}
+AtomicFile::AtomicFile(const FileTarget& target)
+    : target_(target),
+      temporary_(TemporaryBeside(target.path)),
+      // Ends as all temporary names of this process do, so that a later run finds and removes it.
+      old_(TemporaryBeside(target.path + ".old")) {}
 
 AtomicFile::~AtomicFile() {
   if (!published_) unlink(temporary_.c_str());
+  unlink(old_.c_str());
+}
+
+bool AtomicFile::LinkOld() const {
+  if (target_.keep < 2) return false;
+  unlink(old_.c_str());
+  if (link(target_.path.c_str(), old_.c_str()) == 0) return true;
+  if (errno != ENOENT) {
+    LOG(WARNING) << "cannot keep the file before " << target_.path << ": " << std::strerror(errno);
+  }
+  return false;
+}
+
+void AtomicFile::KeepOld() const {
+  if (target_.lock != nullptr) target_.lock->Check();
+  const auto name = [this](int i) { return MakeString(target_.path, ".", i); };
+  for (int i = target_.keep - 1; i > 1; --i) {
+    if (std::rename(name(i - 1).c_str(), name(i).c_str()) != 0 && errno != ENOENT)
+      Fail("write", name(i));
+  }
+  if (std::rename(old_.c_str(), name(1).c_str()) != 0) Fail("write", name(1));
 }
 
 void AtomicFile::Publish() {
   Sync(temporary_, O_RDONLY);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) Fail("write", path_);
+  if (target_.lock != nullptr) target_.lock->Check();
+  const bool has_old = LinkOld();
+  if (std::rename(temporary_.c_str(), target_.path.c_str()) != 0) Fail("write", target_.path);
   published_ = true;
-  const size_t slash = path_.rfind('/');
-  Sync(slash == std::string::npos ? "." : path_.substr(0, slash + 1), O_RDONLY | O_DIRECTORY);
+  if (has_old) KeepOld();
+  const size_t slash = target_.path.rfind('/');
+  Sync(slash == std::string::npos ? "." : target_.path.substr(0, slash + 1),
+       O_RDONLY | O_DIRECTORY);
 }
 
 void AppendChecksum(const std::string& path) {

@@ -3,26 +3,43 @@
 
 #include <string>
 
+#include "train/run_lock.h"
+
 namespace caffe2 {
 
-// A temporary file beside `path`. The caller writes to temporary_path(); Publish() replaces `path`
-// by it. Before Publish(), an existing file `path` does not change. The constructor also deletes
-// temporary files of this name that killed processes have left.
+// Where a file is to appear.
+struct FileTarget {
+  std::string path;
+  const RunLock* lock = nullptr;  // checked before the file appears; null: no lock
+  // Files to keep: `path`, and the earlier ones under "<path>.1" (the newest of them) up to
+  // "<path>.<keep - 1>".
+  int keep = 1;
+};
+
+// A temporary file beside `path` of the target. The caller writes to temporary_path(); Publish()
+// replaces `path` by it. Before Publish(), an existing file `path` does not change. The constructor
+// also deletes temporary files of this name that killed processes have left.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::string& path);
+  explicit AtomicFile(const FileTarget& target);
   ~AtomicFile();  // removes the temporary file if it was not published
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   const std::string& temporary_path() const { return temporary_; }
-  // Flushes the temporary file to the disk, renames it to `path` and flushes the directory. Throws
-  // IoError with path and reason.
+  // Flushes the temporary file to the disk, checks the lock, renames the file to `path` and flushes
+  // the directory. At every moment `path` is the old file or the new one. Throws IoError with path
+  // and reason, Superseded if another run has the lock now.
   void Publish();
 
  private:
-  std::string path_;
-  std::string temporary_;
+  // Gives the file at `path` a second name, for KeepOld(). Returns false if there is none.
+  bool LinkOld() const;
+  void KeepOld() const;
+
+  const FileTarget target_;
+  const std::string temporary_;
+  const std::string old_;  // the second name
   bool published_ = false;
 };
 

@@ -1,15 +1,23 @@
 #include "train/checkpoint.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <utility>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
 #include "db/db_reader.h"
+#include "train/atomic_file.h"
 #include "train/db_blobs.h"
 #include "train/run_settings.h"
 
 namespace caffe2 {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr int kVersion = 1;
 constexpr char kHeader[] = "!!CHECKPOINT";
@@ -79,14 +87,13 @@ CheckpointProto ParseHeader(const std::string& bytes, const std::string& path) {
   return checkpoint;
 }
 
-}  // namespace
-
-void SaveCheckpoint(const std::string& path, const TrainOptions& options, const TrainNets& nets,
-                    const Progress& progress, Workspace* ws, ShardRun* run) {
-  const auto states = run->Gather(StateOfShard(nets, ws).SerializeAsString());
-  if (!run->IsWriter()) return;
+CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
+                           const Progress& progress, const std::vector<std::string>& states,
+                           const ShardRun& run) {
   CheckpointProto checkpoint;
   checkpoint.set_version(kVersion);
+  checkpoint.set_run_id(run.identity().run_id);
+  checkpoint.set_generation(run.identity().generation);
   for (const auto& [name, value] : RunSettings(options)) {
     SettingProto* setting = checkpoint.add_setting();
     setting->set_name(name);
@@ -102,22 +109,109 @@ void SaveCheckpoint(const std::string& path, const TrainOptions& options, const 
   for (const std::string& state : states) {
     CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state), "damaged state of a shard");
   }
-  *ws->CreateBlob(kHeader)->GetMutable<std::string>() = checkpoint.SerializeAsString();
+  return checkpoint;
+}
+
+void ThrowIfSuperseded(const std::exception_ptr& error) {
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Superseded&) {
+    throw;
+  } catch (const std::exception&) {  // the next save may work
+  }
+}
+
+// The newest of "<path>", "<path>.1", ... whose checksum is right. If there is one and checkpoints
+// will be written, renames damaged ones before it to "<file>.damaged": later saves must not keep
+// them in place of files that are whole.
+std::string NewestWhole(const std::string& path, const OutputOptions& output) {
+  std::string problems;
+  std::vector<std::string> damaged;
+  for (int i = 0; i < output.keep_checkpoints; ++i) {
+    const std::string file = i == 0 ? path : MakeString(path, ".", i);
+    if (i > 0 && access(file.c_str(), F_OK) != 0) continue;
+    try {
+      VerifyChecksum(file);
+    } catch (const IoError& error) {
+      LOG(WARNING) << "passing over a checkpoint: " << error.what();
+      problems += (problems.empty() ? "" : "; ") + std::string(error.what());
+      damaged.push_back(file);
+      continue;
+    }
+    if (i > 0) LOG(WARNING) << "resuming from the older checkpoint " << file;
+    for (const std::string& each : damaged) {
+      if (output.checkpoint_every > 0) std::rename(each.c_str(), (each + ".damaged").c_str());
+    }
+    return file;
+  }
+  ThrowIoError(ExitCode::kBadData, "no checkpoint is whole: ", problems);
+}
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+CheckpointSaver::CheckpointSaver(const TrainOptions& options, const TrainNets& nets, Workspace* ws,
+                                 ShardRun* run, const RunLock* lock)
+    : options_(options), nets_(nets), ws_(ws), run_(run), lock_(lock), shared_(SharedBlobs(nets)) {}
+
+CheckpointSaver::~CheckpointSaver() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void CheckpointSaver::Save(const Progress& progress) {
+  const auto start = Clock::now();
+  const auto states = run_->Gather(StateOfShard(nets_, ws_).SerializeAsString());
+  if (!run_->IsWriter()) return;
+  if (thread_.joinable()) thread_.join();
+  ThrowIfSuperseded(error_);
+  const CheckpointProto header = MakeHeader(options_, nets_, progress, states, *run_);
+  *copies_.CreateBlob(kHeader)->GetMutable<std::string>() = header.SerializeAsString();
+  for (const std::string& name : shared_) {
+    BlobGetMutableTensor(copies_.CreateBlob(name), Device{})
+        ->CopyFrom(ws_->GetBlob(name)->Get<Tensor>());
+  }
+  error_ = nullptr;
+  thread_ = std::thread([this, held = SecondsSince(start)] { Write(held); });
+}
+
+void CheckpointSaver::Write(double held_seconds) {
+  const std::string& path = options_.output.checkpoint_path;
   std::vector<std::string> blobs = {kHeader};
-  const std::vector<std::string> shared = SharedBlobs(nets);
-  blobs.insert(blobs.end(), shared.begin(), shared.end());
-  SaveBlobs(ws, blobs, path);
+  blobs.insert(blobs.end(), shared_.begin(), shared_.end());
+  const auto start = Clock::now();
+  try {
+    SaveBlobs(&copies_, blobs, {path, lock_, options_.output.keep_checkpoints});
+    LOG(INFO) << "Wrote checkpoint " << path << ": training waited " << held_seconds
+              << " s, writing took " << SecondsSince(start) << " s";
+  } catch (const std::exception& error) {
+    error_ = std::current_exception();
+    LOG(WARNING) << "The checkpoint was not written, the one before is kept: " << error.what();
+  }
+}
+
+void CheckpointSaver::Finish() {
+  if (thread_.joinable()) thread_.join();
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+bool HasCheckpoint(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0 || access((path + ".1").c_str(), F_OK) == 0;
 }
 
 CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                const TrainNets& nets, Workspace* ws, ShardRun* run) {
   std::string header;
   if (run->IsWriter()) {
+    const std::string whole = NewestWhole(path, options.output);
     ws->CreateBlob(kHeader);
-    LoadBlobs(ws, {kHeader}, path, /*need_checksum=*/true);
+    LoadBlobs(ws, {kHeader}, whole, /*need_checksum=*/false);  // checked above
     header = ws->GetBlob(kHeader)->Get<std::string>();
-    CheckSettings(ParseHeader(header, path), options, path);
-    LoadBlobs(ws, SharedBlobs(nets), path, /*need_checksum=*/false);  // checked above
+    CheckSettings(ParseHeader(header, whole), options, whole);
+    LoadBlobs(ws, SharedBlobs(nets), whole, /*need_checksum=*/false);
   }
   const CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
   CAFFE_ENFORCE_EQ(checkpoint.shard_size(), run->num_shards(), path,

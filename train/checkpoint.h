@@ -1,11 +1,14 @@
 // Checkpoints: the complete state of a run in one file, so that it continues exactly to the bit.
 #pragma once
 
+#include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "caffe2/core/workspace.h"
 #include "caffe2/proto/checkpoint.pb.h"
+#include "train/run_lock.h"
 #include "train/shard_run.h"
 #include "train/train_nets.h"
 
@@ -22,14 +25,49 @@ struct Progress {
   double seconds = 0;
 };
 
-// Gathers the state of all shards, so every shard must call it. Shard 0 then writes the file (a
-// minidb with a checksum: see SaveBlobs). Does not change the state. Throws IoError.
-void SaveCheckpoint(const std::string& path, const TrainOptions& options, const TrainNets& nets,
-                    const Progress& progress, Workspace* ws, ShardRun* run);
+// Saves checkpoints in the background: files with a checksum (SaveBlobs). Not thread-safe.
+class CheckpointSaver {
+ public:
+  // `lock` is null on shards that do not write. All arguments must outlive this.
+  CheckpointSaver(const TrainOptions& options, const TrainNets& nets, Workspace* ws, ShardRun* run,
+                  const RunLock* lock);
+  ~CheckpointSaver();  // waits for the file
+  CheckpointSaver(const CheckpointSaver&) = delete;
+  CheckpointSaver& operator=(const CheckpointSaver&) = delete;
+
+  // Gathers the state of all shards, so every shard must call it. Shard 0 then copies parameters
+  // and optimizer state, on the host, and returns; a thread of its own writes the file. Does not
+  // change the state. Waits for the save before, if that is still under way.
+  //
+  // If the file cannot be written (a full disk), logs a warning: the file before is still there,
+  // and training may go on. Throws Superseded if another run writes the file now.
+  void Save(const Progress& progress);
+  // Waits until the last save has ended. Throws IoError if it failed.
+  void Finish();
+
+ private:
+  void Write(double held_seconds);  // runs in the thread
+
+  const TrainOptions& options_;
+  const TrainNets& nets_;
+  Workspace* ws_;
+  ShardRun* run_;
+  const RunLock* lock_;
+  const std::vector<std::string> shared_;  // blobs of the state that all shards share
+  Workspace copies_;                       // of these blobs, and the header
+  std::thread thread_;
+  std::exception_ptr error_;  // of the last save; belongs to the thread while it runs
+};
+
+// True if there is a checkpoint at `path`, or a kept one at "<path>.1".
+bool HasCheckpoint(const std::string& path);
 
 // Reads a checkpoint; every shard must call it. Shard 0 reads parameters and optimizer state from
-// the file into `ws`. Every shard gets the other contents, for RestoreShard. Throws IoError for a
-// damaged file; EnforceNotMet, with the differences, if the file is from a run with other settings.
+// the file into `ws`. Every shard gets the other contents, for RestoreShard.
+//
+// Takes the newest of the files that keep_checkpoints keeps that is whole, and logs a warning for
+// each that it passes over. Throws IoError if none is whole; EnforceNotMet, with the differences,
+// if the file is from a run with other settings.
 CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                const TrainNets& nets, Workspace* ws, ShardRun* run);
 

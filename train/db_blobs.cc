@@ -2,7 +2,6 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
-#include "train/atomic_file.h"
 
 namespace caffe2 {
 namespace {
@@ -25,8 +24,8 @@ std::vector<std::string> OnDevices(const Workspace& ws, const std::vector<std::s
 
 }  // namespace
 
-void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const std::string& path) {
-  AtomicFile file(path);
+void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const FileTarget& target) {
+  AtomicFile file(target);
   Workspace host(ws);
   for (const std::string& name : OnDevices(*ws, blobs)) {
     BlobGetMutableTensor(host.CreateLocalBlob(name), Device{})

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "caffe2/core/workspace.h"
+#include "train/atomic_file.h"
 
 namespace caffe2 {
 
 // Writes the blobs, from any device, in this order, and then a checksum. The file appears complete
-// or not at all. Throws IoError with the path.
-void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const std::string& path);
+// or not at all (AtomicFile). Throws IoError with the path.
+void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const FileTarget& target);
 
 // Reads these blobs into `ws`; a tensor that is on a device already stays there. With
 // `need_checksum` it first checks the file (VerifyChecksum); without, it also reads files of other

@@ -180,6 +180,7 @@ void ValidateDevices(const TrainOptions& options) {
 void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckPositive("log_every", output.log_every);
   CheckNotNegative("checkpoint_every", output.checkpoint_every);
+  CheckRange("keep_checkpoints", output.keep_checkpoints, 1, 1000);
   CheckUsage(!output.resume || !output.auto_resume,
              "--resume and --auto_resume cannot be used together");
   CheckUsage(!output.auto_resume || output.checkpoint_every > 0,
@@ -187,12 +188,20 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckUsage(!output.resume || output.load_model_path.empty(),
              "--resume and --load_model_path cannot be used together");
   if (!writes) return;
-  if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0) {
+  if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0 &&
+      access((output.checkpoint_path + ".1").c_str(), R_OK) != 0) {
     ThrowIoError(ExitCode::kNoInput, "--resume: cannot read checkpoint ", output.checkpoint_path,
                  ": ", std::strerror(errno));
   }
   if (output.model_path) CheckWritableDirectory(DirectoryOf(output.model_path(1)));
-  if (output.checkpoint_every > 0) CheckWritableDirectory(DirectoryOf(output.checkpoint_path));
+  if (output.checkpoint_every > 0) {
+    CheckWritableDirectory(DirectoryOf(output.checkpoint_path));
+    struct stat status;
+    if (stat(output.checkpoint_path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+      ThrowIoError(ExitCode::kCannotWrite, "cannot write checkpoints to ", output.checkpoint_path,
+                   ": it is not a regular file");
+    }
+  }
   if (!output.csv_path.empty()) CheckWritableDirectory(DirectoryOf(output.csv_path));
 }
 

@@ -115,13 +115,15 @@ struct OutputOptions {
   bool keep_all_models = false;
   std::string checkpoint_path;
   int64_t checkpoint_every = 0;  // iterations; also writes one at the end; 0: no checkpoints
-  bool resume = false;           // continue from checkpoint_path, which must exist
-  bool auto_resume = false;      // continue from it if it exists
-  std::string load_model_path;   // start with the parameters of an exported predictor
-  int load_epoch = 0;            // start to count epochs here
-  std::string csv_path;          // one line per epoch (CsvLog); "": none
-  std::string description;       // first line of the CSV: the settings of the run
-  int64_t log_every = 1;         // iterations between log lines
+  int keep_checkpoints = 2;  // checkpoint_path and the ones before, in checkpoint_path + ".1", ...
+  bool resume = false;       // continue from the newest of them that is whole
+  bool auto_resume = false;  // continue from it if there is one
+  std::string load_model_path;  // start with the parameters of an exported predictor
+  bool trust_model = false;     // load_model_path may use any operator (train/restrict_model.h)
+  int load_epoch = 0;           // start to count epochs here
+  std::string csv_path;         // one line per epoch (CsvLog); "": none
+  std::string description;      // first line of the CSV: the settings of the run
+  int64_t log_every = 1;        // iterations between log lines
 };
 
 struct TrainOptions {

@@ -11,7 +11,6 @@
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/proto/predictor_consts.pb.h"
-#include "train/atomic_file.h"
 #include "train/db_blobs.h"
 
 namespace caffe2 {
@@ -82,6 +81,35 @@ Predictor FromMeta(const MetaNetDef& meta) {
   return predictor;
 }
 
+// Runs one of the file's nets on the host.
+void RunInitNet(NetDef net, const std::string& name, const std::optional<ModelLimits>& limits,
+                Workspace* ws) {
+  if (limits) RestrictModel(name, *limits, &net);
+  PlaceOnDevice(&net, Device{});
+  CAFFE_ENFORCE(ws->RunNetOnce(net), name, " failed");
+}
+
+// The first record of the file: the nets.
+MetaNetDef ReadMeta(const std::string& path, Workspace* ws) {
+  const std::string reader = Names().predictor_dbreader(), header = Names().meta_net_def();
+  ws->RunOperatorOnce(GradientMakerBase::CreateOperatorDef(
+      "CreateDB", "", {}, {reader},
+      {MakeArgument("db", path), MakeArgument("db_type", std::string("minidb"))}));
+  ws->RunOperatorOnce(GradientMakerBase::CreateOperatorDef("Load", "", {reader}, {header}));
+  MetaNetDef meta;
+  CAFFE_ENFORCE(meta.ParseFromString(ws->GetBlob(header)->Get<std::string>()), path,
+                " is not an exported predictor");
+  return meta;
+}
+
+void CheckParameters(const std::string& path, const Predictor& predictor, const Workspace& ws) {
+  for (const std::string& name : predictor.parameters) {
+    const Blob* blob = ws.GetBlob(name);
+    CAFFE_ENFORCE(blob != nullptr && blob->meta(), path, " lists the parameter ", name,
+                  ", but its init net does not load it");
+  }
+}
+
 }  // namespace
 
 MetaNetDef MakeMetaNetDef(const PredictorExportMeta& meta) {
@@ -104,7 +132,7 @@ MetaNetDef MakeMetaNetDef(const PredictorExportMeta& meta) {
   return result;
 }
 
-void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const std::string& path) {
+void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const FileTarget& target) {
   for (const std::string& name : meta.parameters) {
     CAFFE_ENFORCE(ws->HasBlob(name), "cannot export parameter ", name, ": the blob does not exist");
   }
@@ -112,31 +140,25 @@ void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const std::st
   *ws->CreateBlob(header)->GetMutable<std::string>() = MakeMetaNetDef(meta).SerializeAsString();
   std::vector<std::string> blobs = {header};
   blobs.insert(blobs.end(), meta.parameters.begin(), meta.parameters.end());
-  SaveBlobs(ws, blobs, path);
+  SaveBlobs(ws, blobs, target);
 }
 
-Predictor LoadPredictor(const std::string& path, Workspace* ws) {
+Predictor LoadPredictor(const std::string& path, Workspace* ws,
+                        const std::optional<ModelLimits>& limits) {
   if (access(path.c_str(), R_OK) != 0) {
     ThrowIoError(ExitCode::kNoInput, "cannot read model ", path, ": ", std::strerror(errno));
   }
   if (HasChecksum(path)) VerifyChecksum(path);
-  const std::string reader = Names().predictor_dbreader(), header = Names().meta_net_def();
-  ws->RunOperatorOnce(GradientMakerBase::CreateOperatorDef(
-      "CreateDB", "", {}, {reader},
-      {MakeArgument("db", path), MakeArgument("db_type", std::string("minidb"))}));
-  ws->RunOperatorOnce(GradientMakerBase::CreateOperatorDef("Load", "", {reader}, {header}));
-  MetaNetDef meta;
-  CAFFE_ENFORCE(meta.ParseFromString(ws->GetBlob(header)->Get<std::string>()), path,
-                " is not an exported predictor");
+  const MetaNetDef meta = ReadMeta(path, ws);
   Predictor predictor = FromMeta(meta);
-  NetDef load = NetOf(meta, Names().global_init_net_type());
-  PlaceOnDevice(&load, Device{});
-  CAFFE_ENFORCE(ws->RunNetOnce(load), path, ": the net that loads the parameters failed");
+  if (limits) RestrictModel(path + ", the net that predicts", *limits, &predictor.net);
+  RunInitNet(NetOf(meta, Names().global_init_net_type()), path + ", the net that loads parameters",
+             limits, ws);
   if (const NetDef* init = FindNet(meta, Names().predict_init_net_type())) {
-    NetDef placed = *init;
-    PlaceOnDevice(&placed, Device{});
-    CAFFE_ENFORCE(ws->RunNetOnce(placed), path, ": the net that makes inputs and outputs failed");
+    RunInitNet(*init, path + ", the net that makes inputs and outputs", limits, ws);
   }
+  CheckParameters(path, predictor, *ws);
+  if (limits) CheckFinite(*ws, predictor.parameters);
   for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
   return predictor;
 }

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "caffe2/core/workspace.h"
 #include "caffe2/proto/metanet.pb.h"
+#include "train/atomic_file.h"
+#include "train/restrict_model.h"
 
 namespace caffe2 {
 
@@ -26,7 +29,7 @@ MetaNetDef MakeMetaNetDef(const PredictorExportMeta& meta);
 
 // Writes the predictor with the parameters in `ws`. The file appears complete or not at all. Throws
 // IoError, and EnforceNotMet for a parameter that does not exist or is also an input or output.
-void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const std::string& path);
+void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const FileTarget& target);
 
 struct Predictor {
   NetDef net;
@@ -37,7 +40,11 @@ struct Predictor {
 // Loads the parameters into `ws` and makes the input blobs there, on the host whatever device the
 // file names. Does not create the net, which names the device that it was exported with. Also reads
 // Caffe2's files. Throws IoError if the file cannot be read or is damaged, and EnforceNotMet if it
-// is not an exported predictor.
-Predictor LoadPredictor(const std::string& path, Workspace* ws);
+// is not an exported predictor or does not hold a parameter that it lists.
+//
+// With `limits` the nets of the file must pass RestrictModel before they run, and the parameters
+// CheckFinite. Without (a model that is trusted), they may do anything.
+Predictor LoadPredictor(const std::string& path, Workspace* ws,
+                        const std::optional<ModelLimits>& limits = ModelLimits());
 
 }  // namespace caffe2

@@ -8,6 +8,7 @@
 #include "caffe2/core/operator_gradient.h"
 #include "distributed/collective.h"
 #include "distributed/core_share.h"
+#include "distributed/run_record.h"
 #include "train/run_settings.h"
 #include "train/train_nets.h"
 
@@ -72,6 +73,7 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
   if (num_shards_ == 1) return;
   store_ = std::make_unique<ShardStore>(options.shards);
   membership_ = Join(options, *store_);
+  identity_ = {options.shards.run_id, membership_->generation(), NowMs()};
   membership_->OnPeerLost([listener = options.shards.on_peer_lost](const std::string& line) {
     if (listener) listener(line);
     AbortCommunicators(line);

@@ -8,6 +8,7 @@
 #include "caffe2/core/workspace.h"
 #include "distributed/run_membership.h"
 #include "train/options.h"
+#include "train/run_lock.h"
 #include "train/shard_store.h"
 
 namespace caffe2 {
@@ -27,6 +28,8 @@ class ShardRun {
   int num_shards() const { return num_shards_; }
   int shard_id() const { return shard_id_; }
   bool IsWriter() const { return shard_id_ == 0; }
+  // With one shard: no run_id.
+  const RunIdentity& identity() const { return identity_; }
 
   // Replaces each element by its sum over the shards: the same bits on all shards. All pass vectors
   // of the same length.
@@ -58,6 +61,7 @@ class ShardRun {
   double timeout_, late_timeout_;  // time limits of an exchange, in seconds
   int num_shards_;
   int shard_id_;
+  RunIdentity identity_;
   std::unique_ptr<ShardStore> store_;  // outlives the membership
   std::unique_ptr<RunMembership> membership_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 
 #include "caffe2/core/device_backend.h"
 #include "db/db_reader.h"
@@ -24,9 +23,11 @@ RecordKind KindOf(const TrainOptions& options, const std::string& source) {
   return source == kSyntheticData ? RecordKind::kDatum : RecordKindOf(options.data.db_type, source);
 }
 
-// Tells users of an exported model how to prepare images.
-std::map<std::string, std::string> InputInfo(const TrainOptions& options) {
-  return {{"image_size", MakeString(options.model.shape.image_size)},
+// Tells users of an exported model how to prepare images, and which generation of
+// its run made it.
+std::map<std::string, std::string> InputInfo(const TrainOptions& options, int generation) {
+  return {{"generation", MakeString(generation)},
+          {"image_size", MakeString(options.model.shape.image_size)},
           {"image_scale", MakeString(options.ImageScale())},
           {"num_channels", MakeString(options.model.shape.num_channels)},
           {"order", options.model.order},
@@ -74,6 +75,7 @@ int Trainer::Run() {
     return stopped.signal();
   }
   try {
+    LockOutputs();
     const RecordKind kind = KindOf(options_, options_.data.train_data);
     nets_ = BuildTrainNets(options_, kind, TuneFusion(kind));
     SetUp();
@@ -114,8 +116,20 @@ FusionChoices Trainer::TuneFusion(RecordKind kind) {
 // With auto_resume shard 0 decides for all, because others may not see its files.
 bool Trainer::Resumes() {
   if (!options_.output.auto_resume) return options_.output.resume;
-  const bool exists = run_->IsWriter() && std::filesystem::exists(options_.output.checkpoint_path);
+  const bool exists = run_->IsWriter() && HasCheckpoint(options_.output.checkpoint_path);
   return !run_->Broadcast(exists ? "resume" : "").empty();
+}
+
+// Before anything is read: afterwards no earlier generation of the run can change the files.
+void Trainer::LockOutputs() {
+  if (!run_->IsWriter()) return;
+  const OutputOptions& output = options_.output;
+  if (output.checkpoint_every > 0) {
+    checkpoint_lock_ = std::make_unique<RunLock>(output.checkpoint_path, run_->identity());
+  }
+  if (output.model_path) {
+    model_lock_ = std::make_unique<RunLock>(output.model_path(0), run_->identity());
+  }
 }
 
 void Trainer::SetUp() {
@@ -136,6 +150,10 @@ void Trainer::SetUp() {
     progress_ = ProgressOf(checkpoint);
     LOG(INFO) << "Resumed from " << options_.output.checkpoint_path << ": iteration "
               << progress_.total_iterations << ", epoch " << progress_.epoch;
+  }
+  if (options_.output.checkpoint_every > 0) {
+    saver_ = std::make_unique<CheckpointSaver>(options_, nets_, &ws_, run_.get(),
+                                               checkpoint_lock_.get());
   }
   view_ = std::make_unique<ModelView>(nets_, &ws_, run_.get());
   if (!options_.data.test_data.empty()) {
@@ -176,7 +194,9 @@ void Trainer::PlaceNet() {
 // on.
 void Trainer::LoadModel() {
   Workspace source;
-  const Predictor predictor = LoadPredictor(options_.output.load_model_path, &source);
+  const Predictor predictor =
+      LoadPredictor(options_.output.load_model_path, &source,
+                    options_.output.trust_model ? std::nullopt : std::optional(ModelLimits()));
   std::map<std::string, std::string> by_name;
   for (const std::string& name : predictor.parameters) {
     by_name[name.substr(name.rfind('/') + 1)] = name;
@@ -190,6 +210,9 @@ void Trainer::LoadModel() {
       CAFFE_ENFORCE(param->sizes() == value.sizes(), "parameter ", name, " has shape ",
                     ShapeString(value.sizes()), " in ", options_.output.load_model_path,
                     "; the network needs ", ShapeString(param->sizes()));
+      CAFFE_ENFORCE(param->dtype() == value.dtype(), "parameter ", name, " has type ",
+                    value.dtype().name(), " in ", options_.output.load_model_path,
+                    "; the network needs ", param->dtype().name());
       param->CopyFrom(value);
     }
   }
@@ -210,6 +233,7 @@ int Trainer::Loop() {
   if (options_.output.checkpoint_every > 0 && checkpointed_at_ != progress_.total_iterations) {
     Checkpoint();
   }
+  if (saver_) saver_->Finish();
   return stop_signal_;
 }
 
@@ -362,7 +386,7 @@ void Trainer::Export() {
   meta.shapes["data"] = options_.model.order == "NCHW"
                             ? std::vector<int64_t>{1, channels, side, side}
                             : std::vector<int64_t>{1, side, side, channels};
-  meta.application_info = InputInfo(options_);
+  meta.application_info = InputInfo(options_, run_->identity().generation);
   const std::string path = options_.output.model_path(progress_.epoch);
   // Predictor files contain host tensors, whatever device trained them.
   Workspace host;
@@ -371,7 +395,16 @@ void Trainer::Export() {
     Tensor* copy = BlobGetMutableTensor(host.CreateBlob(name), Device{});
     parameter.GetDeviceType() == CPU ? copy->ShareData(parameter) : copy->CopyFrom(parameter);
   }
-  SavePredictor(meta, &host, path);
+  try {
+    SavePredictor(meta, &host, {path, model_lock_.get()});
+  } catch (const Superseded&) {
+    throw;
+  } catch (const IoError& error) {
+    const bool last = LimitReached() || progress_.epoch == options_.schedule.num_epochs;
+    if (last) throw;
+    LOG(WARNING) << "A model was not written, training goes on: " << error.what();
+    return;
+  }
   if (!options_.output.keep_all_models && !saved_model_.empty() && saved_model_ != path) {
     std::remove(saved_model_.c_str());
   }
@@ -381,9 +414,8 @@ void Trainer::Export() {
 
 void Trainer::Checkpoint() {
   SetState("saving");
-  SaveCheckpoint(options_.output.checkpoint_path, options_, nets_, progress_, &ws_, run_.get());
+  saver_->Save(progress_);
   checkpointed_at_ = progress_.total_iterations;
-  if (run_->IsWriter()) LOG(INFO) << "Wrote checkpoint " << options_.output.checkpoint_path;
   SetState("training");
 }
 

@@ -11,6 +11,7 @@
 #include "train/model_view.h"
 #include "train/options.h"
 #include "train/report.h"
+#include "train/run_lock.h"
 #include "train/shard_run.h"
 #include "train/train_nets.h"
 
@@ -59,6 +60,7 @@ class Trainer {
   FusionChoices TuneFusion(RecordKind kind);
   // True if the run continues from its checkpoint. All shards must call it together.
   bool Resumes();
+  void LockOutputs();
   void SetUp();
   void LogEpochSize() const;
   void PlaceNet();
@@ -86,6 +88,9 @@ class Trainer {
   Workspace ws_;
   TrainNets nets_;
   std::unique_ptr<ShardRun> run_;
+  // Of the exported models and the checkpoint; null if this process does not write them.
+  std::unique_ptr<RunLock> model_lock_, checkpoint_lock_;
+  std::unique_ptr<CheckpointSaver> saver_;  // null without checkpoints
   std::unique_ptr<ModelView> view_;
   std::unique_ptr<Evaluator> evaluator_;
   Progress progress_;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -16,9 +18,20 @@
 namespace caffe2 {
 namespace {
 
+// Levels of messages. Protobuf has the same limit for binary files, but none for text, where deep
+// levels overflow the stack.
+constexpr int kMaxNesting = 100;
+constexpr uintmax_t kMaxBytes = uintmax_t{1} << 30;
+
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) ThrowIoError(ExitCode::kNoInput, "cannot open ", path, ": ", std::strerror(errno));
+  std::error_code no_size;  // not every file has a size
+  const uintmax_t size = std::filesystem::file_size(path, no_size);
+  if (!no_size && size > kMaxBytes) {
+    ThrowIoError(ExitCode::kBadData, path, " has ", size, " bytes; a net may have at most ",
+                 kMaxBytes);
+  }
   std::ostringstream stream;
   stream << file.rdbuf();
   if (file.bad()) ThrowIoError(ExitCode::kIo, "cannot read ", path, ": ", std::strerror(errno));
@@ -95,6 +108,7 @@ template <typename Message>
 std::string ParseText(const std::string& text, Message* message) {
   ErrorText errors;
   google::protobuf::TextFormat::Parser parser;
+  parser.SetRecursionLimit(kMaxNesting);
   parser.RecordErrorsTo(&errors);
   if (parser.ParseFromString(ModernText(text), message)) return "";
   return errors.text().empty() ? "not the text of a message" : errors.text();

@@ -11,8 +11,8 @@ namespace caffe2 {
 // *.txt, otherwise binary first. Text may use the old spellings `device_type: CUDA` (a name; the
 // field now holds a number) and `cuda_gpu_id`.
 //
-// Throws IoError with the path if the file cannot be read, is empty, or does not hold the message
-// (with line and column for text).
+// Throws IoError with the path if the file cannot be read, is empty, has more than 2^30 bytes or
+// more than 100 levels of messages, or does not hold the message (with line and column for text).
 NetDef ReadNetDef(const std::string& path);
 PlanDef ReadPlanDef(const std::string& path);
 

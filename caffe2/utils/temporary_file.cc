@@ -17,11 +17,20 @@ bool IsOfDeadProcess(const std::string& name, const std::string& prefix) {
   return pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
 }
 
+namespace {
+
+std::string EndingOf(const std::string& host) { return ".tmp." + host + "."; }
+
+}  // namespace
+
+std::string TemporaryEnding(const std::string& host, int64_t pid) {
+  return EndingOf(host) + std::to_string(pid);
+}
+
 std::string TemporaryBeside(const std::string& path) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  const std::string ending = std::string(".tmp.") + host + ".";
-  const std::string prefix = fs::path(path).filename().string() + ending;
+  const std::string prefix = fs::path(path).filename().string() + EndingOf(host);
   const fs::path directory = fs::path(path).parent_path();
   // Errors are ignored: writing to the folder will report them.
   std::error_code error;
@@ -31,7 +40,7 @@ std::string TemporaryBeside(const std::string& path) {
     if (IsOfDeadProcess(it->path().filename().string(), prefix)) dead.push_back(it->path());
   }
   for (const fs::path& found : dead) fs::remove_all(found, error);
-  return path + ending + std::to_string(getpid());
+  return path + TemporaryEnding(host, getpid());
 }
 
 }  // namespace caffe2

@@ -1,12 +1,16 @@
 // Names of temporary files, which lie beside the file that they will replace.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace caffe2 {
 
 // True if `name` is `prefix` followed by the number of a process that does not run on this host.
 bool IsOfDeadProcess(const std::string& name, const std::string& prefix);
+
+// ".tmp.<host>.<pid>": how the names of a process's temporary files end.
+std::string TemporaryEnding(const std::string& host, int64_t pid);
 
 // "<path>.tmp.<host>.<pid>", for a file or directory of this process. Removes such files of
 // processes that no longer run on this host: they were killed before they could clean up.

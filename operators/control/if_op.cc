@@ -2,6 +2,7 @@
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/operator.h"
+#include "operators/control/iteration_limit.h"
 
 namespace caffe2 {
 namespace {
@@ -69,12 +70,14 @@ class WhileOp final : public Operator<CPUContext> {
   WhileOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws),
         loop_net_(NetArgument(*this, "loop_net", ws)),
-        cond_net_(NetArgument(*this, "cond_net", ws)) {}
+        cond_net_(NetArgument(*this, "cond_net", ws)),
+        limit_(def) {}
 
   bool RunOnDevice() override {
-    while (true) {
+    for (int64_t iteration = 0;; ++iteration) {
       if (cond_net_ != nullptr && !cond_net_->Run()) return false;
       if (!ReadCondition(*this)) return true;
+      limit_.Check(iteration);
       if (!loop_net_->Run()) return false;
     }
   }
@@ -88,6 +91,7 @@ class WhileOp final : public Operator<CPUContext> {
 
  private:
   std::unique_ptr<NetBase> loop_net_, cond_net_;
+  const IterationLimit limit_;
 };
 
 // The shapes of the outputs depend on the nets, so they are unknown.
@@ -127,6 +131,7 @@ OPERATOR_SCHEMA(While)
         "body of one Do operator.")
     .Arg("loop_net", "The body of the loop.", true)
     .Arg("cond_net", "The net that writes the condition. Default: the body writes it.")
+    .FillUsing(IterationLimit::Describe)
     .CpuOnly(kCpuOnly);
 
 }  // namespace caffe2

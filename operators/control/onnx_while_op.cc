@@ -6,6 +6,7 @@
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
 #include "operators/common/element_type.h"
+#include "operators/control/iteration_limit.h"
 
 namespace caffe2 {
 namespace {
@@ -57,7 +58,8 @@ class OnnxWhileOp final : public Operator<CPUContext> {
         save_scopes_(GetSingleArgument<bool>("save_scopes", false)),
         disable_scopes_(GetSingleArgument<bool>("disable_scopes", false)),
         carried_(GetSingleArgument<int>("num_loop_carried_deps", -1)),
-        random_state_(CountOperators(*body_)) {
+        random_state_(CountOperators(*body_)),
+        limit_(def) {
     CAFFE_ENFORCE(!save_scopes_ || !disable_scopes_,
                   "the arguments save_scopes and disable_scopes cannot be used together");
     if (carried_ < 0) carried_ = InputSize() - kFirstCarriedIn;
@@ -85,6 +87,7 @@ class OnnxWhileOp final : public Operator<CPUContext> {
     net_ = nullptr;
     for (int64_t trip = 0; !has_trip_count_ || trip < max_trips; ++trip) {
       if (has_cond_ && !IsTrue(condition)) break;
+      limit_.Check(trip);
       if (!RunBody(trip, condition, carried)) return false;
       condition.CopyFrom(BodyOutput(kConditionOut));
       for (int i = 0; i < carried_; ++i) carried[i].CopyFrom(BodyOutput(kFirstCarriedOut + i));
@@ -149,6 +152,7 @@ class OnnxWhileOp final : public Operator<CPUContext> {
   bool has_trip_count_, has_cond_, save_scopes_, disable_scopes_;
   int carried_, scans_ = 0;
   std::vector<uint64_t> random_state_;
+  const IterationLimit limit_;
   std::vector<std::unique_ptr<Workspace>> scopes_;  // outlive the net
   Workspace* scope_ = nullptr;                      // of the iteration
   std::unique_ptr<NetBase> net_;
@@ -173,6 +177,7 @@ external outputs the next condition, the next loop-carried values and the scan o
 works in a scope of its own, where it sees the blobs of the workspace, too. Has no gradient.
 )DOC")
     .Arg("body", "(net) The body of the loop.", true)
+    .FillUsing(IterationLimit::Describe)
     .Arg("has_trip_count", "(bool, default false) 1: max_trip_count bounds the iterations.")
     .Arg("has_cond", "(bool, default false) 1: the condition ends the loop.")
     .Arg("save_scopes", "(bool, default false) 1: every iteration has, and keeps, its own scope.")

@@ -87,6 +87,8 @@ void BlobLoader::Take(const std::string& key, const std::string& value) {
   State fresh{sources_, 1, 0};
   if (proto.has_tensor()) {
     TensorProto& tensor = *proto.mutable_tensor();
+    CAFFE_ENFORCE(tensor.storage_type() != TensorProto::NO_CONTENT, "blob \"", name,
+                  "\" has a shape but no content (NO_CONTENT)");
     if (!options_.keep_device) *tensor.mutable_device_detail() = options_.device;
     fresh.total = CheckedNumel({tensor.dims().begin(), tensor.dims().end()});
   }

@@ -1,10 +1,10 @@
 #include "operators/recurrent/recurrent_network.h"
 
-#include <google/protobuf/text_format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <set>
+
+#include "caffe2/utils/net_io.h"
 
 namespace caffe2 {
 
@@ -36,9 +36,8 @@ NetDef ReadStepNet(const OperatorDef& def, const std::string& argument) {
   if (arguments.HasSingleArgumentOfType<NetDef>(argument)) {
     net = arguments.GetSingleArgument<NetDef>(argument, net);
   } else {
-    const auto text = arguments.GetSingleArgument<std::string>(argument, "");
-    CAFFE_ENFORCE(google::protobuf::TextFormat::ParseFromString(text, &net), "argument ", argument,
-                  " is not a NetDef in text form");
+    net = ParseNetDefText(arguments.GetSingleArgument<std::string>(argument, ""),
+                          "argument " + argument);
   }
   // Some builders name Caffe2's executor that ran steps in parallel. Its results are the same.
   if (net.type() == "rnn") net.set_type("simple");

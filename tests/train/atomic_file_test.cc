@@ -34,7 +34,7 @@ TEST(AtomicFileTest, ReplacesTheFileWhenPublished) {
   const TemporaryDirectory directory;
   const std::string path = directory.Path("model");
   WriteText(path, "old");
-  AtomicFile file(path);
+  AtomicFile file({path});
   WriteText(file.temporary_path(), "new");
   EXPECT_EQ(ReadText(path), "old");
   file.Publish();
@@ -47,7 +47,7 @@ TEST(AtomicFileTest, LeavesNothingWhenNotPublished) {
   const std::string path = directory.Path("model");
   WriteText(path, "old");
   {
-    AtomicFile file(path);
+    AtomicFile file({path});
     WriteText(file.temporary_path(), "half");
   }
   EXPECT_EQ(ReadText(path), "old");
@@ -60,18 +60,18 @@ TEST(AtomicFileTest, RemovesWhatDeadProcessesLeft) {
   const std::string path = directory.Path("model");
   const pid_t child = fork();
   if (child == 0) {
-    const AtomicFile file(path);
+    const AtomicFile file({path});
     WriteText(file.temporary_path(), "half");
     WriteText(file.temporary_path() + ".tmp", "half");
     raise(SIGKILL);
   }
   waitpid(child, nullptr, 0);
   EXPECT_EQ(FilesIn(directory.Path(".")), 2u);
-  const std::string of_another = AtomicFile(directory.Path("model_2")).temporary_path();
+  const std::string of_another = AtomicFile({directory.Path("model_2")}).temporary_path();
   WriteText(of_another, "kept");
   const std::string of_another_host = path + ".tmp.elsewhere.4194305";
   WriteText(of_another_host, "kept");
-  AtomicFile file(path);
+  AtomicFile file({path});
   EXPECT_EQ(FilesIn(directory.Path(".")), 2u);
   WriteText(file.temporary_path(), "new");
   file.Publish();
@@ -81,7 +81,7 @@ TEST(AtomicFileTest, RemovesWhatDeadProcessesLeft) {
 
 TEST(AtomicFileTest, PublishingNothingIsAnError) {
   const TemporaryDirectory directory;
-  AtomicFile file(directory.Path("model"));
+  AtomicFile file({directory.Path("model")});
   EXPECT_THROW(file.Publish(), IoError);
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.messages import TryReadProtoWithClass
 from caffe2.python._core.workspace_class import Workspace
+from caffe2.python.caffe2_pybind11_state import restrict_model
 
 
 def _net(net):
@@ -16,22 +17,37 @@ def _net(net):
     return net.Proto() if hasattr(net, "Proto") else net
 
 
+def restricted(name: str, net: Any) -> Any:
+    """A copy of a NetDef with limits on its loops.
+
+    Raises RuntimeError if it has an operator that a model which is not trusted may not use, or is
+    larger than such a model may be (train/restrict_model.h).
+    """
+    return caffe2_pb2.NetDef.FromString(restrict_model(name, net.SerializeToString()))
+
+
 class Predictor:
     """Runs `init_net` once and `predict_net` for each call.
 
     Args:
       init_net, predict_net: NetDefs, Nets, or serialized NetDefs.
+      trust_model: allow every operator, also those that open files or run Python, and parameters
+        that are not finite.
 
     The inputs are the external inputs of the predict net that the init net does not fill; if it
     fills them all, as in some exported models, each of them may be an input. The outputs are its
     external outputs, or, if it names none, the first output of its last operator.
     """
 
-    def __init__(self, init_net: Any, predict_net: Any) -> None:
+    def __init__(self, init_net: Any, predict_net: Any, trust_model: bool = False) -> None:
         init, predict = _net(init_net), _net(predict_net)
+        if not trust_model:
+            init, predict = restricted("init_net", init), restricted("predict_net", predict)
         self._workspace = Workspace()
         self._workspace.run(init)
         written = {blob for op in init.op for blob in op.output}
+        if not trust_model:
+            self._workspace.check_finite(sorted(written))
         self._external = list(predict.external_input)
         self.inputs = [blob for blob in self._external if blob not in written] or self._external
         self.outputs = list(predict.external_output)

@@ -10,6 +10,7 @@ from caffe2.python import core, scope, workspace
 from caffe2.python.predictor import predictor_py_utils as utils
 from caffe2.python.predictor import serde
 from caffe2.python.predictor.predictor_constants import predictor_constants
+from caffe2.python.predictor_class import restricted
 
 
 class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
@@ -157,13 +158,23 @@ def save_to_db(db_type: str, db_destination: str, predictor_export_meta: Predict
         [], absolute_path=1, db=db_destination, db_type=db_type))
 
 
+def _restrict(meta_net_def: metanet_pb2.MetaNetDef) -> None:
+    if meta_net_def.plans:
+        raise ValueError("the model has plans, which train: load it with trust_model=True if you "
+                         "trust whoever made it")
+    for entry in meta_net_def.nets:
+        entry.value.CopyFrom(restricted(entry.key, entry.value))
+
+
 def load_from_db(filename: str, db_type: str,
-                 device_option: caffe2_pb2.DeviceOption | None = None) -> metanet_pb2.MetaNetDef:
+                 device_option: caffe2_pb2.DeviceOption | None = None,
+                 trust_model: bool = False) -> metanet_pb2.MetaNetDef:
     """The MetaNetDef of a database, which stays open in the current workspace for
     GLOBAL_INIT_NET_TYPE to read the parameters.
 
     `device_option` (default: the device scope) becomes the device of the nets and of all operators
-    of the two init nets, so that the parameters are loaded to it.
+    of the two init nets, so that the parameters are loaded to it. `trust_model` allows operators
+    that open files or run Python, and plans; without it, they raise RuntimeError or ValueError.
     """
     reader = core.BlobReference(predictor_constants.PREDICTOR_DBREADER)
     record = core.BlobReference(predictor_constants.META_NET_DEF)
@@ -173,6 +184,8 @@ def load_from_db(filename: str, db_type: str,
         workspace.RunOperatorOnce(core.CreateOperator("Load", [reader], [record]))
     meta_net_def = serde.deserialize_protobuf_struct(
         workspace.FetchBlob(str(record)), metanet_pb2.MetaNetDef)
+    if not trust_model:
+        _restrict(meta_net_def)
     device_option = device_option or scope.CurrentDeviceScope()
     if device_option is not None:
         init_nets = (predictor_constants.GLOBAL_INIT_NET_TYPE,
@@ -185,12 +198,19 @@ def load_from_db(filename: str, db_type: str,
 
 
 def prepare_prediction_net(filename: str, db_type: str,
-                           device_option: caffe2_pb2.DeviceOption | None = None) -> core.Net:
-    """Loads a model into the current workspace and creates its net; returns the Net."""
-    meta_net_def = load_from_db(filename, db_type, device_option)
+                           device_option: caffe2_pb2.DeviceOption | None = None,
+                           trust_model: bool = False) -> core.Net:
+    """Loads a model into the current workspace and creates its net; returns the Net.
+
+    `trust_model`: as in load_from_db; it also allows parameters that are not finite.
+    """
+    meta_net_def = load_from_db(filename, db_type, device_option, trust_model)
     for key in (predictor_constants.GLOBAL_INIT_NET_TYPE,
                 predictor_constants.PREDICT_INIT_NET_TYPE):
         workspace.RunNetOnce(utils.GetNet(meta_net_def, key))
+    if not trust_model:
+        workspace.C.Workspace.current.check_finite(
+            list(utils.GetBlobs(meta_net_def, predictor_constants.PARAMETERS_BLOB_TYPE)))
     net = core.Net(utils.GetNet(meta_net_def, predictor_constants.PREDICT_NET_TYPE))
     workspace.CreateNet(net, overwrite=True)
     return net

@@ -1,0 +1,191 @@
+"""Checkpoints and models: written once, by the run that owns them, whatever freezes or fills up."""
+
+import resource
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+
+from conftest import last_line, run, training, wait_for_line
+from redis_server import redis_keys
+
+READS = {"GET", "EXISTS", "HGETALL", "AUTH", "HELLO", "SELECT", "PING", "CLIENT", "COMMAND"}
+
+
+def saving(databases, folder, **flags):
+    """Flags of a long run that saves a checkpoint every few iterations, and no model."""
+    return training(databases, folder, **{
+        "checkpoint_path": folder / "checkpoint", "checkpoint_every": 3, "save_model_name": "",
+        "test_data": None, "epoch_size": 1_000_000, "log_every": 1, **flags})
+
+
+def freeze_inside_of_a_save(process, folder):
+    """Stops the process while a temporary file of its checkpoint exists."""
+    deadline = time.monotonic() + 60
+    wait_for_line(process, "Finished iteration")
+    while time.monotonic() < deadline:
+        if (folder / "checkpoint").exists() and any(folder.glob("checkpoint*.tmp.*")):
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.05)
+            if any(path.stat().st_size > 0 for path in folder.glob("checkpoint.tmp.*")):
+                return
+            process.send_signal(signal.SIGCONT)
+        time.sleep(0.0002)
+    pytest.fail("no save was seen")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if ".tmp." not in path.name}
+
+
+def parameters(checkpoint):
+    """The records of a checkpoint after the header, which holds times, and before the checksum."""
+    key, value = struct.unpack("<ii", checkpoint[:8])
+    return checkpoint[8 + key + value:checkpoint.index(b"!!CHECKSUM") - 8]
+
+
+class Monitor:
+    """The commands that a Redis server gets."""
+
+    def __init__(self, port):
+        self.process = subprocess.Popen(
+            ["redis-cli", "-p", str(port), "monitor"], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline().strip() == "OK"
+
+    def commands(self):
+        self.process.terminate()
+        lines = self.process.communicate()[0].splitlines()
+        return [line.split('"')[1].upper() for line in lines if '"' in line]
+
+
+@pytest.mark.parametrize("wakes", ["after the later generation", "while it trains"])
+def test_a_shard_frozen_inside_of_a_save_does_no_harm(
+    wakes, databases, redis_server, shards, tmp_path
+):
+    redis = redis_server.port
+    flags = {"num_shards": 2, "run_id": "frozen", "redis_host": "127.0.0.1", "redis_port": redis,
+             "batch_size": 16, "collective_timeout": 5, "rendezvous_timeout": 90}
+    old = [shards.start(*saving(databases, tmp_path, shard_id=shard, **flags))
+           for shard in range(2)]
+    freeze_inside_of_a_save(old[0], tmp_path)
+    old[1].kill()
+    time.sleep(11)  # until the frozen shard counts as dead
+    ends = wakes == "after the later generation"
+    more = {**flags, "max_iterations": 60 if ends else 1_000_000}
+    new = [shards.start(*saving(databases, tmp_path, shard_id=shard, **more), "--resume")
+           for shard in range(2)]
+    wait_for_line(new[0], "Wrote checkpoint", limit=90)
+    if ends:
+        for process in new:
+            assert process.wait(timeout=60) == 0, process.communicate()[0]
+        before = contents(tmp_path)
+        monitor = Monitor(redis)
+    old[0].send_signal(signal.SIGCONT)
+    output = old[0].communicate(timeout=60)[0]
+    assert 0 < old[0].returncode < 128, output
+    if ends:
+        time.sleep(1)
+        assert set(monitor.commands()) <= READS
+        assert contents(tmp_path) == before
+        assert redis_keys(redis) == []
+        assert not list(tmp_path.glob("*.tmp.*"))
+    else:
+        # The run goes on, and ends with its own state.
+        for _ in range(3):
+            wait_for_line(new[0], "Wrote checkpoint")
+        new[1].send_signal(signal.SIGTERM)
+        for process in new:
+            assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    more["max_iterations"] = 1_000_000
+    resumed = [shards.start(*saving(databases, tmp_path, shard_id=shard, **more), "--resume")
+               for shard in range(2)]
+    wait_for_line(resumed[0], "Finished iteration")
+
+
+def test_two_runs_on_one_path(databases, shards, tmp_path):
+    first = shards.start(*saving(databases, tmp_path))
+    wait_for_line(first, "Wrote checkpoint")
+    second = run("resnet50_trainer", *saving(databases, tmp_path), limit=60)
+    assert 0 < second.returncode < 128
+    for text in (str(first.pid), str(tmp_path / "checkpoint")):
+        assert text in last_line(second.output), second.output[-1000:]
+    wait_for_line(first, "Wrote checkpoint")
+    first.kill()
+    first.wait()
+    # What a killed process leaves does not block.
+    third = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=3))
+    assert third.returncode == 0, third.output
+    assert sorted(contents(tmp_path)) == ["checkpoint", "checkpoint.1"]
+
+
+def test_two_runs_that_export_the_same_models(databases, shards, tmp_path):
+    flags = {"test_data": None, "epoch_size": 1_000_000}
+    first = shards.start(*training(databases, tmp_path, log_every=1, **flags))
+    wait_for_line(first, "Finished iteration")
+    second = run("resnet50_trainer", *training(databases, tmp_path, **flags), limit=60)
+    assert 0 < second.returncode < 128
+    assert str(first.pid) in last_line(second.output), second.output[-1000:]
+
+
+def test_the_last_checkpoints_are_kept(databases, tmp_path):
+    done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=12,
+                                           keep_checkpoints=3))
+    assert done.returncode == 0, done.output
+    kept = contents(tmp_path)
+    assert sorted(kept) == ["checkpoint", "checkpoint.1", "checkpoint.2"]
+    assert len(set(kept.values())) == 3
+    # The newest that is whole is taken, and the damaged ones are named.
+    path = tmp_path / "checkpoint"
+    path.write_bytes(kept["checkpoint"][:1000])
+    (tmp_path / "checkpoint.1").write_bytes(b"junk" * 1000)
+    done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=12,
+                                           keep_checkpoints=3), "--resume")
+    assert done.returncode == 0, done.output
+    assert "iteration 6" in done.output
+    for name in ("checkpoint is damaged", "checkpoint.1 is damaged", "older checkpoint"):
+        assert name in done.output, done.output[-3000:]
+    # The same iterations again, to the bit.
+    assert parameters(path.read_bytes()) == parameters(kept["checkpoint"])
+    assert (tmp_path / "checkpoint.2").read_bytes() == kept["checkpoint.2"]
+    assert (tmp_path / "checkpoint.1.damaged").read_bytes() == b"junk" * 1000
+    for name in contents(tmp_path):
+        (tmp_path / name).write_bytes(b"junk" * 1000)
+    done = run("resnet50_trainer", *saving(databases, tmp_path), "--resume")
+    assert 0 < done.returncode < 128
+    assert "no checkpoint is whole" in last_line(done.output)
+
+
+def test_one_checkpoint_is_kept_if_that_is_asked_for(databases, tmp_path):
+    done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=12,
+                                           keep_checkpoints=1))
+    assert done.returncode == 0, done.output
+    assert sorted(contents(tmp_path)) == ["checkpoint"]
+
+
+def test_training_goes_on_while_the_disk_is_full(databases, shards, tmp_path):
+    process = shards.start(*saving(databases, tmp_path))
+    wait_for_line(process, "Wrote checkpoint")
+    _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (100 << 10, hard))
+    wait_for_line(process, "The checkpoint was not written")
+    whole = contents(tmp_path)
+    wait_for_line(process, "Finished iteration")
+    wait_for_line(process, "The checkpoint was not written")
+    assert contents(tmp_path) == whole
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    wait_for_line(process, "Wrote checkpoint")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert not list(tmp_path.glob("*.tmp.*"))
+    assert contents(tmp_path)["checkpoint"] != whole["checkpoint"]
+
+
+def test_only_the_last_model_must_be_written(databases, tmp_path):
+    flags = {"test_data": None, "num_epochs": 3}
+    done = run("resnet50_trainer", *training(databases, tmp_path, **flags), file_kib=100)
+    assert 0 < done.returncode < 128
+    assert "Starting epoch 2/3" in done.output
+    assert "model_3.mdl" in last_line(done.output)
+    assert list(tmp_path.iterdir()) == []

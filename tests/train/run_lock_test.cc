@@ -1,0 +1,127 @@
+#include "train/run_lock.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "distributed/run_membership.h"
+#include "tests/db/temporary_directory.h"
+#include "train/atomic_file.h"
+
+namespace caffe2 {
+namespace {
+
+class RunLockTest : public ::testing::Test {
+ protected:
+  std::string Path() const { return directory_.Path("checkpoint"); }
+
+  static void Write(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  std::string Content() const {
+    std::ifstream file(Path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string ErrorOf(const RunIdentity& identity) const {
+    try {
+      const RunLock lock(Path(), identity);
+    } catch (const RunConflict& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  testing::TemporaryDirectory directory_;
+};
+
+TEST_F(RunLockTest, RefusesASecondRunByName) {
+  const RunLock lock(Path(), {"first", 3, 1000});
+  for (const RunIdentity& other : {RunIdentity{"second", 9, 9000}, RunIdentity{"", 9, 9000},
+                                   RunIdentity{"first", 3, 1000}, RunIdentity{"first", 2, 900}}) {
+    const std::string error = ErrorOf(other);
+    for (const std::string& text :
+         {std::string("run first, generation 3"), "pid " + std::to_string(getpid()), Path()}) {
+      EXPECT_NE(error.find(text), std::string::npos) << error;
+    }
+  }
+  lock.Check();
+}
+
+TEST_F(RunLockTest, RunsOfOneProcessDoNotSupersedeEachOther) {
+  const RunLock lock(Path(), {"", 1, 0});
+  EXPECT_NE(ErrorOf({"", 1, 0}), "");
+}
+
+TEST_F(RunLockTest, LeavesNothingAtItsEnd) {
+  { const RunLock lock(Path(), {"run", 1, 1000}); }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.Path(".")));
+  EXPECT_EQ(ErrorOf({"other", 1, 1000}), "");
+}
+
+TEST_F(RunLockTest, TheLockOfAKilledProcessDoesNotBlock) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const RunLock lock(Path(), {"killed", 1, 1000});
+    raise(SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(std::filesystem::exists(Path() + ".lock"));
+  EXPECT_EQ(ErrorOf({"other", 1, 1000}), "");
+}
+
+TEST_F(RunLockTest, ALaterGenerationFencesTheEarlierOne) {
+  Write(Path(), "old");
+  const auto frozen = std::make_unique<RunLock>(Path(), RunIdentity{"run", 1, 1000});
+  AtomicFile save({Path(), frozen.get(), 2});
+  Write(save.temporary_path(), "of the frozen process");
+  const RunLock later(Path(), {"run", 2, 2000});
+  EXPECT_FALSE(std::filesystem::exists(save.temporary_path()));
+  // The frozen process wakes after it has checked the lock, or before.
+  EXPECT_THROW(save.Publish(), IoError);
+  AtomicFile second({Path(), frozen.get(), 2});
+  Write(second.temporary_path(), "of the frozen process");
+  EXPECT_THROW(second.Publish(), Superseded);
+  EXPECT_EQ(Content(), "old");
+  EXPECT_FALSE(std::filesystem::exists(Path() + ".1"));
+  AtomicFile own({Path(), &later, 2});
+  Write(own.temporary_path(), "new");
+  own.Publish();
+  EXPECT_EQ(Content(), "new");
+}
+
+TEST_F(RunLockTest, TheFencedOwnerDoesNotTakeTheLockWithIt) {
+  auto frozen = std::make_unique<RunLock>(Path(), RunIdentity{"run", 1, 1000});
+  const RunLock later(Path(), {"run", 2, 2000});
+  frozen.reset();
+  later.Check();
+}
+
+// The store forgets a run that has been dead for long: generations begin at 1 again.
+TEST_F(RunLockTest, ALaterStartWinsWhereGenerationsBeginAgain) {
+  const RunLock frozen(Path(), {"run", 2, 1000});
+  const RunLock later(Path(), {"run", 1, 2000});
+  EXPECT_THROW(frozen.Check(), Superseded);
+}
+
+TEST_F(RunLockTest, KeepsTheFilesBefore) {
+  for (const char* text : {"1", "2", "3", "4"}) {
+    AtomicFile file({Path(), nullptr, 3});
+    Write(file.temporary_path(), text);
+    file.Publish();
+  }
+  const auto read = [&](const std::string& suffix) {
+    std::ifstream file(Path() + suffix);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(Content() + read(".1") + read(".2"), "432");
+  EXPECT_FALSE(std::filesystem::exists(Path() + ".3"));
+}
+
+}  // namespace
+}  // namespace caffe2

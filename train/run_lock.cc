@@ -1,0 +1,176 @@
+#include "train/run_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <thread>
+
+#include "caffe2/utils/temporary_file.h"
+#include "distributed/host.h"
+#include "distributed/run_membership.h"
+#include "distributed/run_record.h"
+
+namespace caffe2 {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTries = 20;  // while another process takes the lock or leaves it
+constexpr std::chrono::milliseconds kPause{50};
+
+[[noreturn]] void Fail(const std::string& path) {
+  const int error = errno;
+  ThrowIoError(WriteErrorCode(error), "cannot lock ", path, ": ", std::strerror(error));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// Returns false if another process has the lock.
+bool Lock(int fd, const std::string& path) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  if (errno != ENOLCK && errno != EOPNOTSUPP && errno != ENOSYS) Fail(path);
+  LOG(WARNING) << "cannot lock " << path << " (" << std::strerror(errno)
+               << "): nothing keeps a second run from writing the same files";
+  return true;
+}
+
+// True if the open file still has its name: another process may have replaced or removed it.
+bool HasName(int fd, const std::string& path) {
+  struct stat open_file, named;
+  return fstat(fd, &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
+         open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string FieldOf(const RunRecord& record, const std::string& name) {
+  const auto found = record.find(name);
+  return found == record.end() ? "" : found->second;
+}
+
+int64_t NumberOf(const RunRecord& record, const std::string& name) {
+  return std::strtoll(FieldOf(record, name).c_str(), nullptr, 10);
+}
+
+// "run a, generation 2 (host b, pid 17)".
+std::string Describe(const std::string& text) {
+  const auto record = ParseRecord(text);
+  if (!record || record->count("pid") == 0) return "an unknown process";
+  const std::string run_id = FieldOf(*record, "run_id");
+  return MakeString(run_id.empty() ? "a run" : "run " + run_id, ", generation ",
+                    FieldOf(*record, "generation"), " (host ", FieldOf(*record, "host"), ", pid ",
+                    FieldOf(*record, "pid"), ")");
+}
+
+bool Supersedes(const RunIdentity& identity, const std::string& text) {
+  const auto record = ParseRecord(text);
+  if (!record || identity.run_id.empty() || FieldOf(*record, "run_id") != identity.run_id) {
+    return false;
+  }
+  return identity.generation > NumberOf(*record, "generation") ||
+         identity.joined_ms > NumberOf(*record, "joined_ms");
+}
+
+// Removes the temporary files beside `path` that an earlier owner may be writing.
+void RemoveTemporaries(const std::string& path, const std::string& owner) {
+  const auto record = ParseRecord(owner);
+  if (!record) return;
+  const std::string ending = TemporaryEnding(FieldOf(*record, "host"), NumberOf(*record, "pid"));
+  const fs::path directory = fs::path(path).parent_path();
+  std::error_code error;  // a file that is gone is well
+  for (const auto& entry : fs::directory_iterator(directory.empty() ? "." : directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() > ending.size() &&
+        name.compare(name.size() - ending.size(), ending.size(), ending) == 0) {
+      fs::remove_all(entry.path(), error);
+    }
+  }
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::string& path, const RunIdentity& identity)
+    : path_(path), lock_path_(path + ".lock") {
+  const ProcessId self = ProcessId::Self();
+  record_ = FormatRecord({{"run_id", identity.run_id},
+                          {"generation", std::to_string(identity.generation)},
+                          {"joined_ms", std::to_string(identity.joined_ms)},
+                          {"host", self.host},
+                          {"pid", std::to_string(self.pid)},
+                          {"start_time", std::to_string(self.start_time)}});
+  for (int i = 0; i < kTries; ++i) {
+    if (TryToTake(identity)) return;
+    std::this_thread::sleep_for(kPause);
+  }
+  throw RunConflict(
+      ExitCode::kNotPermitted,
+      MakeString(Describe(ReadText(lock_path_)), " writes ", path,
+                 "; give this run another path, or end that run (lock file ", lock_path_, ")"));
+}
+
+bool RunLock::TryToTake(const RunIdentity& identity) {
+  const Descriptor old(open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0664));
+  if (old.get() < 0) Fail(lock_path_);
+  const bool free = Lock(old.get(), lock_path_);
+  if (!HasName(old.get(), lock_path_)) return false;
+  const std::string owner = ReadText(lock_path_);
+  if (!free && !Supersedes(identity, owner)) return false;
+  // A new file, locked before it has its name: nobody sees it half-written or without its lock.
+  const std::string temporary = TemporaryBeside(lock_path_);
+  Descriptor fresh(open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0664));
+  if (fresh.get() < 0) Fail(lock_path_);
+  const auto size = static_cast<ssize_t>(record_.size());
+  if (!Lock(fresh.get(), lock_path_) ||
+      write(fresh.get(), record_.data(), record_.size()) != size ||
+      std::rename(temporary.c_str(), lock_path_.c_str()) != 0) {
+    const int error = errno;
+    unlink(temporary.c_str());
+    errno = error;
+    Fail(lock_path_);
+  }
+  if (!free) LOG(WARNING) << "took " << path_ << " over from " << Describe(owner);
+  RemoveTemporaries(path_, owner);
+  fd_ = fresh.Release();
+  return true;
+}
+
+RunLock::~RunLock() {
+  if (ReadText(lock_path_) == record_) unlink(lock_path_.c_str());
+  if (fd_ >= 0) close(fd_);
+}
+
+void RunLock::Check() const {
+  const std::string owner = ReadText(lock_path_);
+  if (owner == record_) return;
+  throw Superseded(MakeString(
+      "this process must not write ", path_,
+      " any more: ", owner.empty() ? "its lock file is gone" : Describe(owner) + " writes it now"));
+}
+
+}  // namespace caffe2
