@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "caffe2/core/context.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2::db {
@@ -16,6 +17,7 @@ BatchPipeline::BatchPipeline(const Options& options, PrepareFn prepare, DecodeFn
   CAFFE_ENFORCE_GT(options_.threads, 0, "decode threads");
   CAFFE_ENFORCE_GT(options_.depth, 0, "batches in flight");
   CAFFE_ENFORCE_GT(options_.items_at_once, 0, "items that a thread decodes at once");
+  CAFFE_ENFORCE_GE(options_.max_bad_records, 0, "max_bad_records");
 }
 
 BatchPipeline::~BatchPipeline() { Stop(); }
@@ -84,24 +86,62 @@ void BatchPipeline::ReadSlot(Slot* slot) {
   }
 }
 
-std::exception_ptr BatchPipeline::DecodeItems(InputBatch* batch, int begin, int end) const {
-  int item = begin;
-  try {
-    for (; item < end; ++item) decode_(batch, item);
-  } catch (Error& error) {
-    error.AddContext("record \"" + batch->source.records[item].key + "\"");
-    return std::current_exception();
-  } catch (...) {
-    return std::current_exception();
+std::exception_ptr BatchPipeline::DecodeItems(Slot* slot, int begin, int end) {
+  InputBatch* batch = &slot->batch;
+  for (int item = begin; item < end; ++item) {
+    try {
+      decode_(batch, item);
+    } catch (Error& error) {
+      const Record& record = batch->source.records[item];
+      error.AddContext("record \"" + record.key + "\"");
+      if (!Tolerate(record, error)) return std::current_exception();
+      slot->bad[item] = 1;
+    } catch (...) {
+      return std::current_exception();
+    }
   }
   return nullptr;
 }
 
+bool BatchPipeline::Tolerate(const Record& record, const Error& error) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (bad_records_.count(record.key) != 0) return true;
+  const auto count = static_cast<int64_t>(bad_records_.size());
+  if (count >= options_.max_bad_records) return false;
+  bad_records_.insert(record.key);
+  LOG(WARNING) << "skipping bad record " << count + 1 << " (--max_bad_records "
+               << options_.max_bad_records << "): " << error.what() << " (database "
+               << reader_->source() << ")";
+  return true;
+}
+
+void BatchPipeline::ReplaceBadItems(Slot* slot) const {
+  const auto good = std::find(slot->bad.begin(), slot->bad.end(), 0);
+  CAFFE_ENFORCE(good != slot->bad.end(), "all ", options_.batch_size,
+                " records of a batch are bad, the first is \"", slot->batch.source.records[0].key,
+                "\"");
+  size_t from = static_cast<size_t>(good - slot->bad.begin());
+  for (size_t item = 0; item < slot->bad.size(); ++item) {
+    if (!slot->bad[item]) {
+      from = item;
+      continue;
+    }
+    for (Tensor& output : slot->batch.outputs) {
+      const int64_t n = output.numel() / options_.batch_size;
+      auto* data = static_cast<char*>(output.raw_mutable_data());
+      const size_t bytes = static_cast<size_t>(n) * output.itemsize();
+      CPUContext().CopyItems(output.dtype(), n, data + from * bytes, data + item * bytes);
+    }
+  }
+}
+
 void BatchPipeline::FinishSlot(std::unique_lock<std::mutex>* lock, Slot* slot) {
-  if (uploader_ && !slot->batch.error) {
+  const bool has_bad = std::count(slot->bad.begin(), slot->bad.end(), 1) != 0;
+  if ((uploader_ || has_bad) && !slot->batch.error) {
     lock->unlock();
     try {
-      uploader_->Upload(&slot->batch);
+      if (has_bad) ReplaceBadItems(slot);
+      if (uploader_) uploader_->Upload(&slot->batch);
     } catch (...) {
       slot->batch.error = std::current_exception();  // no other thread has this batch now
     }
@@ -117,7 +157,7 @@ void BatchPipeline::Work() {
     int begin = 0, end = 0;
     if (Slot* slot = ClaimItems(&begin, &end)) {
       lock.unlock();
-      const std::exception_ptr error = DecodeItems(&slot->batch, begin, end);
+      const std::exception_ptr error = DecodeItems(slot, begin, end);
       lock.lock();
       if (error && !slot->batch.error) slot->batch.error = error;
       slot->items_left -= end - begin;
@@ -126,6 +166,7 @@ void BatchPipeline::Work() {
       Slot* fresh = free_.back();
       free_.pop_back();
       fresh->read = fresh->ready = false;
+      fresh->bad.assign(static_cast<size_t>(options_.batch_size), 0);
       under_way_.push_back(fresh);
       reading_ = true;
       lock.unlock();

@@ -8,9 +8,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "caffe2/core/logging.h"
 #include "caffe2/core/tensor.h"
 #include "caffe2/core/type_meta.h"
 #include "db/db_reader.h"
@@ -51,6 +54,14 @@ struct DeviceNormalization {
 // of the stream. At most `depth` batches are read ahead. If reading or decoding throws, Next()
 // throws the exception in place of that batch.
 //
+// Up to max_bad_records bad records are tolerated. Each is logged with its key, the reason and the
+// count, once; records are told apart by their keys. The place of a bad record in its batch gets a
+// copy of the outputs of the record before it (or, at the begin of the batch, the first good one
+// after it). So a bad record moves no position: shards that read parts of one stream still agree on
+// what each has read, epochs keep their length, and a run with the same data has the same batches
+// for any number of threads and after a resume. The count is of this pipeline, begins again with
+// it, and is not shared by shards. A batch of bad records only is an error.
+//
 // Attach, Start and Next must not be called at the same time.
 class BatchPipeline {
  public:
@@ -59,6 +70,8 @@ class BatchPipeline {
     int threads = 1;
     int depth = 3;
     int items_at_once = 1;  // items that one thread decodes before it looks for other work
+    // Different records that may be bad: that is, for which `decode` throws an Error. See below.
+    int64_t max_bad_records = 0;
     // Set if a device normalises output 0. The batch then has one more output than the operator: a
     // tensor of bytes with the SampledAugmentation of each image.
     std::optional<DeviceNormalization> normalization;
@@ -96,10 +109,11 @@ class BatchPipeline {
  private:
   struct Slot {
     InputBatch batch;
-    int next_item = 0;   // the first item that no thread has taken
-    int items_left = 0;  // items not yet decoded
-    bool read = false;   // the records have been read
-    bool ready = false;  // Next() may return the batch
+    int next_item = 0;      // the first item that no thread has taken
+    int items_left = 0;     // items not yet decoded
+    bool read = false;      // the records have been read
+    bool ready = false;     // Next() may return the batch
+    std::vector<char> bad;  // for each item: the record is bad, and tolerated
   };
 
   void Stop();
@@ -107,7 +121,11 @@ class BatchPipeline {
   void ReadSlot(Slot* slot);
   // Called after the last item of the batch is decoded. Releases the lock during the upload.
   void FinishSlot(std::unique_lock<std::mutex>* lock, Slot* slot);
-  std::exception_ptr DecodeItems(InputBatch* batch, int begin, int end) const;
+  std::exception_ptr DecodeItems(Slot* slot, int begin, int end);
+  // Returns false if there are too many bad records.
+  bool Tolerate(const Record& record, const Error& error);
+  // Fills the places of bad records. Throws EnforceNotMet if all are bad.
+  void ReplaceBadItems(Slot* slot) const;
   // Takes items [*begin, *end) of a slot to decode; null if there are none.
   Slot* ClaimItems(int* begin, int* end);
   Slot* WaitForFront(std::unique_lock<std::mutex>* lock,
@@ -130,6 +148,7 @@ class BatchPipeline {
   std::vector<Slot*> free_;
   std::deque<Slot*> under_way_;  // in the order of the stream
   Slot* handed_out_ = nullptr;
+  std::set<std::string> bad_records_;  // keys
   std::vector<std::thread> threads_;
 };
 

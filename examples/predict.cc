@@ -22,6 +22,7 @@
 #include "db/image/image_codec.h"
 #include "db/image/image_transform.h"
 #include "examples/flag_lists.h"
+#include "examples/image_flags.h"
 #include "train/predictor.h"
 #include "train/restrict_model.h"
 
@@ -194,6 +195,7 @@ const Tensor& ScoresOf(const Predictor& predictor, const Workspace& ws) {
 
 int Main(int argc, char** argv) {
   CheckUsage(argc > 1, "no picture is given: name image files after the flags");
+  SetImageLimitsFromFlags();
   const std::vector<std::string> names = ReadLines(FLAGS_class_names);
   Workspace ws;
   const Predictor predictor = LoadFromFlags(&ws);

@@ -19,6 +19,7 @@
 #include "distributed/redis_store_handler.h"
 #include "examples/flag_lists.h"
 #include "examples/foreign_flags.h"
+#include "examples/image_flags.h"
 #include "train/log.h"
 #include "train/options.h"
 #include "train/shard_launch.h"
@@ -56,6 +57,10 @@ DEFINE_int32(
     "CPU threads of the operators; 0: OMP_NUM_THREADS, or this shard's share of the machine's "
     "cores");
 DEFINE_int32(decode_threads, 1, "threads that decode images");
+DEFINE_int64(
+    max_bad_records, 0,
+    "training records of this shard that may be damaged; each is named, and another record "
+    "of its batch is used in its place");
 DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
 DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the shuffle");
 DEFINE_string(order, "NHWC", "storage order of images and filters: NHWC or NCHW");
@@ -219,6 +224,7 @@ inline std::string PartOf(const std::string& source, const char* flag,
 // The options that the shared flags set; the program sets the rest. Pixels become
 // (pixel - mean) / std, if the flags do not say otherwise.
 inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, float std) {
+  SetImageLimitsFromFlags();
   TrainOptions options;
   options.data.mean = FLAGS_mean.empty() ? std::vector{mean} : NumberList("--mean", FLAGS_mean);
   options.data.std = FLAGS_std.empty() ? std::vector{std} : NumberList("--std", FLAGS_std);
@@ -232,6 +238,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.data.db_type = FLAGS_db_type;
   options.data.shuffle = FLAGS_shuffle;
   options.data.decode_threads = FLAGS_decode_threads;
+  options.data.max_bad_records = FLAGS_max_bad_records;
   options.data.use_gpu_transform = FLAGS_use_gpu_transform;
   options.model.order = FLAGS_order;
   options.model.dtype = FLAGS_dtype;

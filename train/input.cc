@@ -80,6 +80,8 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
        // the stream, so they are the same for any number of shards.
        MakeArgument("seed", static_cast<int64_t>(options.schedule.seed)),
        MakeArgument("decode_threads", data.decode_threads),
+       // Tests count every image once, so each must be readable.
+       MakeArgument("max_bad_records", model->is_test() ? 0 : data.max_bad_records),
        MakeArgument("is_test", model->is_test())});
   if (!model->is_test()) brew::StopGradient(model, images);
   return images;

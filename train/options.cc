@@ -114,6 +114,7 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   }
   for (const float value : data.std) CheckPositive("std", value);
   CheckPositive("decode_threads", data.decode_threads);
+  CheckNotNegative("max_bad_records", data.max_bad_records);
   for (const std::string& source : {data.train_data, data.test_data}) {
     if (!source.empty() && source != kSyntheticData) RecordKindOf(data.db_type, source);
   }

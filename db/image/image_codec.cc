@@ -2,18 +2,35 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <opencv2/imgproc.hpp>
+#include <utility>
 
 #include "caffe2/core/logging.h"
 #include "db/image/image_file_codec.h"
+#include "db/image/image_limits.h"
 #include "db/image/jpeg.h"
 #include "db/image/opencv_mat.h"
 
 namespace caffe2::db {
 namespace {
 
+// The height and width that a PNG file says; {0, 0} for other files.
+std::pair<int64_t, int64_t> SizeOfPng(std::string_view bytes) {
+  constexpr std::string_view kBegin("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
+  if (bytes.substr(0, kBegin.size()) != kBegin || bytes.size() < 24) return {0, 0};
+  const auto number = [&](size_t at) {
+    int64_t value = 0;
+    for (size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[i]);
+    return value;
+  };
+  return {number(20), number(16)};
+}
+
 // The library stays loaded for the life of the process.
 const ImageFileCodec* LoadFileCodec() {
+  // OpenCV reads it while it is loaded. A value that the user has set counts.
+  setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(GetImageLimits().max_pixels).c_str(), 0);
   void* library = dlopen(kImageFileCodecLibrary, RTLD_NOW | RTLD_LOCAL);
   void* symbol = library != nullptr ? dlsym(library, "caffe2_image_file_codec") : nullptr;
   if (symbol == nullptr) {
@@ -33,7 +50,10 @@ const ImageFileCodec& FileCodec() {
 
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color) {
   CAFFE_ENFORCE(!bytes.empty(), "the encoded image is empty");
-  return IsJpeg(bytes) ? DecodeJpeg(bytes, color) : FileCodec().decode(bytes, color);
+  if (IsJpeg(bytes)) return DecodeJpeg(bytes, color);
+  const auto [height, width] = SizeOfPng(bytes);
+  CheckImageSize(height, width);
+  return FileCodec().decode(bytes, color);
 }
 
 std::unique_ptr<ImageSource<uint8_t>> OpenImage(std::string_view bytes, bool color) {

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "caffe2/core/logging.h"
+#include "db/image/image_limits.h"
 #include "db/image/opencv_mat.h"
 
 namespace caffe2::db {
 namespace {
 
 constexpr int kEndOfImage = 0xd9, kMaxPadding = 16;
-constexpr int64_t kMaxPixels = int64_t{1} << 30;  // as OpenCV
 
 // libjpeg reports errors by a function that must not return. It is C, so no exception may pass
 // through it: errors jump back into ReadHeader and ReadPixels, which have no objects to destroy.
@@ -35,6 +35,9 @@ class Decoder {
     };
     info_.client_data = this;
     jpeg_create_decompress(&info_);
+    info_.mem->max_memory_to_use = static_cast<long>(GetImageLimits().max_jpeg_bytes);
+    progress_.progress_monitor = CheckScans;
+    info_.progress = &progress_;
   }
   ~Decoder() { jpeg_destroy_decompress(&info_); }
   Decoder(const Decoder&) = delete;
@@ -86,6 +89,16 @@ class Decoder {
     }
   }
 
+  // libjpeg calls it often while it decodes. Each scan of a progressive file goes over all pixels.
+  static void CheckScans(j_common_ptr info) {
+    auto* decoder = static_cast<Decoder*>(info->client_data);
+    const int most = GetImageLimits().max_jpeg_scans;
+    if (decoder->info_.input_scan_number <= most) return;
+    std::snprintf(decoder->what_, sizeof(decoder->what_),
+                  "it has more than %d scans (--max_jpeg_scans)", most);
+    std::longjmp(decoder->jump_, 1);
+  }
+
   [[noreturn]] static void Jump(j_common_ptr info) {
     auto* decoder = static_cast<Decoder*>(info->client_data);
     info->err->format_message(info, decoder->what_);
@@ -94,6 +107,7 @@ class Decoder {
 
   jpeg_decompress_struct info_{};
   jpeg_error_mgr errors_{};
+  jpeg_progress_mgr progress_{};
   std::jmp_buf jump_;
   char what_[JMSG_LENGTH_MAX] = "";
 };
@@ -200,8 +214,7 @@ void ThrowDamaged(std::string_view bytes, const char* why) {
 }
 
 void CheckSize(const jpeg_decompress_struct& info) {
-  CAFFE_ENFORCE_LE(int64_t{info.image_height} * info.image_width, kMaxPixels,
-                   "pixels of a JPEG image");
+  CheckImageSize(info.image_height, info.image_width);
 }
 
 bool HasInks(const jpeg_decompress_struct& info) {

@@ -13,7 +13,7 @@ bool IsJpeg(std::string_view bytes);
 
 // Decodes a JPEG file to 3 channels (blue, green, red) or 1, with the same pixels as OpenCV.
 // Applies the EXIF orientation and converts CMYK. Throws EnforceNotMet with libjpeg's message if
-// the file is cut short, is damaged where the decoder can tell, or has more than 2^30 pixels. Some
+// the file is cut short, is damaged where the decoder can tell, or exceeds GetImageLimits(). Some
 // encoders leave up to 16 bytes of padding before the end marker; that is not an error.
 Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color);
 

@@ -183,6 +183,7 @@ ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default
   options.decode_threads = op.GetSingleArgument<int>("decode_threads", 4);
   CAFFE_ENFORCE(options.decode_threads > 0 && options.decode_threads <= 1024, "decode_threads ",
                 options.decode_threads);
+  options.max_bad_records = op.GetSingleArgument<int64_t>("max_bad_records", 0);
   options.seed = static_cast<uint64_t>(
       op.GetSingleArgument<int64_t>("seed", static_cast<int64_t>(default_seed)));
   options.output_sizes = op.GetRepeatedArgument<int>("output_sizes");
@@ -203,6 +204,7 @@ db::BatchPipeline::Options ImageInputDecoder::pipeline_options() const {
   options.batch_size = options_.batch_size;
   options.threads = options_.decode_threads;
   options.depth = kBatchesUnderWay;
+  options.max_bad_records = options_.max_bad_records;
   options.items_at_once = std::max(1, options_.batch_size / (2 * options_.decode_threads));
   if (options_.normalize_on_device) {
     options.normalization = {transform_.normalize_params(), options_.transform.output_type};
@@ -232,17 +234,19 @@ void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
   }
   data.raw_mutable_data(data_type);
 
-  // Labels and further outputs have the type that the first record gives them.
+  // Labels and further outputs have the type that the first whole record gives them.
   TypeMeta label_type = TypeMeta::Make<int32_t>();
   std::vector<TypeMeta> extra_types(options_.output_sizes.size(), label_type);
-  if (!options_.use_caffe_datum) {
+  for (const db::Record& record : batch->source.records) {
     TensorProtos protos;
-    if (protos.ParseFromString(batch->source.records[0].value)) {
+    if (options_.use_caffe_datum) break;
+    if (protos.ParseFromString(record.value) && protos.protos_size() > 0) {
       if (protos.protos_size() > 1) label_type = NumberType(protos.protos(1));
       for (size_t i = 0; i < extra_types.size() && protos.protos_size() > static_cast<int>(i) + 2;
            ++i) {
         extra_types[i] = NumberType(protos.protos(static_cast<int>(i) + 2));
       }
+      break;
     }  // else decoding the record gives the error
   }
   Tensor& label = batch->outputs[1];

@@ -17,6 +17,7 @@ struct ImageInputOptions {
   LabelType label_type = LabelType::kSingle;
   int num_labels = 0;  // 0: single labels are not checked
   int decode_threads = 4;
+  int64_t max_bad_records = 0;
   uint64_t seed = 0;                 // of the augmentation
   std::vector<int> output_sizes;     // of the outputs after data and label
   bool normalize_on_device = false;  // images are cropped on the host; a device does the rest

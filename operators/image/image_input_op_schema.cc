@@ -102,6 +102,10 @@ keep their addresses from run to run.
          "mirrors, changes colours, normalises and converts them. 0 (default): the host does all. "
          "No effect on the CPU.")
     .Arg("decode_threads", "Threads that decode (default 4).")
+    .Arg("max_bad_records",
+         "Different records that may be damaged: each is logged with its key, and its place in the "
+         "batch gets a copy of the record before it (db/batch_pipeline.h). Default 0. Not in "
+         "Caffe2.")
     .Arg("output_type", "float (default), float16 or bfloat16.")
     .Arg("order",
          "Order of the output: NHWC or NCHW. Not in Caffe2, which always writes the default: NCHW "

@@ -41,8 +41,8 @@ bool CopyElements(const db::TensorView& view, int64_t n, TypeMeta meta, void* ou
 // dims...], or with batch_size 0 one record with its own dims.
 class TensorProtosDecoder {
  public:
-  TensorProtosDecoder(int num_outputs, int batch_size)
-      : num_outputs_(num_outputs), batch_size_(batch_size) {
+  TensorProtosDecoder(int num_outputs, int batch_size, int64_t max_bad_records)
+      : num_outputs_(num_outputs), batch_size_(batch_size), max_bad_records_(max_bad_records) {
     CAFFE_ENFORCE_GE(batch_size_, 0, "batch_size");
   }
   void Prepare(db::InputBatch* batch) const;
@@ -56,6 +56,7 @@ class TensorProtosDecoder {
 
   const int num_outputs_;
   const int batch_size_;
+  const int64_t max_bad_records_;
 };
 
 TensorProtos TensorProtosDecoder::Parse(const std::string& record) const {
@@ -69,8 +70,17 @@ TensorProtos TensorProtosDecoder::Parse(const std::string& record) const {
   return protos;
 }
 
+// The first record that is whole; the first of all if none is. Decoding names the records before.
+const db::Record& FirstWhole(const db::InputBatch& batch) {
+  for (const db::Record& record : batch.source.records) {
+    TensorProtos protos;
+    if (protos.ParseFromString(record.value) && protos.protos_size() > 0) return record;
+  }
+  return batch.source.records[0];
+}
+
 void TensorProtosDecoder::Prepare(db::InputBatch* batch) const {
-  const db::Record& first = batch->source.records[0];
+  const db::Record& first = max_bad_records_ > 0 ? FirstWhole(*batch) : batch->source.records[0];
   try {
     const TensorProtos protos = Parse(first.value);
     if (batch->outputs.empty()) batch->outputs.resize(num_outputs_);
@@ -140,8 +150,10 @@ std::unique_ptr<db::BatchPipeline> MakeTensorProtosPipeline(const OperatorBase& 
                                                             uint64_t /*seed*/,
                                                             db::BatchUploader* uploader) {
   const int batch_size = op.GetSingleArgument<int>("batch_size", 0);
-  const auto decoder = std::make_shared<TensorProtosDecoder>(op.OutputSize(), batch_size);
   db::BatchPipeline::Options options;
+  options.max_bad_records = op.GetSingleArgument<int64_t>("max_bad_records", 0);
+  const auto decoder =
+      std::make_shared<TensorProtosDecoder>(op.OutputSize(), batch_size, options.max_bad_records);
   options.batch_size = batch_size == 0 ? 1 : batch_size;
   options.items_at_once = kRecordsAtOnce;
   return std::make_unique<db::BatchPipeline>(
@@ -167,6 +179,10 @@ stream of their own while the net works on earlier ones; text stays on the host.
          "Records in a batch. Output i is [batch_size, dims...], where dims are the dimensions of "
          "tensor i in the record. With 0 (the default) one record is read, and the outputs have "
          "its dimensions.")
+    .Arg("max_bad_records",
+         "Different records that may be damaged: each is logged with its key, and its place in the "
+         "batch gets a copy of the record before it (db/batch_pipeline.h). Default 0. Not in "
+         "Caffe2.")
     .Input(0, "reader", "The reader made by CreateDB.")
     .Output(0, "tensors", "The tensors of the records, an output for each.");
 

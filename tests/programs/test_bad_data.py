@@ -65,6 +65,27 @@ def test_records(case, tmp_path):
     assert "bad_minidb" in last_line(done.output)
 
 
+def test_bad_records_that_are_allowed(shards, tmp_path):
+    database = tmp_path / "bad_minidb"
+    bad = [datum(data=b"\x89PNG junk", encoded=True), b"\xff\xff\xff", datum(label=10)]
+    write_minidb(database, GOOD[:20] + bad + GOOD[20:])
+    flags = {"train_data": database, "test_data": None, "db_type": "minidb", "epoch_size": 256,
+             "base_learning_rate": 1e-4,
+             "save_model_name": ""}
+    done = run("resnet50_trainer", *training(tmp_path, tmp_path, max_bad_records=3, **flags))
+    assert done.returncode == 0, done.output
+    for key in ("00000020", "00000021", "00000022"):
+        # Named once, although every epoch of the data reads it again.
+        assert done.output.count(f'record "{key}"') == 1, done.output
+    done = run("resnet50_trainer", *training(tmp_path, tmp_path, max_bad_records=2, **flags))
+    check(done, "bad_minidb", tmp_path)
+    for shard in range(2):
+        shards.start(*training(tmp_path, tmp_path, max_bad_records=3, num_shards=2, shard_id=shard,
+                               run_id="bad", **flags))
+    for status, output in shards.wait():
+        assert status == 0, output
+
+
 @pytest.mark.parametrize("kind", ["lmdb", "leveldb", "minidb"])
 def test_databases_without_a_record(kind, tmp_path):
     (tmp_path / "nothing").write_bytes(b"")
