@@ -1,0 +1,103 @@
+#include "db/image/image_limits.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdio>
+
+// It needs <cstdio> and <cstddef>.
+#include <jpeglib.h>
+
+#include <string>
+#include <vector>
+
+#include "caffe2/core/logging.h"
+#include "db/image/image_codec.h"
+#include "tests/db/db_test_util.h"
+
+namespace caffe2::testing {
+namespace {
+
+// A progressive JPEG file of libjpeg's own script: ten scans.
+std::string ProgressiveJpeg(int side) {
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&info, &bytes, &size);
+  info.image_width = info.image_height = static_cast<JDIMENSION>(side);
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_simple_progression(&info);
+  jpeg_start_compress(&info, TRUE);
+  std::vector<uint8_t> row(static_cast<size_t>(side) * 3, 100);
+  while (info.next_scanline < info.image_height) {
+    JSAMPROW pointer = row.data();
+    jpeg_write_scanlines(&info, &pointer, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::string jpeg(bytes, bytes + size);
+  free(bytes);
+  return jpeg;
+}
+
+// The beginning of a PNG file of this size.
+std::string PngHeader(const std::string& width, const std::string& height) {
+  return std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16) + width + height +
+         std::string("\x08\x02\0\0\0", 5) + std::string(100, 'x');
+}
+
+class ImageLimitsTest : public ::testing::Test {
+ protected:
+  ~ImageLimitsTest() override { db::SetImageLimits({}); }
+
+  static std::string ErrorOf(const std::string& image) {
+    return ThrownMessage<EnforceNotMet>([&] { db::DecodeImage(image, true); });
+  }
+};
+
+TEST_F(ImageLimitsTest, OrdinaryProgressiveFilesAreWithin) {
+  EXPECT_EQ(db::DecodeImage(ProgressiveJpeg(64), true).view.height, 64);
+}
+
+TEST_F(ImageLimitsTest, Pixels) {
+  std::string jpeg = ProgressiveJpeg(64);
+  const size_t frame = jpeg.find("\xff\xc2");
+  ASSERT_NE(frame, std::string::npos);
+  jpeg.replace(frame + 5, 4, "\xff\xdc\xff\xdc");  // its height and width
+  EXPECT_NE(ErrorOf(jpeg).find("65500x65500"), std::string::npos);
+  EXPECT_NE(ErrorOf(PngHeader(std::string("\0\0\x40\0", 4), std::string("\0\0\x20\1", 4)))
+                .find("8193x16384"),
+            std::string::npos);
+  EXPECT_NE(
+      ErrorOf(PngHeader("\xff\xff\xff\xff", "\xff\xff\xff\xff")).find("larger than the limit"),
+      std::string::npos);
+  db::SetImageLimits({.max_pixels = 64 * 64 - 1});
+  EXPECT_NE(ErrorOf(ProgressiveJpeg(64)).find("limit of 4095"), std::string::npos);
+}
+
+TEST_F(ImageLimitsTest, Scans) {
+  db::SetImageLimits({.max_jpeg_scans = 9});
+  EXPECT_NE(ErrorOf(ProgressiveJpeg(64)).find("more than 9 scans"), std::string::npos);
+  db::SetImageLimits({.max_jpeg_scans = 10});
+  EXPECT_EQ(db::DecodeImage(ProgressiveJpeg(64), true).view.width, 64);
+}
+
+TEST_F(ImageLimitsTest, Memory) {
+  const std::string jpeg = ProgressiveJpeg(1024);  // 6 MB of coefficients, at half the chroma 3 MB
+  db::SetImageLimits({.max_jpeg_bytes = 1 << 20});
+  EXPECT_NE(ErrorOf(jpeg).find("cannot be decoded"), std::string::npos);
+  db::SetImageLimits({});
+  EXPECT_EQ(db::DecodeImage(jpeg, true).view.width, 1024);
+}
+
+TEST_F(ImageLimitsTest, MustBePositive) {
+  EXPECT_THROW(db::SetImageLimits({.max_pixels = 0}), EnforceNotMet);
+}
+
+}  // namespace
+}  // namespace caffe2::testing
