@@ -25,6 +25,7 @@ RunHeartbeat::RunHeartbeat(const StoreFactory& stores, RunPlace place)
     : stores_(stores),
       place_(std::move(place)),
       collectives_before_(CurrentCollectiveProgress().started),
+      ticker_([this] { Tick(); }),
       thread_([this] { Loop(); }) {}
 
 void RunHeartbeat::Stop() {
@@ -34,7 +35,10 @@ void RunHeartbeat::Stop() {
   }
   stop_changed_.notify_all();
   // A callback that ends the run calls this from the thread itself.
-  if (thread_.joinable() && thread_.get_id() != std::this_thread::get_id()) thread_.join();
+  if (thread_.get_id() == std::this_thread::get_id()) return;
+  for (std::thread* thread : {&thread_, &ticker_}) {
+    if (thread->joinable()) thread->join();
+  }
 }
 
 void RunHeartbeat::SetComplete(const std::vector<MemberRecord>& members) {
@@ -102,35 +106,41 @@ std::string RunHeartbeat::Text(int64_t count) const {
                        {"operation", OneLine(progress.operation)}});
 }
 
-milliseconds RunHeartbeat::SinceLastTurn() const {
-  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() -
-                                                  last_turn_.load());
+bool RunHeartbeat::StoodStill() const {
+  return gap_seen_ || std::chrono::steady_clock::now() - last_tick_.load() > place_.options.lease;
+}
+
+void RunHeartbeat::Tick() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stop_changed_.wait_for(lock, place_.options.heartbeat, [this] { return stop_; })) {
+    if (StoodStill()) gap_seen_ = true;
+    last_tick_ = std::chrono::steady_clock::now();
+  }
 }
 
 bool RunHeartbeat::WasLeftBehind(StoreHandler* store) {
   if (left_behind_) return true;
-  const milliseconds still = SinceLastTurn();
-  if (still <= place_.options.lease) return false;
-  if (store->Check({place_.Key("member", place_.options.shard_id)})) return false;
+  if (!StoodStill()) return false;
+  if (store->Check({place_.Key("member", place_.options.shard_id)})) {
+    gap_seen_ = false;
+    return false;
+  }
   left_behind_ = true;
-  NoteFailure(LostLine(place_.options.shard_id, &place_.self, Text(),
-                       MakeString("this process stood still for ", still.count(),
-                                  " ms, and the run went on without it")));
+  NoteFailure(
+      LostLine(place_.options.shard_id, &place_.self, Text(),
+               MakeString("this process stood still for more than ", place_.options.lease.count(),
+                          " ms, and the run went on without it")));
   return true;
 }
 
 void RunHeartbeat::Loop() {
   std::unique_ptr<StoreHandler> store;
   for (int64_t count = 1;; ++count) {
-    // A store that does not answer costs less than a lease, so only this process can have stood
-    // still for longer.
-    if (SinceLastTurn() <= place_.options.lease) last_turn_ = std::chrono::steady_clock::now();
     try {
       if (!store) store = stores_(place_.options.run_id);
       // Short enough to notice that the store is gone before other shards think this one is dead.
       store->SetDeadline(Deadline(place_.options.lease / 4));
       if (WasLeftBehind(store.get())) return;
-      last_turn_ = std::chrono::steady_clock::now();
       Beat(store.get(), count);
       if (!store_reachable_.exchange(true)) {
         LOG(INFO) << "the store of run " << place_.options.run_id << " is back";
@@ -160,13 +170,12 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
     WatchNext(store, members[(place_.options.shard_id + 1) % place_.options.num_shards]);
   }
   // Nothing more is written if the process stood still in the midst of this: see WasLeftBehind().
-  const auto stood_still = [this] { return SinceLastTurn() > place_.options.lease; };
-  if (stood_still()) return;
+  if (StoodStill()) return;
   store->Put(place_.Key("heartbeat", place_.options.shard_id), Text(count), place_.options.lease);
   if (count % kRenewEvery == 1) {
-    if (stood_still()) return;
+    if (StoodStill()) return;
     Republish(store, complete);
-    if (stood_still()) return;
+    if (StoodStill()) return;
     PublishStatus(store);
     TrackedKeys tracked;
     {
@@ -175,7 +184,7 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
       tracked = tracked_;
     }
     for (const auto& [key, value] : tracked) {
-      if (stood_still()) return;
+      if (StoodStill()) return;
       if (keys_lost_ && value) store->SetIfAbsent(key, *value);
       store->Expire(key, place_.key_lifetime());
     }

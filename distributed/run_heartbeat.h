@@ -77,7 +77,10 @@ class RunHeartbeat {
   using TrackedKeys = std::map<std::string, std::optional<std::string>>;
 
   void Loop();
-  milliseconds SinceLastTurn() const;
+  // Notes in steps of a heartbeat that the process runs. It never waits for the store, so only a
+  // process that stood still leaves a gap.
+  void Tick();
+  bool StoodStill() const;
   void Beat(StoreHandler* store, int64_t count);
   void Republish(StoreHandler* store, bool complete);
   void PublishStatus(StoreHandler* store);
@@ -88,9 +91,9 @@ class RunHeartbeat {
   const int64_t collectives_before_;
   std::atomic<bool> store_reachable_{true};
   std::atomic<bool> left_behind_{false};
-  // When the thread last began a heartbeat, and was not found to be left behind.
-  std::atomic<std::chrono::steady_clock::time_point> last_turn_{std::chrono::steady_clock::now()};
-  ChangeWatch next_heartbeat_;  // used only by the thread
+  std::atomic<std::chrono::steady_clock::time_point> last_tick_{std::chrono::steady_clock::now()};
+  std::atomic<bool> gap_seen_{false};  // longer than a lease, and not yet looked into
+  ChangeWatch next_heartbeat_;         // used only by the thread
   // The store had lost this shard's member key, and not all tracked keys have been set again. Used
   // only by the thread.
   bool keys_lost_ = false;
@@ -104,7 +107,7 @@ class RunHeartbeat {
   std::function<void(const std::string&)> on_peer_lost_;
   TrackedKeys tracked_;
 
-  std::thread thread_;
+  std::thread ticker_, thread_;
 };
 
 }  // namespace caffe2

@@ -38,7 +38,7 @@ class BadRecordsTest : public ::testing::Test {
           CAFFE_ENFORCE(text.find_first_not_of("0123456789") == std::string::npos, text);
           batch->outputs[0].mutable_data<int>()[item] = std::stoi(text);
         });
-    const db::DBReader reader("minidb", path_, num_shards, shard_id);
+    const db::DBReader reader("minidb", path_, {.num_shards = num_shards, .shard_id = shard_id});
     std::vector<int> read;
     for (int i = 0; i < batches; ++i) {
       const Tensor& output = pipeline.Next(reader)->outputs[0];

@@ -118,6 +118,7 @@ TEST_F(TrainerTest, ResumingRefusesOtherSettingsAndDamage) {
   TrainOptions options = Small("mlp");
   options.output.checkpoint_path = directory_.Path("checkpoint");
   options.output.checkpoint_every = 5;
+  options.output.keep_checkpoints = 1;  // no older one to go on from
   Run(options);
   errors_expected_ = true;
   options.output.resume = true;
