@@ -74,7 +74,7 @@ class BatchPipeline {
     int64_t max_bad_records = 0;
     // Set if a device normalises output 0. The batch then has one more output than the operator: a
     // tensor of bytes with the SampledAugmentation of each image.
-    std::optional<DeviceNormalization> normalization;
+    std::optional<DeviceNormalization> normalization = {};
   };
   // Shapes and allocates the outputs. Called once for each batch, before it is decoded.
   using PrepareFn = std::function<void(InputBatch*)>;

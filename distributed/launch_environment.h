@@ -61,10 +61,10 @@ std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int 
 
 // The flags of a program that give its place; empty if they are not given.
 struct LaunchFlags {
-  std::optional<int> num_shards, shard_id;
-  std::string run_id;
-  std::string init_method;   // a StoreUrl or "env://"
-  bool names_store = false;  // other flags (--redis_host, ...) give the store
+  std::optional<int> num_shards = {}, shard_id = {};
+  std::string run_id = {};
+  std::string init_method = {};  // a StoreUrl or "env://"
+  bool names_store = false;      // other flags (--redis_host, ...) give the store
 };
 
 // Finds the place of this process. Flags override the environment.

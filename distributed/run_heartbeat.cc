@@ -106,6 +106,11 @@ std::string RunHeartbeat::Text(int64_t count) const {
                        {"operation", OneLine(progress.operation)}});
 }
 
+std::vector<MemberRecord> RunHeartbeat::Members() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return members_;
+}
+
 bool RunHeartbeat::StoodStill() const {
   return gap_seen_ || std::chrono::steady_clock::now() - last_tick_.load() > place_.options.lease;
 }
@@ -121,7 +126,12 @@ void RunHeartbeat::Tick() {
 bool RunHeartbeat::WasLeftBehind(StoreHandler* store) {
   if (left_behind_) return true;
   if (!StoodStill()) return false;
-  if (store->Check({place_.Key("member", place_.options.shard_id)})) {
+  // This shard's own keys may have expired. The others keep "ready" while they run, and whoever
+  // takes over records a failure first.
+  const bool joined = !Members().empty();
+  const std::string kept =
+      joined ? place_.Key("ready") : place_.Key("member", place_.options.shard_id);
+  if (store->Check({kept}) && !FindFailure(store, place_.generation)) {
     gap_seen_ = false;
     return false;
   }
@@ -160,11 +170,7 @@ void RunHeartbeat::Loop() {
 }
 
 void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
-  std::vector<MemberRecord> members;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    members = members_;
-  }
+  const std::vector<MemberRecord> members = Members();
   const bool complete = !members.empty();
   if (complete && place_.options.num_shards > 1) {
     WatchNext(store, members[(place_.options.shard_id + 1) % place_.options.num_shards]);

@@ -66,9 +66,8 @@ class RunHeartbeat {
   // This process's operations since the heartbeat began.
   CollectiveProgress Collective() const;
   // True if this process stood still for longer than a lease (it was stopped, or its machine slept)
-  // and the store has dropped its member key since: the run went on, or ended, without this shard,
-  // which must not write to the store any more. Then also notes the failure. Only reads from the
-  // store. Throws IoError if the store fails.
+  // and the run has failed or ended since: this shard must not write to the store any more. Then
+  // also notes the failure. Only reads from the store. Throws IoError if the store fails.
   bool WasLeftBehind(StoreHandler* store);
   // The value of this shard's heartbeat key.
   std::string Text(int64_t count = 0) const;
@@ -81,6 +80,7 @@ class RunHeartbeat {
   // process that stood still leaves a gap.
   void Tick();
   bool StoodStill() const;
+  std::vector<MemberRecord> Members() const;
   void Beat(StoreHandler* store, int64_t count);
   void Republish(StoreHandler* store, bool complete);
   void PublishStatus(StoreHandler* store);

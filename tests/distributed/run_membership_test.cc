@@ -329,14 +329,14 @@ TEST_P(RunMembershipTest, AShardThatIsFrozenForAWhileGoesOn) {
         options.lease = milliseconds(800);
         options.silence = milliseconds(15000);
         auto run = RunMembership::Join(stores_, options);
-        SleepMs(shard == 1 ? 500 : 5000);
+        SleepMs(6000);
         const std::string failure = run->Failure();
         run->Leave();
         return failure;
       },
       20,
       [](const std::vector<pid_t>& pids) {
-        SleepMs(800);
+        SleepMs(1500);
         kill(pids[1], SIGSTOP);
         SleepMs(2500);
         kill(pids[1], SIGCONT);

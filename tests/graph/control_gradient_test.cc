@@ -236,7 +236,8 @@ TEST(DoGradientTest, AnOutputThatIsReadMustBeAnInput) {
              Do({"x", "scope"}, {"y", "scope"}, {Op("Sum", {"in_y", "in_x"}, {"in_y"})})}),
         {{"y", ""}});
   });
-  EXPECT_NE(error.find("which stands for y: that must be an input too"), std::string::npos)
+  EXPECT_NE(error.find("y, which is bound to it, is not an input of Do: add it to the inputs"),
+            std::string::npos)
       << error;
 }
 

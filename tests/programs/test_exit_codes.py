@@ -57,15 +57,16 @@ def two_on_redis(redis, **flags):
             "epoch_size": 10**6, **flags}
 
 
-def test_shards_that_disagree_are_76(databases, shards, redis, tmp_path):
+def test_shards_that_disagree_are_76(databases, shards, redis_server, tmp_path):
     for shard, size in ((0, 16), (1, 8)):
-        flags = two_on_redis(redis, run_id="disagree", shard_id=shard, batch_size=size)
+        flags = two_on_redis(redis_server.port, run_id="disagree", shard_id=shard, batch_size=size)
         shards.start(*training(databases, tmp_path, **flags))
     assert [status for status, _ in shards.wait()] == [76, 76]
 
 
-def test_a_run_in_use_is_77_and_a_lost_peer_75(databases, shards, redis, tmp_path):
-    flags = [training(databases, tmp_path, **two_on_redis(redis, run_id="in_use", shard_id=shard))
+def test_a_run_in_use_is_77_and_a_lost_peer_75(databases, shards, redis_server, tmp_path):
+    port = redis_server.port
+    flags = [training(databases, tmp_path, **two_on_redis(port, run_id="in_use", shard_id=shard))
              for shard in range(2)]
     live = [shards.start(*each) for each in flags]
     wait_for_line(live[0], "Finished iteration")
