@@ -63,7 +63,7 @@ std::set<std::string> RunHeartbeat::TakeTracked() {
   return keys;
 }
 
-void RunHeartbeat::OnPeerLost(std::function<void(const std::string&)> callback) {
+void RunHeartbeat::OnPeerLost(const std::function<void(const std::string&)>& callback) {
   std::string line;
   {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -57,7 +57,7 @@ class RunHeartbeat {
   void Track(const std::string& key, const std::optional<std::string>& value);
   std::set<std::string> TakeTracked();
   // Sets the callback that NoteFailure() calls, and calls it at once if there is a failure already.
-  void OnPeerLost(std::function<void(const std::string&)> callback);
+  void OnPeerLost(const std::function<void(const std::string&)>& callback);
   // Logs the line and calls the callback. Only the first call has an effect.
   void NoteFailure(const std::string& line);
   // The line of the failure; empty if there is none.

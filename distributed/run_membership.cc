@@ -114,7 +114,7 @@ class Membership final : public RunMembership {
   }
   void UpdateStatus(const ShardStatus& status) override { heartbeat_->UpdateStatus(status); }
   void OnPeerLost(std::function<void(const std::string&)> callback) override {
-    heartbeat_->OnPeerLost(std::move(callback));
+    heartbeat_->OnPeerLost(callback);
   }
   std::string Failure() const override { return heartbeat_->failure(); }
   std::string ReportFailure(const std::string& cause, bool peer_error, int suspect) override;
