@@ -83,9 +83,10 @@ def test_a_hangup_saves_and_ends_unless_it_is_ignored(ignored, databases, tmp_pa
     flags = {**CHATTY, "checkpoint_every": 100000, "checkpoint_path": tmp_path / "run.ckpt",
              "num_epochs": 1 if ignored else 100000}
     log = tmp_path / "log"
-    before = (lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if ignored else None
+    disposition = signal.SIG_IGN if ignored else signal.SIG_DFL
     with open(log, "wb") as file:
-        process = start(training(databases, tmp_path, **flags), file, preexec_fn=before)
+        process = start(training(databases, tmp_path, **flags), file,
+                        preexec_fn=lambda: signal.signal(signal.SIGHUP, disposition))
     begin = time.monotonic()
     while b"Finished iteration" not in log.read_bytes() and time.monotonic() - begin < LIMIT:
         time.sleep(0.02)
