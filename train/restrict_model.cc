@@ -28,6 +28,11 @@ std::string FamilyOf(const OpSchema& schema) {
   return schema.file().substr(begin + root.size(), end - begin - root.size());
 }
 
+// True for operators that read from the reader in their first input, if they have one.
+bool ReadsFromReader(const std::string& type) {
+  return type == "Load" || type == "ImageInput" || type == "TensorProtosDBInput";
+}
+
 bool IsLoop(const std::string& type) { return type == "While" || type == "ONNXWhile"; }
 
 int64_t BytesOf(const TensorShape& shape, int64_t limit) {
@@ -63,10 +68,10 @@ class Restriction {
 
   void ApplyTo(OperatorDef* op, int nesting, int loops) {
     CheckNames(*op);
-    const bool reads_model = op->type() == "Load" && op->input_size() > 0;
+    // Caffe2's trainers export their input operators too; the reader is the caller's.
+    const bool has_reader = op->input_size() > 0 && ReadsFromReader(op->type());
     // Making an unknown operator will fail, and the error will say what was perhaps meant.
-    const bool allowed =
-        reads_model || IsModelOperator(op->type()) || DevicesOf(op->type()).empty();
+    const bool allowed = has_reader || IsModelOperator(op->type()) || DevicesOf(op->type()).empty();
     CAFFE_ENFORCE(allowed, name_, ": operator ", op->type(), " (output ",
                   op->output_size() > 0 ? op->output(0) : "none",
                   ") is not allowed in a model that is not trusted", kTrust);

@@ -28,9 +28,9 @@ struct ModelLimits {
 bool IsModelOperator(const std::string& type);
 
 // Throws EnforceNotMet, which names the net, the operator and the limit, if the net is larger than
-// `limits` or has an operator, also in a nested net, that is not a model operator. Load is allowed
-// if it has an input: it then reads from a reader that the caller has made. Adds max_iterations to
-// the loops. `name` names the net in errors.
+// `limits` or has an operator, also in a nested net, that is not a model operator. Load, ImageInput
+// and TensorProtosDBInput are allowed if they have an input: they then read from a reader that the
+// caller has made. Adds max_iterations to the loops. `name` names the net in errors.
 void RestrictModel(const std::string& name, const ModelLimits& limits, NetDef* net);
 
 // Throws EnforceNotMet, which names the blob and the element, if a tensor of float, double, float16
