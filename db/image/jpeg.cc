@@ -213,25 +213,19 @@ void ThrowDamaged(std::string_view bytes, const char* why) {
   CAFFE_THROW("the JPEG image of ", bytes.size(), " bytes cannot be decoded: ", why);
 }
 
-void CheckSize(const jpeg_decompress_struct& info) {
-  CheckImageSize(info.image_height, info.image_width);
-}
-
 bool HasInks(const jpeg_decompress_struct& info) {
   return info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
 }
 
-// An end marker in the second half: a thumbnail, which has one too, lies at the start.
-bool HasEnd(std::string_view bytes) {
-  const size_t end = bytes.rfind("\xff\xd9");
-  return end != std::string_view::npos && end >= bytes.size() / 2;
-}
-
+// An image of which parts can be read without the rest.
 class JpegSource final : public ImageSource<uint8_t> {
  public:
   JpegSource(std::string_view bytes, bool color) : bytes_(bytes), color_(color) {
     ReadHeader();
-    CheckSize(decoder_.info());
+    CheckImageSize(height(), width());
+    // After the header, which may hold a thumbnail with an end of its own.
+    const size_t header_bytes = bytes.size() - decoder_.info().src->bytes_in_buffer;
+    has_end_ = bytes.find("\xff\xd9", header_bytes) != std::string_view::npos;
   }
 
   int height() const override { return static_cast<int>(decoder_.info().image_height); }
@@ -254,7 +248,7 @@ class JpegSource final : public ImageSource<uint8_t> {
   // Whether parts can be read. libjpeg decodes what there is of a file without its end, and only
   // then says that something is missing.
   bool HasParts() const {
-    return !HasInks(decoder_.info()) && ExifOrientation(decoder_.info()) == 1 && HasEnd(bytes_);
+    return !HasInks(decoder_.info()) && ExifOrientation(decoder_.info()) == 1 && has_end_;
   }
 
  private:
@@ -264,6 +258,7 @@ class JpegSource final : public ImageSource<uint8_t> {
 
   const std::string_view bytes_;
   const bool color_;
+  bool has_end_ = false;
   bool was_read_ = false;
   Decoder decoder_;
 };
@@ -282,7 +277,7 @@ Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color) {
   const uint32_t orientation = ExifOrientation(info);  // ReadPixels drops the markers
   const int height = static_cast<int>(info.image_height),
             width = static_cast<int>(info.image_width);
-  CheckSize(info);
+  CheckImageSize(height, width);
   const bool inks = HasInks(info);
   const J_COLOR_SPACE colors = inks ? JCS_CMYK : color ? JCS_EXT_BGR : JCS_GRAYSCALE;
   cv::Mat image(height, width, CV_8UC(inks ? 4 : color ? 3 : 1));

@@ -220,6 +220,15 @@ TEST(ImageCodec, TruncatedFilesAreErrorsWhateverPartIsRead) {
     const std::string cut = file.substr(0, length);
     EXPECT_THROW(db::OpenImage(cut, true)->Read({0, 0, 8, 8}, 1), EnforceNotMet) << length;
   }
+  // A thumbnail in the header has an end marker too, here far behind the middle of the file.
+  const std::string thumbnail = std::string(20000, 'x') + "\xff\xd9";
+  const std::string length = {static_cast<char>((thumbnail.size() + 2) >> 8),
+                              static_cast<char>((thumbnail.size() + 2) & 255)};
+  const std::string with_thumbnail =
+      file.substr(0, 2) + "\xff\xe2" + length + thumbnail + file.substr(2);
+  EXPECT_EQ(db::OpenImage(with_thumbnail, true)->Read({0, 0, 8, 8}, 1).height, 8);
+  const std::string cut = with_thumbnail.substr(0, with_thumbnail.size() - 2);
+  EXPECT_THROW(db::OpenImage(cut, true)->Read({0, 0, 8, 8}, 1), EnforceNotMet);
 }
 
 TEST(ImageCodec, TruncatedFilesAreErrors) {
