@@ -134,7 +134,7 @@ class RunWatch {
   // False before the first shard joins, and after the last one has left cleanly.
   bool IsThere() {
     if (const auto text = store_->TryGet("generation")) {
-      generation_ = std::max(1, std::atoi(text->c_str()));
+      generation_ = ParseGeneration(*text);
       return true;
     }
     return store_->Check({MakeString(generation_, "/leaving")});

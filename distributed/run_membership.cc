@@ -8,9 +8,10 @@
 #include "caffe2/utils/version.h"
 #include "distributed/collective.h"
 #include "distributed/core_share.h"
-#include "distributed/prefix_store_handler.h"
+#include "distributed/run_blame.h"
 #include "distributed/run_heartbeat.h"
 #include "distributed/run_record.h"
+#include "distributed/tracking_store.h"
 
 namespace caffe2 {
 
@@ -43,45 +44,6 @@ std::string ListOf(const std::vector<int>& shards) {
   for (const int shard : shards) names.push_back(std::to_string(shard));
   return (shards.size() == 1 ? "shard " : "shards ") + JoinKeys(names);
 }
-
-// The text of the key "generation", which may be anything.
-int ParseGeneration(const std::string& text) {
-  constexpr long kMax = 1'000'000'000;
-  return static_cast<int>(std::clamp(std::strtol(text.c_str(), nullptr, 10), 1L, kMax));
-}
-
-// Tracks the keys that are set, so that they can be removed.
-class TrackingStore final : public PrefixStoreHandler {
- public:
-  TrackingStore(std::unique_ptr<StoreHandler> base, const RunPlace& place, RunHeartbeat* heartbeat)
-      : PrefixStoreHandler(std::move(base), std::to_string(place.generation)),
-        place_(place),
-        heartbeat_(heartbeat) {}
-
-  bool SetIfAbsent(const std::string& key, const std::string& value) override {
-    const bool made = PrefixStoreHandler::SetIfAbsent(key, value);
-    if (made) Note(key, value);
-    return made;
-  }
-  void Put(const std::string& key, const std::string& value, milliseconds lifetime) override {
-    PrefixStoreHandler::Put(key, value, lifetime);
-    Note(key, value);
-  }
-  int64_t Add(const std::string& key, int64_t delta) override {
-    const int64_t sum = PrefixStoreHandler::Add(key, delta);
-    Note(key, std::nullopt);  // no value: each shard knows only a part of the sum
-    return sum;
-  }
-
- private:
-  void Note(const std::string& key, const std::optional<std::string>& value) {
-    heartbeat_->Track(place_.Key(key), value);
-    Expire(key, place_.key_lifetime());
-  }
-
-  const RunPlace place_;
-  RunHeartbeat* heartbeat_;
-};
 
 class Membership final : public RunMembership {
  public:
@@ -151,12 +113,6 @@ class Membership final : public RunMembership {
   // Watches the shard until it is certain; a lease and a heartbeat at most.
   bool IsLive(int shard);
   RunFailure CloseAsStale(int shard);
-  // The shard at fault, and why if that is known.
-  struct Culprit {
-    int shard = -1;
-    std::string cause = {};
-  };
-  Culprit FindShardBehind(const std::vector<ChangeWatch>& heartbeats) const;
   Culprit FindCulprit(int suspect);
   void AnnounceLeaving();
   void WaitForOthersToLeave(const Deadline& deadline);
@@ -423,36 +379,10 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
   }
 }
 
-// The other shard whose heartbeat goes on but which has begun fewer collective operations than the
-// rest: it reads, computes or hangs while they wait for it. None if all have begun the same.
-Membership::Culprit Membership::FindShardBehind(const std::vector<ChangeWatch>& heartbeats) const {
-  Culprit behind;
-  std::string last;
-  auto [fewest, awaited] = heartbeat_->Collective();
-  int64_t most = fewest;
-  for (int shard = 0; shard < options().num_shards; ++shard) {
-    RunRecord beat = ParseRecord(heartbeats[shard].value()).value_or(RunRecord());
-    if (shard == options().shard_id || !beat.count("collective")) continue;
-    const int64_t started = std::strtoll(beat["collective"].c_str(), nullptr, 10);
-    if (started < fewest) {
-      fewest = started;
-      behind.shard = shard;
-      last = beat["operation"];
-    }
-    if (started > most) {
-      most = started;
-      awaited = beat["operation"];
-    }
-  }
-  behind.cause = MakeString("it does not take part in collective ", most, " (", awaited,
-                            "); its last one is ", fewest, " (", last, ")");
-  return behind;
-}
-
 // Finds the shard at fault after an error in a collective operation. It watches the heartbeats for
 // four beats, unless a process on this host is gone or another shard has recorded the failure. A
 // slow store can make several shards look silent at once: then it watches for a lease.
-Membership::Culprit Membership::FindCulprit(int suspect) {
+Culprit Membership::FindCulprit(int suspect) {
   const milliseconds silence = std::max(options().heartbeat * 3, kShortestSilence);
   const Deadline deadline(silence * 4 / 3), longest(std::max(silence * 4 / 3, options().lease));
   std::vector<ChangeWatch> heartbeats(options().num_shards);
@@ -474,7 +404,11 @@ Membership::Culprit Membership::FindCulprit(int suspect) {
     }
     if (deadline.expired() && (silent.size() <= 1 || longest.expired())) {
       if (silent.size() == 1) return {silent[0]};
-      const Culprit behind = silent.empty() ? FindShardBehind(heartbeats) : Culprit{};
+      std::vector<std::string> beats;
+      for (const ChangeWatch& heartbeat : heartbeats) beats.push_back(heartbeat.value());
+      const Culprit behind =
+          silent.empty() ? FindShardBehind(options().shard_id, heartbeat_->Collective(), beats)
+                         : Culprit{};
       return behind.shard >= 0 ? behind : Culprit{suspect};
     }
     std::this_thread::sleep_for(kSlowestPoll);

@@ -202,6 +202,11 @@ std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours) {
   return {};
 }
 
+int ParseGeneration(const std::string& text) {
+  constexpr long kMax = 1'000'000'000;
+  return static_cast<int>(std::clamp(std::strtol(text.c_str(), nullptr, 10), 1L, kMax));
+}
+
 void CheckRunId(const std::string& run_id) {
   CAFFE_ENFORCE(!run_id.empty(), "the run_id is empty: a run with several shards needs one");
   CAFFE_ENFORCE_LE(run_id.size(), size_t{200}, "the run_id is too long");

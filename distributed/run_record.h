@@ -85,6 +85,10 @@ int64_t ProcessStartMs();
 // empty if they are equal. The field "shard" of a record is the number of its shard.
 std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours);
 
+// The number in the key "generation", from 1 to 10^9. The text may be anything; without a number it
+// is 1.
+int ParseGeneration(const std::string& text);
+
 // Throws EnforceNotMet unless the run_id is 1 to 200 letters, digits, '.', '_', '-'.
 void CheckRunId(const std::string& run_id);
 // The first 1000 bytes of the text, with control characters replaced by blanks.

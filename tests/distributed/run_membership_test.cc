@@ -14,23 +14,11 @@
 #include "distributed/file_store_handler.h"
 #include "distributed/memory_store_handler.h"
 #include "distributed/run_record.h"
+#include "tests/distributed/run_membership_test_util.h"
 #include "tests/distributed/test_util.h"
 
 namespace caffe2::testing {
 namespace {
-
-RunOptions Options(int num_shards, int shard_id) {
-  RunOptions options;
-  options.run_id = "run";
-  options.num_shards = num_shards;
-  options.shard_id = shard_id;
-  options.fingerprint = {{"model", "lenet"}, {"batch_size", "64"}};
-  options.join_timeout = milliseconds(20000);
-  options.heartbeat = milliseconds(100);
-  options.lease = milliseconds(3000);
-  options.exit_timeout = milliseconds(10000);
-  return options;
-}
 
 // A wrong clock of one host blocks a run_id for nobody.
 TEST(RunMembershipClockTest, AConflictFromTheFutureIsIgnored) {
@@ -409,182 +397,6 @@ TEST(RunMembershipOptionsTest, BadOptionsAreRefusedBeforeTheStoreIsTouched) {
   EXPECT_THROW(RunMembership::Join(none, Options(0, 0)), EnforceNotMet);
 }
 
-TEST(RunMembershipRedisTest, RunOutlivesItsStoreAndPublishesAnew) {
-  auto redis = std::make_unique<PrivateRedis>();
-  REQUIRE_REDIS(*redis);
-  RedisOptions redis_options = redis->options();
-  redis_options.command_timeout = milliseconds(300);
-  const StoreFactory stores = RedisStores(redis_options);
-  std::atomic<bool> over{false};
-  std::thread shards([&] {
-    RunThreads(2, [&](int shard) {
-      auto run = RunMembership::Join(stores, Options(2, shard));
-      while (!over) {
-        EXPECT_EQ(run->Failure(), "");
-        SleepMs(20);
-      }
-      run->Leave();
-    });
-  });
-  SleepMs(500);
-  redis.reset();  // the server and all its keys
-  SleepMs(700);
-  redis = std::make_unique<PrivateRedis>(std::vector<std::string>(), redis_options.port);
-  SleepMs(1500);
-  EXPECT_TRUE(stores("run")->Check({"1/member/0", "1/member/1", "1/config", "generation"}));
-  over = true;
-  shards.join();
-  EXPECT_FALSE(stores("run")->Check({"generation"}));
-}
-
-// Joins two shards, the second one late, after `disturb` has done something to the server.
-void JoinDespite(const std::function<void(std::unique_ptr<PrivateRedis>*)>& disturb) {
-  auto redis = std::make_unique<PrivateRedis>();
-  REQUIRE_REDIS(*redis);
-  RedisOptions redis_options = redis->options();
-  redis_options.command_timeout = milliseconds(200);
-  const StoreFactory stores = RedisStores(redis_options);
-  std::atomic<bool> disturbed{false};
-  std::thread shards([&] {
-    RunThreads(2, [&](int shard) {
-      while (shard == 1 && !disturbed) SleepMs(10);
-      auto run = RunMembership::Join(stores, Options(2, shard));
-      EXPECT_EQ(run->generation(), 1);
-      run->Leave();
-    });
-  });
-  stores("run")->Wait({"1/member/0", "1/heartbeat/0"});
-  disturb(&redis);
-  disturbed = true;
-  shards.join();
-  EXPECT_FALSE(stores("run")->Check({"generation"}));
-}
-
-TEST(RunMembershipRedisTest, ShardsJoinAlthoughTheServerStopsForAWhile) {
-  JoinDespite([](std::unique_ptr<PrivateRedis>* redis) {
-    (*redis)->Signal(SIGSTOP);
-    SleepMs(1500);
-    (*redis)->Signal(SIGCONT);
-  });
-}
-
-TEST(RunMembershipRedisTest, ShardsJoinAlthoughTheServerIsRestartedEmpty) {
-  JoinDespite([](std::unique_ptr<PrivateRedis>* redis) {
-    const int port = (*redis)->options().port;
-    redis->reset();
-    SleepMs(700);
-    *redis = std::make_unique<PrivateRedis>(std::vector<std::string>(), port);
-  });
-}
-
-TEST(RunMembershipRedisTest, AServerThatStopsForGoodEndsJoiningAtItsDeadline) {
-  PrivateRedis redis;
-  REQUIRE_REDIS(redis);
-  RedisOptions redis_options = redis.options();
-  redis_options.command_timeout = milliseconds(200);
-  const StoreFactory stores = RedisStores(redis_options);
-  std::thread stopper([&] {
-    stores("run")->Wait({"1/member/0"});
-    redis.Signal(SIGSTOP);
-  });
-  RunOptions options = Options(2, 0);
-  options.join_timeout = milliseconds(2000);
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(stores, options); }), "in time");
-  EXPECT_GE(SecondsSince(start), 1.8);
-  EXPECT_LT(SecondsSince(start), 2 + kSlackSeconds);
-  stopper.join();
-}
-
-TEST(RunMembershipRedisTest, ShardsJoinAServerThatStartsAfterThem) {
-  const int port = FreePort();
-  RedisOptions redis_options;
-  redis_options.port = port;
-  redis_options.connect_timeout = milliseconds(200);
-  const StoreFactory stores = RedisStores(redis_options);
-  std::thread shards([&] {
-    RunThreads(2, [&](int shard) { RunMembership::Join(stores, Options(2, shard))->Leave(); });
-  });
-  SleepMs(1500);  // longer than connect_timeout
-  PrivateRedis redis({}, port);
-  shards.join();
-  EXPECT_TRUE(redis.started());
-}
-
-TEST(RunMembershipRedisTest, AnAbsentServerEndsJoiningAtItsDeadline) {
-  RedisOptions redis_options;
-  redis_options.port = FreePort();
-  redis_options.connect_timeout = milliseconds(200);
-  RunOptions options = Options(2, 0);
-  options.join_timeout = milliseconds(1000);
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_THROW(RunMembership::Join(RedisStores(redis_options), options), StoreUnreachable);
-  EXPECT_GE(SecondsSince(start), 0.9);
-  EXPECT_LT(SecondsSince(start), 1 + kSlackSeconds);
-  int calls = 0;
-  options.join_timeout = milliseconds(60000);
-  options.while_waiting = [&] {
-    if (++calls == 3) throw EnforceNotMet("stopped");
-  };
-  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(RedisStores(redis_options), options); }), "stopped");
-}
-
-// For longer than a lease: nobody could renew a heartbeat or see one.
-TEST(RunMembershipRedisTest, APauseOfTheServerKillsNobody) {
-  PrivateRedis redis;
-  REQUIRE_REDIS(redis);
-  const StoreFactory stores = RedisStores(redis.options());
-  std::atomic<bool> over{false};
-  std::thread shards([&] {
-    RunThreads(3, [&](int shard) {
-      RunOptions options = Options(3, shard);
-      options.lease = milliseconds(1000);
-      auto run = RunMembership::Join(stores, options);
-      while (!over) {
-        EXPECT_EQ(run->Failure(), "");
-        if (!run->Failure().empty()) break;
-        SleepMs(20);
-      }
-      run->Leave();
-    });
-  });
-  stores("run")->Wait({"1/ready"});
-  SleepMs(500);
-  redis.Signal(SIGSTOP);
-  SleepMs(3000);
-  redis.Signal(SIGCONT);
-  SleepMs(2500);
-  over = true;
-  shards.join();
-}
-
-TEST(RunMembershipRedisTest, AForgedGenerationCostsNoTime) {
-  PrivateRedis redis;
-  REQUIRE_REDIS(redis);
-  const StoreFactory stores = RedisStores(redis.options());
-  const auto start = std::chrono::steady_clock::now();
-  for (const char* generation : {"300000000", "99999999999999999999", "-5", "x", ""}) {
-    stores("run")->Put("generation", generation);
-    RunMembership::Join(stores, Options(1, 0))->Leave();
-  }
-  EXPECT_LT(SecondsSince(start), 10);
-}
-
-// What a shard has published for its common worlds comes back, too.
-TEST(RunMembershipRedisTest, KeysOfTheRunSurviveARestartOfTheServer) {
-  auto redis = std::make_unique<PrivateRedis>();
-  REQUIRE_REDIS(*redis);
-  const RedisOptions redis_options = redis->options();
-  const StoreFactory stores = RedisStores(redis_options);
-  auto run = RunMembership::Join(stores, Options(1, 0));
-  run->MakeStore()->Set("world/0", "address");
-  redis.reset();
-  redis = std::make_unique<PrivateRedis>(std::vector<std::string>(), redis_options.port);
-  EXPECT_EQ(stores("run")->Get("1/world/0"), "address");
-  run->Leave();
-  EXPECT_FALSE(stores("run")->Check({"1/world/0"}));
-}
-
 // Shard 0 of three, of which the others are made of keys: a slow heartbeat makes nobody look dead.
 TEST(RunMembershipBlameTest, TheWatchFollowsTheHeartbeat) {
   const StoreFactory stores = MemoryStores();
@@ -653,40 +465,6 @@ TEST(RunMembershipRemoteTest, RemoteHolderIsJudgedByItsHeartbeat) {
   EXPECT_EQ(run->generation(), 2);
   EXPECT_LT(SecondsSince(start), 4 + kSlackSeconds);
   run->Leave();
-}
-
-TEST(RunRecordTest, RoundTripAndHostileTexts) {
-  const RunRecord record = {{"a", ""}, {"b c", "x=y %\n\x01 \xff"}, {"d", "1"}};
-  const std::string text = FormatRecord(record);
-  for (const char c : text) EXPECT_TRUE(c >= ' ' && c < 127);
-  EXPECT_EQ(ParseRecord(text), record);
-  for (const std::string& bad :
-       {std::string(), std::string("a"), std::string("a=1 a=2"), std::string("a=%"),
-        std::string("a=%G1"), std::string("a=1\nb=2"), std::string("a=1=2"), std::string("\0\0", 2),
-        std::string(100000, 'a') + "=1"}) {
-    EXPECT_EQ(ParseRecord(bad), std::nullopt) << bad.substr(0, 20);
-  }
-  EXPECT_FALSE(MemberRecord::Parse("a=1"));
-  EXPECT_EQ(RunFailure::Parse("garbage").kind, RunFailure::kStale);
-  EXPECT_EQ(OneLine(std::string("a\x1b[0m\n") + std::string(5000, 'b')).size(), 1000u);
-}
-
-TEST(RunRecordTest, ProcessesAreToldApart) {
-  ProcessId self = ProcessId::Self();
-  EXPECT_TRUE(self.on_this_host());
-  EXPECT_TRUE(self.IsAlive());
-  self.start_time += 1;  // a later process with the same pid
-  EXPECT_FALSE(self.IsAlive());
-  self.host = "another";  // renamed, or a name that containers share: says nothing
-  EXPECT_TRUE(self.on_this_host());
-  ProcessId in_container = self;
-  in_container.pid_namespace = "pid:[1]";
-  EXPECT_FALSE(in_container.on_this_host());
-  EXPECT_TRUE(in_container.shares_machine());
-  self.boot_id = "another";
-  EXPECT_FALSE(self.on_this_host());
-  EXPECT_FALSE(self.shares_machine());
-  EXPECT_NEAR(static_cast<double>(ProcessStartMs()), static_cast<double>(NowMs()), 600e3);
 }
 
 }  // namespace

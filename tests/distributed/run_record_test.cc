@@ -1,0 +1,49 @@
+#include "distributed/run_record.h"
+
+#include <gtest/gtest.h>
+
+namespace caffe2::testing {
+namespace {
+
+TEST(RunRecordTest, RoundTripAndHostileTexts) {
+  const RunRecord record = {{"a", ""}, {"b c", "x=y %\n\x01 \xff"}, {"d", "1"}};
+  const std::string text = FormatRecord(record);
+  for (const char c : text) EXPECT_TRUE(c >= ' ' && c < 127);
+  EXPECT_EQ(ParseRecord(text), record);
+  for (const std::string& bad :
+       {std::string(), std::string("a"), std::string("a=1 a=2"), std::string("a=%"),
+        std::string("a=%G1"), std::string("a=1\nb=2"), std::string("a=1=2"), std::string("\0\0", 2),
+        std::string(100000, 'a') + "=1"}) {
+    EXPECT_EQ(ParseRecord(bad), std::nullopt) << bad.substr(0, 20);
+  }
+  EXPECT_FALSE(MemberRecord::Parse("a=1"));
+  EXPECT_EQ(RunFailure::Parse("garbage").kind, RunFailure::kStale);
+  EXPECT_EQ(OneLine(std::string("a\x1b[0m\n") + std::string(5000, 'b')).size(), 1000u);
+}
+
+TEST(RunRecordTest, ProcessesAreToldApart) {
+  ProcessId self = ProcessId::Self();
+  EXPECT_TRUE(self.on_this_host());
+  EXPECT_TRUE(self.IsAlive());
+  self.start_time += 1;  // a later process with the same pid
+  EXPECT_FALSE(self.IsAlive());
+  self.host = "another";  // renamed, or a name that containers share: says nothing
+  EXPECT_TRUE(self.on_this_host());
+  ProcessId in_container = self;
+  in_container.pid_namespace = "pid:[1]";
+  EXPECT_FALSE(in_container.on_this_host());
+  EXPECT_TRUE(in_container.shares_machine());
+  self.boot_id = "another";
+  EXPECT_FALSE(self.on_this_host());
+  EXPECT_FALSE(self.shares_machine());
+  EXPECT_NEAR(static_cast<double>(ProcessStartMs()), static_cast<double>(NowMs()), 600e3);
+}
+
+TEST(RunRecordTest, GenerationsAreBounded) {
+  EXPECT_EQ(ParseGeneration("7"), 7);
+  for (const char* text : {"", "x", "0", "-5"}) EXPECT_EQ(ParseGeneration(text), 1) << text;
+  EXPECT_EQ(ParseGeneration("99999999999999999999"), 1'000'000'000);
+}
+
+}  // namespace
+}  // namespace caffe2::testing
