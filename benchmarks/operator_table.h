@@ -21,7 +21,7 @@ inline double BytesOf(const Workspace& ws, const std::string& name) {
   return tensor.has_data() ? static_cast<double>(tensor.nbytes()) : 0;
 }
 
-// Each input is read once, each output written once; operations are those of products.
+// Each input is read once, each output written once; only products count as operations.
 inline Line CostOf(const OperatorDef& def, const Workspace& ws) {
   Line line;
   std::vector<TensorShape> inputs;
@@ -74,9 +74,9 @@ inline void PrintLines(std::vector<Line> lines, const Ceilings& ceilings, int mo
               100 * floor / total);
 }
 
-// Times the operators of a net that has run, each by itself, those of one type and shape once. To
-// stdout one line for each, most expensive first: how often it comes, microseconds, the bytes it
-// must move (each input and output once), the operations it must do (those of products), the rates
+// Times the operators of a net that has run, each by itself; operators of one type and shape once.
+// To stdout one line for each, most expensive first: how often it comes, microseconds, the bytes it
+// must move (each input and output once), the products that it must compute, the rates
 // that follow, and the share of the time that is its floor. Blobs are overwritten with whatever
 // running operators out of order makes of them.
 inline void PrintOperatorTable(const NetBase& net, const Workspace& ws, const Ceilings& ceilings,

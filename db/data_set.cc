@@ -29,7 +29,7 @@ DataSet SetOf(const std::string& type, const std::string& train, const std::stri
   return {train.empty() && test.empty() ? "" : type, train, test};
 }
 
-// By its first bytes, which are those of gzip or of an IDX file of bytes.
+// By its first bytes: a gzip file, or an IDX file of bytes.
 bool IsIdxFile(const std::string& path) {
   try {
     RandomAccessFile file(path);

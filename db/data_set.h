@@ -30,7 +30,7 @@ DataSet FindDataSet(const std::string& path);
 std::vector<std::string> FilesOf(const std::string& path, const std::string& prefix,
                                  const std::string& suffix);
 
-// True if the name of the file is that of an image that DecodeImage reads (.jpg, .jpeg, .png, ...).
+// True if DecodeImage reads files with this ending (.jpg, .jpeg, .png, ...).
 bool IsImageName(const std::string& name);
 
 // The classes of a source of type `images` or `tar`, in the order of their labels; empty for labels

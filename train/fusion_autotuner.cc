@@ -110,7 +110,7 @@ class RunningVariant {
   void Run() { CAFFE_ENFORCE(net_->Run(), "a variant failed"); }
 
  private:
-  // Random values from 0.5 to 1.5: those of a small piece, repeated.
+  // Random values from 0.5 to 1.5, of which a small piece is repeated.
   void Fill(const std::string& blob, const Shapes& shapes) {
     const auto shape = shapes.find(blob);
     CAFFE_ENFORCE(shape != shapes.end() && !shape->second.unknown_shape(), "the shape of ", blob,

@@ -109,7 +109,7 @@ ReplicaBlobs AddForward(ModelHelper* model, const TrainOptions& options, RecordK
                                ? AddSyntheticInput(model, batch, options)
                                : AddImageInput(model, kReader, kind, batch, options);
   const std::string scores = AddNetwork(model, options.model.network, data, options.model.shape);
-  const ReplicaBlobs blobs{AddLoss(model, options.model, scores), model->Scoped("loss_scaled")};
+  ReplicaBlobs blobs{AddLoss(model, options.model, scores), model->Scoped("loss_scaled")};
   model->AddOperator("Scale", {blobs.outputs.loss}, {blobs.scaled_loss},
                      {MakeArgument("scale", 1.f / (devices * options.shards.num_shards))});
   return blobs;
@@ -169,7 +169,7 @@ ReplicatedBlob Replicated(const std::string& stripped, const std::vector<std::st
   return blob;
 }
 
-// Shapes of the parameters' gradients: those of the parameters.
+// A gradient has the shape of its parameter.
 std::map<std::string, TensorShape> GradientShapes(const ModelHelper& model) {
   std::map<std::string, TensorShape> shapes;
   for (const Parameter& parameter : model.parameters()) {

@@ -26,7 +26,7 @@ struct TrainNets {
   std::vector<std::string> computed_params;  // stripped; running statistics
   std::vector<std::string> optimizer_state;  // full names, of the first replica and of no replica
   std::string reader;                        // "" for synthetic data
-  // Full names; those of the first replica. top5 is "" for few labels.
+  // Full names, of the first replica. top5 is "" for few labels.
   std::string loss, accuracy, accuracy_top5, learning_rate;
   PreparedTraining prepared;  // of `train`, for PlaceTraining
 };
@@ -40,9 +40,9 @@ struct ForwardNets {
 // The networks and their losses, before any pass. Throws as BuildTrainNets.
 ForwardNets BuildForwardNets(const TrainOptions& options, RecordKind kind);
 
-// Throws EnforceNotMet for options that make no model. `kind` is that of the training database
-// (unused for synthetic data). `choices` are those of the candidates of BuildForwardNets; where
-// they say nothing, options.model.fuse_conv does.
+// Throws EnforceNotMet for options that make no model. `kind` tells the records of the training
+// database (unused for synthetic data). `choices` decides about fusion candidates of
+// BuildForwardNets; options.model.fuse_conv decides about all others.
 TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
                          const FusionChoices& choices = {});
 

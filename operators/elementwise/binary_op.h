@@ -224,7 +224,7 @@ class BinaryGradientOp final : public Operator<Context> {
   // that lies in place of dC has its size, and neither lies in place of an operand.
   void Check(const BroadcastPlan& plan, const Tensor& dC, const Tensor& A, const Tensor& B) {
     CAFFE_ENFORCE_EQ(dC.numel(), plan.numel, "the gradient's shape ", ShapeString(dC.sizes()),
-                     " is not that of the result of ", ShapeString(A.sizes()), " and ",
+                     " differs from the shape of the result of ", ShapeString(A.sizes()), " and ",
                      ShapeString(B.sizes()));
     for (int i : {0, 1}) {
       const Tensor* gradient = Output(i);
