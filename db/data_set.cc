@@ -110,7 +110,7 @@ DataSet FindDataSet(const std::string& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return FindFile(path);
   if (!fs::is_directory(path, error)) return {};
-  const DataSet files = FindFiles(path);
+  DataSet files = FindFiles(path);
   if (!files.type.empty()) return files;
   const DataSet train = FindDataSet((fs::path(path) / "train").string());
   if (!train.type.empty()) {

@@ -86,7 +86,7 @@ RedisOptions Glance(RedisOptions redis) {
 std::optional<std::string> FindKeeper(const RedisOptions& redis, const std::string& run_id,
                                       std::string* problem) {
   try {
-    const auto text = NewRedisStore(Glance(redis), run_id)->TryGet(kKeeperKey);
+    auto text = NewRedisStore(Glance(redis), run_id)->TryGet(kKeeperKey);
     if (text) return text;
     *problem = kNoKeeper;
   } catch (const IoError& error) {

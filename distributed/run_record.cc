@@ -151,7 +151,7 @@ std::optional<RunFailure> FindFailure(StoreHandler* store, int generation) {
 
 RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind kind,
                          const std::string& line) {
-  const RunFailure own{kind, NowMs(), OneLine(line)};
+  RunFailure own{kind, NowMs(), OneLine(line)};
   const std::string key = FailureKey(generation);
   if (!store->SetIfAbsent(key, own.Format())) return FindFailure(store, generation).value_or(own);
   store->Expire(key, kFailureLifetime);
