@@ -1,7 +1,8 @@
-// Allreduce between processes of this machine, beside Gloo's own algorithms on the same
-// connections' kind: microseconds (median over iterations; the slowest shard counts).
+// Allreduce between processes of this machine through shared memory and through TCP, beside Gloo's
+// own algorithms: microseconds (median over iterations; the slowest shard counts). All four take
+// turns in each iteration, so that they see the same load of the machine.
 //
-//   allreduce [--shards=2] [--kib=4,64,1024,25600,102400]
+//   allreduce [--shards=2] [--kib=1,4,64,1024,25600,102400] [--iterations=0]
 
 #include <gflags/gflags.h>
 #include <gloo/allreduce.h>
@@ -17,10 +18,11 @@
 #include <sstream>
 
 #include "distributed/file_store_handler.h"
-#include "distributed/gloo_communicator.h"
+#include "distributed/shared_memory_communicator.h"
 
 DEFINE_int32(shards, 2, "Number of processes");
-DEFINE_string(kib, "4,64,1024,25600,102400", "Sizes of the buffers");
+DEFINE_string(kib, "1,4,64,1024,25600,102400", "Sizes of the buffers");
+DEFINE_int32(iterations, 0, "Iterations for each size; 0: by size");
 
 namespace {
 
@@ -35,36 +37,46 @@ void Add(void* sum, const void* a, const void* b, size_t n) {
 }
 
 std::shared_ptr<caffe2::Communicator> Connect(caffe2::StoreHandler* store, int rank,
-                                              const char* name) {
+                                              const char* name, const char* transport) {
   caffe2::GlooOptions options;
   options.rank = rank;
   options.size = FLAGS_shards;
   options.name = name;
+  options.transport = transport;
   options.interface = "127.0.0.1";
-  return caffe2::ConnectGloo(store, options);
+  return caffe2::ConnectShards(store, options);
 }
 
-// Median time of `run`, of which each iteration starts together and ends with the slowest.
-double Measure(caffe2::Communicator* control, size_t bytes, const std::function<void()>& run) {
-  const int iterations = bytes <= (1 << 14) ? 400 : bytes <= (1 << 21) ? 100 : 15;
-  std::vector<double> times;
+// The median times of `runs`. A run starts on all shards together and ends with the slowest.
+std::vector<double> Measure(caffe2::Communicator* control, size_t bytes,
+                            const std::vector<std::function<void()>>& runs) {
+  const int by_size = bytes <= (1 << 14) ? 400 : bytes <= (1 << 21) ? 100 : 15;
+  const int iterations = FLAGS_iterations > 0 ? FLAGS_iterations : by_size;
+  std::vector<std::vector<double>> times(runs.size());
   for (int i = 0; i < iterations + 3; ++i) {
-    control->Barrier("start");
-    const auto start = Clock::now();
-    run();
-    double time = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-    std::vector<double> all(control->size());
-    control->Allgather("time", &time, all.data(), 1, TypeMeta::Make<double>());
-    if (i >= 3) times.push_back(*std::max_element(all.begin(), all.end()));
+    for (size_t k = 0; k < runs.size(); ++k) {
+      control->Barrier("start");
+      const auto start = Clock::now();
+      runs[k]();
+      double time = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+      std::vector<double> all(control->size());
+      control->Allgather("time", &time, all.data(), 1, TypeMeta::Make<double>());
+      if (i >= 3) times[k].push_back(*std::max_element(all.begin(), all.end()));
+    }
   }
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return times[times.size() / 2];
+  std::vector<double> medians;
+  for (std::vector<double>& of_run : times) {
+    std::nth_element(of_run.begin(), of_run.begin() + of_run.size() / 2, of_run.end());
+    medians.push_back(of_run[of_run.size() / 2]);
+  }
+  return medians;
 }
 
 void RunRank(int rank, const std::string& directory) {
   auto store = caffe2::NewFileStore(directory, "run");
-  auto control = Connect(store.get(), rank, "control");
-  auto world = Connect(store.get(), rank, "world");
+  auto control = Connect(store.get(), rank, "control", "shared_memory");
+  auto memory = Connect(store.get(), rank, "memory", "shared_memory");
+  auto tcp = Connect(store.get(), rank, "tcp", "tcp");
   std::filesystem::create_directories(directory + "/gloo");
   gloo::rendezvous::FileStore gloo_store(directory + "/gloo");
   auto device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr("127.0.0.1"));
@@ -74,27 +86,32 @@ void RunRank(int rank, const std::string& directory) {
   std::stringstream sizes(FLAGS_kib);
   for (std::string size; std::getline(sizes, size, ',');) {
     const size_t bytes = std::stoul(size) << 10;
-    std::vector<float> data(bytes / sizeof(float), 1.f);
-    auto gloo_run = [&](gloo::AllreduceOptions::Algorithm algorithm) {
-      return Measure(control.get(), bytes, [&] {
+    std::vector<float> data(bytes / sizeof(float), 0.f);  // sums of zeros do not grow
+    const auto gloo = [&](gloo::AllreduceOptions::Algorithm algorithm) {
+      return [&, algorithm] {
         gloo::AllreduceOptions options(context);
         options.setOutput(data.data(), data.size());
         options.setReduceFunction(Add);
         options.setAlgorithm(algorithm);
         gloo::allreduce(options);
-        std::fill(data.begin(), data.begin() + 1, 1.f);
-      });
+      };
     };
-    const double ours = Measure(control.get(), bytes, [&] {
-      world->Allreduce("data", data.data(), static_cast<int64_t>(data.size()),
-                       TypeMeta::Make<float>());
-    });
-    const double ring = gloo_run(gloo::AllreduceOptions::Algorithm::RING);
-    const double bcube = gloo_run(gloo::AllreduceOptions::Algorithm::BCUBE);
+    const auto ours = [&](caffe2::Communicator* world) {
+      return [&, world] {
+        world->Allreduce("data", data.data(), static_cast<int64_t>(data.size()),
+                         TypeMeta::Make<float>());
+      };
+    };
+    const std::vector<double> times =
+        Measure(control.get(), bytes,
+                {ours(memory.get()), ours(tcp.get()), gloo(gloo::AllreduceOptions::Algorithm::RING),
+                 gloo(gloo::AllreduceOptions::Algorithm::BCUBE)});
     if (rank == 0) {
       std::printf(
-          "%2d shards %8s KiB: ours %9.1f us, Gloo ring %9.1f, bcube %9.1f; best/ours %.2f\n",
-          FLAGS_shards, size.c_str(), ours, ring, bcube, std::min(ring, bcube) / ours);
+          "%2d shards %8s KiB: shared memory %9.1f us, tcp %9.1f, Gloo ring %9.1f, bcube %9.1f; "
+          "best of Gloo / ours: %.2f, tcp %.2f\n",
+          FLAGS_shards, size.c_str(), times[0], times[1], times[2], times[3],
+          std::min(times[2], times[3]) / times[0], std::min(times[2], times[3]) / times[1]);
       std::fflush(stdout);
     }
   }

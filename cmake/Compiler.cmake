@@ -26,6 +26,19 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 and 13 warn about string concatenation in their own library.
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>")
 endif()
+
+# Hardening: checked stack frames and buffer functions, and tables of addresses that are read-only
+# once a program runs. tests/programs/test_hardening.py reads the flags back from what is installed.
+option(CAFFE2_HARDEN "Compile and link with the compiler's hardening flags" ON)
+if(CAFFE2_HARDEN AND NOT CAFFE2_SANITIZE)
+  add_compile_options(
+    "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-fstack-protector-strong>"
+    # Some distributions predefine it.
+    "$<$<AND:$<CONFIG:Release>,$<NOT:$<COMPILE_LANGUAGE:CUDA>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+  add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  string(APPEND CMAKE_EXE_LINKER_FLAGS " -pie")
+endif()
+
 if(CAFFE2_SANITIZE)
   add_compile_options(-fsanitize=${CAFFE2_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CAFFE2_SANITIZE})

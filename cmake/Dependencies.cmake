@@ -6,6 +6,7 @@ find_package(Protobuf REQUIRED)
 find_package(gflags CONFIG REQUIRED)
 find_package(glog CONFIG REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(OpenSSL REQUIRED)
 find_package(JPEG REQUIRED)  # libjpeg-turbo
 find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
 

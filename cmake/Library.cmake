@@ -7,7 +7,7 @@ endforeach()
 add_library(caffe2 SHARED ${objects} $<TARGET_OBJECTS:caffe2_proto>)
 caffe2_target_settings(caffe2)
 target_link_libraries(caffe2 PRIVATE OneDnn::OneDnn LevelDb::LevelDb Lmdb::Lmdb HiredisC::HiredisC
-                                     GlooC::GlooC ZLIB::ZLIB)
+                                     GlooC::GlooC ZLIB::ZLIB OpenSSL::SSL OpenSSL::Crypto)
 target_compile_features(caffe2 INTERFACE cxx_std_20)  # for those who include its headers
 # Only one file and the linker's link to it, because a wheel cannot hold links and would hold each
 # as a copy.

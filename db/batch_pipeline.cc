@@ -5,6 +5,7 @@
 
 #include "caffe2/core/context.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/waiting_time.h"
 
 namespace caffe2::db {
 
@@ -190,6 +191,7 @@ BatchPipeline::Slot* BatchPipeline::WaitForFront(std::unique_lock<std::mutex>* l
                                                  const std::function<void()>& while_waiting) {
   const auto ready = [this] { return !under_way_.empty() && under_way_.front()->ready; };
   if (!ready()) {
+    const TimedWait wait(WaitFor::kInput);
     const auto start = std::chrono::steady_clock::now();
     constexpr std::chrono::milliseconds kLookUp{50};
     while (!done_.wait_for(*lock, kLookUp, ready)) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <numeric>
 
@@ -62,6 +63,18 @@ class DBReader::Stream {
       index_->Read(i, &record.key, &record.value);
       if (!visit(record.key, record.value)) return;
     }
+  }
+
+  void CountKeys() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    counts_keys_ = true;
+    key_sums_.clear();
+  }
+
+  KeySums TakeKeySums(int64_t epoch) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto taken = key_sums_.extract(epoch);
+    return taken.empty() ? KeySums() : taken.mapped();
   }
 
   void AddWait(std::chrono::nanoseconds wait) { waited_ += wait.count(); }
@@ -126,6 +139,11 @@ class DBReader::Stream {
     if (batch.generation != generation_) return false;
     const auto self = Find(id);
     ++self->batches_committed;
+    if (counts_keys_) {
+      for (const Record& record : batch.records) {
+        key_sums_[record.global_index / num_records_].Add(record.key);
+      }
+    }
     constexpr int64_t kMaxBatchesBehind = 2;
     const auto behind = [&](const ConsumerState& other) {
       return other.active && self->batches_committed - other.batches_committed >= kMaxBatchesBehind;
@@ -255,6 +273,8 @@ class DBReader::Stream {
   int64_t generation_ = 0;
   int64_t next_id_ = 0;
   std::vector<ConsumerState> consumers_;  // in order of id
+  bool counts_keys_ = false;
+  std::map<int64_t, KeySums> key_sums_;  // by epoch
 };
 
 DBReader::DBReader(const std::string& db_type, const std::string& source,
@@ -272,6 +292,8 @@ int64_t DBReader::NumRecords() const { return stream_->NumRecords(); }
 std::string DBReader::KeyAtPosition() { return stream_->KeyAtPosition(); }
 void DBReader::ReadBatch(int n, RecordBatch* batch) { stream_->ReadBatch(n, batch); }
 void DBReader::Visit(const VisitFn& visit) const { stream_->Visit(visit); }
+void DBReader::CountKeys() { stream_->CountKeys(); }
+KeySums DBReader::TakeKeySums(int64_t epoch) { return stream_->TakeKeySums(epoch); }
 void DBReader::AddWait(std::chrono::nanoseconds wait) const { stream_->AddWait(wait); }
 double DBReader::WaitedSeconds() const { return stream_->WaitedSeconds(); }
 

@@ -10,6 +10,7 @@
 
 #include "caffe2/core/type_meta.h"
 #include "db/db.h"
+#include "db/key_sums.h"
 
 namespace caffe2::db {
 
@@ -91,6 +92,11 @@ class DBReader {
   // Counts the batch as given to the net. Call it in the order of Read. Returns false if the batch
   // is invalid (Restore was called, or the turns changed); the caller drops it.
   bool Commit(ConsumerId consumer, const RecordBatch& batch);
+
+  // From now on counts the keys of the records that are committed, by epoch of the stream.
+  void CountKeys();
+  // Returns the keys of this epoch that this shard has committed, and forgets them.
+  KeySums TakeKeySums(int64_t epoch);
 
   // The time that nets have waited for batches of this stream.
   void AddWait(std::chrono::nanoseconds wait) const;

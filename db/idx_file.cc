@@ -7,10 +7,13 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/library_versions.h"
 #include "db/random_access_file.h"
 
 namespace caffe2::db {
 namespace {
+
+const RegisterLibraryVersion version("zlib", zlibVersion());
 
 constexpr unsigned char kUnsignedByte = 0x08;
 constexpr int64_t kMaxBytes = int64_t{1} << 34;

@@ -6,10 +6,14 @@
 #include <filesystem>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/utils/library_versions.h"
 #include "db/db.h"
 
 namespace caffe2::db {
 namespace {
+
+const RegisterLibraryVersion version("LevelDB", MakeString(leveldb::kMajorVersion, ".",
+                                                           leveldb::kMinorVersion));
 
 void Check(const leveldb::Status& status, const char* what, const std::string& source) {
   if (status.ok()) return;

@@ -6,11 +6,18 @@
 #include <filesystem>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/utils/library_versions.h"
 #include "db/db.h"
 #include "db/lmdb_file.h"
 
 namespace caffe2::db {
 namespace {
+
+const RegisterLibraryVersion version("LMDB", [] {
+  int major = 0, minor = 0, patch = 0;
+  mdb_version(&major, &minor, &patch);
+  return MakeString(major, ".", minor, ".", patch);
+}());
 
 constexpr size_t kMapBytes = size_t{1} << 40;  // only address space, as in Caffe2
 

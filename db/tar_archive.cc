@@ -65,8 +65,11 @@ bool ChecksumFits(const Header& header) {
   return Number(header.checksum) == sum;
 }
 
+// A size that no header states: the plain header of the entry holds it.
+constexpr uint64_t kNoSize = UINT64_MAX;
+
 // What an extended header says about the entry after it: lines "<length> <name>=<value>".
-void ReadPax(const std::string& text, std::string* name, std::optional<uint64_t>* size) {
+void ReadPax(const std::string& text, std::string* name, uint64_t* size) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = std::strtoul(text.c_str() + at, nullptr, 10);
     if (length == 0 || length > text.size() - at) return;
@@ -94,7 +97,7 @@ bool IsTarName(const std::string& name) { return fs::path(name).extension() == "
 void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
                      const std::function<void(const TarEntry&)>& visit) {
   std::string long_name;
-  std::optional<uint64_t> long_size;
+  uint64_t long_size = kNoSize;
   for (uint64_t at = begin; at + kBlock <= end;) {
     Header header;
     file->ReadAt(at, &header, kBlock);
@@ -106,7 +109,7 @@ void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
                    at == begin ? " (unpack a compressed archive first)" : "");
     }
     const bool is_entry = header.type == '0' || header.type == '\0' || header.type == '7';
-    const uint64_t size = is_entry ? long_size.value_or(*stated) : *stated;
+    const uint64_t size = is_entry && long_size != kNoSize ? long_size : *stated;
     const uint64_t offset = at + kBlock;
     if (size > end - offset) {
       ThrowIoError(ExitCode::kBadData, "tar archive ", file->path(),
@@ -135,7 +138,7 @@ void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
       visit(entry);
     }
     long_name.clear();
-    long_size.reset();
+    long_size = kNoSize;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include "caffe2/utils/waiting_time.h"
 #include "distributed/accumulate.h"
 
 namespace caffe2 {
@@ -119,6 +120,7 @@ void Communicator::Agree(const std::string& operation, const std::string& detail
 }
 
 void Communicator::Allreduce(const std::string& name, void* data, int64_t count, TypeMeta type) {
+  const TimedWait wait(WaitFor::kShards);
   CheckCanAccumulate(type);
   Agree("Allreduce", name, count, type, 0);
   if (size_ > 1 && count > 0) DoAllreduce(data, count, type);
@@ -126,6 +128,7 @@ void Communicator::Allreduce(const std::string& name, void* data, int64_t count,
 
 void Communicator::Broadcast(const std::string& name, void* data, int64_t count, TypeMeta type,
                              int root) {
+  const TimedWait wait(WaitFor::kShards);
   CAFFE_ENFORCE(type.copy() == nullptr, "cannot send elements of type ", type.name());
   Agree("Broadcast", name, count, type, root);
   if (size_ > 1 && count > 0) DoBroadcast(data, static_cast<size_t>(count) * type.itemsize(), root);
@@ -133,6 +136,7 @@ void Communicator::Broadcast(const std::string& name, void* data, int64_t count,
 
 void Communicator::Allgather(const std::string& name, const void* input, void* output,
                              int64_t count, TypeMeta type) {
+  const TimedWait wait(WaitFor::kShards);
   CAFFE_ENFORCE(type.copy() == nullptr, "cannot send elements of type ", type.name());
   Agree("Allgather", name, count, type, 0);
   if (count > 0) DoAllgather(input, output, static_cast<size_t>(count) * type.itemsize());
@@ -140,6 +144,7 @@ void Communicator::Allgather(const std::string& name, const void* input, void* o
 
 void Communicator::ReduceScatter(const std::string& name, void* data,
                                  const std::vector<int64_t>& counts, TypeMeta type) {
+  const TimedWait wait(WaitFor::kShards);
   CAFFE_ENFORCE_EQ(counts.size(), static_cast<size_t>(size_), "ReduceScatter ", name,
                    ": there must be one count for each shard");
   std::string shown;
@@ -155,6 +160,7 @@ void Communicator::ReduceScatter(const std::string& name, void* data,
 }
 
 void Communicator::Barrier(const std::string& name) {
+  const TimedWait wait(WaitFor::kShards);
   Agree("Barrier", name, 0, TypeMeta(), 0);
   DoBarrier();
 }

@@ -19,8 +19,8 @@ class RunMembership;
 // A collective operation failed because of another shard. rank() is that shard, or -1 if unknown.
 class PeerLost : public WithExitCode<IoError> {
  public:
-  PeerLost(std::string message, int rank)
-      : WithExitCode(ExitCode::kPeerLost, std::move(message)), rank_(rank) {}
+  PeerLost(std::string message, int rank, ExitCode code = ExitCode::kPeerLost)
+      : WithExitCode(code, std::move(message)), rank_(rank) {}
   int rank() const { return rank_; }
 
  private:

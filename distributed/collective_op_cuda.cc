@@ -5,6 +5,7 @@
 #include "distributed/allreduce_op.h"
 #include "distributed/collective_op.h"
 #include "distributed/nccl_communicator_cuda.h"
+#include "distributed/shared_memory_communicator.h"
 #include "distributed/staged_communicator_cuda.h"
 
 namespace caffe2 {
@@ -16,7 +17,7 @@ class CreateGlooWorldOp final : public CreateWorldOp<CUDAContext> {
 
  private:
   CommonWorld Connect(StoreHandler* store, const GlooOptions& options) override {
-    return StageThroughHost(ConnectGloo(store, options), context_.device_id(), options.timeout);
+    return StageThroughHost(ConnectShards(store, options), context_.device_id(), options.timeout);
   }
 };
 

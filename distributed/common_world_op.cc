@@ -1,5 +1,7 @@
 #include "distributed/common_world_op.h"
 
+#include "distributed/shared_memory_communicator.h"
+
 namespace caffe2 {
 
 std::string ReportFailure(RunMembership* run, int world_size, const IoError& error) {
@@ -21,8 +23,10 @@ GlooOptions WorldOptions(const OperatorBase& op) {
                 options.name, " needs the arguments size and rank");
   options.size = op.GetSingleArgument<int>("size", 0);
   options.rank = op.GetSingleArgument<int>("rank", 0);
-  options.transport = op.GetSingleArgument<std::string>("transport", "tcp");
+  options.transport = op.GetSingleArgument<std::string>("transport", "auto");
   options.interface = op.GetSingleArgument<std::string>("interface", "");
+  options.ports = ParsePortRange("argument port_range of CreateCommonWorld " + options.name,
+                                 op.GetSingleArgument<std::string>("port_range", ""));
   const int timeout = op.GetSingleArgument<int>("timeout_ms", -1);
   if (timeout != -1) options.timeout = milliseconds(timeout);
   CAFFE_ENFORCE(!op.GetSingleArgument<bool>("mpi_rendezvous", false), "CreateCommonWorld ",
@@ -57,7 +61,7 @@ class CreateCommonWorldOp final : public CreateWorldOp<CPUContext> {
 
  private:
   CommonWorld Connect(StoreHandler* store, const GlooOptions& options) override {
-    return ConnectGloo(store, options);
+    return ConnectShards(store, options);
   }
 };
 
@@ -74,9 +78,14 @@ OPERATOR_SCHEMA(CreateCommonWorld)
         "of that name (distributed/README.md).")
     .Arg("size", "Number of shards.", true)
     .Arg("rank", "Number of this shard, from 0.", true)
-    .Arg("transport", "tcp, the only one in this build (default); NCCL chooses its own.")
+    .Arg("transport",
+         "auto (default): shared memory if all shards run on one machine, otherwise TCP; "
+         "shared_memory: an error if they do not; tcp. NCCL chooses its own.")
     .Arg("interface",
          "Network interface, by name or address (default: the one that reaches the store).")
+    .Arg("port_range",
+         "The ports at which this shard may listen while the shards connect, like \"4000-4010\" "
+         "(default: any).")
     .Arg("settings",
          "List of strings \"name=value\": what must be the same on all shards that join the run "
          "(default: empty).")

@@ -13,17 +13,12 @@
 #include "distributed/accumulate.h"
 #include "distributed/gloo_mesh.h"
 #include "distributed/host.h"
+#include "distributed/sum_order.h"
 
 namespace caffe2 {
 
 namespace {
 
-// These limits were the fastest over loopback (benchmarks/allreduce).
-//
-// Up to this size, recursive doubling: it sends more bytes in fewer messages.
-constexpr size_t kSmallBytes = size_t{256} << 10;
-// Up to this size, halving and doubling (if the number of shards is a power of two).
-constexpr size_t kMediumBytes = size_t{1} << 20;
 // A ring sends segments of at most kSegmentBytes, kUnderWay at a time, so that a received segment
 // is still in the cache when it is added.
 constexpr size_t kSegmentBytes = size_t{512} << 10;
@@ -34,15 +29,7 @@ constexpr uint64_t kAgreeingSlots = uint64_t{1} << 62;
 
 using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
-// Consecutive elements of a buffer.
-struct Range {
-  int64_t begin = 0, end = 0;
-  int64_t size() const { return end - begin; }
-  // Part i of n nearly equal parts.
-  Range Part(int64_t i, int64_t n) const {
-    return {begin + size() * i / n, begin + size() * (i + 1) / n};
-  }
-};
+using Range = ElementRange;
 
 int64_t Longest(const std::vector<Range>& parts) {
   int64_t longest = 0;
@@ -389,12 +376,11 @@ void GlooCommunicator::RingSpread(char* data, const std::vector<Range>& parts, s
 
 void GlooCommunicator::DoAllreduce(void* data, int64_t count, TypeMeta type) {
   auto* bytes = static_cast<char*>(data);
-  const size_t total = static_cast<size_t>(count) * type.itemsize();
-  const bool power_of_two = (size() & (size() - 1)) == 0;
-  if (total <= kSmallBytes || count < size()) {
+  const SumOrder order = AllreduceOrder(count, type, size());
+  if (order == SumOrder::kDoubling) {
     WithinPowerOfTwo(bytes, count, type,
                      [&](int group) { RecursiveDoubling(bytes, count, type, group); });
-  } else if (power_of_two && total <= kMediumBytes) {
+  } else if (order == SumOrder::kHalving) {
     HalvingDoubling(bytes, count, type, size());
   } else {
     std::vector<Range> parts;
@@ -470,19 +456,19 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
   GlooOptions options = options_;
   options.name = name;
   // The shards exchange the new addresses over the existing connections.
-  auto exchange = [&](int attempt, const std::string& text, const Deadline&) {
+  auto exchange = [&](const std::string& text, const Deadline&) {
     const int64_t longest = 512 + 80 * static_cast<int64_t>(size());
     CAFFE_ENFORCE_LE(static_cast<int64_t>(text.size()), longest);
     std::string padded = text;
     padded.resize(longest, ' ');
     std::string all(longest * size(), ' ');
-    Allgather(MakeString("addresses of ", name, ", attempt ", attempt), padded.data(), all.data(),
-              longest, TypeMeta::Make<uint8_t>());
+    Allgather("addresses of " + name, padded.data(), all.data(), longest,
+              TypeMeta::Make<uint8_t>());
     std::vector<std::string> texts;
     for (int i = 0; i < size(); ++i) texts.push_back(all.substr(i * longest, longest));
     return texts;
   };
-  auto mesh = GlooMesh::Connect(rank(), size(), address_, exchange, options.timeout);
+  auto mesh = GlooMesh::Connect(rank(), size(), address_, options.ports, exchange, options.timeout);
   return std::make_shared<GlooCommunicator>(options, address_, std::move(mesh));
 }
 
@@ -490,7 +476,8 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
 
 std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions& options) {
   CAFFE_ENFORCE_EQ(options.transport, std::string("tcp"),
-                   "this build has only Gloo's tcp transport; use --distributed_transport tcp");
+                   "there is no transport of this name; use --distributed_transport auto, tcp or "
+                   "shared_memory");
   CAFFE_ENFORCE_GT(options.timeout.count(), 0, "timeout of common world ", options.name);
   CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size,
                 "common world ", options.name, ": rank ", options.rank,
@@ -500,9 +487,8 @@ std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions
   if (address.empty() && options.size == 1) address = "127.0.0.1";
   if (address.empty()) address = store->LocalAddress();
   if (address.empty()) address = RoutedAddress();
-  auto exchange = [&](int attempt, const std::string& text, const Deadline& deadline) {
-    const std::string base =
-        attempt == 0 ? options.name + "/" : MakeString(options.name, "/retry", attempt, "/");
+  auto exchange = [&](const std::string& text, const Deadline& deadline) {
+    const std::string base = options.name + "/";
     std::vector<std::string> texts(options.size, text), keys;
     if (options.size == 1) return texts;
     store->SetDeadline(deadline);
@@ -518,7 +504,8 @@ std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions
     for (int i = 0; i < options.size; ++i) texts[i] = store->Get(keys[i], deadline.remaining());
     return texts;
   };
-  auto mesh = GlooMesh::Connect(options.rank, options.size, address, exchange, options.timeout);
+  auto mesh = GlooMesh::Connect(options.rank, options.size, address, options.ports, exchange,
+                                options.timeout);
   return std::make_shared<GlooCommunicator>(options, address, std::move(mesh));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "distributed/collective.h"
+#include "distributed/peer_sockets.h"
 #include "distributed/store_handler.h"
 
 namespace caffe2 {
@@ -10,9 +11,10 @@ struct GlooOptions {
   int rank = 0;
   int size = 1;
   std::string name = "common_world";  // keys in the store are "<name>/<rank>"
-  std::string transport = "tcp";      // the only one in this build
+  std::string transport = "tcp";      // the only one of ConnectGloo
   // Network interface, by name or address; empty: the interface that reaches the store.
   std::string interface;
+  PortRange ports = {};  // where this shard listens while the shards connect
   // Time limit for connecting all shards, and for each operation.
   milliseconds timeout = StoreHandler::kDefaultTimeout;
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/peer_sockets.h"
 #include "distributed/store_handler.h"
 
 namespace caffe2 {
@@ -23,16 +24,15 @@ struct GlooPeer {
 // Owns the connections of one context. Not thread-safe, except for Close().
 class GlooMesh {
  public:
-  // Gives this shard's text to all shards and returns the texts of all shards, by rank. `attempt`
-  // counts from 0.
-  using Exchange = std::function<std::vector<std::string>(int attempt, const std::string& text,
-                                                          const Deadline&)>;
+  // Gives this shard's text to all shards and returns the texts of all shards, by rank.
+  using Exchange =
+      std::function<std::vector<std::string>(const std::string& text, const Deadline&)>;
 
-  // Connects with all other shards; listens on `address`. If a stranger reaches a listening port
-  // first, the attempt fails on all shards, and they try again while the deadline allows. Throws
-  // PeerLost or PeerTimeout with the peer.
+  // Connects with all other shards (ConnectPeers); meanwhile listens on `address`, on one of
+  // `ports`. Throws PeerLost or PeerTimeout with the peer, IoError if all ports are in use.
   static std::unique_ptr<GlooMesh> Connect(int rank, int size, const std::string& address,
-                                           const Exchange& exchange, milliseconds timeout);
+                                           const PortRange& ports, const Exchange& exchange,
+                                           milliseconds timeout);
 
   virtual ~GlooMesh() = default;
   virtual gloo::Context& context() = 0;

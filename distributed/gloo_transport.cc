@@ -1,8 +1,10 @@
 #include "distributed/gloo_transport.h"
 
+#include <gloo/config.h>
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/tcp/pair.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <map>
@@ -10,10 +12,14 @@
 #include <mutex>
 #include <utility>
 
+#include "caffe2/utils/library_versions.h"
 #include "distributed/store_handler.h"
 
 namespace caffe2 {
 namespace {
+
+const RegisterLibraryVersion version("Gloo", MakeString(GLOO_VERSION_MAJOR, ".", GLOO_VERSION_MINOR,
+                                                        ".", GLOO_VERSION_PATCH));
 
 namespace tcp = gloo::transport::tcp;
 
@@ -28,17 +34,41 @@ std::shared_ptr<tcp::Device> SharedDevice(const std::string& address) {
       device =
           std::dynamic_pointer_cast<tcp::Device>(tcp::CreateDevice(tcp::attr(address.c_str())));
     } catch (const std::exception& e) {
-      throw IoError(MakeString("cannot listen on address ", address, ": ", e.what()));
+      throw IoError(MakeString("cannot use address ", address, ": ", e.what()));
     }
   }
   return device;
 }
 
-// If a peer breaks Gloo's protocol, Gloo throws on the device's thread, which has no handler. This
-// class catches the exception.
+// Versions of Gloo differ in the second argument.
+template <typename Device, typename Handler>
+void Unregister(Device* device, int fd, Handler* handler) {
+  if constexpr (requires { device->unregisterDescriptor(fd, handler); }) {
+    device->unregisterDescriptor(fd, handler);
+  } else {
+    device->unregisterDescriptor(fd);
+  }
+}
+
+// A pair over a socket that is connected already. If a peer breaks Gloo's protocol, Gloo throws on
+// the device's thread, which has no handler. This class catches the exception.
 class GuardedPair final : public tcp::Pair {
  public:
-  using tcp::Pair::Pair;
+  // Gloo's pairs listen for their peer from the beginning, where anybody may connect.
+  GuardedPair(tcp::Context* context, tcp::Device* device, int rank,
+              std::chrono::milliseconds timeout, Socket socket)
+      : tcp::Pair(context, device, rank, timeout) {
+    const std::lock_guard<std::mutex> lock(m_);
+    if (fd_ >= 0) {
+      Unregister(device, fd_, this);
+      ::close(fd_);
+    }
+    fd_ = socket.Release();
+    self_ = tcp::Address::fromSockName(fd_);
+    peer_ = tcp::Address::fromPeerName(fd_);
+    changeState(CONNECTED);
+    device->registerDescriptor(fd_, EPOLLIN, this);
+  }
 
   // The device's thread calls it. An exception has already released the pair's lock.
   void handleEvents(int events) override {
@@ -53,14 +83,16 @@ class GuardedPair final : public tcp::Pair {
 }  // namespace
 
 std::shared_ptr<gloo::transport::Context> CreateTcpContext(const std::string& address, int rank,
-                                                           int size,
+                                                           std::vector<Socket> sockets,
                                                            std::chrono::milliseconds timeout) {
   const auto device = SharedDevice(address);
+  const auto size = static_cast<int>(sockets.size());
   auto context = std::make_shared<tcp::Context>(device, rank, size);
   context->setTimeout(timeout);
   for (int i = 0; i < size; ++i) {
     if (i == rank) continue;
-    context->getPair(i) = std::make_unique<GuardedPair>(context.get(), device.get(), i, timeout);
+    context->getPair(i) = std::make_unique<GuardedPair>(context.get(), device.get(), i, timeout,
+                                                        std::move(sockets[static_cast<size_t>(i)]));
   }
   return context;
 }

@@ -6,16 +6,19 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "distributed/peer_sockets.h"
 
 namespace caffe2 {
 
-// The transport of one context, with one pair for each other rank. The pairs listen on `address`,
-// an IP address of this host. Waits take at most `timeout`, waits for a connection five times as
-// long. All contexts of one address share one device and its thread. If Gloo cannot place a
-// message, it closes the pair of that message, and waits for that pair throw Gloo's exception.
-// Throws IoError if this process cannot listen on the address.
+// The transport of one context, with one pair for each other rank, over `sockets` (by rank), which
+// are connected, non-blocking and trusted. Nothing listens. Waits take at most `timeout`. All
+// contexts of one `address`, an IP address of this host, share one device and its thread. If Gloo
+// cannot place a message, it closes the pair of that message, and waits for that pair throw Gloo's
+// exception. Throws IoError if this process cannot use the address.
 std::shared_ptr<gloo::transport::Context> CreateTcpContext(const std::string& address, int rank,
-                                                           int size,
+                                                           std::vector<Socket> sockets,
                                                            std::chrono::milliseconds timeout);
 
 }  // namespace caffe2

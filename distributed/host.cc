@@ -82,6 +82,11 @@ bool ProcessId::IsAlive() const {
   return start == start_time && state != 'Z' && state != 'X';
 }
 
+bool ProcessId::IsStopped() const {
+  const auto [start, state] = StartTimeAndState(pid);
+  return start == start_time && (state == 'T' || state == 't');
+}
+
 void IgnoreBrokenPipes() {
   struct sigaction action;
   if (sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {

@@ -23,6 +23,8 @@ struct ProcessId {
   bool on_this_host() const;
   // True if the process runs or is stopped. Only for processes on this host.
   bool IsAlive() const;
+  // True if it is stopped, by SIGSTOP or a debugger. Only for processes on this host.
+  bool IsStopped() const;
 };
 
 // Ignores SIGPIPE, unless the program has set a handler. By default the kernel ends a process that

@@ -12,11 +12,14 @@ namespace caffe2 {
 // Typed access to environment variables. Errors name the variable and show its value on one line.
 class LaunchVariables {
  public:
-  LaunchVariables(const Environment& environment, int num_shards)
-      : environment_(environment), num_shards_(num_shards) {}
+  LaunchVariables(const Environment& environment, int num_shards,
+                  std::optional<int> param_servers = std::nullopt)
+      : environment_(environment), num_shards_(num_shards), param_servers_(param_servers) {}
 
   // --num_shards of this program; 0 if it is not given.
   int num_shards() const { return num_shards_; }
+  // --param_servers; 0 if it is not given, nullopt if this program has no such flag.
+  const std::optional<int>& param_servers() const { return param_servers_; }
 
   bool Has(const std::string& name) const { return environment_.count(name) != 0; }
   bool HasAny(const std::vector<std::string>& names) const;
@@ -49,6 +52,7 @@ class LaunchVariables {
  private:
   const Environment& environment_;
   const int num_shards_;
+  const std::optional<int> param_servers_;
 };
 
 // The result of one dialect's reader: a launch, or the missing variables ("torchrun: WORLD_SIZE is

@@ -62,8 +62,8 @@ Launch ReadPlace(const LaunchFlags& flags, const Environment& environment) {
   launch.size = flags.num_shards.value_or(1);
   launch.rank = flags.shard_id.value_or(0);
   if (explicit_place && !from_environment) return launch;
-  const auto read =
-      ReadLaunchEnvironment(WithFlags(flags, environment), flags.num_shards.value_or(0));
+  const auto read = ReadLaunchEnvironment(WithFlags(flags, environment),
+                                          flags.num_shards.value_or(0), flags.param_servers);
   if (!read && from_environment) {
     ThrowUsage(
         "--init_method is env://, but no launcher has set variables: set RANK, WORLD_SIZE, "
@@ -75,6 +75,18 @@ Launch ReadPlace(const LaunchFlags& flags, const Environment& environment) {
     CheckFlag("shard_id", flags.shard_id, read->rank, read->dialect);
   }
   return *read;
+}
+
+// The last processes are parameter servers, if the launcher has not given the roles.
+void SetServers(int servers, Launch* launch) {
+  if (servers < 0) ThrowUsage("--param_servers is ", servers, ", must not be negative");
+  if (servers == 0 || launch->num_servers > 0 || launch->role != Launch::Role::kWorker) return;
+  if (servers >= launch->size) {
+    ThrowUsage("--param_servers is ", servers, ", but there are ", launch->size,
+               " processes, servers included: start more (--num_shards counts all of them)");
+  }
+  launch->num_servers = servers;
+  if (launch->rank >= launch->size - servers) launch->role = Launch::Role::kServer;
 }
 
 // A name for a run that has a store of its own.
@@ -110,8 +122,9 @@ Environment ProcessEnvironment() {
   return environment;
 }
 
-std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int num_shards) {
-  const LaunchVariables variables(environment, num_shards);
+std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int num_shards,
+                                            std::optional<int> param_servers) {
+  const LaunchVariables variables(environment, num_shards, param_servers);
   std::string missing;
   for (const auto& dialect : kDialects) {
     const DialectReading reading = dialect(variables);
@@ -135,6 +148,7 @@ Launch ResolveLaunch(const LaunchFlags& flags, const Environment& environment) {
     store = ParseStoreUrl(flags.init_method);
   }
   Launch launch = ReadPlace(flags, environment);
+  SetServers(flags.param_servers.value_or(0), &launch);
   if (!store.empty() || flags.names_store) {
     launch.store = store;
     launch.scheduler_keeps_store = false;
@@ -142,6 +156,7 @@ Launch ResolveLaunch(const LaunchFlags& flags, const Environment& environment) {
   }
   if (!flags.run_id.empty()) launch.run_id = flags.run_id;
   if (launch.run_id.empty()) launch.run_id = RunIdOfStore(launch.store);
+  if (launch.size > 1 && !launch.run_id.empty()) CheckRunId(launch.run_id);
   if (launch.size > 1 && launch.role != Launch::Role::kIdle) CheckMeetingPoint(flags, launch);
   return launch;
 }
@@ -149,9 +164,14 @@ Launch ResolveLaunch(const LaunchFlags& flags, const Environment& environment) {
 std::string Launch::Describe() const {
   std::string text = dialect + ": ";
   if (role == Role::kStoreKeeper) {
-    text += MakeString("scheduler of ", size, " workers");
+    text += MakeString("scheduler of ", size - num_servers, " workers");
+    if (num_servers > 0) text += MakeString(" and ", num_servers, " parameter servers");
   } else if (role == Role::kIdle) {
     text += "a process without a part in training";
+  } else if (role == Role::kServer) {
+    text += rank == kRankByArrival
+                ? MakeString("one of ", num_servers, " parameter servers, numbered by the store")
+                : MakeString("parameter server ", rank - (size - num_servers), " of ", num_servers);
   } else if (rank == kRankByArrival) {
     text += MakeString("one of ", size, " shards, numbered by the store");
   } else {

@@ -25,16 +25,19 @@ inline constexpr int kStorePorts = 16;
 struct Launch {
   enum class Role {
     kWorker,       // trains
+    kServer,       // keeps parameters (docs/design/async.md)
     kStoreKeeper,  // keeps the store of the run while the workers train (MXNet's scheduler)
-    kIdle,         // has no part in synchronous training (MXNet's servers)
+    kIdle,         // has no part in training (MXNet's servers without --param_servers)
   };
   // The store gives the ranks, in order of arrival (for MXNet's workers started through ssh).
   static constexpr int kRankByArrival = -1;
 
   std::string dialect;  // "torchrun", "Slurm", ...; empty: only flags, or a single process
   Role role = Role::kWorker;
-  int rank = 0;  // shard_id, or kRankByArrival
-  int size = 1;  // num_shards
+  // shard_id, or kRankByArrival. Parameter servers come after the workers.
+  int rank = 0;
+  int size = 1;         // workers and parameter servers
+  int num_servers = 0;  // parameter servers
   // The place among the processes on this host. local_size is 0 if the launcher does not tell.
   int local_rank = 0;
   int local_size = 0;
@@ -44,6 +47,8 @@ struct Launch {
   std::string store_hint;              // if empty: the variables to set, for messages
   bool scheduler_keeps_store = false;  // with tcp://, the scheduler keeps it instead of shard 0
 
+  // True if the process is a worker or a parameter server.
+  bool Trains() const { return role == Role::kWorker || role == Role::kServer; }
   // "torchrun: shard 1 of 4, local 1 of 2, store tcp://10.0.0.5:29500, run_id job7".
   std::string Describe() const;
 };
@@ -53,18 +58,23 @@ struct Launch {
 // order torchrun, Horovod, TF_CONFIG, MXNet, Open MPI, PMI, Slurm, Kubernetes. `num_shards`, if not
 // 0, is the size for a launcher that tells only the rank.
 //
+// `param_servers` is the flag of a program that can be a parameter server: 0 if it is not given;
+// nullopt for a program that cannot.
+//
 // Throws UsageError, which names the variables and says what to do, if
 //  - a value is not a number, is out of range, or contradicts another value;
 //  - there is only a part of a set: such a process must not train alone;
 //  - the launcher gives this process a role that Doppio does not have.
-std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int num_shards = 0);
+std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int num_shards = 0,
+                                            std::optional<int> param_servers = std::nullopt);
 
 // The flags of a program that give its place; empty if they are not given.
 struct LaunchFlags {
   std::optional<int> num_shards = {}, shard_id = {};
   std::string run_id = {};
-  std::string init_method = {};  // a StoreUrl or "env://"
-  bool names_store = false;      // other flags (--redis_host, ...) give the store
+  std::string init_method = {};           // a StoreUrl or "env://"
+  bool names_store = false;               // other flags (--redis_host, ...) give the store
+  std::optional<int> param_servers = {};  // as for ReadLaunchEnvironment
 };
 
 // Finds the place of this process. Flags override the environment.
@@ -72,6 +82,8 @@ struct LaunchFlags {
 //    only one of them is given, it must agree with the launcher.
 //  - The store comes from init_method; it is empty if `names_store`; otherwise the launcher gives
 //    it.
+//  - With param_servers, the last processes are the servers, unless the launcher gives the roles
+//    (TF_CONFIG, MXNet).
 //  - Without a run_id, the name of the run comes from the store if that is tcp:// or file://.
 // Throws UsageError as ReadLaunchEnvironment does, and if several shards have no store to meet at.
 Launch ResolveLaunch(const LaunchFlags& flags, const Environment& environment);

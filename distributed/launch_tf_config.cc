@@ -69,7 +69,7 @@ int IndexOf(const Struct& task) {
   return static_cast<int>(index);
 }
 
-// Refuses parameter servers and evaluators.
+// Refuses evaluators, and parameter servers in programs that have none.
 [[noreturn]] void RefuseRole(const std::string& type) {
   ThrowUsage("TF_CONFIG: there is no work for a task of type ", type,
              ": training is synchronous and takes place in the tasks of types chief and worker; ",
@@ -77,11 +77,20 @@ int IndexOf(const Struct& task) {
                                  : "take \"ps\" out of the cluster, on all tasks");
 }
 
-// The tasks that train: the chief, if there is one, and the workers.
+void CheckServers(const LaunchVariables& variables, int servers) {
+  const auto& flag = variables.param_servers();
+  if (servers > 0 && !flag) RefuseRole("ps");
+  if (flag.value_or(0) != 0 && *flag != servers) {
+    Refuse("the cluster has ", servers, " tasks of type ps, but --param_servers is ", *flag,
+           ": leave the flag out");
+  }
+}
+
+// The tasks: the chief, if there is one, the workers, and the parameter servers.
 struct Cluster {
   std::string chief_type = "chief";
-  int chiefs = 0;
-  std::vector<HostPort> tasks;
+  int chiefs = 0, workers = 0, servers = 0;
+  std::vector<HostPort> tasks;  // in this order
 };
 
 Cluster ReadCluster(const Struct& object) {
@@ -92,18 +101,26 @@ Cluster ReadCluster(const Struct& object) {
   if (cluster.chiefs > 1) {
     Refuse("there are ", cluster.chiefs, " tasks of type ", cluster.chief_type, ", must be 1");
   }
-  for (const HostPort& worker : TasksOf(object, "worker")) cluster.tasks.push_back(worker);
+  const std::vector<HostPort> workers = TasksOf(object, "worker"), servers = TasksOf(object, "ps");
+  cluster.workers = static_cast<int>(workers.size());
+  cluster.servers = static_cast<int>(servers.size());
+  cluster.tasks.insert(cluster.tasks.end(), workers.begin(), workers.end());
+  cluster.tasks.insert(cluster.tasks.end(), servers.begin(), servers.end());
   return cluster;
 }
 
-// The rank of the task among the tasks that train.
+// The rank of the task: the tasks that train come first.
 int RankOf(const Struct& task, const std::string& type, const Cluster& cluster) {
-  if (type != cluster.chief_type && type != "worker") {
-    Refuse("the type of \"task\" is \"", OneLine(type), "\", must be chief or worker");
+  if (type != cluster.chief_type && type != "worker" && type != "ps") {
+    Refuse("the type of \"task\" is \"", OneLine(type), "\", must be chief or worker",
+           cluster.servers > 0 ? " or ps" : "");
   }
   const int index = IndexOf(task);
-  const int first = type == "worker" ? cluster.chiefs : 0;
-  const int end = type == "worker" ? static_cast<int>(cluster.tasks.size()) : cluster.chiefs;
+  const int training = cluster.chiefs + cluster.workers;
+  const int first = type == "ps" ? training : type == "worker" ? cluster.chiefs : 0;
+  const int end = type == "ps"       ? training + cluster.servers
+                  : type == "worker" ? training
+                                     : cluster.chiefs;
   if (first + index >= end) {
     Refuse("this task is ", type, " ", index, ", but the cluster has ", end - first,
            " of that type");
@@ -138,13 +155,15 @@ DialectReading ReadTfConfig(const LaunchVariables& variables) {
   const Struct& task = Object(config, "task");
   const Value* type_value = Find(task, "type");
   const std::string type = type_value == nullptr ? "" : type_value->string_value();
-  if (type == "ps" || type == "evaluator") RefuseRole(type);
-  if (!TasksOf(cluster_object, "ps").empty()) RefuseRole("ps");
+  if (type == "evaluator" || (type == "ps" && !variables.param_servers())) RefuseRole(type);
   const Cluster cluster = ReadCluster(cluster_object);
+  CheckServers(variables, cluster.servers);
   Launch launch;
   launch.dialect = "TF_CONFIG";
   launch.rank = RankOf(task, type, cluster);
   launch.size = static_cast<int>(cluster.tasks.size());
+  launch.num_servers = cluster.servers;
+  if (type == "ps") launch.role = Launch::Role::kServer;
   ReadTasks(cluster.tasks, &launch);
   launch.store = StoreAt(cluster.tasks[0]);
   return Found(launch);

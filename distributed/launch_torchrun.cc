@@ -13,8 +13,8 @@ constexpr char kStore[] = "DOPPIO_STORE";  // a StoreUrl, from `doppio run`
 }  // namespace
 
 DialectReading ReadTorchrun(const LaunchVariables& variables) {
-  if (!variables.HasAny({"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT",
-                         "TORCHELASTIC_RUN_ID", kStore})) {
+  if (!variables.HasAny({"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
+                         "MASTER_PORT", "TORCHELASTIC_RUN_ID", kStore})) {
     return {};
   }
   if (const std::string missing = variables.Missing({"RANK", "WORLD_SIZE"}); !missing.empty()) {

@@ -12,6 +12,7 @@
 #include "distributed/host.h"
 #include "distributed/run_membership.h"
 #include "distributed/run_record.h"
+#include "distributed/signed_store.h"
 #include "distributed/tcp_port.h"
 
 namespace caffe2 {
@@ -81,12 +82,17 @@ RedisOptions Glance(RedisOptions redis) {
   return redis;
 }
 
+// A connection to the run's store, whose values are signed if the run has a secret.
+std::unique_ptr<StoreHandler> Open(const RedisOptions& redis, const PrivateStoreOptions& options) {
+  return SignedStores(RedisStores(redis), options.secret)(options.run_id);
+}
+
 // The record of the process that keeps the run's store at this address. If there is none, returns
 // nullopt and sets `problem` to what answered instead.
-std::optional<std::string> FindKeeper(const RedisOptions& redis, const std::string& run_id,
+std::optional<std::string> FindKeeper(const RedisOptions& redis, const PrivateStoreOptions& options,
                                       std::string* problem) {
   try {
-    auto text = NewRedisStore(Glance(redis), run_id)->TryGet(kKeeperKey);
+    auto text = Open(Glance(redis), options)->TryGet(kKeeperKey);
     if (text) return text;
     *problem = kNoKeeper;
   } catch (const IoError& error) {
@@ -101,10 +107,29 @@ bool AllLoopback(const std::vector<std::string>& addresses) {
 
 bool MeansLoopback(const std::string& host) { return host == "localhost" || IsLoopback(host); }
 
+// True for "job-0.job" on host job-0. Kubernetes resolves such a name only after the pod has
+// started.
+bool IsOwnNameInDomain(const std::string& host) {
+  char own[256] = "";
+  gethostname(own, sizeof own - 1);
+  const size_t dot = host.find('.');
+  return dot != std::string::npos && host.substr(0, dot) == own;
+}
+
+std::vector<std::string> ResolveOwnHost(const StoreUrl& url) {
+  try {
+    return ResolveHost(url.host);
+  } catch (const IoError& error) {
+    if (IsOwnNameInDomain(url.host)) return {RoutedAddress()};
+    ThrowIoError(ExitCode::kUsage, url.ToString(), ": ", error.what(),
+                 "; shard 0 keeps the store and must run on that host");
+  }
+}
+
 // The addresses of the URL's host that belong to this host.
 std::vector<std::string> OwnAddresses(const StoreUrl& url) {
   std::vector<std::string> own;
-  for (const std::string& address : ResolveHost(url.host)) {
+  for (const std::string& address : ResolveOwnHost(url)) {
     if (ProbePort(address, url.port) != PortState::kNotThisHost) own.push_back(address);
   }
   if (own.empty()) {
@@ -152,6 +177,12 @@ class RunWatch {
       members.push_back(shard);
     }
     return members;
+  }
+  // True while shards that have ended well remove the run's keys. The last one removes its own
+  // record first.
+  bool IsLeaving() {
+    return store_->Check({MakeString(generation_, "/leaving")}) &&
+           !store_->Check({MakeString(generation_, "/failure")});
   }
   // The value that AnnounceEnd() has set: kGoodEnd or the failure of the run.
   std::optional<std::string> End() { return store_->TryGet(kEndKey); }
@@ -218,7 +249,7 @@ class StoreSearch {
     Port& state = ports_[port];
     if (!state.again.expired() || !AcceptsConnections(address, port, kConnectTimeout)) return false;
     const RedisOptions redis = Connection(address, port, password_);
-    const auto text = FindKeeper(redis, options_.run_id, &state.problem);
+    const auto text = FindKeeper(redis, options_, &state.problem);
     if (!text) {
       // A store without this run may be new: shard 0 is about to write its record.
       if (state.problem != kNoKeeper) state.again = Deadline(kStrangerAgainAfter);
@@ -269,7 +300,7 @@ bool PrivateStore::StartOn(const std::vector<std::string>& addresses, int port) 
   if (!WaitForServer()) return false;
   RunRecord keeper = ParseRecord(MemberRecord{ProcessId::Self(), NowMs() / 1000}.Format()).value();
   keeper[kAddress] = redis_.host;
-  NewRedisStore(redis_, options_.run_id)->Set(kKeeperKey, FormatRecord(keeper));
+  Open(redis_, options_)->Set(kKeeperKey, FormatRecord(keeper));
   return true;
 }
 
@@ -281,7 +312,7 @@ bool PrivateStore::IsInUse(const std::vector<std::string>& addresses, int port) 
   };
   while (std::any_of(addresses.begin(), addresses.end(), in_use)) {
     std::string problem;
-    const auto text = FindKeeper(redis_, options_.run_id, &problem);
+    const auto text = FindKeeper(redis_, options_, &problem);
     const auto keeper = text ? MemberRecord::Parse(*text) : std::nullopt;
     if (!keeper || keeper_ends.expired()) return true;
     if (!keeper->process.on_this_host() || keeper->process.IsAlive()) {
@@ -313,9 +344,9 @@ bool PrivateStore::WaitForServer() {
 
 PrivateStore::~PrivateStore() {
   try {
-    RunWatch run(NewRedisStore(Glance(redis_), options_.run_id), options_.num_shards);
+    RunWatch run(Open(Glance(redis_), options_), options_.num_shards);
     const Deadline deadline(kLinger);
-    while (run.IsThere() && !run.Members().empty() && !deadline.expired()) {
+    while (run.IsThere() && (!run.Members().empty() || run.IsLeaving()) && !deadline.expired()) {
       std::this_thread::sleep_for(kPoll);
     }
   } catch (const std::exception& error) {
@@ -325,7 +356,7 @@ PrivateStore::~PrivateStore() {
 }
 
 void PrivateStore::WaitForRun(milliseconds join_timeout) {
-  RunWatch run(NewRedisStore(redis_, options_.run_id), options_.num_shards);
+  RunWatch run(Open(redis_, options_), options_.num_shards);
   const Deadline join(join_timeout);
   Deadline silence(kSilence);
   for (bool has_come = false;; std::this_thread::sleep_for(kSlowPoll)) {
@@ -351,17 +382,19 @@ RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds t
   return StoreSearch(options).Run(timeout);
 }
 
-int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_shards) {
-  const int64_t count = NewRedisStore(store, run_id)->Add(kClaimsKey, 1);
-  if (count > num_shards) {
-    ThrowIoError(ExitCode::kDisagreement, "run ", run_id, ": this is process ", count,
-                 ", but the run has ", num_shards, " shards; start a new run to try again");
+int ClaimNumber(const StoreFactory& stores, const std::string& run_id, const std::string& kind,
+                int count) {
+  const int64_t claim = stores(run_id)->Add(kClaimsKey + ("/" + kind), 1);
+  if (claim > count) {
+    ThrowIoError(ExitCode::kDisagreement, "run ", run_id, ": this is process ", claim,
+                 ", but the run has ", count, " ", kind, "; start a new run to try again");
   }
-  return static_cast<int>(count - 1);
+  return static_cast<int>(claim - 1);
 }
 
-void AnnounceEnd(const RedisOptions& store, const std::string& run_id, const std::string& failure) {
-  NewRedisStore(store, run_id)->Put(kEndKey, failure.empty() ? kGoodEnd : failure);
+void AnnounceEnd(const StoreFactory& stores, const std::string& run_id,
+                 const std::string& failure) {
+  stores(run_id)->Put(kEndKey, failure.empty() ? kGoodEnd : failure);
 }
 
 }  // namespace caffe2

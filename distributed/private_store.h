@@ -22,6 +22,7 @@ struct PrivateStoreOptions {
   // At most 512 printable characters without blanks, quotes and backslashes. If it is empty, the
   // run_id is the password: this keeps other runs out, but not an attacker.
   std::string password;
+  std::string secret = {};  // signs the values of the store (signed_store.h); empty: none does
   // Called a few times a second while FindPrivateStore and WaitForRun wait; what it throws ends the
   // wait.
   std::function<void()> while_waiting;
@@ -67,11 +68,12 @@ class PrivateStore {
 // `timeout`; the text says what answered instead.
 RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds timeout);
 
-// Numbers shards by arrival: returns 0 to the first caller, 1 to the second, ... Throws IoError if
-// `num_shards` processes have called it already.
-int ClaimShardId(const RedisOptions& store, const std::string& run_id, int num_shards);
+// Numbers the processes of a kind ("shards") by arrival: returns 0 to the first caller, 1 to the
+// second, ... Throws IoError if `count` processes have called it already.
+int ClaimNumber(const StoreFactory& stores, const std::string& run_id, const std::string& kind,
+                int count);
 // Tells WaitForRun() how the run ends, even if the run was too short to be seen. An empty `failure`
 // is a clean end. Every shard calls it from RunOptions::on_end.
-void AnnounceEnd(const RedisOptions& store, const std::string& run_id, const std::string& failure);
+void AnnounceEnd(const StoreFactory& stores, const std::string& run_id, const std::string& failure);
 
 }  // namespace caffe2

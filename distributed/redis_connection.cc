@@ -10,11 +10,15 @@
 #include <cstring>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/utils/library_versions.h"
 #include "distributed/host.h"
 
 namespace caffe2 {
 
 namespace {
+
+const RegisterLibraryVersion version("hiredis", MakeString(HIREDIS_MAJOR, ".", HIREDIS_MINOR, ".",
+                                                           HIREDIS_PATCH));
 
 // No reply is longer: one value, and what the protocol adds.
 constexpr size_t kMaxReplyBytes = StoreHandler::kMaxValueBytes + 1024;
@@ -88,6 +92,7 @@ RedisConnection::RedisConnection(const RedisOptions& options, const Deadline& de
   // hiredis would block for each part of a reply anew, and would read a reply of any length.
   fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK);
   context_->flags &= ~REDIS_BLOCK;
+  if (options.tls) StartTls(options, Deadline(limit));
   if (!options.password.empty()) {
     std::vector<std::string> auth = {"AUTH"};
     if (!options.user.empty()) auth.push_back(options.user);
@@ -108,6 +113,11 @@ RedisReply RedisConnection::Execute(const std::vector<std::string>& command,
   ThrowIoError(RefusalCode(error), server_, ": ", command[0], ": ", error, Advice(error));
 }
 
+void RedisConnection::StartTls(const RedisOptions& options, const Deadline& deadline) {
+  tls_ = std::make_unique<TlsSession>(options, context_->fd);
+  while (const short event = tls_->Handshake()) WaitFor(event, "the TLS handshake", deadline);
+}
+
 void RedisConnection::Send(const std::vector<std::string>& command, const Deadline& deadline) {
   std::vector<const char*> arguments;
   std::vector<size_t> lengths;
@@ -115,13 +125,38 @@ void RedisConnection::Send(const std::vector<std::string>& command, const Deadli
     arguments.push_back(argument.data());
     lengths.push_back(argument.size());
   }
-  redisAppendCommandArgv(context_.get(), static_cast<int>(arguments.size()), arguments.data(),
-                         lengths.data());
-  for (int done = 0; done == 0;) {
-    if (redisBufferWrite(context_.get(), &done) != REDIS_OK) {
-      ThrowLost(command[0], context_->errstr);
-    }
-    if (done == 0) WaitFor(POLLOUT, command[0], deadline);
+  char* text = nullptr;
+  const int size = redisFormatCommandArgv(&text, static_cast<int>(arguments.size()),
+                                          arguments.data(), lengths.data());
+  if (size < 0) ThrowIoError(ExitCode::kSystem, "out of memory");
+  const std::unique_ptr<char, void (*)(char*)> owner(text, redisFreeCommand);
+  for (size_t sent = 0; sent < static_cast<size_t>(size);) {
+    sent += Write(text + sent, static_cast<size_t>(size) - sent, command[0], deadline);
+  }
+}
+
+size_t RedisConnection::Write(const char* data, size_t size, const std::string& command,
+                              const Deadline& deadline) {
+  while (true) {
+    short event = POLLOUT;
+    const ssize_t n =
+        tls_ ? tls_->Write(data, size, &event) : send(context_->fd, data, size, MSG_NOSIGNAL);
+    if (n > 0) return static_cast<size_t>(n);
+    if (n == 0) ThrowLost(command, "Server closed the connection");
+    if (!tls_ && errno != EAGAIN && errno != EINTR) ThrowLost(command, std::strerror(errno));
+    WaitFor(event, command, deadline);
+  }
+}
+
+size_t RedisConnection::Read(char* data, size_t size, const std::string& command,
+                             const Deadline& deadline) {
+  while (true) {
+    short event = POLLIN;
+    const ssize_t n = tls_ ? tls_->Read(data, size, &event) : recv(context_->fd, data, size, 0);
+    if (n > 0) return static_cast<size_t>(n);
+    if (n == 0) ThrowLost(command, "Server closed the connection");
+    if (!tls_ && errno != EAGAIN && errno != EINTR) ThrowLost(command, std::strerror(errno));
+    WaitFor(event, command, deadline);
   }
 }
 
@@ -133,17 +168,13 @@ RedisReply RedisConnection::Receive(const std::string& command, const Deadline& 
       ThrowLost(command, context_->reader->errstr);
     }
     if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
-    WaitFor(POLLIN, command, deadline);
     char buffer[16384];
-    const ssize_t n = recv(context_->fd, buffer, sizeof buffer, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (n < 0) ThrowLost(command, std::strerror(errno));
-    if (n == 0) ThrowLost(command, "Server closed the connection");
-    received += static_cast<size_t>(n);
+    const size_t n = Read(buffer, sizeof buffer, command, deadline);
+    received += n;
     if (received > kMaxReplyBytes) {
       ThrowLost(command, MakeString("the answer is longer than ", kMaxReplyBytes, " bytes"));
     }
-    if (redisReaderFeed(context_->reader, buffer, static_cast<size_t>(n)) != REDIS_OK) {
+    if (redisReaderFeed(context_->reader, buffer, n) != REDIS_OK) {
       ThrowLost(command, context_->reader->errstr);
     }
   }

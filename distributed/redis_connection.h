@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distributed/redis_store_handler.h"
+#include "distributed/redis_tls.h"
 
 namespace caffe2 {
 
@@ -19,9 +20,9 @@ using RedisReply = std::unique_ptr<redisReply, FreeRedisReply>;
 // Not thread-safe.
 class RedisConnection {
  public:
-  // Connects, authenticates and selects the database. Throws StoreUnreachable if nobody answers
-  // until the deadline (or options.connect_timeout, if that is earlier), and IoError if the server
-  // refuses.
+  // Connects, with TLS if the options ask for it, authenticates and selects the database. Throws
+  // StoreUnreachable if nobody answers until the deadline (or options.connect_timeout, if that is
+  // earlier), and IoError if the server refuses.
   RedisConnection(const RedisOptions& options, const Deadline& deadline);
 
   // Sends the command and returns the reply, which is not an error. The deadline holds for the
@@ -39,7 +40,11 @@ class RedisConnection {
     void operator()(redisContext* context) const { redisFree(context); }
   };
 
+  void StartTls(const RedisOptions& options, const Deadline& deadline);
   void Send(const std::vector<std::string>& command, const Deadline& deadline);
+  // As send() and recv(), but wait until that is possible.
+  size_t Write(const char* data, size_t size, const std::string& command, const Deadline& deadline);
+  size_t Read(char* data, size_t size, const std::string& command, const Deadline& deadline);
   RedisReply Receive(const std::string& command, const Deadline& deadline);
   // Waits for an event of poll() on the socket.
   void WaitFor(short event, const std::string& command, const Deadline& deadline);
@@ -47,6 +52,7 @@ class RedisConnection {
 
   const std::string server_;  // "redis 10.0.0.1:6379", for messages
   std::unique_ptr<redisContext, FreeContext> context_;
+  std::unique_ptr<TlsSession> tls_;  // null: no TLS
 };
 
 }  // namespace caffe2

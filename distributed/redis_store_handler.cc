@@ -1,14 +1,12 @@
 #include "distributed/redis_store_handler.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <thread>
 
 #include "caffe2/core/exit_code.h"
 #include "distributed/host.h"
+#include "distributed/private_file.h"
 #include "distributed/redis_connection.h"
 
 namespace caffe2 {
@@ -186,20 +184,6 @@ std::unique_ptr<StoreHandler> NewRedisStore(const RedisOptions& options,
   return std::make_unique<RedisStoreHandler>(options, prefix);
 }
 
-namespace {
-
-// Everybody on the machine may be able to read a file in /tmp or in a home directory.
-void CheckIsPrivate(const std::string& path) {
-  struct stat file;
-  if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return;  // reading it says why
-  if ((file.st_mode & (S_IROTH | S_IWOTH)) == 0) return;
-  ThrowIoError(ExitCode::kNotPermitted, "the password file ", path,
-               " can be read or written by everybody on this machine: run chmod 600 ", path,
-               " and change the password if others use the machine");
-}
-
-}  // namespace
-
 std::string FindRedisPassword(const std::string& path) {
   const char* variable = path.empty() ? std::getenv("CAFFE2_REDIS_PASSWORD_FILE") : nullptr;
   const std::string file_path = variable == nullptr ? path : variable;
@@ -207,14 +191,7 @@ std::string FindRedisPassword(const std::string& path) {
     const char* password = std::getenv("REDISCLI_AUTH");
     return password == nullptr ? "" : password;
   }
-  CheckIsPrivate(file_path);
-  std::ifstream file(file_path);
-  std::string password;
-  if (!std::getline(file, password)) {
-    ThrowIoError(ExitCode::kNoInput, "cannot read the Redis password from ", file_path,
-                 variable == nullptr ? "" : ", which CAFFE2_REDIS_PASSWORD_FILE names");
-  }
-  return password;
+  return ReadPrivateFile(file_path, "the password file");
 }
 
 StoreFactory RedisStores(const RedisOptions& options) {

@@ -3,12 +3,17 @@
 #include <ctime>
 #include <utility>
 
+#include "caffe2/utils/waiting_time.h"
+#include "distributed/peer_sockets.h"
+
 namespace caffe2 {
 
 namespace {
 
 // Every fourth heartbeat renews the leases and the status.
 constexpr int64_t kRenewEvery = 4;
+constexpr std::chrono::seconds kStragglerEvery{60};
+constexpr char kSaving[] = "saving";
 
 std::string UtcNow() {
   char text[32];
@@ -48,7 +53,25 @@ void RunHeartbeat::SetComplete(const std::vector<MemberRecord>& members) {
 
 void RunHeartbeat::UpdateStatus(const ShardStatus& status) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (status.state != status_.state) {
+    const auto now = std::chrono::steady_clock::now();
+    if (status_.state == kSaving) saved_for_ += now - state_since_;
+    state_since_ = now;
+  }
   status_ = status;
+}
+
+ShardTimes RunHeartbeat::Times() const {
+  const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
+  const auto now = std::chrono::steady_clock::now();
+  ShardTimes times;
+  times.clock = seconds(now - began_);
+  times.waiting = WaitedSeconds(WaitFor::kShards);
+  times.input = WaitedSeconds(WaitFor::kInput);
+  std::lock_guard<std::mutex> lock(mutex_);
+  times.saving = seconds(saved_for_);
+  if (status_.state == kSaving) times.saving += seconds(now - state_since_);
+  return times;
 }
 
 void RunHeartbeat::Track(const std::string& key, const std::optional<std::string>& value) {
@@ -71,6 +94,37 @@ void RunHeartbeat::OnPeerLost(const std::function<void(const std::string&)>& cal
     line = failure_;
   }
   if (!line.empty() && callback) callback(line);
+}
+
+void RunHeartbeat::OnStopInVain(std::function<bool()> asked,
+                                std::function<void(const std::string&)> give_up) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  asked_to_stop_ = std::move(asked);
+  give_up_ = std::move(give_up);
+}
+
+void RunHeartbeat::LookForVainWait(StoreHandler* store) {
+  const std::vector<MemberRecord> members = Members();
+  std::function<bool()> asked;
+  std::function<void(const std::string&)> give_up;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    asked = asked_to_stop_;
+    give_up = give_up_;
+  }
+  if (gave_up_ || members.empty() || !asked || !asked()) return;
+  if (!patience_) patience_.emplace(members, place_.options.shard_id);
+  std::string why = patience_->LookAtProcesses();
+  if (why.empty() && store != nullptr) {
+    std::vector<std::string> beats;
+    for (int shard = 0; shard < place_.options.num_shards; ++shard) {
+      beats.push_back(store->TryGet(place_.Key("heartbeat", shard)).value_or(""));
+    }
+    why = patience_->LookAtHeartbeats(beats, Collective());
+  }
+  if (why.empty()) return;
+  gave_up_ = true;
+  give_up(why);
 }
 
 void RunHeartbeat::NoteFailure(const std::string& line) {
@@ -98,12 +152,14 @@ CollectiveProgress RunHeartbeat::Collective() const {
 
 std::string RunHeartbeat::Text(int64_t count) const {
   const CollectiveProgress progress = Collective();
+  RunRecord record = {{"beat", std::to_string(count)},
+                      {"collective", std::to_string(progress.started)},
+                      {"operation", OneLine(progress.operation)}};
+  Times().AddTo(&record);
   std::lock_guard<std::mutex> lock(mutex_);
-  return FormatRecord({{"beat", std::to_string(count)},
-                       {"iteration", std::to_string(status_.iteration)},
-                       {"phase", status_.state},
-                       {"collective", std::to_string(progress.started)},
-                       {"operation", OneLine(progress.operation)}});
+  record["iteration"] = std::to_string(status_.iteration);
+  record["phase"] = status_.state;
+  return FormatRecord(record);
 }
 
 std::vector<MemberRecord> RunHeartbeat::Members() const {
@@ -146,23 +202,27 @@ bool RunHeartbeat::WasLeftBehind(StoreHandler* store) {
 void RunHeartbeat::Loop() {
   std::unique_ptr<StoreHandler> store;
   for (int64_t count = 1;; ++count) {
+    LookForVainWait(nullptr);
+    if (!store_reachable_) WatchWithoutStore();
     try {
       if (!store) store = stores_(place_.options.run_id);
       // Short enough to notice that the store is gone before other shards think this one is dead.
       store->SetDeadline(Deadline(place_.options.lease / 4));
       if (WasLeftBehind(store.get())) return;
       Beat(store.get(), count);
+      LookForVainWait(store.get());
       if (!store_reachable_.exchange(true)) {
         LOG(INFO) << "the store of run " << place_.options.run_id << " is back";
       }
     } catch (const std::exception& e) {
       // What the other shard wrote in this time is unknown: it has not been silent.
-      next_heartbeat_.Restart();
+      for (auto& [shard, heartbeat] : heartbeats_) heartbeat.Restart();
       // After joining, the run does not need the store.
       if (store_reachable_.exchange(false)) {
         LOG(WARNING) << "run " << place_.options.run_id
                      << " goes on without its store: " << e.what();
       }
+      WatchWithoutStore();
     }
     std::unique_lock<std::mutex> lock(mutex_);
     if (stop_changed_.wait_for(lock, place_.options.heartbeat, [this] { return stop_; })) return;
@@ -172,8 +232,8 @@ void RunHeartbeat::Loop() {
 void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
   const std::vector<MemberRecord> members = Members();
   const bool complete = !members.empty();
-  if (complete && place_.options.num_shards > 1) {
-    WatchNext(store, members[(place_.options.shard_id + 1) % place_.options.num_shards]);
+  if (complete) {
+    for (const int shard : Watched()) Watch(store, shard, members[shard]);
   }
   // Nothing more is written if the process stood still in the midst of this: see WasLeftBehind().
   if (StoodStill()) return;
@@ -181,6 +241,8 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
   if (count % kRenewEvery == 1) {
     if (StoodStill()) return;
     Republish(store, complete);
+    if (StoodStill()) return;
+    if (complete && place_.options.shard_id == 0) LookForStraggler(store, members);
     if (StoodStill()) return;
     PublishStatus(store);
     TrackedKeys tracked;
@@ -222,39 +284,89 @@ void RunHeartbeat::PublishStatus(StoreHandler* store) {
     std::lock_guard<std::mutex> lock(mutex_);
     status = status_;
   }
-  store->SetFields(MakeString("status/", place_.options.shard_id),
-                   {{"host", place_.self.process.host},
-                    {"pid", std::to_string(place_.self.process.pid)},
-                    {"devices", place_.options.devices},
-                    {"state", status.state},
-                    {"epoch", std::to_string(status.epoch)},
-                    {"iteration", std::to_string(status.iteration)},
-                    {"images_per_second", MakeString(status.images_per_second)},
-                    {"loss", MakeString(status.loss)},
-                    {"time", UtcNow()}},
-                   place_.key_lifetime());
+  std::map<std::string, std::string> fields = status.more;
+  fields.insert({{"host", place_.self.process.host},
+                 {"pid", std::to_string(place_.self.process.pid)},
+                 {"devices", place_.options.devices},
+                 {"state", status.state},
+                 {"epoch", std::to_string(status.epoch)},
+                 {"iteration", std::to_string(status.iteration)},
+                 {"images_per_second", MakeString(status.images_per_second)},
+                 {"loss", MakeString(status.loss)},
+                 {"time", UtcNow()}});
+  if (place_.options.shard_id == 0) fields["straggler"] = straggler_;
+  if (const int64_t strangers = StrangersDropped()) fields["strangers"] = std::to_string(strangers);
+  store->SetFields(MakeString("status/", place_.options.shard_id), fields, place_.key_lifetime());
 }
 
-// If some shards die, at least one of them follows a live shard, which watches it.
-void RunHeartbeat::WatchNext(StoreHandler* store, const MemberRecord& next) {
-  const int shard = (place_.options.shard_id + 1) % place_.options.num_shards;
-  const bool gone = next.process.on_this_host() && !next.process.IsAlive();
-  if (gone && !store_reachable_) {
-    NoteFailure(LostLine(shard, &next, next_heartbeat_.value(),
-                         "its process is gone (the store is unreachable, too)"));
-    return;
+void RunHeartbeat::LookForStraggler(StoreHandler* store, const std::vector<MemberRecord>& members) {
+  if (members.size() < 2 || place_.options.num_expendable > 0) return;
+  std::vector<std::string> heartbeats = {Text()};
+  for (int shard = 1; shard < place_.options.num_shards; ++shard) {
+    heartbeats.push_back(store->TryGet(place_.Key("heartbeat", shard)).value_or(""));
   }
-  if (const auto beat = store->TryGet(place_.Key("heartbeat", shard))) next_heartbeat_.Note(*beat);
-  const bool silent = next_heartbeat_.unchanged_for() > place_.silence_limit();
+  const Straggler straggler = straggler_watch_.Note(heartbeats);
+  straggler_ = "none";
+  if (straggler.shard < 0) return;
+  straggler_ = straggler.Describe(
+      MakeString("shard ", straggler.shard, " (", members.at(straggler.shard).Describe(), ")"));
+  const auto now = std::chrono::steady_clock::now();
+  if (straggler_logged_ && now - *straggler_logged_ < kStragglerEvery) return;
+  straggler_logged_ = now;
+  LOG(WARNING) << "run " << place_.options.run_id << ": " << straggler_;
+}
+
+void RunHeartbeat::WatchWithoutStore() {
+  if (place_.options.num_expendable > 0) return;  // a process that is gone may be one that may go
+  const std::string line = LostLineWithoutStore(Members());
+  if (!line.empty()) NoteFailure(line);
+}
+
+// The shards that are not expendable watch each other in a ring, and all expendable ones; each
+// expendable shard watches one that is not.
+std::vector<int> RunHeartbeat::Watched() const {
+  const RunOptions& options = place_.options;
+  const int first = options.num_expendable, needed = options.num_shards - first;
+  if (options.shard_id < first) return {first + options.shard_id % needed};
+  std::vector<int> shards;
+  for (int shard = 0; shard < first; ++shard) {
+    if (lost_.count(shard) == 0) shards.push_back(shard);
+  }
+  if (needed > 1) shards.push_back(first + (options.shard_id - first + 1) % needed);
+  return shards;
+}
+
+void RunHeartbeat::NoteExpendableLost(StoreHandler* store, int shard, const std::string& line) {
+  lost_.insert(shard);
+  const RunOptions& options = place_.options;
+  store->Put(place_.Key("lost", shard), line, place_.key_lifetime());
+  if (options.on_expendable_lost) options.on_expendable_lost(shard, line);
+  if (options.shard_id != options.num_expendable) return;
+  // One shard ends the run for the lost one, so that the last to leave can remove all keys.
+  store->Remove(place_.Key("member", shard));
+  store->Remove(MakeString("status/", shard));
+  store->Add(place_.Key("ended"), 1);
+  store->Expire(place_.Key("ended"), place_.key_lifetime());
+}
+
+void RunHeartbeat::Watch(StoreHandler* store, int shard, const MemberRecord& next) {
+  ChangeWatch& heartbeat = heartbeats_[shard];
+  const bool expendable = shard < place_.options.num_expendable;
+  const bool gone = next.process.on_this_host() && !next.process.IsAlive();
+  if (const auto beat = store->TryGet(place_.Key("heartbeat", shard))) heartbeat.Note(*beat);
+  const bool silent = heartbeat.unchanged_for() > place_.silence_limit();
   if (!gone && !silent) return;
   // A shard that has left the run has removed its record.
-  if (!store->Check({place_.Key("member", shard)}) && !silent) return;
+  if (!store->Check({place_.Key("member", shard)}) && !silent) {
+    if (expendable) lost_.insert(shard);
+    return;
+  }
   const std::string cause =
       gone ? "its process is gone"
-           : MakeString("no sign of life for ", next_heartbeat_.unchanged_for().count(), " ms");
-  NoteFailure(RecordFailure(store, place_.generation, RunFailure::kLost,
-                            LostLine(shard, &next, next_heartbeat_.value(), cause))
-                  .line);
+           : MakeString("no sign of life for ", heartbeat.unchanged_for().count(), " ms");
+  const std::string line = LostLine(shard, &next, heartbeat.value(), cause);
+  if (expendable) return NoteExpendableLost(store, shard, line);
+  NoteFailure(RecordFailure(store, place_.generation, RunFailure::kLost, line).line);
 }
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// The thread that keeps a shard's place in a run and watches the next shard.
+// The thread that keeps a shard's place in a run and watches other shards.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,8 @@
 #include "distributed/collective.h"
 #include "distributed/run_membership.h"
 #include "distributed/run_record.h"
+#include "distributed/run_straggler.h"
+#include "distributed/stop_patience.h"
 
 namespace caffe2 {
 
@@ -47,7 +49,7 @@ class RunHeartbeat {
   ~RunHeartbeat() { Stop(); }
   void Stop();
 
-  // Call it when all shards have joined: the thread then watches the next shard and looks for
+  // Call it when all shards have joined: the thread then watches other shards and looks for
   // failures. `members` has one record for each shard.
   void SetComplete(const std::vector<MemberRecord>& members);
 
@@ -58,11 +60,19 @@ class RunHeartbeat {
   std::set<std::string> TakeTracked();
   // Sets the callback that NoteFailure() calls, and calls it at once if there is a failure already.
   void OnPeerLost(const std::function<void(const std::string&)>& callback);
+  // As RunMembership::OnStopInVain.
+  void OnStopInVain(std::function<bool()> asked, std::function<void(const std::string&)> give_up);
+  bool gave_up() const { return gave_up_; }
   // Logs the line and calls the callback. Only the first call has an effect.
   void NoteFailure(const std::string& line);
   // The line of the failure; empty if there is none.
   std::string failure() const;
   bool store_reachable() const { return store_reachable_; }
+  // Within this time a process whose store has just become unreachable notices the end of another
+  // one: two beats, each of which may wait for the store.
+  milliseconds WatchTimeWithoutStore() const {
+    return (place_.options.heartbeat + std::max(place_.options.lease / 4, milliseconds(1000))) * 2;
+  }
   // This process's operations since the heartbeat began.
   CollectiveProgress Collective() const;
   // True if this process stood still for longer than a lease (it was stopped, or its machine slept)
@@ -84,27 +94,52 @@ class RunHeartbeat {
   void Beat(StoreHandler* store, int64_t count);
   void Republish(StoreHandler* store, bool complete);
   void PublishStatus(StoreHandler* store);
-  void WatchNext(StoreHandler* store, const MemberRecord& next);
+  // On shard 0: names a straggler in the status, and once a minute in the log.
+  void LookForStraggler(StoreHandler* store, const std::vector<MemberRecord>& members);
+  ShardTimes Times() const;
+  // Once this shard was asked to stop: looks for shards that let it wait in vain. Without a store
+  // it looks at the processes of this host alone.
+  void LookForVainWait(StoreHandler* store);
+  // Looks for a shard whose process on this host is gone, while the store is unreachable.
+  void WatchWithoutStore();
+  // The shards that this one watches. If some shards die, at least one of them is watched by a live
+  // shard.
+  std::vector<int> Watched() const;
+  void Watch(StoreHandler* store, int shard, const MemberRecord& member);
+  void NoteExpendableLost(StoreHandler* store, int shard, const std::string& line);
 
   const StoreFactory stores_;
   const RunPlace place_;
   const int64_t collectives_before_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::atomic<bool> store_reachable_{true};
   std::atomic<bool> left_behind_{false};
+  std::atomic<bool> gave_up_{false};
   std::atomic<std::chrono::steady_clock::time_point> last_tick_{std::chrono::steady_clock::now()};
   std::atomic<bool> gap_seen_{false};  // longer than a lease, and not yet looked into
-  ChangeWatch next_heartbeat_;         // used only by the thread
+  // By shard; used only by the thread.
+  std::map<int, ChangeWatch> heartbeats_;
+  std::set<int> lost_;  // expendable shards; used only by the thread
   // The store had lost this shard's member key, and not all tracked keys have been set again. Used
   // only by the thread.
   bool keys_lost_ = false;
+  std::optional<StopPatience> patience_;  // since this shard was asked to stop; only the thread's
+  // Used only by the thread.
+  StragglerWatch straggler_watch_;
+  std::string straggler_ = "none";  // for the status
+  std::optional<std::chrono::steady_clock::time_point> straggler_logged_;
 
   mutable std::mutex mutex_;  // guards all members below but thread_
   std::condition_variable stop_changed_;
   bool stop_ = false;
   std::vector<MemberRecord> members_;  // empty until all have joined
   ShardStatus status_;
+  std::chrono::steady_clock::duration saved_for_{0};  // in earlier states "saving"
+  std::chrono::steady_clock::time_point state_since_ = std::chrono::steady_clock::now();
   std::string failure_;
   std::function<void(const std::string&)> on_peer_lost_;
+  std::function<bool()> asked_to_stop_;
+  std::function<void(const std::string&)> give_up_;
   TrackedKeys tracked_;
 
   std::thread ticker_, thread_;

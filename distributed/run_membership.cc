@@ -52,6 +52,8 @@ class Membership final : public RunMembership {
     CAFFE_ENFORCE_GT(options.num_shards, 0, "num_shards");
     CAFFE_ENFORCE(options.shard_id >= 0 && options.shard_id < options.num_shards, "shard_id ",
                   options.shard_id, " is not one of 0 to ", options.num_shards - 1);
+    CAFFE_ENFORCE(options.num_expendable >= 0 && options.num_expendable < options.num_shards,
+                  "num_expendable ", options.num_expendable, " of ", options.num_shards, " shards");
     CAFFE_ENFORCE(options.heartbeat.count() > 0 && options.lease >= options.heartbeat * 4,
                   "lease (", options.lease.count(), " ms) must be at least 4 heartbeats (",
                   options.heartbeat.count(), " ms each)");
@@ -78,15 +80,17 @@ class Membership final : public RunMembership {
   void OnPeerLost(std::function<void(const std::string&)> callback) override {
     heartbeat_->OnPeerLost(callback);
   }
+  void OnStopInVain(std::function<bool()> asked,
+                    std::function<void(const std::string&)> give_up) override {
+    heartbeat_->OnStopInVain(std::move(asked), std::move(give_up));
+  }
   std::string Failure() const override { return heartbeat_->failure(); }
   std::string ReportFailure(const std::string& cause, bool peer_error, int suspect) override;
   void Leave() override;
   int generation() const override { return place_.generation; }
   const RunOptions& options() const override { return place_.options; }
   int CoreShare() const override {
-    std::vector<MemberRecord> members;
-    for (const Peer& peer : peers_) members.push_back(*peer.record);
-    return caffe2::CoreShare(members, options().shard_id, CoreQuota());
+    return caffe2::CoreShare(Members(), options().shard_id, CoreQuota());
   }
   std::string DescribeShard(int shard) const override {
     const auto& record = peers_.at(shard).record;
@@ -113,11 +117,19 @@ class Membership final : public RunMembership {
   // Watches the shard until it is certain; a lease and a heartbeat at most.
   bool IsLive(int shard);
   RunFailure CloseAsStale(int shard);
+  bool IsExpendable(int shard) const { return shard < options().num_expendable; }
+  // True if the process runs on this host and has died.
+  bool IsGone(int shard) const;
   Culprit FindCulprit(int suspect);
+  std::vector<MemberRecord> Members() const;
+  // Notes a failure that cannot be recorded, because the store is unreachable, and returns its
+  // line.
+  std::string NoteWithoutStore(const std::string& cause, bool peer_error, int suspect);
   void AnnounceLeaving();
   void WaitForOthersToLeave(const Deadline& deadline);
   void WithdrawOwnKeys();
-  void EndInStore();
+  // `ends_run`: not only this shard ends.
+  void EndInStore(bool ends_run);
   void RemoveSharedKeys();
   void RemoveGenerationKeys(int generation);
 
@@ -144,9 +156,7 @@ void Membership::Join() {
     }
     std::this_thread::sleep_for(kFirstPoll);
   }
-  std::vector<MemberRecord> members;
-  for (const Peer& peer : peers_) members.push_back(*peer.record);
-  heartbeat_->SetComplete(members);
+  heartbeat_->SetComplete(Members());
   store_->SetDeadline(std::nullopt);
   LOG(INFO) << "run " << options().run_id << ": all " << options().num_shards
             << " shards joined (generation " << generation() << ")";
@@ -253,7 +263,9 @@ void Membership::CheckConfig() {
     return;
   }
   const auto theirs = ParseRecord(store_->Get(key));
-  if (!theirs) throw IoError("store key " + key + " does not hold the record of a run");
+  if (!theirs)
+    throw IoError("store key " + key +
+                  " does not hold the record of a run; have all shards the same --secret_file?");
   const std::string difference = DescribeDifference(*theirs, place_.config);
   if (difference.empty()) return;
   RecordFailure(store_.get(), generation(), RunFailure::kConflict,
@@ -306,6 +318,9 @@ std::vector<int> Membership::MissingShards() {
 std::optional<RunFailure> Membership::FindDeadMember() {
   for (int shard = 0; shard < options().num_shards; ++shard) {
     if (shard == options().shard_id || !peers_[shard].record) continue;
+    if (const auto lost = store_->TryGet(place_.Key("lost", shard))) {
+      return RecordFailure(store_.get(), generation(), RunFailure::kLost, *lost);
+    }
     FetchPeer(shard);
     if (peers_[shard].record && LifeOf(shard) == Life::kDead) return CloseAsStale(shard);
   }
@@ -379,6 +394,33 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
   }
 }
 
+std::vector<MemberRecord> Membership::Members() const {
+  std::vector<MemberRecord> members;
+  for (const Peer& peer : peers_) members.push_back(*peer.record);
+  return members;
+}
+
+std::string Membership::NoteWithoutStore(const std::string& cause, bool peer_error, int suspect) {
+  const MemberRecord* record = suspect < 0 ? nullptr : &*peers_[suspect].record;
+  std::string line;
+  // A process that was killed closes its connections before it is gone.
+  for (const Deadline deadline(kEndWait); peer_error && line.empty() && !deadline.expired();
+       std::this_thread::sleep_for(kFirstPoll)) {
+    line = LostLineWithoutStore(Members());
+  }
+  if (line.empty() && peer_error) line = LostLineWithoutStore(suspect, record);
+  if (line.empty()) {
+    line = LostLine(suspect, record, heartbeat_->Text(), cause + " (the store is unreachable)");
+  }
+  heartbeat_->NoteFailure(line);
+  return Failure();
+}
+
+bool Membership::IsGone(int shard) const {
+  const ProcessId& process = peers_[shard].record->process;
+  return process.on_this_host() && !process.IsAlive();
+}
+
 // Finds the shard at fault after an error in a collective operation. It watches the heartbeats for
 // four beats, unless a process on this host is gone or another shard has recorded the failure. A
 // slow store can make several shards look silent at once: then it watches for a lease.
@@ -387,9 +429,8 @@ Culprit Membership::FindCulprit(int suspect) {
   const Deadline deadline(silence * 4 / 3), longest(std::max(silence * 4 / 3, options().lease));
   std::vector<ChangeWatch> heartbeats(options().num_shards);
   while (true) {
-    for (int shard = 0; shard < options().num_shards; ++shard) {
-      const ProcessId& process = peers_[shard].record->process;
-      if (process.on_this_host() && !process.IsAlive()) return {shard};
+    for (int shard = options().num_expendable; shard < options().num_shards; ++shard) {
+      if (IsGone(shard)) return {shard};
       if (!heartbeat_->store_reachable()) continue;
       const auto beat = store_->TryGet(place_.Key("heartbeat", shard));
       heartbeats[shard].Note(beat.value_or(""));
@@ -397,7 +438,7 @@ Culprit Membership::FindCulprit(int suspect) {
     if (heartbeat_->store_reachable() && store_->Check({FailureKey(generation())}))
       return {suspect};
     std::vector<int> silent;
-    for (int shard = 0; shard < options().num_shards; ++shard) {
+    for (int shard = options().num_expendable; shard < options().num_shards; ++shard) {
       // Shorter than the watch, because a shard may send its last beat just after the watch begins.
       const bool quiet = heartbeats[shard].unchanged_for() > silence;
       if (shard != options().shard_id && quiet) silent.push_back(shard);
@@ -407,8 +448,9 @@ Culprit Membership::FindCulprit(int suspect) {
       std::vector<std::string> beats;
       for (const ChangeWatch& heartbeat : heartbeats) beats.push_back(heartbeat.value());
       const Culprit behind =
-          silent.empty() ? FindShardBehind(options().shard_id, heartbeat_->Collective(), beats)
-                         : Culprit{};
+          silent.empty() && options().num_expendable == 0
+              ? FindShardBehind(options().shard_id, heartbeat_->Collective(), beats)
+              : Culprit{};
       return behind.shard >= 0 ? behind : Culprit{suspect};
     }
     std::this_thread::sleep_for(kSlowestPoll);
@@ -420,8 +462,10 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
   std::string line = Failure();
   if (ended_) return line.empty() ? OneLine(cause) : line;
   ended_ = true;
+  bool store_failed = false;
   Culprit found{options().shard_id};
   const int& culprit = found.shard;
+  bool leaves_alone = false;
   auto line_of = [&](const std::string& why) {
     const bool own = culprit == options().shard_id;
     const MemberRecord* record = culprit < 0 ? nullptr : &*peers_[culprit].record;
@@ -439,19 +483,32 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
     }
     if (peer_error) found = {suspect >= 0 && suspect < options().num_shards ? suspect : -1};
     if (line.empty() && peer_error) found = FindCulprit(culprit);
+    if (line.empty() && IsExpendable(options().shard_id)) {
+      const bool was_given_up =
+          heartbeat_->store_reachable() && store_->Check({place_.Key("lost", options().shard_id)});
+      leaves_alone = !peer_error || was_given_up;
+      if (was_given_up) found = {options().shard_id, "this process was silent for too long"};
+    }
     const std::string why = found.cause.empty() ? cause : found.cause;
-    if (line.empty() && !heartbeat_->store_reachable()) {
-      line = line_of(why + " (the store is unreachable)");
+    if (leaves_alone) {
+      line = line_of(why + " (the other shards go on)");
+    } else if (line.empty() && !heartbeat_->store_reachable()) {
+      line = NoteWithoutStore(why, peer_error, culprit);
     } else if (line.empty()) {
       line = RecordFailure(store_.get(), generation(), RunFailure::kLost, line_of(why)).line;
     }
     heartbeat_->NoteFailure(line);
-    if (heartbeat_->store_reachable()) EndInStore();
+    if (heartbeat_->store_reachable()) EndInStore(!leaves_alone);
   } catch (const std::exception& e) {
     if (line.empty()) {
-      line = LostLine(culprit, nullptr, "", MakeString(cause, " (and the store: ", e.what(), ")"));
+      line = NoteWithoutStore(cause, peer_error, culprit);
     }
     LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
+    store_failed = true;
+  }
+  // Shards that are busy must see that the other one is gone before this one is.
+  if (store_failed || !heartbeat_->store_reachable()) {
+    std::this_thread::sleep_for(heartbeat_->WatchTimeWithoutStore());
   }
   heartbeat_->Stop();
   return line;
@@ -467,9 +524,10 @@ void Membership::WithdrawOwnKeys() {
 }
 
 // Removes the keys of this shard. The last shard removes all other keys of the run. If a shard has
-// died, there is no last shard, and the keys expire.
-void Membership::EndInStore() {
-  if (options().on_end) options().on_end(Failure());
+// died, there is no last shard, and the keys expire; NoteExpendableLost() counts for expendable
+// ones.
+void Membership::EndInStore(bool ends_run) {
+  if (options().on_end && ends_run) options().on_end(Failure());
   WithdrawOwnKeys();
   const std::string ended = place_.Key("ended");
   const int64_t count = store_->Add(ended, 1);
@@ -500,7 +558,9 @@ void Membership::RemoveGenerationKeys(int generation) {
   RunPlace place = place_;
   place.generation = generation;
   for (int shard = 0; shard < options().num_shards; ++shard) {
-    for (const char* name : {"left", "heartbeat", "member"}) store_->Remove(place.Key(name, shard));
+    for (const char* name : {"left", "lost", "heartbeat", "member"}) {
+      store_->Remove(place.Key(name, shard));
+    }
     // Dead shards have published addresses for the same common worlds as this shard.
     for (const std::string& key : published_) {
       const std::string name = key.substr(key.find('/') + 1);
@@ -524,12 +584,13 @@ void Membership::WaitForOthersToLeave(const Deadline& deadline) {
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
     std::vector<int> staying;
     for (int shard = 0; shard < options().num_shards; ++shard) {
+      if (IsExpendable(shard) && IsGone(shard)) continue;
       if (!store_->Check({place_.Key("left", shard)}) &&
           store_->Check({place_.Key("member", shard)})) {
         staying.push_back(shard);
       }
     }
-    if (staying.empty() || !Failure().empty()) return;
+    if (staying.empty() || !Failure().empty() || heartbeat_->gave_up()) return;
     if (deadline.expired()) {
       LOG(WARNING) << "run " << options().run_id
                    << " goes on without this shard: " << ListOf(staying) << " did not end within "
@@ -563,7 +624,7 @@ void Membership::Leave() {
       WaitForOthersToLeave(deadline);
       store_->SetDeadline(Deadline(kEndWait));
     }
-    EndInStore();
+    EndInStore(true);
   } catch (const std::exception& e) {
     heartbeat_->Stop();
     LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();

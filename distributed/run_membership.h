@@ -52,6 +52,13 @@ struct RunOptions {
   milliseconds silence{0};
   milliseconds exit_timeout{30000};  // Leave() waits at most this long for the other shards
 
+  // Shards 0 to num_expendable - 1 may die or fail without an end of the run (workers, when the
+  // other shards are parameter servers). All shards must give the same number.
+  int num_expendable = 0;
+  // Called by the heartbeat thread of a shard that is not expendable, once for each expendable
+  // shard that it finds dead or silent. Must not throw.
+  std::function<void(int shard, const std::string& line)> on_expendable_lost;
+
   // Called about ten times a second while Join() waits. An exception ends Join().
   std::function<void()> while_waiting;
   // Called once when this shard leaves the run, before its keys are removed, with Failure() (empty
@@ -66,6 +73,7 @@ struct ShardStatus {
   int64_t iteration = 0;
   double images_per_second = 0;
   double loss = 0;
+  std::map<std::string, std::string> more;  // further fields of the hash
 };
 
 // One shard's place in a run. It has a thread, with its own connection to the store, that renews
@@ -104,13 +112,20 @@ class RunMembership {
   // Sets a callback that the heartbeat thread calls once, with the line of Failure(), when another
   // shard has died or failed. Set it before the first collective. It must not call Leave().
   virtual void OnPeerLost(std::function<void(const std::string& line)> callback) = 0;
+  // Once `asked()` returns true, because this shard was asked to stop, the heartbeat thread looks
+  // for shards for which it is no use to wait (stop_patience.h). It calls `give_up(why)` once if it
+  // finds one, and from then on Leave() does not wait either. Set it before the first collective.
+  // `asked` is called about once per heartbeat.
+  virtual void OnStopInVain(std::function<bool()> asked,
+                            std::function<void(const std::string& why)> give_up) = 0;
   // Empty while the run is well; otherwise "peer lost: shard=1 host=... pid=... iteration=...
   // phase=... cause=...", the same line on every shard.
   virtual std::string Failure() const = 0;
   // Throws IoError with Failure() if there is one. For loops without collectives.
   void ThrowIfFailed() const;
 
-  // Ends the run because this shard failed with `cause` (the text of an exception). Returns the
+  // Ends the run because this shard failed with `cause` (the text of an exception); an expendable
+  // shard that is itself at fault only leaves it. Returns the
   // line that all shards print. Never throws. The last shard to report removes every key of the
   // run.
   //  - Without `peer_error` the fault is this shard's; the line names it, unless another failure

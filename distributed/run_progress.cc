@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kRenewEvery{500};
 
 struct Progress {
   std::mutex mutex;
-  ShardStatus status{.state = "starting"};
+  ShardStatus status{.state = "starting", .more = {}};
   bool has_counter = false;  // some net counts iterations
 };
 Progress& OfProcess() {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/core/usage_error.h"
 #include "distributed/percent_code.h"
 #include "distributed/run_membership.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr size_t kLongestRecord = 65536;
 constexpr size_t kLongestLine = 1000;
+constexpr size_t kMaxRunId = 200;
 constexpr milliseconds kFailureLifetime{3600000};  // long enough for a person to see it
 const char* const kKindNames[] = {"stale", "conflict", "timeout", "lost"};
 
@@ -91,7 +93,8 @@ std::optional<MemberRecord> MemberRecord::Parse(const std::string& text) {
   member.cores = ParseCores((*record)["cores"]);
   member.process.pid = std::strtoll((*record)["pid"].c_str(), nullptr, 10);
   member.process.start_time = std::strtoll((*record)["start"].c_str(), nullptr, 10);
-  member.joined = std::strtoll((*record)["joined"].c_str(), nullptr, 10);
+  // Not before 1970: the age is a difference, which must not overflow.
+  member.joined = std::max(0LL, std::strtoll((*record)["joined"].c_str(), nullptr, 10));
   return member;
 }
 
@@ -169,6 +172,20 @@ std::string LostLine(int shard, const MemberRecord* member, const std::string& h
                     " cause=", OneLine(cause));
 }
 
+std::string LostLineWithoutStore(const std::vector<MemberRecord>& members) {
+  for (size_t shard = 0; shard < members.size(); ++shard) {
+    const ProcessId& process = members[shard].process;
+    if (!process.on_this_host() || process.IsAlive()) continue;
+    return LostLine(static_cast<int>(shard), &members[shard], "",
+                    "its process is gone (the store is unreachable, too)");
+  }
+  return "";
+}
+
+std::string LostLineWithoutStore(int shard, const MemberRecord* member) {
+  return LostLine(shard, member, "", "it does not answer (the store is unreachable, too)");
+}
+
 void ChangeWatch::Note(const std::string& value) {
   if (seen_ && value == value_) return;
   alive_ = seen_;
@@ -208,13 +225,14 @@ int ParseGeneration(const std::string& text) {
 }
 
 void CheckRunId(const std::string& run_id) {
-  CAFFE_ENFORCE(!run_id.empty(), "the run_id is empty: a run with several shards needs one");
-  CAFFE_ENFORCE_LE(run_id.size(), size_t{200}, "the run_id is too long");
+  CheckUsage(!run_id.empty(), "the run_id is empty: a run with several shards needs one");
+  CheckUsage(run_id.size() <= kMaxRunId, "the run_id has ", run_id.size(),
+             " characters, it may have ", kMaxRunId);
   for (const char c : run_id) {
     const bool allowed =
         std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
-    CAFFE_ENFORCE(allowed && static_cast<unsigned char>(c) < 128, "run_id \"", OneLine(run_id),
-                  "\" may contain only letters, digits, '.', '_' and '-'");
+    CheckUsage(allowed && static_cast<unsigned char>(c) < 128, "run_id \"", OneLine(run_id),
+               "\" may contain only letters, digits, '.', '_' and '-'");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "caffe2/core/cpu_cores.h"
 #include "distributed/host.h"
@@ -60,6 +61,13 @@ RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind k
 std::string LostLine(int shard, const MemberRecord* member, const std::string& heartbeat,
                      const std::string& cause);
 
+// The line while the store is unreachable: only of what every survivor on this host sees for
+// itself, so that it is the same on all of them. It names the first shard whose process on this
+// host is gone; empty if there is none.
+std::string LostLineWithoutStore(const std::vector<MemberRecord>& members);
+// The same for a shard that only this shard's connections blame (-1: unknown).
+std::string LostLineWithoutStore(int shard, const MemberRecord* member);
+
 // Watches a value that changes only while its owner lives.
 class ChangeWatch {
  public:
@@ -89,7 +97,7 @@ std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours);
 // is 1.
 int ParseGeneration(const std::string& text);
 
-// Throws EnforceNotMet unless the run_id is 1 to 200 letters, digits, '.', '_', '-'.
+// Throws UsageError unless the run_id is 1 to 200 letters, digits, '.', '_', '-'.
 void CheckRunId(const std::string& run_id);
 // The first 1000 bytes of the text, with control characters replaced by blanks.
 std::string OneLine(const std::string& text);

@@ -6,6 +6,7 @@
 #include "distributed/memory_store_handler.h"
 #include "distributed/redis_store_handler.h"
 #include "distributed/run_store_handler.h"
+#include "distributed/signed_store.h"
 
 namespace caffe2 {
 
@@ -15,15 +16,27 @@ constexpr char kCpuOnly[] = "it is about stores";
 
 class StoreHandlerCreateOp : public Operator<CPUContext> {
  public:
-  StoreHandlerCreateOp(const OperatorDef& def, Workspace* ws) : Operator(def, ws), ws_(ws) {}
+  StoreHandlerCreateOp(const OperatorDef& def, Workspace* ws) : Operator(def, ws), ws_(ws) {
+    for (const Argument& argument : def.arg()) {
+      for (const char* word : {"password", "auth", "secret"}) {
+        CAFFE_ENFORCE(argument.name().find(word) == std::string::npos, "argument ", argument.name(),
+                      " of ", def.type(),
+                      " is refused: copies of the net would contain it. Put a password into a file "
+                      "that the environment variable CAFFE2_REDIS_PASSWORD_FILE names, or into "
+                      "REDISCLI_AUTH, and a secret into a file that CAFFE2_SECRET_FILE names");
+      }
+    }
+  }
 
  protected:
   bool SetHandler(std::unique_ptr<StoreHandler> handler) {
     *OperatorBase::Output<std::unique_ptr<StoreHandler>>(0) = std::move(handler);
     return true;
   }
-  // Makes a handler; with a prefix, one that can join the run of that name.
-  bool SetHandler(const StoreFactory& stores) {
+  // Makes a handler; with a prefix, one that can join the run of that name. CAFFE2_SECRET_FILE may
+  // name a secret that signs the values.
+  bool SetHandler(const StoreFactory& unsigned_stores) {
+    const StoreFactory stores = SignedStores(unsigned_stores, FindStoreSecret());
     RunOptions options;
     options.run_id = prefix();
     if (options.run_id.empty()) return SetHandler(stores(""));
@@ -54,16 +67,7 @@ class FileStoreHandlerCreateOp final : public StoreHandlerCreateOp {
 
 class RedisStoreHandlerCreateOp final : public StoreHandlerCreateOp {
  public:
-  RedisStoreHandlerCreateOp(const OperatorDef& def, Workspace* ws) : StoreHandlerCreateOp(def, ws) {
-    for (const Argument& argument : def.arg()) {
-      CAFFE_ENFORCE(
-          argument.name().find("password") == std::string::npos &&
-              argument.name().find("auth") == std::string::npos,
-          "argument ", argument.name(), " of ", def.type(),
-          " is refused: copies of the net would contain the password. Put it into a file that "
-          "the environment variable CAFFE2_REDIS_PASSWORD_FILE names, or into REDISCLI_AUTH");
-    }
-  }
+  using StoreHandlerCreateOp::StoreHandlerCreateOp;
   bool RunOnDevice() override {
     RedisOptions options;
     options.host = GetSingleArgument<std::string>("host", "");
@@ -72,6 +76,10 @@ class RedisStoreHandlerCreateOp final : public StoreHandlerCreateOp {
     options.user = GetSingleArgument<std::string>("user", "");
     options.password = FindRedisPassword();
     options.database = GetSingleArgument<int>("db", 0);
+    options.tls = GetSingleArgument<bool>("tls", false);
+    options.ca_file = GetSingleArgument<std::string>("ca_file", "");
+    options.cert_file = GetSingleArgument<std::string>("cert_file", "");
+    options.key_file = GetSingleArgument<std::string>("key_file", "");
     if (HasArgument("timeout_ms")) {
       options.command_timeout = milliseconds(GetSingleArgument<int>("timeout_ms", 0));
       CAFFE_ENFORCE_GT(options.command_timeout.count(), 0, "timeout_ms");
@@ -118,13 +126,21 @@ OPERATOR_SCHEMA(RedisStoreHandlerCreate)
     .SetDoc(
         "Makes a store handler over a Redis server and connects at once. The server's password is "
         "not an argument: it comes from a file that the environment variable "
-        "CAFFE2_REDIS_PASSWORD_FILE names, or from REDISCLI_AUTH.")
+        "CAFFE2_REDIS_PASSWORD_FILE names, or from REDISCLI_AUTH. If CAFFE2_SECRET_FILE names a "
+        "file "
+        "with a secret, values are signed with it (also in FileStoreHandlerCreate).")
     .Arg("host", "Name or address of the server.", true)
     .Arg("port", "Port (default: 6379).")
     .Arg("prefix", kPrefixText)
     .Arg("join_timeout_ms", kJoinTimeoutText)
     .Arg("user", "User of the server's ACL (default: its default user).")
     .Arg("db", "Number of the database (default: 0).")
+    .Arg("tls", "Whether to connect with TLS (default: false).")
+    .Arg("ca_file",
+         "PEM file with the authorities that may sign the server's certificate (default: those "
+         "that the system trusts).")
+    .Arg("cert_file", "PEM file with this client's certificate (default: none).")
+    .Arg("key_file", "PEM file with its private key (default: in cert_file).")
     .Arg("timeout_ms", "Time limit of each command in milliseconds (default: 10000).")
     .Output(0, "handler", kHandlerText)
     .CpuOnly(kCpuOnly);

@@ -11,7 +11,8 @@ namespace caffe2 {
 namespace {
 
 constexpr char kForms[] =
-    "it must be tcp://host:port, redis://[:password@]host[:port][/db], file:///directory or env://";
+    "it must be tcp://host:port, redis://[:password@]host[:port][/db] (rediss:// with TLS), "
+    "file:///directory or env://";
 constexpr int kRedisPort = 6379;
 constexpr size_t kMaxDigits = 9;
 
@@ -132,7 +133,7 @@ std::string StoreUrl::ToString() const {
     case Kind::kFile:
       return "file://" + path;
     case Kind::kRedis:
-      return "redis://" + FormatHostPort(host, port) +
+      return (tls ? "rediss://" : "redis://") + FormatHostPort(host, port) +
              (database == 0 ? "" : "/" + std::to_string(database));
     case Kind::kTcp:
       break;
@@ -146,12 +147,12 @@ StoreUrl ParseStoreUrl(const std::string& text, const std::string& name) {
   const std::string scheme = text.substr(0, end == std::string::npos ? 0 : end);
   const std::string rest = end == std::string::npos ? "" : text.substr(end + 3);
   if (scheme == "tcp") return ParseTcp(name, text, rest);
-  if (scheme == "redis") return ParseRedis(name, text, rest);
-  if (scheme == "file") return ParseFile(name, text, rest);
-  if (scheme == "rediss") {
-    ThrowUsage(name, " ", WithoutPassword(text),
-               ": TLS is not supported; use redis:// in a network you trust");
+  if (scheme == "redis" || scheme == "rediss") {
+    StoreUrl url = ParseRedis(name, text, rest);
+    url.tls = scheme == "rediss";
+    return url;
   }
+  if (scheme == "file") return ParseFile(name, text, rest);
   ThrowUsage(name, " is \"", WithoutPassword(text), "\"; ", kForms);
 }
 

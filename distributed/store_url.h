@@ -7,6 +7,7 @@ namespace caffe2 {
 
 //   tcp://host:port                          a store that shard 0 runs on its host for this run
 //   redis://[[user]:password@]host[:port][/db]   a Redis server
+//   rediss://...                                 the same with TLS
 //   file:///directory                        a directory that all shards see
 struct StoreUrl {
   enum class Kind { kNone, kTcp, kRedis, kFile };
@@ -15,6 +16,7 @@ struct StoreUrl {
   int port = 0;
   int num_ports = 1;  // kTcp: the store is on the first free port of `port`, `port` + 1, ...
   std::string user, password;
+  bool tls = false;  // kRedis
   int database = 0;
   std::string path;  // kFile; absolute
 

@@ -11,6 +11,7 @@ namespace caffe2 {
 namespace {
 
 using Words = std::vector<std::string>;
+const auto kAll = [](const CLI::App*) { return true; };  // also the commands that were not given
 
 std::string DidYouMean(const std::string& word, const Words& known) {
   const std::string closest = ClosestWord(word, known);
@@ -34,21 +35,43 @@ Words OptionsOf(const CLI::App& command) {
   return names;
 }
 
+// The innermost sub-command that the words name, and its name with the outer ones: "data prepare".
+std::pair<const CLI::App*, std::string> Chosen(const CLI::App& program) {
+  const CLI::App* command = &program;
+  std::string path;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands()[0];
+    path += (path.empty() ? "" : " ") + command->get_name();
+  }
+  return {command, path};
+}
+
 // Says what a word that cannot be parsed may have meant. CLI11 only says that it was not expected.
 [[noreturn]] void RefuseWord(const CLI::App& program, const std::string& word) {
-  const auto chosen = program.get_subcommands();
-  if (chosen.empty()) {
-    const Words names = NamesOf(program.get_subcommands([](const CLI::App*) { return true; }));
-    ThrowUsage("there is no command ", word, DidYouMean(word, names), " (see doppio --help)");
+  const auto [command, path] = Chosen(program);
+  const Words names = NamesOf(command->get_subcommands(kAll));
+  const std::string help = " (see doppio " + (path.empty() ? "" : path + " ") + "--help)";
+  const std::string start = path.empty() ? "" : path + ": ";
+  if (word[0] != '-' && !names.empty()) {
+    ThrowUsage(start, "there is no command ", word, DidYouMean(word, names), help);
   }
   const std::string name = word.substr(0, word.find('='));
-  const std::string start = chosen[0]->get_name() + ": ";
-  const std::string help = " (see doppio " + chosen[0]->get_name() + " --help)";
   if (word[0] == '-') {
-    ThrowUsage(start, "unknown option ", name, DidYouMean(name, OptionsOf(*chosen[0])), help);
+    ThrowUsage(start, "unknown option ", name, DidYouMean(name, OptionsOf(*command)), help);
   }
-  ThrowUsage(start, "unexpected argument \"", word, "\": write the command of the shards after --",
-             help);
+  ThrowUsage(start, "unexpected argument \"", word, "\"",
+             path == "run" ? ": write the command of the shards after --" : "", help);
+}
+
+// Says which commands there are.
+[[noreturn]] void RefuseNothing(const CLI::App& program) {
+  const auto [command, path] = Chosen(program);
+  std::string known;
+  for (const std::string& name : NamesOf(command->get_subcommands(kAll))) {
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  ThrowUsage(path.empty() ? "" : path + ": ", "a command is missing (", known, "; see doppio ",
+             path.empty() ? "" : path + " ", "--help)");
 }
 
 // Parses the words before "--". Returns the action, which is empty after --help and --version.
@@ -58,6 +81,12 @@ Action Parse(Words words, const Words& command) {
   program.set_version_flag("--version", "doppio, Doppio " + Version());
   AddRunCommand(command, &program, &action);
   AddShardCommand(command, &program, &action);
+  AddDoctorCommand(&program, &action);
+  AddDataCommand(&program, &action);
+  AddReportCommand(&program, &action);
+  AddCompareCommand(&program, &action);
+  AddStoreCommands(&program, &action);
+  AddCompletionCommand(&program, &action);
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     program.parse(words);
@@ -67,11 +96,10 @@ Action Parse(Words words, const Words& command) {
   } catch (const CLI::ExtrasError&) {
     RefuseWord(program, program.remaining(/*recurse=*/true).at(0));
   } catch (const CLI::ParseError& error) {
-    const auto chosen = program.get_subcommands();
-    ThrowUsage(chosen.empty() ? "" : chosen[0]->get_name() + ": ", error.what());
+    const std::string path = Chosen(program).second;
+    ThrowUsage(path.empty() ? "" : path + ": ", error.what());
   }
-  CheckUsage(action != nullptr,
-             "a command is missing, as in doppio run -n 4 -- COMMAND (see doppio --help)");
+  if (action == nullptr) RefuseNothing(program);
   return action;
 }
 

@@ -16,7 +16,10 @@ struct ForeignFlag {
 };
 
 inline constexpr ForeignFlag kForeignFlags[] = {
-    {"kv_store kvstore", "", "shards always sum their gradients in step: leave it out"},
+    {"kv_store kvstore", "",
+     "shards sum their gradients in step, as dist_sync: leave it out; --param_servers trains as "
+     "dist_async"},
+    {"num_servers ps_num", "param_servers", ""},
     {"data_dir data", "train_data test_data", ": each names a database, a folder or an archive"},
     {"data_train", "train_data", ""},
     {"data_val data_test val_data", "test_data", ""},
@@ -50,6 +53,7 @@ inline constexpr ForeignFlag kForeignFlags[] = {
     {"load_epoch pretrained weights", "load_model_path", ""},
     {"lr_step_epochs step_epochs milestones", "lr_steps", ""},
     {"warmup", "warmup_epochs", ""},
+    {"local_steps local_sgd_steps average_every", "sync_every", ""},
     {"keep", "keep_models", ""},
     {"gpu", "gpus", ""},
     {"no_cuda", "use_cpu", ""},

@@ -2,13 +2,10 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "caffe2/core/cpu_cores.h"
@@ -18,7 +15,9 @@
 #include "caffe2/core/usage_error.h"
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/utils/program.h"
+#include "caffe2/utils/thread_loop.h"
 #include "db/image/image_codec.h"
+#include "db/image/image_record.h"
 #include "db/random_access_file.h"
 #include "db/record_writer.h"
 
@@ -81,15 +80,6 @@ std::string ReadWhole(const std::string& path) {
   return bytes;
 }
 
-db::Image<uint8_t> Rescale(db::Image<uint8_t> image) {
-  if (FLAGS_scale == 0) return image;
-  const int shorter = std::min(image.view.height, image.view.width);
-  const auto side = [&](int old) {
-    return FLAGS_warp ? FLAGS_scale : static_cast<int>(int64_t{old} * FLAGS_scale / shorter);
-  };
-  return db::ResizeImage(image.view, side(image.view.height), side(image.view.width));
-}
-
 // The pixels in row, column, channel order, or channel, row, column order.
 std::string PixelsOf(const db::ImageView<uint8_t>& view, bool channels_first) {
   std::string pixels;
@@ -123,7 +113,7 @@ std::string MakeRecord(const Entry& entry) {
   const std::string file = ReadWhole(path);
   try {
     // Always decoded, so that a damaged file is found now and not in training.
-    const auto image = Rescale(db::DecodeImage(file, FLAGS_color));
+    const auto image = db::Rescale(db::DecodeImage(file, FLAGS_color), FLAGS_scale, FLAGS_warp);
     if (!FLAGS_raw) {
       const std::string encoded = FLAGS_scale == 0 ? file : db::EncodeImage(image.view, ".jpg");
       return EncodedRecord(encoded, entry.label);
@@ -143,24 +133,8 @@ std::string MakeRecord(const Entry& entry) {
 std::vector<std::string> MakeRecords(const std::vector<Entry>& entries, size_t begin, size_t end,
                                      int num_threads) {
   std::vector<std::string> records(end - begin);
-  std::vector<std::exception_ptr> errors(end - begin);
-  std::atomic<size_t> next{begin};
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < num_threads; ++thread) {
-    threads.emplace_back([&] {
-      for (size_t i; (i = next++) < end;) {
-        try {
-          records[i - begin] = MakeRecord(entries[i]);
-        } catch (...) {
-          errors[i - begin] = std::current_exception();
-        }
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  ForEachOnThreads(begin, end, num_threads,
+                   [&](size_t i, int) { records[i - begin] = MakeRecord(entries[i]); });
   return records;
 }
 

@@ -4,9 +4,14 @@
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "examples/trainer_flags.h"
+#include "examples/trainer_help.h"
+#include "train/log_style.h"
 
 DEFINE_string(network, "mlp", "mlp or lenet");
+DEFINE_int32(num_labels, 10, "number of labels");
 DEFINE_string(model_prefix, "", "save models as <prefix>-<epoch>.mdl; empty: save none");
+DEFINE_string(log_style, "mxnet", "whose log lines: caffe2, mxnet or pytorch");
+DEFINE_int32(keep_models, 0, "models of this run to keep, the newest; 0: all");
 DEFINE_int32(load_epoch, 0, "start from the model saved after this epoch; 0: a new model");
 DEFINE_int32(num_epochs, 20, "number of epochs");
 DEFINE_int64(num_examples, 60000,
@@ -23,8 +28,12 @@ DEFINE_string(file_store_path, "/tmp", "directory where the shards meet without 
 namespace caffe2 {
 namespace {
 
+constexpr char kExamples[] =
+    "mnist_trainer --use_cpu --network lenet --train_data mnist/ --test_data mnist/ --num_epochs "
+    "5\n"
+    "doppio run -n 2 -- mnist_trainer --use_cpu --train_data mnist_train_lmdb --batch_size 32";
+
 constexpr int kImageSize = 28;
-constexpr int kLabels = 10;
 
 std::vector<int> HiddenLayers() {
   std::vector<int> sizes = IntegerList("--hidden", FLAGS_hidden);
@@ -46,7 +55,7 @@ TrainOptions Options(const ShardOptions& shards) {
   options.model.network = FLAGS_network;
   options.model.shape.image_size = kImageSize;
   options.model.shape.num_channels = 1;
-  options.model.shape.num_labels = kLabels;
+  options.model.shape.num_labels = FLAGS_num_labels;
   options.model.shape.hidden = HiddenLayers();
   options.model.base_learning_rate = static_cast<float>(FLAGS_lr);
   options.model.momentum = static_cast<float>(FLAGS_mom);
@@ -57,8 +66,12 @@ TrainOptions Options(const ShardOptions& shards) {
   options.schedule.epoch_size = FLAGS_num_examples;
   options.schedule.num_epochs = FLAGS_num_epochs;
   OutputOptions& output = options.output;
-  if (!FLAGS_model_prefix.empty()) output.model_path = ModelPath;
-  output.keep_all_models = true;
+  if (!FLAGS_model_prefix.empty()) {
+    output.model_path = ModelPath;
+    output.checkpoint_on_stop = !shards.HasServers();
+    output.best_model_path = FLAGS_model_prefix + "-best.mdl";
+  }
+  output.keep_models = FLAGS_keep_models;
   if (output.checkpoint_path.empty()) {
     output.checkpoint_path =
         (FLAGS_model_prefix.empty() ? "mnist_" + FLAGS_network : FLAGS_model_prefix) +
@@ -66,6 +79,8 @@ TrainOptions Options(const ShardOptions& shards) {
   }
   if (FLAGS_load_epoch > 0) {
     CheckUsage(!FLAGS_model_prefix.empty(), "--load_epoch needs --model_prefix");
+    CheckUsage(FLAGS_load_model_path.empty() && !FLAGS_finetune,
+               "--load_epoch cannot be used with --load_model_path or --finetune: leave it out");
     output.load_epoch = FLAGS_load_epoch;
     output.load_model_path = ModelPath(FLAGS_load_epoch);
   }
@@ -76,18 +91,20 @@ TrainOptions Options(const ShardOptions& shards) {
 int Main() {
   const Launch launch = LaunchFromFlags(IsGiven("file_store_path"));
   const ShardOptions shards = ShardOptionsFromFlags(launch, FLAGS_file_store_path);
-  if (launch.role != Launch::Role::kWorker) return ServeRun(launch, shards);
+  if (!launch.Trains()) return ServeRun(launch, shards);
   CheckUsage(FLAGS_network == "mlp" || FLAGS_network == "lenet", "--network is ", FLAGS_network,
              "; known: mlp lenet");
-  return Train(Options(shards), std::make_unique<MxnetLog>());
+  return Train(Options(shards), MakeLog(FLAGS_log_style));
 }
 
 }  // namespace
 }  // namespace caffe2
 
 int main(int argc, char** argv) {
+  caffe2::SpellOutResume(&argc, argv);
   return caffe2::RunProgram(
       &argc, &argv,
       "trains a small network on an MNIST database, alone or as one of several shards",
-      caffe2::Main, caffe2::Arguments::kFlagsOnly, caffe2::AdviceOnFlag);
+      caffe2::Main, caffe2::Arguments::kFlagsOnly, caffe2::AdviceOnFlag,
+      caffe2::TrainerHelp(caffe2::kExamples));
 }

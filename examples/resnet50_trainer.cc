@@ -4,6 +4,8 @@
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "examples/trainer_flags.h"
+#include "examples/trainer_help.h"
+#include "train/log_style.h"
 
 DEFINE_string(model, "resnet50",
               "resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar, lenet or mlp");
@@ -31,11 +33,11 @@ DEFINE_string(file_store_path, "/tmp",
 DEFINE_string(rendezvous_path, "",
               "directory where the shards meet without another store; empty: --file_store_path");
 DEFINE_string(save_model_name, "resnet50_model", "save models as <name>_<epoch>.mdl");
-DEFINE_string(load_model_path, "", "saved model (..._<epoch>.mdl) to start from");
-DEFINE_bool(trust_model, false, "let --load_model_path use any operator, which may write files");
-DEFINE_string(log_csv, "auto",
-              "CSV file with one line per epoch; auto: Caffe2's name in the current directory; "
-              "empty: none");
+DEFINE_string(log_csv, "",
+              "CSV file with one line per epoch; auto: Caffe2's name, in --log_dir or, without it, "
+              "the current directory; empty: none");
+DEFINE_string(log_style, "caffe2", "whose log lines: caffe2, mxnet or pytorch");
+DEFINE_int32(keep_models, 1, "models of this run to keep, the newest; 0: all");
 DEFINE_int64(log_every, 1, "iterations between log lines");
 DEFINE_bool(model_parallel, false,
             "split the model over GPUs: not available, each GPU holds the whole model");
@@ -49,6 +51,12 @@ DEFINE_bool(enable_tensor_core, false,
 
 namespace caffe2 {
 namespace {
+
+constexpr char kExamples[] =
+    "resnet50_trainer --use_cpu --model resnet18 --image_size 224 --num_labels 10 --epoch_size 0 "
+    "\\\n"
+    "    --train_data stl10_binary --test_data stl10_binary\n"
+    "doppio run -n 2 -- resnet50_trainer --use_cpu --train_data train_lmdb --num_labels 100";
 
 std::string ExperimentName() {
   char name[128];
@@ -92,12 +100,16 @@ TrainOptions Options(const ShardOptions& shards) {
   const std::string prefix = FLAGS_file_store_path + "/" + FLAGS_save_model_name;
   if (!FLAGS_save_model_name.empty()) {
     output.model_path = [prefix](int epoch) { return MakeString(prefix, "_", epoch, ".mdl"); };
+    output.checkpoint_on_stop = !shards.HasServers();
+    output.best_model_path = prefix + "_best.mdl";
   }
   if (output.checkpoint_path.empty()) output.checkpoint_path = prefix + ".checkpoint";
-  output.load_model_path = FLAGS_load_model_path;
-  output.trust_model = FLAGS_trust_model;
-  if (!FLAGS_load_model_path.empty()) output.load_epoch = EpochOfModel(FLAGS_load_model_path);
-  output.csv_path = FLAGS_log_csv == "auto" ? CsvFileName(ExperimentName()) : FLAGS_log_csv;
+  output.csv_path =
+      FLAGS_log_csv == "auto" ? PathInLogDir(CsvFileName(ExperimentName()), shards) : FLAGS_log_csv;
+  if (!FLAGS_load_model_path.empty() && !FLAGS_finetune) {
+    output.load_epoch = EpochOfModel(FLAGS_load_model_path);
+  }
+  output.keep_models = FLAGS_keep_models;
   output.description = DescribeFlags();
   output.log_every = FLAGS_log_every;
   return options;
@@ -120,16 +132,18 @@ int Main() {
   const Launch launch = LaunchFromFlags(names_directory);
   const ShardOptions shards = ShardOptionsFromFlags(
       launch, names_directory ? FLAGS_rendezvous_path : FLAGS_file_store_path);
-  if (launch.role != Launch::Role::kWorker) return ServeRun(launch, shards);
-  return Train(Options(shards), std::make_unique<Caffe2Log>());
+  if (!launch.Trains()) return ServeRun(launch, shards);
+  return Train(Options(shards), MakeLog(FLAGS_log_style));
 }
 
 }  // namespace
 }  // namespace caffe2
 
 int main(int argc, char** argv) {
+  caffe2::SpellOutResume(&argc, argv);
   return caffe2::RunProgram(&argc, &argv,
                             "trains ResNet-50 and other networks on an image database, alone or as "
                             "one of several shards",
-                            caffe2::Main, caffe2::Arguments::kFlagsOnly, caffe2::AdviceOnFlag);
+                            caffe2::Main, caffe2::Arguments::kFlagsOnly, caffe2::AdviceOnFlag,
+                            caffe2::TrainerHelp(caffe2::kExamples));
 }

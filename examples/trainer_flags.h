@@ -5,6 +5,7 @@
 #include <gflags/gflags.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -17,11 +18,16 @@
 #include "db/data_set.h"
 #include "distributed/launch_environment.h"
 #include "distributed/redis_store_handler.h"
+#include "distributed/signed_store.h"
+#include "examples/async_flags.h"
 #include "examples/flag_lists.h"
 #include "examples/foreign_flags.h"
 #include "examples/image_flags.h"
+#include "examples/observe_flags.h"
+#include "train/evaluation.h"
 #include "train/log.h"
 #include "train/options.h"
+#include "train/serve_parameters.h"
 #include "train/shard_launch.h"
 #include "train/stop_signal.h"
 #include "train/trainer.h"
@@ -61,6 +67,10 @@ DEFINE_int64(
     max_bad_records, 0,
     "training records of this shard that may be damaged; each is named, and another record "
     "of its batch is used in its place");
+DEFINE_bool(
+    check_coverage, false,
+    "log after each pass over the training images whether all shards together read each image "
+    "exactly once");
 DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
 DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the shuffle");
 DEFINE_string(order, "NHWC", "storage order of images and filters: NHWC or NCHW");
@@ -105,7 +115,8 @@ DEFINE_int32(shard_id, 0, "number of this process among them, from 0");
 DEFINE_string(run_id, "", "name of the run, the same on all shards; many launchers set it");
 DEFINE_string(init_method, "",
               "where the shards meet: tcp://host:port (shard 0 runs a store there), "
-              "redis://[:password@]host[:port][/db], file:///directory, or env:// (the launcher's "
+              "redis://[:password@]host[:port][/db] (rediss:// with TLS), file:///directory, or "
+              "env:// (the launcher's "
               "variables); empty: the other flags, or the launcher's variables");
 DEFINE_string(redis_host, "", "host of the Redis server where the shards meet");
 DEFINE_int32(redis_port, 6379, "port of the Redis server");
@@ -114,30 +125,82 @@ DEFINE_string(
     redis_password_file, "",
     "file whose first line is the password of the Redis server or of the tcp:// store; empty: the "
     "file that CAFFE2_REDIS_PASSWORD_FILE names, or REDISCLI_AUTH (environment variables)");
+DEFINE_string(
+    secret_file, "",
+    "file whose first line signs all values in the store, the same for all shards; empty: the file "
+    "that CAFFE2_SECRET_FILE names, or values without signatures");
+DEFINE_bool(redis_tls, false, "connect to the Redis server with TLS");
+DEFINE_string(redis_ca_file, "",
+              "PEM file with the authorities that may sign the Redis server's certificate; empty: "
+              "those that the system trusts");
+DEFINE_string(redis_cert_file, "",
+              "PEM file with this shard's certificate, for a Redis server that asks for it");
+DEFINE_string(redis_key_file, "", "PEM file with its private key; empty: in --redis_cert_file");
 DEFINE_int32(redis_db, 0, "number of the Redis database");
-DEFINE_string(distributed_transport, "tcp", "transport between shards: tcp");
+DEFINE_string(distributed_transport, "auto",
+              "transport between shards: tcp, shared_memory (all shards on one machine), or auto: "
+              "shared_memory if possible, otherwise tcp");
 DEFINE_string(distributed_interfaces, "",
               "comma-separated network interfaces for the transport; only the first is used");
+DEFINE_string(port_range, "",
+              "ports at which shards may listen while they connect, for instance 4000-4010; empty: "
+              "any");
 DEFINE_bool(use_nccl, false,
             "sum gradients between GPUs with NCCL instead of Gloo; each shard needs its own GPU");
 DEFINE_double(rendezvous_timeout, 300, "seconds to wait until all shards have joined");
 DEFINE_double(collective_timeout, 60, "time limit of one exchange between shards, in seconds");
 
+DEFINE_int64(
+    check_parameters_every, 500,
+    "iterations between two comparisons of the shards' parameters; a difference ends the run and "
+    "names the shard; 0: never");
 DEFINE_int64(max_iterations, 0, "end the run after this many iterations; 0: after --num_epochs");
 DEFINE_int64(test_epoch_size, 0, "images to test after each epoch, over all shards; 0: all");
+DEFINE_bool(keep_best, false,
+            "also keep the model with the best test accuracy, as <model name>_best.mdl "
+            "(mnist_trainer: <prefix>-best.mdl)");
+DEFINE_int32(patience, 0,
+             "end the run after so many epochs without a better test accuracy; 0: never");
 DEFINE_int64(checkpoint_every, 0, "iterations between checkpoints; 0: no checkpoints");
-DEFINE_string(checkpoint_path, "", "the checkpoint file; empty: <model name>.checkpoint");
+DEFINE_string(checkpoint_path, "",
+              "the checkpoint file; empty: <model name>.checkpoint; a run that SIGINT, SIGTERM or "
+              "SIGHUP ends is saved there, also without --checkpoint_every");
 DEFINE_int32(
     keep_checkpoints, 2,
     "checkpoints to keep: --checkpoint_path, and the ones before as <path>.1, <path>.2, ...");
-DEFINE_bool(resume, false,
-            "continue the run from --checkpoint_path, exactly to the bit; if that is damaged, from "
-            "the newest kept checkpoint that is whole");
+DEFINE_bool(
+    resume, false,
+    "continue the run from --checkpoint_path, exactly to the bit, or with another number of "
+    "shards and the same batch of all shards; if the file is damaged, from "
+    "the newest kept checkpoint that is whole");
+DEFINE_string(load_model_path, "", "saved model (.mdl) to start from");
+DEFINE_bool(trust_model, false, "let --load_model_path use any operator, which may write files");
+DEFINE_bool(finetune, false,
+            "start from --load_model_path for other labels: the last layer starts with fresh "
+            "parameters, all others must fit");
+DEFINE_bool(evaluate, false,
+            "do not train: test --load_model_path, or the checkpoint of --resume, on --test_data");
 DEFINE_bool(
     auto_resume, false,
-    "as --resume if the checkpoint exists, else start anew: for launchers that restart runs");
+    "as --resume if the checkpoint exists, else start anew: for launchers that restart runs; "
+    "`--resume auto` is the same");
 
 namespace caffe2 {
+
+// Turns `--resume auto` and `--resume=auto` into `--auto_resume`. Call it before RunProgram.
+inline void SpellOutResume(int* argc, char** argv) {
+  static char auto_resume[] = "--auto_resume";
+  for (int i = 1; i < *argc && std::string(argv[i]) != "--"; ++i) {
+    const std::string word = argv[i];
+    const bool bare = word == "--resume" || word == "-resume";
+    const bool two_words = bare && i + 1 < *argc && std::string(argv[i + 1]) == "auto";
+    if (!two_words && word != "--resume=auto" && word != "-resume=auto") continue;
+    argv[i] = auto_resume;
+    if (!two_words) continue;
+    std::copy(argv + i + 2, argv + *argc + 1, argv + i + 1);  // with the null after the last
+    --*argc;
+  }
+}
 
 inline bool IsGiven(const char* flag) {
   return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
@@ -147,7 +210,7 @@ inline bool IsGiven(const char* flag) {
 // `names_directory`: a flag of the program names the directory where the shards meet.
 inline Launch LaunchFromFlags(bool names_directory) {
   // Checked first, because it is the flag that users forget most often.
-  if (FLAGS_train_data.empty()) {
+  if (FLAGS_train_data.empty() && !FLAGS_evaluate) {
     ThrowUsage("--train_data is needed: a database of training images, or null for random images");
   }
   LaunchFlags flags;
@@ -155,6 +218,7 @@ inline Launch LaunchFromFlags(bool names_directory) {
   if (IsGiven("shard_id")) flags.shard_id = FLAGS_shard_id;
   flags.run_id = FLAGS_run_id;
   flags.init_method = FLAGS_init_method;
+  flags.param_servers = FLAGS_param_servers;
   flags.names_store = !FLAGS_redis_host.empty() || names_directory;
   Launch launch = ResolveLaunch(flags, ProcessEnvironment());
   if (!launch.dialect.empty()) LOG(INFO) << launch.Describe();
@@ -168,14 +232,23 @@ inline ShardOptions ShardOptionsFromFlags(const Launch& launch,
   shards.redis_port = FLAGS_redis_port;
   shards.redis_user = FLAGS_redis_user;
   shards.redis_db = FLAGS_redis_db;
+  shards.redis_tls = FLAGS_redis_tls;
+  shards.redis_ca_file = FLAGS_redis_ca_file;
+  shards.redis_cert_file = FLAGS_redis_cert_file;
+  shards.redis_key_file = FLAGS_redis_key_file;
   shards.store_password = FindRedisPassword(FLAGS_redis_password_file);
+  shards.store_secret = FindStoreSecret(FLAGS_secret_file);
   shards.file_store_path = file_store_path;
   shards.transport = FLAGS_distributed_transport;
   shards.use_nccl = FLAGS_use_nccl;
   shards.interface = FLAGS_distributed_interfaces.substr(0, FLAGS_distributed_interfaces.find(','));
+  shards.port_range = FLAGS_port_range;
   shards.rendezvous_timeout = FLAGS_rendezvous_timeout;
   shards.collective_timeout = FLAGS_collective_timeout;
   shards.num_threads = FLAGS_num_threads;
+  shards.max_staleness = FLAGS_max_staleness;
+  CheckUsage(launch.num_servers > 0 || !IsGiven("max_staleness"),
+             "--max_staleness is for training with --param_servers");
   ApplyLaunch(launch, &shards);
   return shards;
 }
@@ -239,6 +312,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.data.shuffle = FLAGS_shuffle;
   options.data.decode_threads = FLAGS_decode_threads;
   options.data.max_bad_records = FLAGS_max_bad_records;
+  options.data.check_coverage = FLAGS_check_coverage;
   options.data.use_gpu_transform = FLAGS_use_gpu_transform;
   options.model.order = FLAGS_order;
   options.model.dtype = FLAGS_dtype;
@@ -256,65 +330,41 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.schedule.max_iterations = FLAGS_max_iterations;
   options.schedule.test_epoch_size = FLAGS_test_epoch_size;
   options.schedule.seed = FLAGS_seed;
+  SetAsyncOptions(&options);
+  options.schedule.check_parameters_every = FLAGS_check_parameters_every;
+  options.schedule.patience = FLAGS_patience;
+  options.output.keep_best = FLAGS_keep_best;
+  options.schedule.evaluate = FLAGS_evaluate;
+  options.output.load_model_path = FLAGS_load_model_path;
+  options.output.trust_model = FLAGS_trust_model;
+  options.output.finetune = FLAGS_finetune;
   options.output.checkpoint_every = FLAGS_checkpoint_every;
   options.output.checkpoint_path = FLAGS_checkpoint_path;
+  options.output.checkpoint_on_stop = !FLAGS_checkpoint_path.empty();
   options.output.keep_checkpoints = FLAGS_keep_checkpoints;
   options.output.resume = FLAGS_resume;
   options.output.auto_resume = FLAGS_auto_resume;
   return options;
 }
 
-// All flags of the program that do not have their default: "batch_size=16, train_data=...".
-inline std::string DescribeFlags() {
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);
-  std::string text;
-  for (const auto& flag : flags) {
-    if (flag.filename.find("examples/") == std::string::npos || flag.is_default) continue;
-    text += (text.empty() ? "" : ", ") + flag.name + "=" + flag.current_value;
-  }
-  return text;
-}
-
-// Forwards to several listeners.
-class Listeners : public TrainListener {
- public:
-  void Add(std::unique_ptr<TrainListener> listener) { list_.push_back(std::move(listener)); }
-  void OnEpochStart(int epoch, int num_epochs) override {
-    for (auto& each : list_) each->OnEpochStart(epoch, num_epochs);
-  }
-  void OnIteration(const IterationReport& report) override {
-    for (auto& each : list_) each->OnIteration(report);
-  }
-  void OnTest(const TestReport& report) override {
-    for (auto& each : list_) each->OnTest(report);
-  }
-  void OnEpochEnd(const EpochReport& report) override {
-    for (auto& each : list_) each->OnEpochEnd(report);
-  }
-  void OnModelSaved(const std::string& path) override {
-    for (auto& each : list_) each->OnModelSaved(path);
-  }
-
- private:
-  std::vector<std::unique_ptr<TrainListener>> list_;
-};
-
 // A process that has lost its run unwinds within this time, unless a thread hangs.
 constexpr double kUnwindSeconds = 20;
 
 // Trains. Returns the exit status: 0, or 128 + the number of the signal that ended the run.
 inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
+  if (options.schedule.evaluate) options = ForEvaluation(std::move(options));
   Validate(options);
   options.shards.on_peer_lost = [](const std::string& line) {
     EndProcessAfter(kUnwindSeconds, line, static_cast<int>(ExitCode::kPeerLost));
   };
+  const StopSignal signals;
+  if (options.shards.IsServer()) {
+    const int signal = ServeParameters(options, StopSignal::Received);
+    return signal == 0 ? 0 : 128 + signal;
+  }
   auto listeners = std::make_shared<Listeners>();
   listeners->Add(ForTerminal(std::move(log)));
-  if (!options.output.csv_path.empty() && options.shards.shard_id == 0) {
-    listeners->Add(std::make_unique<CsvLog>(options.output.csv_path, options.output.description));
-  }
-  const StopSignal signals;
+  AddObservers(options, listeners.get());
   Trainer trainer(options, listeners, StopSignal::Received);
   const int signal = trainer.Run();
   return signal == 0 ? 0 : 128 + signal;

@@ -6,11 +6,13 @@ BUILD_PACKAGES=(
   g++ cmake ninja-build ccache lld pkg-config
   libprotobuf-dev protobuf-compiler libgflags-dev libgoogle-glog-dev
   liblmdb-dev libleveldb-dev zlib1g-dev
-  libhiredis-dev libgloo-dev
+  libhiredis-dev libgloo-dev libssl-dev
   libdnnl-dev libopencv-dev libjpeg-dev libcli11-dev
 )
 # To build and run the tests and benchmarks.
 TEST_PACKAGES=(libgtest-dev redis-server redis-tools wget python3 python3-dev python3-venv)
+# To run the fuzz targets (scripts/fuzz.sh).
+FUZZ_PACKAGES=(clang libomp-dev)
 # To check formatting and style.
 LINT_PACKAGES=(git clang-format clang-tidy python3 python3-venv)
 # To run the quick start.
@@ -20,10 +22,11 @@ BUNDLE_PACKAGES=(xz-utils)
 # To make the bare root of scripts/check_fresh.sh.
 FRESH_PACKAGES=(git debootstrap)
 
-# From PyPI, into a virtual environment: the Python package's build and tests, and the linter.
+# From PyPI, into a virtual environment: the Python package's build and tests, the site of the
+# documentation, and the linter.
 PYTHON_PACKAGES=(
   'numpy>=1.24' 'protobuf>=3.20,<6' 'pybind11>=2.13' 'pytest>=7' 'hypothesis>=6' 'mypy>=1.11'
-  'ruff==0.6.9'
+  'mkdocs>=1.6,<2' 'ruff==0.6.9' 'tensorboard>=2.13,<2.21' 'pillow>=9'
 )
 
 # make_python_environment DIR: the virtual environment, made once and again when the list changes.

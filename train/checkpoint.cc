@@ -13,6 +13,7 @@
 #include "train/atomic_file.h"
 #include "train/db_blobs.h"
 #include "train/run_settings.h"
+#include "train/shard_states.h"
 
 namespace caffe2 {
 namespace {
@@ -57,10 +58,39 @@ ShardStateProto StateOfShard(const TrainNets& nets, Workspace* ws) {
   return state;
 }
 
-// The state that all shards share: the parameters of the first replica and the optimizer state.
-std::vector<std::string> SharedBlobs(const TrainNets& nets) {
+// The number of floats of running statistics in each replica.
+size_t StatisticsOfReplica(const TrainNets& nets, const Workspace& ws) {
+  int64_t size = 0;
+  for (const std::string& name : nets.computed_params) {
+    size += ws.GetBlob(nets.scope + name)->Get<Tensor>().numel();
+  }
+  return static_cast<size_t>(size);
+}
+
+// Sets running statistics to `values`, one statistic after another.
+void SetStatistics(const std::vector<std::string>& blobs, const float* values, int count,
+                   Workspace* ws) {
+  int next = 0;
+  for (const std::string& name : blobs) {
+    Tensor* tensor = ws->GetBlob(name)->GetMutable<Tensor>();
+    CAFFE_ENFORCE_LE(next + tensor->numel(), count,
+                     "the checkpoint has too few running statistics");
+    tensor->CopyFrom(Tensor(tensor->sizes(),
+                            std::vector<float>(values + next, values + next + tensor->numel())));
+    next += static_cast<int>(tensor->numel());
+  }
+}
+
+// The parameters of the first replica.
+std::vector<std::string> Params(const TrainNets& nets) {
   std::vector<std::string> blobs;
   for (const std::string& param : nets.params) blobs.push_back(nets.scope + param);
+  return blobs;
+}
+
+// The state that all shards share: these parameters and the optimizer state.
+std::vector<std::string> SharedBlobs(const TrainNets& nets) {
+  std::vector<std::string> blobs = Params(nets);
   blobs.insert(blobs.end(), nets.optimizer_state.begin(), nets.optimizer_state.end());
   return blobs;
 }
@@ -70,10 +100,15 @@ void CheckSettings(const CheckpointProto& checkpoint, const TrainOptions& option
   auto expected = RunSettings(options);
   std::string differences;
   for (const SettingProto& setting : checkpoint.setting()) {
+    if (options.schedule.evaluate && !IsTestSetting(setting.name())) continue;
+    if (IsLayoutSetting(setting.name())) continue;
     const std::string& now = expected[setting.name()];
     if (now != setting.value()) {
       differences += " " + setting.name() + " (" + setting.value() + " there, " + now + " now)";
     }
+  }
+  if (!options.schedule.evaluate) {
+    differences += LayoutConflict(LayoutOf(checkpoint), LayoutOf(RunSettings(options)));
   }
   CAFFE_ENFORCE(differences.empty(), "cannot resume from ", path,
                 ": it is from a run with other settings:", differences);
@@ -105,21 +140,13 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
   checkpoint.set_loss_sum(progress.loss_sum);
   checkpoint.set_accuracy_sum(progress.accuracy_sum);
   checkpoint.set_seconds(progress.seconds);
+  checkpoint.set_best_accuracy(progress.best.accuracy);
+  checkpoint.set_best_epoch(progress.best.epoch);
   for (const std::string& name : nets.computed_params) checkpoint.add_computed_param(name);
   for (const std::string& state : states) {
     CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state), "damaged state of a shard");
   }
   return checkpoint;
-}
-
-void ThrowIfSuperseded(const std::exception_ptr& error) {
-  if (!error) return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Superseded&) {
-    throw;
-  } catch (const std::exception&) {  // the next save may work
-  }
 }
 
 // The newest of "<path>", "<path>.1", ... whose checksum is right. If there is one and checkpoints
@@ -141,7 +168,7 @@ std::string NewestWhole(const std::string& path, const OutputOptions& output) {
     }
     if (i > 0) LOG(WARNING) << "resuming from the older checkpoint " << file;
     for (const std::string& each : damaged) {
-      if (output.checkpoint_every > 0) std::rename(each.c_str(), (each + ".damaged").c_str());
+      if (output.WritesCheckpoints()) std::rename(each.c_str(), (each + ".damaged").c_str());
     }
     return file;
   }
@@ -158,24 +185,19 @@ CheckpointSaver::CheckpointSaver(const TrainOptions& options, const TrainNets& n
                                  ShardRun* run, const RunLock* lock)
     : options_(options), nets_(nets), ws_(ws), run_(run), lock_(lock), shared_(SharedBlobs(nets)) {}
 
-CheckpointSaver::~CheckpointSaver() {
-  if (thread_.joinable()) thread_.join();
-}
-
 void CheckpointSaver::Save(const Progress& progress) {
   const auto start = Clock::now();
   const auto states = run_->Gather(StateOfShard(nets_, ws_).SerializeAsString());
   if (!run_->IsWriter()) return;
-  if (thread_.joinable()) thread_.join();
-  ThrowIfSuperseded(error_);
+  save_.WaitForLast();
   const CheckpointProto header = MakeHeader(options_, nets_, progress, states, *run_);
   *copies_.CreateBlob(kHeader)->GetMutable<std::string>() = header.SerializeAsString();
   for (const std::string& name : shared_) {
     BlobGetMutableTensor(copies_.CreateBlob(name), Device{})
         ->CopyFrom(ws_->GetBlob(name)->Get<Tensor>());
   }
-  error_ = nullptr;
-  thread_ = std::thread([this, held = SecondsSince(start)] { Write(held); });
+  save_.Start([this, held = SecondsSince(start)] { Write(held); },
+              "The checkpoint was not written, the one before is kept: ");
 }
 
 void CheckpointSaver::Write(double held_seconds) {
@@ -183,19 +205,9 @@ void CheckpointSaver::Write(double held_seconds) {
   std::vector<std::string> blobs = {kHeader};
   blobs.insert(blobs.end(), shared_.begin(), shared_.end());
   const auto start = Clock::now();
-  try {
-    SaveBlobs(&copies_, blobs, {path, lock_, options_.output.keep_checkpoints});
-    LOG(INFO) << "Wrote checkpoint " << path << ": training waited " << held_seconds
-              << " s, writing took " << SecondsSince(start) << " s";
-  } catch (const std::exception& error) {
-    error_ = std::current_exception();
-    LOG(WARNING) << "The checkpoint was not written, the one before is kept: " << error.what();
-  }
-}
-
-void CheckpointSaver::Finish() {
-  if (thread_.joinable()) thread_.join();
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  SaveBlobs(&copies_, blobs, {path, lock_, options_.output.keep_checkpoints});
+  LOG(INFO) << "Wrote checkpoint " << path << ": training waited " << held_seconds
+            << " s, writing took " << SecondsSince(start) << " s";
 }
 
 bool HasCheckpoint(const std::string& path) {
@@ -211,38 +223,54 @@ CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& opti
     LoadBlobs(ws, {kHeader}, whole, /*need_checksum=*/false);  // checked above
     header = ws->GetBlob(kHeader)->Get<std::string>();
     CheckSettings(ParseHeader(header, whole), options, whole);
-    LoadBlobs(ws, SharedBlobs(nets), whole, /*need_checksum=*/false);
+    LoadBlobs(ws, options.schedule.evaluate ? Params(nets) : SharedBlobs(nets), whole,
+              /*need_checksum=*/false);
   }
   const CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
-  CAFFE_ENFORCE_EQ(checkpoint.shard_size(), run->num_shards(), path,
-                   " is from a run with another number of shards");
+  CAFFE_ENFORCE_EQ(checkpoint.shard_size(), LayoutOf(checkpoint).num_shards, path,
+                   " does not have the state of each shard");
   CAFFE_ENFORCE(std::equal(nets.computed_params.begin(), nets.computed_params.end(),
                            checkpoint.computed_param().begin(), checkpoint.computed_param().end()),
                 path, " does not have the same running statistics as the model");
   return checkpoint;
 }
 
-void RestoreShard(const CheckpointProto& checkpoint, const TrainNets& nets, int shard_id,
-                  Workspace* ws) {
-  const ShardStateProto& state = checkpoint.shard(shard_id);
-  int next = 0;
-  for (const std::string& name : RunningStatistics(nets)) {
-    Tensor* tensor = ws->GetBlob(name)->GetMutable<Tensor>();
-    CAFFE_ENFORCE_LE(next + tensor->numel(), state.computed_param_size(),
-                     "the checkpoint has too few running statistics");
-    const float* values = state.computed_param().data() + next;
-    tensor->CopyFrom(Tensor(tensor->sizes(), std::vector<float>(values, values + tensor->numel())));
-    next += static_cast<int>(tensor->numel());
+void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options,
+                  const TrainNets& nets, Workspace* ws) {
+  const ShardLayout now = LayoutOf(RunSettings(options));
+  NetBase* net = TrainNet(nets, ws);
+  ShardStateProto state;
+  if (LayoutOf(checkpoint) == now) {
+    state = checkpoint.shard(options.shards.shard_id);
+  } else {
+    state =
+        StateInLayout(checkpoint, now, StatisticsOfReplica(nets, *ws), net->RandomState().size());
+    LOG(INFO) << DescribeOtherLayout(checkpoint, now);
   }
-  TrainNet(nets, ws)->SetRandomState(
-      {state.random_position().begin(), state.random_position().end()});
+  SetStatistics(RunningStatistics(nets), state.computed_param().data(), state.computed_param_size(),
+                ws);
+  net->SetRandomState({state.random_position().begin(), state.random_position().end()});
   if (db::DBReader* reader = Reader(nets, ws)) reader->Restore(state.data_position());
 }
 
+void RestoreMeanStatistics(const CheckpointProto& checkpoint, const TrainNets& nets,
+                           Workspace* ws) {
+  std::vector<float> values;
+  const std::vector<float> means = MeanStatistics(checkpoint, StatisticsOfReplica(nets, *ws));
+  for (size_t r = 0; r < nets.scopes.size(); ++r) {
+    values.insert(values.end(), means.begin(), means.end());
+  }
+  SetStatistics(RunningStatistics(nets), values.data(), static_cast<int>(values.size()), ws);
+}
+
 Progress ProgressOf(const CheckpointProto& checkpoint) {
-  return {checkpoint.total_iterations(),      checkpoint.epoch(),
-          checkpoint.epoch_iterations_done(), checkpoint.loss_sum(),
-          checkpoint.accuracy_sum(),          checkpoint.seconds()};
+  return {checkpoint.total_iterations(),
+          checkpoint.epoch(),
+          checkpoint.epoch_iterations_done(),
+          checkpoint.loss_sum(),
+          checkpoint.accuracy_sum(),
+          checkpoint.seconds(),
+          {checkpoint.best_accuracy(), checkpoint.best_epoch()}};
 }
 
 }  // namespace caffe2

@@ -1,13 +1,13 @@
 // Checkpoints: the complete state of a run in one file, so that it continues exactly to the bit.
 #pragma once
 
-#include <exception>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "caffe2/core/workspace.h"
 #include "caffe2/proto/checkpoint.pb.h"
+#include "train/background_save.h"
+#include "train/kept_models.h"
 #include "train/run_lock.h"
 #include "train/shard_run.h"
 #include "train/train_nets.h"
@@ -23,6 +23,7 @@ struct Progress {
   double loss_sum = 0;
   double accuracy_sum = 0;
   double seconds = 0;
+  BestTest best;
 };
 
 // Saves checkpoints in the background: files with a checksum (SaveBlobs). Not thread-safe.
@@ -31,9 +32,6 @@ class CheckpointSaver {
   // `lock` is null on shards that do not write. All arguments must outlive this.
   CheckpointSaver(const TrainOptions& options, const TrainNets& nets, Workspace* ws, ShardRun* run,
                   const RunLock* lock);
-  ~CheckpointSaver();  // waits for the file
-  CheckpointSaver(const CheckpointSaver&) = delete;
-  CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
   // Gathers the state of all shards, so every shard must call it. Shard 0 then copies parameters
   // and optimizer state, on the host, and returns; a thread of its own writes the file. Does not
@@ -43,7 +41,7 @@ class CheckpointSaver {
   // and training may go on. Throws Superseded if another run writes the file now.
   void Save(const Progress& progress);
   // Waits until the last save has ended. Throws IoError if it failed.
-  void Finish();
+  void Finish() { save_.Finish(); }
 
  private:
   void Write(double held_seconds);  // runs in the thread
@@ -55,8 +53,7 @@ class CheckpointSaver {
   const RunLock* lock_;
   const std::vector<std::string> shared_;  // blobs of the state that all shards share
   Workspace copies_;                       // of these blobs, and the header
-  std::thread thread_;
-  std::exception_ptr error_;  // of the last save; belongs to the thread while it runs
+  BackgroundSave save_;                    // last: its thread uses the others
 };
 
 // True if there is a checkpoint at `path`, or a kept one at "<path>.1".
@@ -67,14 +64,20 @@ bool HasCheckpoint(const std::string& path);
 //
 // Takes the newest of the files that keep_checkpoints keeps that is whole, and logs a warning for
 // each that it passes over. Throws IoError if none is whole; EnforceNotMet, with the differences,
-// if the file is from a run with other settings.
+// if the file is from a run with other settings; the number of shards and their batches may differ
+// if the batch of all shards is the same. For a run that only tests (schedule.evaluate) the
+// settings of the network and its images count, and no optimizer state is read.
 CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                const TrainNets& nets, Workspace* ws, ShardRun* run);
 
-// Restores the private state of this shard: running statistics, random state and data position.
-// Call it after the broadcast of the parameters, when the training net exists.
-void RestoreShard(const CheckpointProto& checkpoint, const TrainNets& nets, int shard_id,
-                  Workspace* ws);
+// Restores the private state of this shard: running statistics, random state and data position. If
+// the checkpoint is from a run in another layout (train/shard_states.h), logs what differs. Call it
+// after the broadcast of the parameters, when the training net exists. Throws as StateInLayout.
+void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options,
+                  const TrainNets& nets, Workspace* ws);
+// For a run that only tests: sets the running statistics of every replica to the mean over the
+// shards of the checkpoint, of which there may be any number.
+void RestoreMeanStatistics(const CheckpointProto& checkpoint, const TrainNets& nets, Workspace* ws);
 Progress ProgressOf(const CheckpointProto& checkpoint);
 
 }  // namespace caffe2

@@ -1,7 +1,5 @@
 #include "train/log.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -71,54 +69,6 @@ void MxnetLog::OnEpochEnd(const EpochReport& report) {
 
 void MxnetLog::OnModelSaved(const std::string& path) {
   LOG(INFO) << "Saved checkpoint to \"" << path << "\"";
-}
-
-std::string BarText(int64_t done, int64_t total, int width) {
-  const int64_t filled =
-      total > 0 ? std::clamp<int64_t>(done * width / total, 0, width) : int64_t{width};
-  return "[" + std::string(static_cast<size_t>(filled), '#') +
-         std::string(static_cast<size_t>(width - filled), ' ') + "]";
-}
-
-void ProgressBar::Clear() {
-  if (!shown_) return;
-  std::fputs("\r\033[K", stderr);
-  shown_ = false;
-}
-
-void ProgressBar::OnEpochStart(int epoch, int num_epochs) {
-  Clear();
-  log_->OnEpochStart(epoch, num_epochs);
-}
-
-void ProgressBar::OnIteration(const IterationReport& report) {
-  std::fprintf(stderr, "\r\033[Kepoch %d %s %lld/%lld  loss %.4f  accuracy %.4f  %.1f images/sec",
-               report.epoch, BarText(report.iteration, report.epoch_iterations, 30).c_str(),
-               static_cast<long long>(report.iteration),
-               static_cast<long long>(report.epoch_iterations), report.loss, report.accuracy,
-               report.job_images_per_second);
-  std::fflush(stderr);
-  shown_ = true;
-}
-
-void ProgressBar::OnTest(const TestReport& report) {
-  Clear();
-  log_->OnTest(report);
-}
-
-void ProgressBar::OnEpochEnd(const EpochReport& report) {
-  Clear();
-  log_->OnEpochEnd(report);
-}
-
-void ProgressBar::OnModelSaved(const std::string& path) {
-  Clear();
-  log_->OnModelSaved(path);
-}
-
-std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log) {
-  if (!isatty(STDERR_FILENO)) return log;
-  return std::make_unique<ProgressBar>(std::move(log));
 }
 
 CsvLog::CsvLog(const std::string& path, const std::string& description)

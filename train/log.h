@@ -1,4 +1,4 @@
-// The logs of a run: lines in Caffe2's and MXNet's formats, a progress bar, the per-epoch CSV.
+// The logs of a run: lines in Caffe2's and MXNet's formats, the per-epoch CSV.
 #pragma once
 
 #include <chrono>
@@ -31,29 +31,6 @@ class MxnetLog : public TrainListener {
   void OnEpochEnd(const EpochReport& report) override;
   void OnModelSaved(const std::string& path) override;
 };
-
-// Shows iterations as a bar in one terminal line; passes all other events to `log`.
-class ProgressBar : public TrainListener {
- public:
-  explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}
-  ~ProgressBar() override { Clear(); }
-  void OnEpochStart(int epoch, int num_epochs) override;
-  void OnIteration(const IterationReport& report) override;
-  void OnTest(const TestReport& report) override;
-  void OnEpochEnd(const EpochReport& report) override;
-  void OnModelSaved(const std::string& path) override;
-
- private:
-  void Clear();
-  std::unique_ptr<TrainListener> log_;
-  bool shown_ = false;
-};
-
-// "[#####     ]": a bar of `width` characters, filled to the fraction done / total.
-std::string BarText(int64_t done, int64_t total, int width);
-
-// `log`, wrapped in a ProgressBar if stderr is a terminal.
-std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log);
 
 // Writes the file of Caffe2's ModelTrainerLog: a comment line, a header, and a row for each epoch:
 // time_spent,cumulative_time_spent,input_count,cumulative_input_count,cumulative_batch_count,

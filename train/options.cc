@@ -14,6 +14,7 @@
 #include "caffe2/core/usage_error.h"
 #include "db/data_set.h"
 #include "db/db.h"
+#include "distributed/peer_sockets.h"
 #include "train/input.h"
 
 namespace caffe2 {
@@ -68,16 +69,23 @@ void CheckWritableDirectory(const std::string& directory) {
 }
 
 void ValidateShards(const ShardOptions& shards) {
+  ParsePortRange("--port_range", shards.port_range);
+  CheckUsage(shards.redis_tls || (shards.redis_ca_file.empty() && shards.redis_cert_file.empty() &&
+                                  shards.redis_key_file.empty()),
+             "--redis_ca_file, --redis_cert_file and --redis_key_file need --redis_tls or "
+             "--init_method rediss://");
   CheckPositive("num_shards", shards.num_shards);
-  CheckRange("shard_id", shards.shard_id, 0, shards.num_shards - 1);
-  CheckUsage(shards.num_shards == 1 || !shards.run_id.empty(), "--num_shards is ",
-             shards.num_shards,
+  CheckNotNegative("param_servers", shards.num_servers);
+  CheckNotNegative("max_staleness", shards.max_staleness);
+  CheckRange("shard_id", shards.shard_id, 0, shards.NumProcesses() - 1);
+  CheckUsage(shards.NumProcesses() == 1 || !shards.run_id.empty(), "--num_shards is ",
+             shards.NumProcesses(),
              ", so --run_id is needed: a name for this run, the same on all shards");
   CheckRange("redis_port", shards.redis_port, 1, 65535);
-  CheckOneOf("distributed_transport", shards.transport, {"tcp", "ibverbs"});
+  CheckOneOf("distributed_transport", shards.transport, {"auto", "shared_memory", "tcp"});
   CheckPositive("rendezvous_timeout", shards.rendezvous_timeout);
   CheckPositive("collective_timeout", shards.collective_timeout);
-  if (shards.num_shards > 1 && shards.redis_host.empty() && shards.tcp_store.empty()) {
+  if (shards.NumProcesses() > 1 && shards.redis_host.empty() && shards.tcp_store.empty()) {
     CheckWritableDirectory(shards.file_store_path);
   }
 }
@@ -115,6 +123,8 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   for (const float value : data.std) CheckPositive("std", value);
   CheckPositive("decode_threads", data.decode_threads);
   CheckNotNegative("max_bad_records", data.max_bad_records);
+  CheckUsage(!data.check_coverage || data.train_data != kSyntheticData,
+             "--check_coverage needs a database as --train_data, not synthetic images");
   for (const std::string& source : {data.train_data, data.test_data}) {
     if (!source.empty() && source != kSyntheticData) RecordKindOf(data.db_type, source);
   }
@@ -178,9 +188,22 @@ void ValidateDevices(const TrainOptions& options) {
              "--side_stream is for training on GPUs");
 }
 
+// A finetuned model counts epochs from 0, so its models may have the name of its start.
+void CheckKeepsItsStart(const OutputOptions& output, int num_epochs) {
+  if (!output.finetune || !output.model_path) return;
+  for (int epoch = 1; epoch <= num_epochs; ++epoch) {
+    CheckUsage(output.model_path(epoch) != output.load_model_path, "--finetune would overwrite ",
+               output.load_model_path, " after epoch ", epoch,
+               ": save models under another name or in another folder");
+  }
+}
+
 void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckPositive("log_every", output.log_every);
   CheckNotNegative("checkpoint_every", output.checkpoint_every);
+  CheckNotNegative("keep_models", output.keep_models);
+  CheckUsage(!output.keep_best || output.model_path,
+             "--keep_best needs a name for models: --save_model_name or --model_prefix");
   CheckRange("keep_checkpoints", output.keep_checkpoints, 1, 1000);
   CheckUsage(!output.resume || !output.auto_resume,
              "--resume and --auto_resume cannot be used together");
@@ -188,6 +211,8 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
              "--auto_resume needs --checkpoint_every, which writes the checkpoints");
   CheckUsage(!output.resume || output.load_model_path.empty(),
              "--resume and --load_model_path cannot be used together");
+  CheckUsage(!output.finetune || !output.load_model_path.empty(),
+             "--finetune needs --load_model_path, the model to start from");
   if (!writes) return;
   if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0 &&
       access((output.checkpoint_path + ".1").c_str(), R_OK) != 0) {
@@ -195,7 +220,7 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
                  ": ", std::strerror(errno));
   }
   if (output.model_path) CheckWritableDirectory(DirectoryOf(output.model_path(1)));
-  if (output.checkpoint_every > 0) {
+  if (output.WritesCheckpoints()) {
     CheckWritableDirectory(DirectoryOf(output.checkpoint_path));
     struct stat status;
     if (stat(output.checkpoint_path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
@@ -204,6 +229,52 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
     }
   }
   if (!output.csv_path.empty()) CheckWritableDirectory(DirectoryOf(output.csv_path));
+}
+
+void ValidateLocalSgd(const TrainOptions& options) {
+  const ScheduleOptions& schedule = options.schedule;
+  const int64_t every = schedule.sync_every;
+  CheckNotNegative("sync_every", every);
+  CheckUsage(schedule.block_momentum >= 0 && schedule.block_momentum < 1, "--block_momentum is ",
+             schedule.block_momentum, ", must be at least 0 and below 1");
+  CheckPositive("block_learning_rate", schedule.block_learning_rate);
+  CheckUsage(std::isfinite(schedule.block_learning_rate), "--block_learning_rate is not finite");
+  if (every == 0) {
+    CheckUsage(schedule.block_momentum == 0 && schedule.block_learning_rate == 1,
+               "--block_momentum and --block_learning_rate need --sync_every, the iterations "
+               "between two averages");
+    return;
+  }
+  CheckUsage(options.output.checkpoint_every % every == 0, "--checkpoint_every ",
+             options.output.checkpoint_every, " is not a multiple of --sync_every ", every,
+             ": only after an average all shards have the same parameters");
+  CheckUsage(options.model.dtype != "float16" || options.model.loss_scale > 0,
+             "--sync_every with --dtype float16 needs a fixed --loss_scale: shards that train by "
+             "themselves have different dynamic ones");
+}
+
+void ValidateServers(const TrainOptions& options) {
+  if (!options.shards.HasServers()) return;
+  CheckUsage(
+      options.devices[0].type == CPU,
+      "--param_servers needs --use_cpu: servers update parameters on the CPU, and workers on "
+      "GPUs do not exist yet");
+  CheckUsage(options.shards.transport != "shared_memory",
+             "--param_servers works over TCP: leave out --distributed_transport");
+  CheckUsage(options.schedule.sync_every == 0,
+             "--param_servers and --sync_every cannot be used together");
+  CheckUsage(!options.data.check_coverage,
+             "--check_coverage is for shards that go in step, not for --param_servers");
+  CheckUsage(!options.schedule.evaluate,
+             "--evaluate tests a saved model and needs no servers: leave out --param_servers");
+  const OutputOptions& output = options.output;
+  CheckUsage(options.schedule.patience == 0 && !output.keep_best,
+             "--patience and --keep_best need the same test result on all shards, but with "
+             "--param_servers one worker alone tests: leave them out");
+  CheckUsage(output.checkpoint_every == 0 && !output.checkpoint_on_stop && !output.resume &&
+                 !output.auto_resume,
+             "--param_servers works without checkpoints: leave out --checkpoint_every, "
+             "--checkpoint_path, --resume and --auto_resume; saved models can be trained further");
 }
 
 }  // namespace
@@ -230,6 +301,7 @@ void Validate(const TrainOptions& options) {
   CheckNotNegative("num_epochs", schedule.num_epochs);
   CheckNotNegative("max_iterations", schedule.max_iterations);
   CheckNotNegative("test_epoch_size", schedule.test_epoch_size);
+  CheckNotNegative("check_parameters_every", schedule.check_parameters_every);
   ValidateDevices(options);
   ValidateModel(options.model);
   CheckUsage(options.model.dtype != "float16" || options.devices[0].type != CPU,
@@ -238,6 +310,15 @@ void Validate(const TrainOptions& options) {
                  (options.model.dtype != "float" && options.devices[0].type != CPU),
              "--half_gradients needs GPUs and --dtype float16 or bfloat16");
   ValidateData(options.data, options.model.shape);
+  ValidateLocalSgd(options);
+  CheckNotNegative("patience", schedule.patience);
+  const bool tests = !options.data.test_data.empty();
+  CheckUsage(tests || schedule.patience == 0,
+             "--patience needs --test_data, whose accuracy tells when to stop");
+  CheckUsage(tests || !options.output.keep_best,
+             "--keep_best needs --test_data, whose accuracy tells the best model");
+  CheckKeepsItsStart(options.output, schedule.num_epochs);
+  ValidateServers(options);
   ValidateOutput(options.output, options.shards.shard_id == 0);
 }
 

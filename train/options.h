@@ -14,9 +14,18 @@ namespace caffe2 {
 
 // How this process finds the others of its run.
 struct ShardOptions {
-  int num_shards = 1;
-  int shard_id = 0;
-  std::string run_id;  // names the run; needed for num_shards > 1
+  int num_shards = 1;  // processes that train
+  int shard_id = 0;    // this process; num_shards + s for parameter server s
+  // Parameter servers (docs/design/async.md), which are processes of the run besides the num_shards
+  // workers. 0: the shards exchange gradients with each other.
+  int num_servers = 0;
+  // With servers: how many iterations a worker may be ahead of the slowest. 0: one update with the
+  // mean gradient of all workers in each iteration.
+  int max_staleness = 4;
+  bool HasServers() const { return num_servers > 0; }
+  bool IsServer() const { return shard_id >= num_shards; }
+  int NumProcesses() const { return num_shards + num_servers; }
+  std::string run_id;  // names the run; needed for several processes
   // The place among the shards on this host: local_rank < local_size. local_size is 0 if the
   // launcher does not tell.
   int local_rank = 0;
@@ -25,14 +34,18 @@ struct ShardOptions {
   // given; otherwise the directory `file_store_path`, which all shards share.
   StoreUrl tcp_store;
   std::string store_password;          // of tcp_store or Redis; never logged
+  std::string store_secret;            // signs values in the store (distributed/signed_store.h)
   bool scheduler_keeps_store = false;  // a process that does not train keeps `tcp_store`
   std::string redis_host;
   int redis_port = 6379;
   std::string redis_user;
   int redis_db = 0;
+  bool redis_tls = false;
+  std::string redis_ca_file, redis_cert_file, redis_key_file;  // as in RedisOptions
   std::string file_store_path = "/tmp";
-  std::string transport = "tcp";
+  std::string transport = "auto";     // GlooOptions::transport
   std::string interface;              // "": the transport chooses
+  std::string port_range;             // "4000-4010": where shards listen; "": any port
   double rendezvous_timeout = 300.0;  // seconds until all shards have joined
   double collective_timeout = 60.0;   // seconds that one collective may take
   bool use_nccl = false;              // sum gradients between GPUs with NCCL instead of Gloo
@@ -42,6 +55,10 @@ struct ShardOptions {
   // Called a few times a second while this shard waits for the store or for other shards to come;
   // what it throws ends the wait.
   std::function<void()> while_waiting;
+  // The number of the signal that asks this process to stop, or 0. Called by another thread; null:
+  // nothing asks. Once asked, this shard does not wait in vain for others
+  // (RunMembership::OnStopInVain).
+  std::function<int()> stop_signal;
   // Called once, by another thread, with the line of the failure when another shard is lost. Must
   // not throw.
   std::function<void(const std::string& line)> on_peer_lost;
@@ -64,6 +81,7 @@ struct DataOptions {
       false;  // a new order of the training records in each epoch, the same on all shards
   int decode_threads = 1;
   int64_t max_bad_records = 0;    // damaged training records of a shard (db::BatchPipeline)
+  bool check_coverage = false;    // log whether each pass reads each record once (CoverageCheck)
   bool use_gpu_transform = true;  // mirror, normalise and convert images on the GPU
 };
 
@@ -105,26 +123,41 @@ struct ScheduleOptions {
   int num_epochs = 1000;
   int64_t max_iterations = 0;   // of the whole run; 0: no limit
   int64_t test_epoch_size = 0;  // test only the first images of the database; 0: all
+  int patience = 0;  // end the run after so many tests without a better accuracy; 0: never
   uint64_t seed = 1;
+  // 0: the shards sum their gradients in every iteration. Otherwise local SGD: they average their
+  // parameters after every sync_every iterations, at the end of each epoch and of the run
+  // (docs/design/async.md).
+  int64_t sync_every = 0;
+  float block_momentum = 0.f;  // of the averages, 0 to 1 (BMUF)
+  float block_learning_rate = 1.f;
+  // Iterations between two comparisons of the shards' parameters (ParameterCheck); 0: none.
+  int64_t check_parameters_every = 500;
+  bool evaluate = false;  // test a saved model once instead of training (train/evaluation.h)
 };
 
 // The files that a run writes and starts from. Only shard 0 writes files.
 struct OutputOptions {
   // The path of the predictor exported after epoch n (counted from 1). Null: export none.
   std::function<std::string(int)> model_path;
-  // If false, each export removes the previous one that this process wrote.
-  bool keep_all_models = false;
+  int keep_models = 1;     // the last exports of this process, which removes older ones; 0: all
+  bool keep_best = false;  // export the model of the best test to best_model_path, too
+  std::string best_model_path;  // "" without model_path
   std::string checkpoint_path;
-  int64_t checkpoint_every = 0;  // iterations; also writes one at the end; 0: no checkpoints
+  int64_t checkpoint_every = 0;     // iterations; also writes one at the end; 0: no checkpoints
+  bool checkpoint_on_stop = false;  // also write one if a signal ends the run
   int keep_checkpoints = 2;  // checkpoint_path and the ones before, in checkpoint_path + ".1", ...
   bool resume = false;       // continue from the newest of them that is whole
   bool auto_resume = false;  // continue from it if there is one
   std::string load_model_path;  // start with the parameters of an exported predictor
+  bool finetune = false;        // to other labels: all of them but the last layer's
   bool trust_model = false;     // load_model_path may use any operator (train/restrict_model.h)
   int load_epoch = 0;           // start to count epochs here
   std::string csv_path;         // one line per epoch (CsvLog); "": none
   std::string description;      // first line of the CSV: the settings of the run
   int64_t log_every = 1;        // iterations between log lines
+
+  bool WritesCheckpoints() const { return checkpoint_every > 0 || checkpoint_on_stop; }
 };
 
 struct TrainOptions {

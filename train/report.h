@@ -6,17 +6,39 @@
 
 namespace caffe2 {
 
+class Workspace;
+struct TrainNets;
+struct TrainOptions;
+
+// A run whose nets exist and whose parameters have their first values.
+struct StartReport {
+  // They outlive the run. Listeners may read parameters in the workspace and attach observers to
+  // the nets in it.
+  const TrainOptions* options = nullptr;
+  const TrainNets* nets = nullptr;
+  Workspace* workspace = nullptr;
+  std::string run_id;  // "" with one shard
+  int generation = 1;
+  // Where the run goes on: both are 0 unless it resumes.
+  int epoch = 0;
+  int64_t total_iterations = 0;
+};
+
 // One iteration, or the mean over the iterations since the last report.
 struct IterationReport {
   int epoch = 0;          // counted from 0
   int64_t iteration = 0;  // of this epoch, counted from 1
   int64_t epoch_iterations = 0;
-  double loss = 0;      // mean over all shards
-  double accuracy = 0;  // top-1, over all shards
+  int64_t total_iterations = 0;  // of the whole run
+  int64_t iterations = 1;        // that this report is the mean of
+  double seconds = 0;            // of one iteration
+  double loss = 0;               // mean over all shards
+  double accuracy = 0;           // top-1, over all shards
   double accuracy_top5 = 0;
   double images_per_second = 0;      // of this shard
   double job_images_per_second = 0;  // of all shards
   double input_wait = 0;             // fraction of the time in which this shard waited for images
+  double learning_rate = 0;          // of the last iteration
 };
 
 struct EpochReport {
@@ -37,6 +59,7 @@ struct TestReport {
   double loss = 0;
   double accuracy = 0;
   double accuracy_top5 = 0;
+  double best_accuracy = 0;  // of this test and the ones before
   double seconds = 0;
 };
 
@@ -44,6 +67,7 @@ struct TestReport {
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
+  virtual void OnStart(const StartReport& report) {}
   virtual void OnEpochStart(int epoch, int num_epochs) {}
   virtual void OnIteration(const IterationReport& report) {}
   virtual void OnTest(const TestReport& report) {}

@@ -1,5 +1,7 @@
 #include "train/run_settings.h"
 
+#include <set>
+
 #include "train/input.h"
 
 namespace caffe2 {
@@ -33,11 +35,16 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"warmup_start", text(model.warmup_start)},
           {"label_smoothing", text(model.label_smoothing)},
           {"num_shards", text(options.shards.num_shards)},
+          {"param_servers", text(options.shards.num_servers)},
+          {"max_staleness", text(options.shards.max_staleness)},
           {"num_devices", text(options.devices.size())},
           {"batch_size", text(options.schedule.batch_size)},
           {"epoch_size", text(options.schedule.epoch_size)},
           {"test_epoch_size", text(options.schedule.test_epoch_size)},
           {"seed", text(options.schedule.seed)},
+          {"sync_every", text(options.schedule.sync_every)},
+          {"block_momentum", text(options.schedule.block_momentum)},
+          {"block_learning_rate", text(options.schedule.block_learning_rate)},
           {"image_scale", text(options.ImageScale())},
           {"mirror", text(data.mirror)},
           {"shuffle", text(data.shuffle)},
@@ -46,15 +53,29 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"std", CommaList(data.std)}};
 }
 
+bool IsTestSetting(const std::string& name) {
+  static const std::set<std::string> names = {
+      "model",  "image_size", "num_channels", "num_labels", "small_stem",
+      "hidden", "order",      "image_scale",  "mean",       "std"};
+  return names.count(name) > 0;
+}
+
 std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {
   std::map<std::string, std::string> settings = RunSettings(options);
   const ScheduleOptions& schedule = options.schedule;
   const OutputOptions& output = options.output;
   settings["num_epochs"] = MakeString(schedule.num_epochs);
   settings["max_iterations"] = MakeString(schedule.max_iterations);
+  settings["check_parameters_every"] = MakeString(schedule.check_parameters_every);
+  settings["check_coverage"] = MakeString(options.data.check_coverage);
   settings["checkpoint_every"] = MakeString(output.checkpoint_every);
+  settings["a stop is saved"] = MakeString(output.checkpoint_on_stop);
   settings["resume"] = MakeString(output.resume);
   settings["load_epoch"] = MakeString(output.load_epoch);
+  settings["patience"] = MakeString(schedule.patience);
+  settings["keep_best"] = MakeString(output.keep_best);
+  settings["evaluate"] = MakeString(schedule.evaluate);
+  settings["finetune"] = MakeString(output.finetune);
   settings["models are saved"] = MakeString(output.model_path != nullptr);
   settings["zero_init_residual"] = MakeString(options.model.shape.residual_scale == 0);
   // With their dashes these come first: a difference in epoch_size often follows from them.

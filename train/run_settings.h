@@ -21,9 +21,11 @@ std::string CommaList(const std::vector<T>& values) {
 // The settings that all shards must agree on and that a resumed run must not change, by the names
 // of their flags.
 std::map<std::string, std::string> RunSettings(const TrainOptions& options);
-// Those, and what all shards must have alike though a resumed run may change it: the flags that
-// decide when the shards exchange something, and the contents of the databases (DataFingerprint).
-// Reads the databases; throws as db::CreateDB.
+// True for the settings of the network and of its images, on which the test of a model depends.
+bool IsTestSetting(const std::string& name);
+// The settings of RunSettings, and what all shards must have alike though a resumed run may change
+// it: the flags that decide when the shards exchange something, and the contents of the databases
+// (DataFingerprint). Reads the databases; throws as db::CreateDB.
 std::map<std::string, std::string> ShardSettings(const TrainOptions& options);
 
 }  // namespace caffe2

@@ -2,6 +2,7 @@
 
 #include "caffe2/core/usage_error.h"
 #include "distributed/private_store.h"
+#include "distributed/signed_store.h"
 #include "train/shard_store.h"
 
 namespace caffe2 {
@@ -28,6 +29,7 @@ void ApplyStore(const StoreUrl& store, ShardOptions* shards) {
       shards->redis_host = store.host;
       shards->redis_port = store.port;
       shards->redis_user = store.user;
+      shards->redis_tls = store.tls;
       shards->redis_db = store.database;
       break;
   }
@@ -36,17 +38,27 @@ void ApplyStore(const StoreUrl& store, ShardOptions* shards) {
 }  // namespace
 
 void ApplyLaunch(const Launch& launch, ShardOptions* shards) {
-  shards->num_shards = launch.size;
+  shards->num_shards = launch.size - launch.num_servers;
+  shards->num_servers = launch.num_servers;
   shards->shard_id = launch.rank;
   shards->local_rank = launch.local_rank;
   shards->local_size = launch.local_size;
   shards->run_id = launch.run_id;
   shards->scheduler_keeps_store = launch.scheduler_keeps_store;
   ApplyStore(launch.store, shards);
-  if (launch.role != Launch::Role::kWorker || launch.rank != Launch::kRankByArrival) return;
+  const bool is_server = launch.role == Launch::Role::kServer;
+  if (launch.role != Launch::Role::kWorker && !is_server) return;
+  if (launch.rank != Launch::kRankByArrival) return;
   const RedisOptions store =
       FindPrivateStore(PrivateStoreOf(*shards), Milliseconds(shards->rendezvous_timeout));
-  shards->shard_id = ClaimShardId(store, shards->run_id, shards->num_shards);
+  const StoreFactory stores = SignedStores(RedisStores(store), shards->store_secret);
+  if (is_server) {
+    const int server = ClaimNumber(stores, shards->run_id, "servers", shards->num_servers);
+    shards->shard_id = shards->num_shards + server;
+    LOG(INFO) << launch.dialect << ": parameter server " << server << " of " << shards->num_servers;
+    return;
+  }
+  shards->shard_id = ClaimNumber(stores, shards->run_id, "shards", shards->num_shards);
   LOG(INFO) << launch.dialect << ": shard " << shards->shard_id << " of " << shards->num_shards;
 }
 
@@ -62,13 +74,13 @@ int FirstGpu(const ShardOptions& shards, int per_shard, int visible) {
 }
 
 int ServeRun(const Launch& launch, const ShardOptions& shards) {
-  if (launch.role == Launch::Role::kStoreKeeper && shards.num_shards > 1) {
+  if (launch.role == Launch::Role::kStoreKeeper && shards.NumProcesses() > 1) {
     PrivateStore(PrivateStoreOf(shards)).WaitForRun(Milliseconds(shards.rendezvous_timeout));
     LOG(INFO) << launch.dialect << ": run " << shards.run_id << " has ended";
   } else {
     LOG(INFO) << launch.dialect
               << ": this process has nothing to do, because the shards exchange gradients with "
-                 "each other";
+                 "each other (--param_servers makes servers keep the parameters)";
   }
   return 0;
 }

@@ -8,7 +8,7 @@ namespace caffe2 {
 
 // Sets the place, the run_id and, if the launch has one, the store. For Launch::kRankByArrival it
 // waits for the store and claims a shard id there; it then throws as FindPrivateStore and
-// ClaimShardId do.
+// ClaimNumber do.
 void ApplyLaunch(const Launch& launch, ShardOptions* shards);
 
 // The id of the first of this shard's `per_shard` GPUs if the flags name none. Shard n of a host

@@ -20,19 +20,14 @@ constexpr char kValues[] = "control_values";
 constexpr char kGathered[] = "control_gathered";
 constexpr char kEngine[] = "GLOO";
 
-// "cpu" or "gpu 0,1".
-std::string DescribeDevices(const std::vector<Device>& devices) {
-  if (devices[0].type == CPU) return "cpu";
-  std::string text;
-  for (const Device& device : devices)
-    text += (text.empty() ? "gpu " : ",") + MakeString(device.id);
-  return text;
-}
-
-std::unique_ptr<RunMembership> Join(const TrainOptions& options, const ShardStore& store) {
+std::unique_ptr<RunMembership> Join(
+    const TrainOptions& options, const ShardStore& store,
+    const std::function<void(int, const std::string&)>& on_worker_lost) {
   RunOptions run;
   run.run_id = options.shards.run_id;
-  run.num_shards = options.shards.num_shards;
+  run.num_shards = options.shards.NumProcesses();
+  run.num_expendable = options.shards.HasServers() ? options.shards.num_shards : 0;
+  run.on_expendable_lost = on_worker_lost;
   run.shard_id = options.shards.shard_id;
   run.fingerprint = ShardSettings(options);
   run.devices = DescribeDevices(options.devices);
@@ -49,7 +44,8 @@ OperatorDef CreateWorld(const ShardOptions& shards) {
       "CreateCommonWorld", std::string(kWorld) + "_op", {kStoreHandler}, {kWorld},
       {MakeArgument("size", shards.num_shards), MakeArgument("rank", shards.shard_id),
        MakeArgument("timeout_ms", static_cast<int>(shards.collective_timeout * 1e3)),
-       MakeArgument("transport", shards.transport), MakeArgument("interface", shards.interface)});
+       MakeArgument("transport", shards.transport), MakeArgument("interface", shards.interface),
+       MakeArgument("port_range", shards.port_range)});
   op.set_engine(kEngine);
   return op;
 }
@@ -63,22 +59,39 @@ void Feed(Workspace* ws, const std::string& name, const T* values, size_t n) {
 
 }  // namespace
 
-ShardRun::ShardRun(const TrainOptions& options, Workspace* ws)
+std::string DescribeDevices(const std::vector<Device>& devices) {
+  if (devices[0].type == CPU) return "cpu";
+  std::string text;
+  for (const Device& device : devices)
+    text += (text.empty() ? "gpu " : ",") + MakeString(device.id);
+  return text;
+}
+
+ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
+                   std::function<void(int, const std::string&)> on_worker_lost)
     : ws_(ws),
       timeout_(options.shards.collective_timeout),
       late_timeout_(std::max(timeout_, options.shards.rendezvous_timeout)),
-      num_shards_(options.shards.num_shards),
-      shard_id_(options.shards.shard_id) {
+      num_shards_(options.shards.HasServers() ? 1 : options.shards.num_shards),
+      shard_id_(options.shards.HasServers() ? 0 : options.shards.shard_id),
+      own_id_(options.shards.shard_id),
+      is_writer_(options.shards.shard_id == 0) {
   if (options.shards.num_threads > 0) omp_set_num_threads(options.shards.num_threads);
-  if (num_shards_ == 1) return;
+  if (options.shards.NumProcesses() == 1) return;
   store_ = std::make_unique<ShardStore>(options.shards);
-  membership_ = Join(options, *store_);
+  membership_ = Join(options, *store_, on_worker_lost);
   identity_ = {options.shards.run_id, membership_->generation(), NowMs()};
   membership_->OnPeerLost([listener = options.shards.on_peer_lost](const std::string& line) {
     if (listener) listener(line);
     AbortCommunicators(line);
   });
+  const auto& stop = options.shards.stop_signal;
+  if (stop && !options.shards.HasServers()) {  // workers may be silent without harm
+    membership_->OnStopInVain([stop] { return stop() != 0; },
+                              [this, stop](const std::string& why) { GiveUp(stop(), why); });
+  }
   if (options.shards.num_threads == 0) UseCoreShare(*membership_);
+  if (options.shards.HasServers()) return;
   try {
     *ws->CreateBlob(kStoreHandler)->GetMutable<std::unique_ptr<StoreHandler>>() =
         membership_->MakeStore();
@@ -94,6 +107,12 @@ ShardRun::~ShardRun() {
   for (const char* name : {kWorld, "allreduce_0_cw", "broadcast_0_cw", kStoreHandler}) {
     if (Blob* blob = ws_->GetBlob(name)) blob->Reset();
   }
+}
+
+void ShardRun::GiveUp(int signal, const std::string& why) {
+  reason_to_give_up_ = MakeString("stopped by signal ", signal, " while it waited for ", why);
+  gave_up_ = true;
+  AbortCommunicators(reason_to_give_up_);
 }
 
 void ShardRun::RunControl(const std::string& type, size_t count, const std::string& output) {
@@ -149,16 +168,22 @@ void ShardRun::SetTimeout(double seconds) {
   ws_->GetBlob(kWorld)->Get<std::shared_ptr<Communicator>>()->SetTimeout(Milliseconds(seconds));
 }
 
+void ShardRun::ThrowIfFailed() const {
+  if (membership_) membership_->ThrowIfFailed();
+}
+
 void ShardRun::UpdateStatus(const ShardStatus& status) {
   if (membership_) membership_->UpdateStatus(status);
 }
 
 std::string ShardRun::DescribeShard(int shard) const {
-  return membership_ ? membership_->DescribeShard(shard) : MakeString("shard ", shard);
+  const int id = num_shards_ == 1 ? own_id_ : shard;
+  return membership_ ? membership_->DescribeShard(id) : MakeString("shard ", id);
 }
 
 std::string ShardRun::ReportFailure(const std::exception& cause) {
   if (!membership_) return cause.what();
+  if (gave_up_) return membership_->ReportFailure(reason_to_give_up_, false);
   return membership_->ReportFailure(cause.what(), IsPeerError(cause), SuspectOf(cause));
 }
 

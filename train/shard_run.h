@@ -1,6 +1,8 @@
 // This shard's part in a run: joining it, small exchanges between the shards, leaving it.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,21 +15,33 @@
 
 namespace caffe2 {
 
+// "cpu" or "gpu 0,1".
+std::string DescribeDevices(const std::vector<Device>& devices);
+
 // With one shard every exchange returns at once and no run is joined. All shards must call the
 // exchanging methods in the same order. Not thread-safe.
+//
+// With parameter servers the workers and servers join one run, but exchange nothing here: each is
+// one shard of its own, number 0, and SetWriter() says who writes files.
 class ShardRun {
  public:
   // Opens the store and joins the run (throws as ShardStore and RunMembership::Join do). Makes two
   // blobs in `ws`, which must outlive this: the store handler "store_handler" and the common world
   // "control_0_cw" for the exchanges.
-  ShardRun(const TrainOptions& options, Workspace* ws);
+  //
+  // `on_worker_lost` is RunOptions::on_expendable_lost of a parameter server.
+  ShardRun(const TrainOptions& options, Workspace* ws,
+           std::function<void(int worker, const std::string& line)> on_worker_lost = nullptr);
   ~ShardRun();
   ShardRun(const ShardRun&) = delete;
   ShardRun& operator=(const ShardRun&) = delete;
 
   int num_shards() const { return num_shards_; }
   int shard_id() const { return shard_id_; }
-  bool IsWriter() const { return shard_id_ == 0; }
+  bool IsWriter() const { return is_writer_; }
+  void SetWriter(bool is_writer) { is_writer_ = is_writer; }
+  // Null if no run was joined.
+  RunMembership* membership() { return membership_.get(); }
   // With one shard: no run_id.
   const RunIdentity& identity() const { return identity_; }
 
@@ -42,17 +56,25 @@ class ShardRun {
   // rendezvous_timeout.
   std::string BroadcastWithLongTimeout(const std::string& bytes);
 
+  // Throws IoError with the line of the failure if another shard has failed. For iterations without
+  // an exchange.
+  void ThrowIfFailed() const;
+
   // Publishes the status in the run's keys. Does nothing with one shard.
   void UpdateStatus(const ShardStatus& status);
   // "shard 1 (host a, pid 17)".
   std::string DescribeShard(int shard) const;
 
-  // Reports that this shard fails because of `cause`. Returns the line that all shards print.
+  // Reports that this shard fails because of `cause`. Returns the line that all shards print. If
+  // this shard was asked to stop while others let it wait in vain, its collective operations throw
+  // PeerLost, and the line says so.
   std::string ReportFailure(const std::exception& cause);
   // Ends the run cleanly, after the last exchange.
   void Leave();
 
  private:
+  // Ends the collective operations of this shard, which was asked to stop.
+  void GiveUp(int signal, const std::string& why);
   void SetTimeout(double seconds);
   // Runs a collective operator on the control world and the blob of values.
   void RunControl(const std::string& type, size_t count, const std::string& output);
@@ -61,7 +83,11 @@ class ShardRun {
   double timeout_, late_timeout_;  // time limits of an exchange, in seconds
   int num_shards_;
   int shard_id_;
+  int own_id_;  // in the run
+  bool is_writer_;
   RunIdentity identity_;
+  std::string reason_to_give_up_;  // set before gave_up_, by the heartbeat thread
+  std::atomic<bool> gave_up_{false};
   std::unique_ptr<ShardStore> store_;  // outlives the membership
   std::unique_ptr<RunMembership> membership_;
 };

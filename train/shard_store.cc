@@ -2,6 +2,7 @@
 
 #include "distributed/file_store_handler.h"
 #include "distributed/run_store_handler.h"
+#include "distributed/signed_store.h"
 
 namespace caffe2 {
 
@@ -12,8 +13,9 @@ milliseconds Milliseconds(double seconds) {
 PrivateStoreOptions PrivateStoreOf(const ShardOptions& shards) {
   return {.url = shards.tcp_store,
           .run_id = shards.run_id,
-          .num_shards = shards.num_shards,
+          .num_shards = shards.NumProcesses(),
           .password = shards.store_password,
+          .secret = shards.store_secret,
           .while_waiting = shards.while_waiting};
 }
 
@@ -34,8 +36,13 @@ ShardStore::ShardStore(const ShardOptions& shards)
     redis_->user = shards.redis_user;
     redis_->password = shards.store_password;
     redis_->database = shards.redis_db;
+    redis_->tls = shards.redis_tls;
+    redis_->ca_file = shards.redis_ca_file;
+    redis_->cert_file = shards.redis_cert_file;
+    redis_->key_file = shards.redis_key_file;
   }
-  stores_ = redis_ ? RedisStores(*redis_) : FileStores(shards.file_store_path);
+  stores_ = SignedStores(redis_ ? RedisStores(*redis_) : FileStores(shards.file_store_path),
+                         shards.store_secret);
 }
 
 std::unique_ptr<StoreHandler> NewRunStoreHandler(const ShardOptions& shards) {
@@ -51,9 +58,9 @@ std::unique_ptr<StoreHandler> NewRunStoreHandler(const ShardOptions& shards) {
 
 std::function<void(const std::string&)> ShardStore::EndListener() const {
   if (!scheduler_keeps_store_) return nullptr;
-  return [redis = *redis_, run_id = run_id_](const std::string& failure) {
+  return [stores = stores_, run_id = run_id_](const std::string& failure) {
     try {
-      AnnounceEnd(redis, run_id, failure);
+      AnnounceEnd(stores, run_id, failure);
     } catch (const std::exception& error) {
       LOG(WARNING) << "run " << run_id
                    << ": cannot tell the end to the process that keeps the store: " << error.what();

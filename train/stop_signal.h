@@ -5,7 +5,8 @@ namespace caffe2 {
 
 // While it lives, the first SIGINT, SIGTERM and SIGHUP are only noted; the same signal again has
 // its default action. A signal that the process ignores, like SIGHUP under nohup, stays ignored.
-// There may be only one at a time.
+// There may be only one at a time. Make it in the main thread, which signals of the process prefer:
+// the handlers run on a stack of their own there.
 class StopSignal {
  public:
   StopSignal();

@@ -1,10 +1,12 @@
 #include "train/train_nets.h"
 
 #include <algorithm>
+#include <set>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/graph/data_parallel.h"
+#include "caffe2/graph/model_averaging.h"
 #include "caffe2/graph/side_stream.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
@@ -46,23 +48,42 @@ DataParallelOptions ParallelOptions(const TrainOptions& options) {
   parallel.store_handler = kStoreHandler;
   parallel.transport = options.shards.transport;
   parallel.interface = options.shards.interface;
+  parallel.port_range = options.shards.port_range;
   parallel.timeout_ms = static_cast<int>(options.shards.collective_timeout * 1e3);
   return parallel;
 }
 
+bool IsLocal(const TrainOptions& options) { return options.schedule.sync_every > 0; }
+
+// Those of the training net. With local SGD and with parameter servers, the shards do not reduce
+// gradients among themselves.
+DataParallelOptions GradientParallelOptions(const TrainOptions& options) {
+  DataParallelOptions parallel = ParallelOptions(options);
+  if (IsLocal(options) || options.shards.HasServers()) parallel.num_shards = 1;
+  return parallel;
+}
+
+ModelUpdate ModelUpdateOf(const ScheduleOptions& schedule) {
+  return {.momentum = schedule.block_momentum, .learning_rate = schedule.block_learning_rate};
+}
+
 LearningRateOptions RateOptions(const TrainOptions& options) {
   const ModelOptions& model = options.model;
-  const int64_t epoch = options.EpochIterations();
+  // If each gradient is an update of its own, servers count the updates of all workers.
+  const bool is_async = options.shards.HasServers() && options.shards.max_staleness > 0;
+  const int64_t updates = is_async ? options.shards.num_shards : 1;
+  const int64_t epoch = options.EpochIterations() * updates;
   LearningRateOptions rate = {.base = model.base_learning_rate,
                               .policy = model.lr_policy,
                               .stepsize = model.lr_step_epochs * epoch,
                               .gamma = model.lr_factor,
                               .max_iter = options.schedule.num_epochs * epoch,
-                              .warmup_iterations = options.WarmupIterations(),
+                              .warmup_iterations = options.WarmupIterations() * updates,
                               .warmup_start = model.warmup_start};
   if (model.lr_batch_size > 0) {
-    rate.base *= static_cast<float>(options.schedule.batch_size * options.shards.num_shards) /
-                 static_cast<float>(model.lr_batch_size);
+    rate.base *=
+        static_cast<float>(options.schedule.batch_size * options.shards.num_shards / updates) /
+        static_cast<float>(model.lr_batch_size);
   }
   for (const int last : model.lr_steps) rate.steps.push_back(last * epoch);
   return rate;
@@ -104,6 +125,7 @@ brew::SoftmaxLoss AddLoss(ModelHelper* model, const ModelOptions& options,
 // that their sum over the replicas is the gradient of the mean.
 ReplicaBlobs AddForward(ModelHelper* model, const TrainOptions& options, RecordKind kind) {
   const auto devices = static_cast<int>(options.devices.size());
+  const int shards = GradientParallelOptions(options).num_shards;
   const int64_t batch = options.schedule.batch_size / devices;
   const std::string data = options.data.train_data == kSyntheticData
                                ? AddSyntheticInput(model, batch, options)
@@ -111,7 +133,7 @@ ReplicaBlobs AddForward(ModelHelper* model, const TrainOptions& options, RecordK
   const std::string scores = AddNetwork(model, options.model.network, data, options.model.shape);
   ReplicaBlobs blobs{AddLoss(model, options.model, scores), model->Scoped("loss_scaled")};
   model->AddOperator("Scale", {blobs.outputs.loss}, {blobs.scaled_loss},
-                     {MakeArgument("scale", 1.f / (devices * options.shards.num_shards))});
+                     {MakeArgument("scale", 1.f / (devices * shards))});
   return blobs;
 }
 
@@ -224,6 +246,55 @@ NetDef BroadcastNet(const std::vector<std::string>& scopes, const TrainNets& net
   return net;
 }
 
+std::vector<ReplicatedBlob> ReplicatedParams(const TrainNets& nets) {
+  std::vector<ReplicatedBlob> params;
+  for (const std::string& param : nets.params) params.push_back(Replicated(param, nets.scopes));
+  return params;
+}
+
+// Filters in 16 bits that a change of the parameters leaves behind.
+void AddFilterCopyUpdates(const PreparedTraining& prepared, NetDef* net) {
+  for (const ParameterArena& arena : prepared.arenas) {
+    for (size_t i = 0; i < arena.copies.size(); ++i) {
+      if (arena.copies[i].empty()) continue;
+      OperatorDef* op = net->add_op();
+      *op = GradientMakerBase::CreateOperatorDef("Cast", "average", {arena.params[i]},
+                                                 {arena.copies[i]},
+                                                 {MakeArgument<int>("to", arena.copy_type)});
+      *op->mutable_device_option() = ToDeviceOption(arena.device);
+    }
+  }
+}
+
+// Local SGD: the net `average`, and what it needs in the nets that run before it. The block's
+// momentum becomes part of the optimizer's state.
+void AddLocalSgd(const TrainOptions& options, TrainNets* nets) {
+  const DataParallelOptions parallel = ParallelOptions(options);
+  const ModelUpdate update = ModelUpdateOf(options.schedule);
+  AveragedBlobs blobs{ReplicatedParams(*nets), {}, {}};
+  for (const std::string& state : nets->optimizer_state) {
+    if (state.compare(0, nets->scope.size(), nets->scope) != 0) continue;
+    blobs.states.push_back(Replicated(state.substr(nets->scope.size()), nets->scopes));
+  }
+  blobs.shapes = InferBlobShapesAndTypes({}, {&nets->init});
+  nets->average.set_name("average");
+  AddModelAveraging(&nets->average, blobs, update, parallel);
+  AddFilterCopyUpdates(nets->prepared, &nets->average);
+  if (update.IsMean()) return;
+  AddBlockMomentum(&nets->init, blobs.params, parallel);
+  for (const ReplicatedBlob& param : blobs.params) {
+    nets->optimizer_state.push_back(BlockMomentumOf(param[0]));
+  }
+}
+
+// Leaves the optimizer, the operators of `train` from `begin` on, to the servers.
+void MoveUpdate(int begin, TrainNets* nets) {
+  nets->update = nets->train;
+  nets->update.set_name("update");
+  nets->update.mutable_op()->DeleteSubrange(0, begin);
+  nets->train.mutable_op()->DeleteSubrange(begin, nets->train.op_size() - begin);
+}
+
 void LogHalved(int gradients) {
   if (gradients > 0) {
     LOG(INFO) << gradients << " gradients of filters are in 16 bits";
@@ -262,7 +333,7 @@ ForwardNets BuildForwardNets(const TrainOptions& options, RecordKind kind) {
 
 TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
                          const FusionChoices& choices) {
-  const DataParallelOptions parallel = ParallelOptions(options);
+  const DataParallelOptions parallel = GradientParallelOptions(options);
   TrainingPasses passes = PassesOf(options);
   passes.choices = choices;
   const std::vector<std::string> scopes = ScopesOf(options);
@@ -279,6 +350,11 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
   nets.params = Strip(model.params(), nets.scope);
   nets.computed_params = Strip(model.computed_params(), nets.scope);
   AddReduction(&model, scopes, nets, parallel);
+  const bool has_servers = options.shards.HasServers();
+  for (const std::string& param : nets.params) {
+    if (has_servers) nets.gradients.push_back(model.Gradient(nets.scope + param));
+  }
+  const int end_of_gradients = model.net()->op_size();
   nets.learning_rate = AddOptimizer(&model, options);
   for (const std::string& name : model.optimizer_state()) {
     const bool of_replica = name.find('/') != std::string::npos;
@@ -286,17 +362,24 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
       nets.optimizer_state.push_back(name);
     }
   }
-  nets.broadcast = BroadcastNet(scopes, nets, parallel);
   nets.init = *model.param_init_net();
   nets.train = *model.net();
+  if (has_servers) MoveUpdate(end_of_gradients, &nets);
   if (options.devices[0].type == CPU) {
     // Gradients are reduced on a thread of their own while the backward pass goes on.
     if (parallel.num_shards > 1) nets.train.set_type("dag");
   } else if (options.cuda_graph) {
     nets.train.set_type("cuda_graph");
   }
-  nets.prepared = PrepareTraining(nets.init, passes, {}, &nets.train);
+  const std::set<std::string> keep(nets.gradients.begin(), nets.gradients.end());
+  nets.prepared = PrepareTraining(nets.init, passes, keep, &nets.train);
   if (passes.half_gradients) LogHalved(nets.prepared.half_gradients);
+  if (IsLocal(options)) AddLocalSgd(options, &nets);
+  nets.broadcast =
+      BroadcastNet(scopes, nets, IsLocal(options) ? ParallelOptions(options) : parallel);
+  if (IsLocal(options) && !ModelUpdateOf(options.schedule).IsMean()) {
+    AddBlockModel(&nets.broadcast, ReplicatedParams(nets), parallel);
+  }
   // The same parameters for any number of shards; Dropout and its like of its own for each shard.
   const uint64_t seed = options.schedule.seed * 0x10000;
   SetRandomSeeds(&nets.init, seed);

@@ -19,11 +19,16 @@ struct TrainNets {
   NetDef init;       // fillers and the reader
   NetDef broadcast;  // common worlds, and the parameters and optimizer state of shard 0 to all
   NetDef train;      // one iteration
+  // The optimizer, if parameter servers run it (train/server_nets.h); otherwise it is in `train`.
+  NetDef update;
+  NetDef average;  // local SGD: averages the shards' parameters; otherwise without operators
 
   std::vector<std::string> scopes;           // of the replicas of this shard: "gpu_0/", "gpu_1/"
   std::string scope;                         // the first, which speaks for the shard
   std::vector<std::string> params;           // stripped; with gradients
   std::vector<std::string> computed_params;  // stripped; running statistics
+  // Full names, of the first replica, in the order of `params`; only with parameter servers.
+  std::vector<std::string> gradients;
   std::vector<std::string> optimizer_state;  // full names, of the first replica and of no replica
   std::string reader;                        // "" for synthetic data
   // Full names, of the first replica. top5 is "" for few labels.
@@ -40,9 +45,10 @@ struct ForwardNets {
 // The networks and their losses, before any pass. Throws as BuildTrainNets.
 ForwardNets BuildForwardNets(const TrainOptions& options, RecordKind kind);
 
-// Throws EnforceNotMet for options that make no model. `kind` tells the records of the training
-// database (unused for synthetic data). `choices` decides about fusion candidates of
-// BuildForwardNets; options.model.fuse_conv decides about all others.
+// The nets of a worker, if there are parameter servers. Throws EnforceNotMet for options that make
+// no model. `kind` tells the records of the training database (unused for synthetic data).
+// `choices` decides about fusion candidates of BuildForwardNets; options.model.fuse_conv decides
+// about all others.
 TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
                          const FusionChoices& choices = {});
 

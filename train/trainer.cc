@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 #include "caffe2/core/device_backend.h"
 #include "db/db_reader.h"
+#include "distributed/collective.h"
+#include "train/evaluation.h"
 #include "train/fusion_autotuner.h"
+#include "train/load_model.h"
 #include "train/predictor.h"
 #include "train/run_settings.h"
+#include "train/stopped_early.h"
 
 namespace caffe2 {
 namespace {
@@ -35,33 +41,24 @@ std::map<std::string, std::string> InputInfo(const TrainOptions& options, int ge
           {"std", CommaList(options.data.std)}};
 }
 
-// A signal came before all shards had joined.
-class StoppedEarly : public Error {
- public:
-  explicit StoppedEarly(int signal)
-      : Error(MakeString("stopped by signal ", signal, " while shards join")), signal_(signal) {}
-  int signal() const { return signal_; }
-
- private:
-  int signal_;
-};
-
-// The options of a run that `stop` can end while it waits for other shards.
-TrainOptions Prepare(TrainOptions options, const Trainer::StopFunction& stop) {
-  Validate(options);
-  if (stop) {
-    options.shards.while_waiting = [stop] {
-      if (const int signal = stop()) throw StoppedEarly(signal);
-    };
+// With parameter servers one worker tests all images.
+TrainOptions TestOptions(TrainOptions options) {
+  if (options.shards.HasServers()) {
+    options.shards.num_shards = 1;
+    options.shards.shard_id = 0;
   }
-  return WithEpochSize(std::move(options));
+  return options;
 }
 
 }  // namespace
 
 Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> listener,
                  StopFunction stop)
-    : options_(Prepare(options, stop)), listener_(std::move(listener)), stop_(std::move(stop)) {
+    : options_(Prepare(options, stop)),
+      test_options_(TestOptions(options_)),
+      listener_(std::move(listener)),
+      stop_(std::move(stop)),
+      kept_models_(options_.output.keep_models) {
   if (!listener_) listener_ = std::make_shared<TrainListener>();
 }
 
@@ -79,13 +76,18 @@ int Trainer::Run() {
     const RecordKind kind = KindOf(options_, options_.data.train_data);
     nets_ = BuildTrainNets(options_, kind, TuneFusion(kind));
     SetUp();
-    const int signal = Loop();
+    const int signal = options_.schedule.evaluate ? Evaluate() : Loop();
     SetState("finished");
     run_->Leave();
     return signal;
   } catch (const std::exception& error) {
-    if (run_->num_shards() == 1) throw;
-    ThrowIoError(ExitCodeOf(error), run_->ReportFailure(error));
+    if (run_->membership() == nullptr) throw;
+    const std::string line = run_->ReportFailure(error);
+    // Several shards may have been asked to stop, of which the first to give up ends the run. The
+    // line is in the log.
+    const int signal = stop_ ? stop_() : 0;
+    if (signal != 0 && IsPeerError(error)) return signal;
+    ThrowIoError(ExitCodeOf(error), line);
   }
 }
 
@@ -124,11 +126,12 @@ bool Trainer::Resumes() {
 void Trainer::LockOutputs() {
   if (!run_->IsWriter()) return;
   const OutputOptions& output = options_.output;
-  if (output.checkpoint_every > 0) {
+  if (output.WritesCheckpoints()) {
     checkpoint_lock_ = std::make_unique<RunLock>(output.checkpoint_path, run_->identity());
   }
   if (output.model_path) {
     model_lock_ = std::make_unique<RunLock>(output.model_path(0), run_->identity());
+    exporter_ = std::make_unique<ModelExporter>(model_lock_.get());
   }
 }
 
@@ -139,28 +142,55 @@ void Trainer::SetUp() {
   if (resumes) {
     checkpoint = LoadCheckpoint(options_.output.checkpoint_path, options_, nets_, &ws_, run_.get());
   } else if (!options_.output.load_model_path.empty() && run_->IsWriter()) {
-    LoadModel();
+    LoadModel(options_, nets_, &ws_);
   }
   CAFFE_ENFORCE(ws_.RunNetOnce(nets_.broadcast), "the broadcast of the parameters failed");
-  PlaceNet();
-  ws_.CreateNet(nets_.train);
   progress_.epoch = options_.output.load_epoch;
-  if (resumes) {
-    RestoreShard(checkpoint, nets_, run_->shard_id(), &ws_);
-    progress_ = ProgressOf(checkpoint);
-    LOG(INFO) << "Resumed from " << options_.output.checkpoint_path << ": iteration "
-              << progress_.total_iterations << ", epoch " << progress_.epoch;
-  }
-  if (options_.output.checkpoint_every > 0) {
-    saver_ = std::make_unique<CheckpointSaver>(options_, nets_, &ws_, run_.get(),
-                                               checkpoint_lock_.get());
+  if (resumes) progress_ = ProgressOf(checkpoint);
+  if (!options_.schedule.evaluate) {
+    SetUpLoop(resumes ? &checkpoint : nullptr);
+  } else if (resumes) {
+    RestoreMeanStatistics(checkpoint, nets_, &ws_);
   }
   view_ = std::make_unique<ModelView>(nets_, &ws_, run_.get());
   if (!options_.data.test_data.empty()) {
-    evaluator_ = std::make_unique<Evaluator>(options_, KindOf(options_, options_.data.test_data),
-                                             view_.get(), run_.get());
+    evaluator_ = std::make_unique<Evaluator>(
+        test_options_, KindOf(options_, options_.data.test_data), view_.get(), run_.get());
+  }
+}
+
+// `resumed` is null for a run that starts anew.
+void Trainer::SetUpLoop(const CheckpointProto* resumed) {
+  PlaceNet();
+  if (options_.shards.HasServers()) {
+    servers_ = std::make_unique<ParameterWorker>(options_, nets_, &ws_, run_.get());
+  }
+  ws_.CreateNet(nets_.train);
+  if (nets_.average.op_size() > 0) ws_.CreateNet(nets_.average);
+  if (resumed) {
+    RestoreShard(*resumed, options_, nets_, &ws_);
+    LOG(INFO) << "Resumed from " << options_.output.checkpoint_path << ": iteration "
+              << progress_.total_iterations << ", epoch " << progress_.epoch;
+  }
+  if (options_.output.WritesCheckpoints()) {
+    saver_ = std::make_unique<CheckpointSaver>(options_, nets_, &ws_, run_.get(),
+                                               checkpoint_lock_.get());
+  }
+  if (options_.schedule.check_parameters_every > 0 && run_->num_shards() > 1) {
+    parameter_check_ = std::make_unique<ParameterCheck>(nets_, &ws_, run_.get());
+  }
+  if (options_.data.check_coverage) {
+    auto* reader = ws_.GetBlob(nets_.reader)->GetMutable<std::unique_ptr<db::DBReader>>()->get();
+    coverage_check_ = std::make_unique<CoverageCheck>(reader, run_.get());
   }
   LogEpochSize();
+  listener_->OnStart({.options = &options_,
+                      .nets = &nets_,
+                      .workspace = &ws_,
+                      .run_id = run_->identity().run_id,
+                      .generation = run_->identity().generation,
+                      .epoch = static_cast<int>(progress_.epoch),
+                      .total_iterations = progress_.total_iterations});
 }
 
 void Trainer::LogEpochSize() const {
@@ -170,12 +200,14 @@ void Trainer::LogEpochSize() const {
     data = MakeString("--train_data has ", reader->NumRecords(), " images");
   }
   LOG(INFO) << "Using epoch size: "
-            << options_.EpochIterations() * options_.schedule.batch_size * run_->num_shards()
+            << options_.EpochIterations() * options_.schedule.batch_size *
+                   options_.shards.num_shards
             << " (" << data << ")";
 }
 
 void Trainer::PlaceNet() {
-  std::set<std::string> keep = {nets_.learning_rate};
+  std::set<std::string> keep(nets_.gradients.begin(), nets_.gradients.end());
+  keep.insert(nets_.learning_rate);
   for (const std::string& scope : nets_.scopes) {
     for (const std::string* name : {&nets_.loss, &nets_.accuracy, &nets_.accuracy_top5}) {
       if (!name->empty()) keep.insert(scope + name->substr(nets_.scope.size()));
@@ -189,52 +221,49 @@ void Trainer::PlaceNet() {
   }
 }
 
-// Finds parameters by name, without the scope that names may have ("gpu_0/" in Caffe2's models).
-// Sets the iteration of the optimizer as after `load_epoch` epochs, which the learning rate depends
-// on.
-void Trainer::LoadModel() {
-  Workspace source;
-  const Predictor predictor =
-      LoadPredictor(options_.output.load_model_path, &source,
-                    options_.output.trust_model ? std::nullopt : std::optional(ModelLimits()));
-  std::map<std::string, std::string> by_name;
-  for (const std::string& name : predictor.parameters) {
-    by_name[name.substr(name.rfind('/') + 1)] = name;
-  }
-  for (const auto* names : {&nets_.params, &nets_.computed_params}) {
-    for (const std::string& name : *names) {
-      CAFFE_ENFORCE(by_name.count(name), options_.output.load_model_path, " has no parameter ",
-                    name);
-      const Tensor& value = source.GetBlob(by_name[name])->Get<Tensor>();
-      Tensor* param = ws_.GetBlob(nets_.scope + name)->GetMutable<Tensor>();
-      CAFFE_ENFORCE(param->sizes() == value.sizes(), "parameter ", name, " has shape ",
-                    ShapeString(value.sizes()), " in ", options_.output.load_model_path,
-                    "; the network needs ", ShapeString(param->sizes()));
-      CAFFE_ENFORCE(param->dtype() == value.dtype(), "parameter ", name, " has type ",
-                    value.dtype().name(), " in ", options_.output.load_model_path,
-                    "; the network needs ", param->dtype().name());
-      param->CopyFrom(value);
-    }
-  }
-  *ws_.GetBlob("optimizer_iteration")->GetMutable<Tensor>()->mutable_data<int64_t>() =
-      options_.output.load_epoch * options_.EpochIterations();
-  LOG(INFO) << "Loaded " << options_.output.load_model_path << ". Reset epoch to "
-            << options_.output.load_epoch;
-}
-
 bool Trainer::LimitReached() const {
   const int64_t limit = options_.schedule.max_iterations;
-  return stop_signal_ != 0 || (limit > 0 && progress_.total_iterations >= limit);
+  return stop_signal_ != 0 || (limit > 0 && progress_.total_iterations >= limit) || EndsEarly();
+}
+
+bool Trainer::EndsEarly() const {
+  return progress_.best.IsOverdue(progress_.epoch - 1, options_.schedule.patience);
 }
 
 int Trainer::Loop() {
   bool ended = LimitReached();
   while (!ended && progress_.epoch < options_.schedule.num_epochs) ended = RunEpoch();
-  if (options_.output.checkpoint_every > 0 && checkpointed_at_ != progress_.total_iterations) {
-    Checkpoint();
-  }
+  const bool stopped = stop_signal_ != 0;
+  const bool saves = stopped ? saver_ != nullptr : options_.output.checkpoint_every > 0;
+  if (saves && checkpointed_at_ != progress_.total_iterations) Checkpoint();
   if (saver_) saver_->Finish();
+  if (servers_) servers_->Finish();
+  if (exporter_) exporter_->Finish();
+  NoteModels();
+  if (stopped) LogStop();
   return stop_signal_;
+}
+
+void Trainer::LogStop() const {
+  const std::string what =
+      MakeString("Stopped by signal ", stop_signal_, " (", strsignal(stop_signal_), ") after ",
+                 progress_.total_iterations, " iterations");
+  if (saver_) {
+    LOG(INFO) << what << ": the run is saved in " << options_.output.checkpoint_path
+              << ", --resume goes on with it";
+  } else {
+    LOG(WARNING) << what << ": the work since the last saved model is lost, because neither "
+                 << "--checkpoint_path nor a name for models says where to save the run";
+  }
+}
+
+// Tests the model that was loaded.
+int Trainer::Evaluate() {
+  // The report names the last epoch that the model has finished.
+  if (progress_.epoch_iterations == 0 && progress_.epoch > 0) --progress_.epoch;
+  Test();
+  LOG(INFO) << DescribeEvaluation(options_, last_test_);
+  return 0;
 }
 
 bool Trainer::RunEpoch() {
@@ -246,6 +275,8 @@ bool Trainer::RunEpoch() {
     const Status status = RunIteration();
     const bool last = progress_.epoch_iterations == iterations || LimitReached();
     Report(status, last);
+    CheckParameters(status);
+    NoteModels();
     // At the end of an epoch, the checkpoint is written after FinishEpoch().
     if (every > 0 && progress_.total_iterations % every == 0 &&
         progress_.epoch_iterations < iterations) {
@@ -264,16 +295,29 @@ bool Trainer::RunEpoch() {
 Trainer::Status Trainer::RunIteration() {
   const auto start = Clock::now();
   CAFFE_ENFORCE(ws_.RunNet(nets_.train.name()), "the training net failed");
-  const Status status =
-      Exchange(MeanOfReplicas(nets_.loss), MeanOfReplicas(nets_.accuracy),
-               nets_.accuracy_top5.empty() ? 1.0 : MeanOfReplicas(nets_.accuracy_top5));
   ++progress_.total_iterations;
   ++progress_.epoch_iterations;
+  Status& own = unexchanged_;
+  own.loss += MeanOfReplicas(nets_.loss);
+  own.accuracy += MeanOfReplicas(nets_.accuracy);
+  own.accuracy_top5 += nets_.accuracy_top5.empty() ? 1.0 : MeanOfReplicas(nets_.accuracy_top5);
+  ++own.iterations;
+  Status status;
+  if (IsExchangeDue()) {
+    if (nets_.average.op_size() > 0) {
+      CAFFE_ENFORCE(ws_.RunNet(nets_.average.name()), "the average of the parameters failed");
+    }
+    status = Exchange(std::exchange(own, {}));
+  } else {
+    run_->ThrowIfFailed();
+  }
   CAFFE_ENFORCE(status.bad_shard < 0, "Exploded gradients: the loss of ",
                 run_->DescribeShard(status.bad_shard), " is ", status.bad_loss, " in iteration ",
                 progress_.epoch_iterations, " of epoch ", progress_.epoch);
-  progress_.loss_sum += status.loss;
-  progress_.accuracy_sum += status.accuracy;
+  if (servers_) status.stop = ExchangeWithServers();
+  const auto n = static_cast<double>(status.iterations);
+  progress_.loss_sum += n * status.loss;
+  progress_.accuracy_sum += n * status.accuracy;
   const double seconds = SecondsSince(start);
   progress_.seconds += seconds;
   pending_seconds_ += seconds;
@@ -281,21 +325,42 @@ Trainer::Status Trainer::RunIteration() {
   return status;
 }
 
+// After the last iteration of the run it waits for the other workers, so that the last test and the
+// last model have the updates of all.
+int Trainer::ExchangeWithServers() {
+  const int signal = servers_->Step(stop_ ? stop_() : 0);
+  const bool last = progress_.epoch + 1 == options_.schedule.num_epochs &&
+                    progress_.epoch_iterations == options_.EpochIterations();
+  if (signal != 0 || last || LimitReached()) servers_->Finish();
+  shard_status_.more["staleness"] = MakeString(servers_->staleness());
+  return signal;
+}
+
+bool Trainer::IsExchangeDue() const {
+  const ScheduleOptions& schedule = options_.schedule;
+  return schedule.sync_every == 0 || progress_.total_iterations % schedule.sync_every == 0 ||
+         progress_.epoch_iterations == options_.EpochIterations() ||
+         progress_.total_iterations == schedule.max_iterations;
+}
+
 // Averages over the shards. A bad loss is sent in a separate element for each shard, so that all
 // shards know whose it is and NaN does not spoil the sums.
-Trainer::Status Trainer::Exchange(double loss, double accuracy, double top5) {
+Trainer::Status Trainer::Exchange(const Status& sums) {
+  const auto n = static_cast<double>(sums.iterations);
+  const double loss = sums.loss / n;
   const bool bad = !(loss <= kMaxLoss);
   const auto shards = static_cast<size_t>(run_->num_shards());
   const auto self = static_cast<size_t>(run_->shard_id());
   std::vector<double> values(3 + 3 * shards, 0.0);
   values[0] = bad ? 0.0 : loss;
-  values[1] = accuracy;
-  values[2] = top5;
+  values[1] = sums.accuracy / n;
+  values[2] = sums.accuracy_top5 / n;
   values[3 + self] = bad ? 1.0 : 0.0;
   values[3 + shards + self] = std::isfinite(loss) ? loss : 0.0;
   values[3 + 2 * shards + self] = stop_ ? stop_() : 0;
   run_->Sum(&values);
   Status status;
+  status.iterations = sums.iterations;
   status.loss = values[0] / run_->num_shards();
   status.accuracy = values[1] / run_->num_shards();
   status.accuracy_top5 = values[2] / run_->num_shards();
@@ -309,18 +374,31 @@ Trainer::Status Trainer::Exchange(double loss, double accuracy, double top5) {
   return status;
 }
 
+// Local SGD keeps the parameters equal only right after an exchange.
+void Trainer::CheckParameters(const Status& status) {
+  const int64_t every = options_.schedule.check_parameters_every, now = progress_.total_iterations;
+  if (!parameter_check_ || now / every == (now - status.iterations) / every) return;
+  parameter_check_->Run(now);
+}
+
 void Trainer::Report(const Status& status, bool last) {
-  pending_.loss += status.loss;
-  pending_.accuracy += status.accuracy;
-  pending_.accuracy_top5 += status.accuracy_top5;
-  ++pending_iterations_;
-  const bool due = progress_.total_iterations % options_.output.log_every == 0;
+  if (status.iterations == 0) return;
+  const auto exchanged = static_cast<double>(status.iterations);
+  pending_.loss += exchanged * status.loss;
+  pending_.accuracy += exchanged * status.accuracy;
+  pending_.accuracy_top5 += exchanged * status.accuracy_top5;
+  pending_.iterations += status.iterations;
+  const int64_t every = options_.output.log_every, now = progress_.total_iterations;
+  const bool due = now / every > (now - status.iterations) / every;
   if (!due && !last) return;
-  const auto n = static_cast<double>(pending_iterations_);
+  const auto n = static_cast<double>(pending_.iterations);
   IterationReport report;
   report.epoch = progress_.epoch;
   report.iteration = progress_.epoch_iterations;
   report.epoch_iterations = options_.EpochIterations();
+  report.total_iterations = progress_.total_iterations;
+  report.iterations = pending_.iterations;
+  report.seconds = pending_seconds_ / n;
   report.loss = pending_.loss / n;
   report.accuracy = pending_.accuracy / n;
   report.accuracy_top5 = pending_.accuracy_top5 / n;
@@ -331,6 +409,7 @@ void Trainer::Report(const Status& status, bool last) {
   const double waited = WaitedForInput();
   report.input_wait = (waited - waited_before_) / std::max(pending_seconds_, 1e-9);
   waited_before_ = waited;
+  report.learning_rate = LearningRate();
   listener_->OnIteration(report);
   shard_status_.epoch = report.epoch;
   shard_status_.iteration = report.iteration;
@@ -339,12 +418,14 @@ void Trainer::Report(const Status& status, bool last) {
   run_->UpdateStatus(shard_status_);
   pending_ = Status();
   pending_seconds_ = 0;
-  pending_iterations_ = 0;
 }
 
 // Called after the last iteration of an epoch, or of a run that ends within an epoch.
 void Trainer::FinishEpoch() {
-  if (evaluator_) Test();
+  if (coverage_check_) {
+    coverage_check_->Report(progress_.total_iterations * options_.schedule.batch_size);
+  }
+  if (evaluator_ && (!servers_ || run_->IsWriter())) Test();
   const auto n = static_cast<double>(std::max<int64_t>(progress_.epoch_iterations, 1));
   EpochReport report;
   report.epoch = progress_.epoch;
@@ -353,28 +434,44 @@ void Trainer::FinishEpoch() {
   report.accuracy = progress_.accuracy_sum / n;
   report.seconds = progress_.seconds;
   report.images = progress_.epoch_iterations * options_.schedule.batch_size * run_->num_shards();
-  report.learning_rate = std::abs(Scalar(nets_.learning_rate));
+  report.learning_rate = LearningRate();
   report.total_iterations = progress_.total_iterations;
-  if (evaluator_) report.test_accuracy = last_test_.accuracy;
+  if (evaluator_ && last_test_.images > 0) report.test_accuracy = last_test_.accuracy;
   listener_->OnEpochEnd(report);
   if (progress_.epoch_iterations < options_.EpochIterations()) return;
   ++progress_.epoch;
   progress_.epoch_iterations = 0;
   progress_.loss_sum = progress_.accuracy_sum = progress_.seconds = 0;
-  if (options_.output.model_path) Export();
+  ExportModels();
+  if (EndsEarly()) {
+    LOG(INFO) << "Ending early: --patience " << options_.schedule.patience
+              << " epochs without a better test accuracy than " << progress_.best.accuracy
+              << " after epoch " << progress_.best.epoch;
+  }
 }
 
 void Trainer::Test() {
   SetState("testing");
   last_test_ = evaluator_->Run();
   last_test_.epoch = progress_.epoch;
+  last_test_.best_accuracy = std::max(progress_.best.accuracy, last_test_.accuracy);
   listener_->OnTest(last_test_);
 }
 
-void Trainer::Export() {
+void Trainer::ExportModels() {
+  const OutputOptions& output = options_.output;
+  const bool better = evaluator_ && progress_.best.Update(last_test_.accuracy, last_test_.epoch);
+  if (!output.model_path) return;
   SetState("saving");
+  std::vector<std::string> paths = {output.model_path(progress_.epoch)};
+  if (better && output.keep_best) paths.push_back(output.best_model_path);
+  Export(paths);
+}
+
+void Trainer::Export(const std::vector<std::string>& paths) {
   view_->Refresh();
   if (!run_->IsWriter()) return;
+  if (!model_lock_) LockOutputs();  // the worker that wrote models before is lost
   const InferenceNets nets = BuildPredictorNets(options_);
   const int64_t side = options_.model.shape.image_size,
                 channels = options_.model.shape.num_channels;
@@ -387,29 +484,16 @@ void Trainer::Export() {
                             ? std::vector<int64_t>{1, channels, side, side}
                             : std::vector<int64_t>{1, side, side, channels};
   meta.application_info = InputInfo(options_, run_->identity().generation);
-  const std::string path = options_.output.model_path(progress_.epoch);
-  // Predictor files contain host tensors, whatever device trained them.
-  Workspace host;
-  for (const std::string& name : meta.parameters) {
-    const Tensor& parameter = view_->workspace()->GetBlob(name)->Get<Tensor>();
-    Tensor* copy = BlobGetMutableTensor(host.CreateBlob(name), Device{});
-    parameter.GetDeviceType() == CPU ? copy->ShareData(parameter) : copy->CopyFrom(parameter);
+  exporter_->Export(meta, *view_->workspace(), paths);
+}
+
+// Removes the models that --keep_models leaves out.
+void Trainer::NoteModels() {
+  if (!exporter_) return;
+  for (const std::string& path : exporter_->TakeWritten()) {
+    if (path != options_.output.best_model_path) kept_models_.Add(path);
+    listener_->OnModelSaved(path);
   }
-  try {
-    SavePredictor(meta, &host, {path, model_lock_.get()});
-  } catch (const Superseded&) {
-    throw;
-  } catch (const IoError& error) {
-    const bool last = LimitReached() || progress_.epoch == options_.schedule.num_epochs;
-    if (last) throw;
-    LOG(WARNING) << "A model was not written, training goes on: " << error.what();
-    return;
-  }
-  if (!options_.output.keep_all_models && !saved_model_.empty() && saved_model_ != path) {
-    std::remove(saved_model_.c_str());
-  }
-  saved_model_ = path;
-  listener_->OnModelSaved(path);
 }
 
 void Trainer::Checkpoint() {
@@ -428,6 +512,8 @@ void Trainer::SetState(const std::string& state) {
   shard_status_.state = state;
   run_->UpdateStatus(shard_status_);
 }
+
+double Trainer::LearningRate() const { return std::abs(Scalar(nets_.learning_rate)); }
 
 double Trainer::MeanOfReplicas(const std::string& blob) const {
   double sum = 0;

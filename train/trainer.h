@@ -7,9 +7,13 @@
 
 #include "caffe2/core/workspace.h"
 #include "train/checkpoint.h"
+#include "train/coverage_check.h"
 #include "train/evaluator.h"
+#include "train/model_exporter.h"
 #include "train/model_view.h"
 #include "train/options.h"
+#include "train/parameter_check.h"
+#include "train/parameter_worker.h"
 #include "train/report.h"
 #include "train/run_lock.h"
 #include "train/shard_run.h"
@@ -20,8 +24,9 @@ namespace caffe2 {
 // Runs one shard of a training run: builds the nets, joins the other shards, restores or
 // initialises the parameters, then iterates. Only the nets change parameters. Not thread-safe.
 //
-// After every iteration all shards agree on whether to go on. They stop together when one of them
-// is asked to stop, and fail together when the loss of one is not a number or exceeds kMaxLoss.
+// After every iteration (local SGD: after every average) all shards agree on whether to go on. They
+// stop together when one of them is asked to stop, and fail together when the loss of one is not a
+// number or exceeds kMaxLoss.
 class Trainer {
  public:
   static constexpr double kMaxLoss = 40.0;
@@ -48,10 +53,13 @@ class Trainer {
   const TrainNets& nets() const { return nets_; }
 
  private:
-  // The result of the exchange between the shards after an iteration.
+  // The result of the exchange between the shards after an iteration, or, with local SGD, after all
+  // iterations since the last average.
   struct Status {
-    double loss = 0, accuracy = 0, accuracy_top5 = 0;  // means over the shards
-    int stop = 0;                                      // the largest signal of all shards
+    int64_t iterations = 0;  // 0: there was no exchange
+    // Means over the shards and iterations.
+    double loss = 0, accuracy = 0, accuracy_top5 = 0;
+    int stop = 0;        // the largest signal of all shards
     int bad_shard = -1;  // the first shard with a loss that is not a number or too large
     double bad_loss = 0;
   };
@@ -64,45 +72,63 @@ class Trainer {
   void SetUp();
   void LogEpochSize() const;
   void PlaceNet();
-  void LoadModel();
+  void SetUpLoop(const CheckpointProto* resumed);
   int Loop();
+  int Evaluate();
   // Returns true if the run must end after this epoch.
   bool RunEpoch();
   Status RunIteration();
-  Status Exchange(double loss, double accuracy, double top5);
+  // True if the shards exchange after this iteration, which has been counted.
+  bool IsExchangeDue() const;
+  // `sums` holds the sums of this shard's iterations since the last exchange.
+  Status Exchange(const Status& sums);
+  void CheckParameters(const Status& status);
+  // With parameter servers: sends the gradients and gets parameters. Returns the signal that ends
+  // the run of all workers, or 0.
+  int ExchangeWithServers();
   void Report(const Status& status, bool last);
   void FinishEpoch();
   void Test();
-  void Export();
+  void ExportModels();
+  void Export(const std::vector<std::string>& paths);
+  void NoteModels();       // that were written in the background
+  bool EndsEarly() const;  // by the patience
   void Checkpoint();
+  void LogStop() const;
   double WaitedForInput() const;  // seconds since the run began
   void SetState(const std::string& state);
   bool LimitReached() const;
   double Scalar(const std::string& blob) const;
+  double LearningRate() const;  // of the last iteration
   // The mean over the replicas of this shard; `blob` is the blob of the first replica.
   double MeanOfReplicas(const std::string& blob) const;
 
   const TrainOptions options_;
+  const TrainOptions test_options_;
   std::shared_ptr<TrainListener> listener_;
   StopFunction stop_;
   Workspace ws_;
   TrainNets nets_;
   std::unique_ptr<ShardRun> run_;
+  std::unique_ptr<ParameterWorker> servers_;  // null without parameter servers
   // Of the exported models and the checkpoint; null if this process does not write them.
   std::unique_ptr<RunLock> model_lock_, checkpoint_lock_;
-  std::unique_ptr<CheckpointSaver> saver_;  // null without checkpoints
+  std::unique_ptr<CheckpointSaver> saver_;   // null without checkpoints
+  std::unique_ptr<ModelExporter> exporter_;  // null if this process writes no models
   std::unique_ptr<ModelView> view_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<CoverageCheck> coverage_check_;    // null without --check_coverage
+  std::unique_ptr<ParameterCheck> parameter_check_;  // null with one shard, or if switched off
   Progress progress_;
   TestReport last_test_;
   ShardStatus shard_status_;
-  Status pending_;  // sums since the last report
+  Status unexchanged_;  // sums since the last exchange, of this shard
+  Status pending_;      // sums since the last report
   double pending_seconds_ = 0;
   double waited_before_ = 0;  // WaitedForInput() at the last report
-  int64_t pending_iterations_ = 0;
   int stop_signal_ = 0;
   int64_t checkpointed_at_ = -1;  // total iterations
-  std::string saved_model_;       // the last model that this process exported; "": none yet
+  KeptModels kept_models_;
 };
 
 }  // namespace caffe2

@@ -20,6 +20,27 @@ std::string Describe(const NetDef& net, int i) {
                     op.type(), op.name().empty() ? "" : " " + op.name());
 }
 
+// "inputs: X float [4, 2], label int64_t [4]": the inputs of an operator that failed; "" if it has
+// none.
+std::string DescribeInputs(const OperatorDef& op, const Workspace& ws) {
+  constexpr int kMaxInputs = 6;  // more make the message unreadable
+  std::string text;
+  for (int i = 0; i < std::min(op.input_size(), kMaxInputs); ++i) {
+    const Blob* blob = ws.GetBlob(op.input(i));
+    text += MakeString(i == 0 ? "inputs: " : ", ", op.input(i));
+    if (blob == nullptr) continue;
+    if (!blob->IsType<Tensor>()) {
+      text += MakeString(" ", blob->TypeName());
+      continue;
+    }
+    const auto& tensor = blob->Get<Tensor>();
+    text += MakeString(" ", tensor.dtype().name(), " ", ShapeString(tensor.sizes()));
+  }
+  if (op.input_size() > kMaxInputs)
+    text += MakeString(", and ", op.input_size() - kMaxInputs, " more");
+  return text;
+}
+
 // The first operator from `begin` on that writes the blob, or -1.
 int FindWriter(const NetDef& net, const std::string& blob, int begin) {
   for (int i = begin; i < net.op_size(); ++i) {
@@ -145,6 +166,11 @@ std::string NetBase::DescribeOperator(size_t i) const {
 
 void NetBase::RethrowWithContext(size_t i) const {
   try {
+    throw;
+  } catch (EnforceNotMet& error) {
+    error.AddContext(DescribeOperator(i));
+    const std::string inputs = DescribeInputs(net_def_->op(static_cast<int>(i)), *ws_);
+    if (!inputs.empty()) error.AddContext(inputs);
     throw;
   } catch (Error& error) {
     error.AddContext(DescribeOperator(i));

@@ -248,14 +248,15 @@ class Arrays {
     arrays_.data.push_back(const_cast<void*>(data));
     return *this;
   }
-  Arrays& AddFactors(Id image, const ChannelNorms& norm) {
-    return Add(Of(image, kFactor), norm.factor).Add(Of(image, kShift), norm.shift);
+  Arrays& AddFactors(Id image, const BatchNormFactors& factors) {
+    return Add(Of(image, kFactor), factors.factor).Add(Of(image, kShift), factors.shift);
   }
-  Arrays& AddGradient(Id image, const ChannelNorms& norm, const NormSums& sums, int64_t channels) {
-    return Add(Of(image, kMean), norm.mean)
-        .Add(Of(image, kInverseStd), norm.inverse_std)
-        .Add(Of(image, kScale), norm.scale)
-        .Add(Of(image, kBias), norm.bias)
+  Arrays& AddGradient(Id image, const BatchNormFactors& factors, const NormSums& sums,
+                      int64_t channels) {
+    return Add(Of(image, kMean), factors.mean)
+        .Add(Of(image, kInverseStd), factors.inverse_std)
+        .Add(Of(image, kScale), factors.scale)
+        .Add(Of(image, kBias), factors.bias)
         .Add(Of(image, kDScale), sums.dscale)
         .Add(Of(image, kDBias), sums.dbias)
         .Add(Of(image, kFactorDy), sums.scratch)
@@ -291,15 +292,15 @@ bool ConvolveWithStats(const ConvProblem& problem, const NormedInput* norm, cons
   Arrays arrays;
   arrays.Add(kX, x).Add(kFilter, filter).Add(kY, y).Add(kSums, sums).Add(kSquareSums, square_sums);
   if (norm == nullptr) return arrays.Run(FusedConvolution::kStats, problem, device, stream);
-  arrays.AddFactors(kX, norm->norm);
+  arrays.AddFactors(kX, norm->factors);
   if (norm->z == nullptr) {
     return arrays.Run(FusedConvolution::kNormedStats, problem, device, stream);
   }
   arrays.Add(kZ, norm->z).Add(kNormed, norm->normed);
-  if (!norm->z_norm) {
+  if (!norm->z_factors) {
     return arrays.Run(FusedConvolution::kNormedSumStats, problem, device, stream);
   }
-  arrays.AddFactors(kZ, *norm->z_norm);
+  arrays.AddFactors(kZ, *norm->z_factors);
   return arrays.Run(FusedConvolution::kNormedPairStats, problem, device, stream);
 }
 
@@ -308,7 +309,7 @@ bool ConvolveNormedBackwardFilter(const ConvProblem& problem, const NormedInput&
                                   Stream stream) {
   return Arrays()
       .Add(kX, x)
-      .AddFactors(kX, norm.norm)
+      .AddFactors(kX, norm.factors)
       .Add(kY, dy)
       .Add(kFilter, dfilter)
       .Run(FusedConvolution::kNormedBackwardFilter, problem, device, stream);
@@ -319,15 +320,15 @@ bool ConvolveNormedBackwardData(const ConvProblem& problem, const NormedInput& n
                                 int device, Stream stream) {
   Arrays arrays;
   arrays.Add(kX, x).Add(kFilter, filter).Add(kY, dy).Add(kG, to.g);
-  arrays.AddGradient(kX, norm.norm, to.sums, problem.x[1]);
+  arrays.AddGradient(kX, norm.factors, to.sums, problem.x[1]);
   if (norm.z == nullptr) {
     return arrays.Run(FusedConvolution::kNormedBackwardData, problem, device, stream);
   }
   arrays.Add(kZ, norm.z).Add(kAlso, to.also);
-  if (!norm.z_norm) {
+  if (!norm.z_factors) {
     return arrays.Run(FusedConvolution::kNormedSumBackwardData, problem, device, stream);
   }
-  arrays.AddGradient(kZ, *norm.z_norm, to.z_sums, problem.x[1]);
+  arrays.AddGradient(kZ, *norm.z_factors, to.z_sums, problem.x[1]);
   return arrays.Run(FusedConvolution::kNormedPairBackwardData, problem, device, stream);
 }
 

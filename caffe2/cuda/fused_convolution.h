@@ -27,21 +27,21 @@ inline bool MayFuseNorm(const ConvProblem& problem) {
   return problem.channels_last && problem.type.itemsize() == 2;
 }
 
-// How the channels of an array are normalized: value * factor + shift. Each array holds one value
-// for each channel.
-struct ChannelNorms {
+// How batch normalization maps the values of each channel: value * factor + shift. Each array holds
+// one value for each channel.
+struct BatchNormFactors {
   const void *factor = nullptr, *shift = nullptr;  // in the problem's type
   // Where they come from: factor = scale * inverse_std, shift = bias - mean * factor.
   const float *mean = nullptr, *inverse_std = nullptr, *scale = nullptr, *bias = nullptr;
 };
 
-// The convolution's input, relu(normalized x + z), which is computed while x is read. Without z it
-// is never in memory.
+// A convolution's input that is computed while x is read: relu(x * factor + shift + z). Without z
+// it is never in memory.
 struct NormedInput {
-  ChannelNorms norm;
-  const void* z = nullptr;             // shaped like x, or null
-  std::optional<ChannelNorms> z_norm;  // if set, z is normalized, too
-  void* normed = nullptr;              // with z: ConvolveWithStats writes the input here
+  BatchNormFactors factors;
+  const void* z = nullptr;                    // shaped like x, or null
+  std::optional<BatchNormFactors> z_factors;  // if set, z is normalized with these
+  void* normed = nullptr;                     // with z: ConvolveWithStats writes the input here
 };
 
 // Computes y and, for each of its channels, the sum and the sum of squares. If `norm` is null the

@@ -21,9 +21,10 @@ struct DataParallelOptions {
   int shard_id = 0;
   // The blob of the store through which the shards find each other; used if num_shards > 1.
   std::string store_handler = "store_handler";
-  std::string engine = "GLOO";  // for the exchange between shards: GLOO or NCCL
-  std::string transport = "tcp";
+  std::string engine = "GLOO";           // for the exchange between shards: GLOO or NCCL
+  std::string transport = "auto";        // argument of CreateCommonWorld
   std::string interface;                 // network interface; "" lets the transport choose
+  std::string port_range;                // "4000-4010": where shards listen; "": any port
   int timeout_ms = 30'000;               // for creating a common world and for each collective
   int64_t bucket_bytes = 25 << 20;       // most bytes of gradients reduced in one transfer
   int64_t first_bucket_bytes = 1 << 20;  // of the first bucket: small, so that it starts early

@@ -1,4 +1,4 @@
-// CRC-32 with the polynomial of zlib and PNG. Detects accidental damage, not attacks.
+// Checksums that detect accidental damage, not attacks.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,10 @@
 
 namespace caffe2 {
 
-// The checksum of `size` bytes that follow data with the checksum `crc` (0: no data before).
+// CRC-32 with the polynomial of zlib and PNG: the checksum of `size` bytes that follow data with
+// the checksum `crc` (0: no data before).
 uint32_t Crc32(const void* data, size_t size, uint32_t crc = 0);
+// The same with Castagnoli's polynomial (RFC 3720), as in TensorFlow's record files.
+uint32_t Crc32c(const void* data, size_t size, uint32_t crc = 0);
 
 }  // namespace caffe2

@@ -1,10 +1,15 @@
 #include "caffe2/utils/onednn_primitive.h"
 
 #include "caffe2/core/allocator.h"
+#include "caffe2/utils/library_versions.h"
 #include "caffe2/utils/thread_scratch.h"
 
 namespace caffe2::onednn {
 namespace {
+
+const RegisterLibraryVersion version("oneDNN",
+                                     MakeString(dnnl::version()->major, ".", dnnl::version()->minor,
+                                                ".", dnnl::version()->patch));
 
 dnnl::stream& ThreadStream() {
   thread_local dnnl::stream stream(CpuEngine());

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <vector>
 
 #include "caffe2/core/cpu_cores.h"
@@ -59,14 +60,30 @@ bool IsKnownFlag(const std::string& name) {
          info.type == "bool";
 }
 
-// The error for the first unknown flag for which there is advice; empty if there is none.
-std::string AdviceOnFlags(const std::vector<std::string>& words,
-                          const std::function<std::string(const std::string&)>& advice) {
-  for (size_t i = 1; advice && i < words.size() && words[i] != "--"; ++i) {
+// True for "--name" where the next word is the value.
+bool TakesNextWord(const std::string& word, const std::string& name) {
+  gflags::CommandLineFlagInfo info;
+  return word.find('=') == std::string::npos &&
+         gflags::GetCommandLineFlagInfo(name.c_str(), &info) && info.type != "bool";
+}
+
+// The error for the first unknown flag; empty if there is none. --undefok names flags that may be
+// unknown.
+std::string UnknownFlag(const std::vector<std::string>& words,
+                        const std::function<std::string(const std::string&)>& advice) {
+  for (size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
     const std::string name = NameOfFlag(words[i]);
-    if (name.empty() || IsKnownFlag(name)) continue;
-    const std::string text = advice(name);
+    if (name == "undefok") return "";
+    if (name.empty()) continue;
+    if (IsKnownFlag(name)) {
+      if (TakesNextWord(words[i], name)) ++i;
+      continue;
+    }
+    const std::string text = advice ? advice(name) : "";
     if (!text.empty()) return "unknown flag --" + name + ": " + text;
+    const std::string similar = SimilarFlag(name);
+    return "unknown flag --" + name + ": " +
+           (similar.empty() ? "see --help" : "did you mean --" + similar + "?");
   }
   return "";
 }
@@ -93,15 +110,9 @@ void PrintVersion(const std::string& program) {
               BuildOptions().c_str());
 }
 
-void PrintHelp(const std::string& program, const std::string& usage) {
-  std::printf("%s: %s\n\nFlags:\n", program.c_str(), usage.c_str());
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);
-  for (const auto& flag : flags) {
-    // --helpfull also lists the flags of the libraries (gflags, glog).
-    if (flag.filename.find("examples/") == std::string::npos) continue;
-    std::printf("%s", gflags::DescribeOneFlag(flag).c_str());
-  }
+std::map<std::string, std::string>& AdoptedFlags() {
+  static auto* flags = new std::map<std::string, std::string>;
+  return *flags;
 }
 
 // How often an idle OpenMP thread looks for work before it sleeps. libgomp's default is about a
@@ -129,9 +140,31 @@ void ExitAfterFlags(int status) { std::exit(status == 0 ? 0 : static_cast<int>(E
 
 }  // namespace
 
+bool AdoptFlag(const std::string& name, const std::string& description) {
+  AdoptedFlags()[name] = description;
+  return true;
+}
+
+std::vector<gflags::CommandLineFlagInfo> ProgramFlags() {
+  std::vector<gflags::CommandLineFlagInfo> all, own;
+  gflags::GetAllFlags(&all);
+  for (gflags::CommandLineFlagInfo& flag : all) {
+    const auto adopted = AdoptedFlags().find(flag.name);
+    if (adopted != AdoptedFlags().end()) {
+      flag.description = adopted->second;
+    } else if (flag.filename.find("examples/") == std::string::npos) {
+      continue;
+    }
+    own.push_back(flag);
+  }
+  std::sort(own.begin(), own.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return own;
+}
+
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
                Arguments arguments,
-               const std::function<std::string(const std::string& flag)>& advice) {
+               const std::function<std::string(const std::string& flag)>& advice,
+               const ProgramHelp& help) {
   ConfigureThreads(*argv);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -149,12 +182,12 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   pointers.push_back(nullptr);
   *argc = static_cast<int>(words.size());
   *argv = pointers.data();
-  const std::string foreign = AdviceOnFlags(words, advice);
-  if (!foreign.empty()) return Fail(program, foreign, ExitCode::kUsage);
+  const std::string unknown = UnknownFlag(words, advice);
+  if (!unknown.empty()) return Fail(program, unknown, ExitCode::kUsage);
   GFLAGS_NAMESPACE::gflags_exitfunc = ExitAfterFlags;
   gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
   if (IsSet("help") || IsSet("helpshort")) {
-    PrintHelp(program, usage);
+    std::fputs(HelpText(program, usage, help).c_str(), stdout);
     return 0;
   }
   if (IsSet("version")) {

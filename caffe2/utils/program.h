@@ -1,8 +1,13 @@
 // What every main does: parses flags, starts the log, catches exceptions in one place.
 #pragma once
 
+#include <gflags/gflags.h>
+
 #include <functional>
 #include <string>
+#include <vector>
+
+#include "caffe2/utils/program_help.h"
 
 namespace caffe2 {
 
@@ -11,12 +16,13 @@ namespace caffe2 {
 // which is printed to stderr as one line "<program>: <message>". Removes the flags from argv. With
 // kAny the arguments that are not flags stay in argv; with kFlagsOnly they are errors.
 //
-// `--help` prints `usage` and the program's own flags, `--version` the version, the commit and the
-// options of the build; both return 0 without running `body`. The value of a bool flag may be a
-// separate word: `--use_cpu True`. An unknown flag ends the process with gflags' message and status
-// 64; if `advice` says what to do instead of it, with one line that ends so. SIGPIPE and SIGXFSZ
-// are ignored, so that writing to a closed pipe or socket, or beyond the limit on file sizes, is an
-// ordinary error. A full pipe behind stderr does not block the program (stderr_stream.h).
+// `--help` prints `usage` and the program's own flags in the groups of `help`, `--version` the
+// version, the commit and the options of the build; both return 0 without running `body`. The value
+// of a bool flag may be a separate word: `--use_cpu True`. An unknown flag ends the process with
+// status 64 and one line that ends with what `advice` says to do instead, or with the flag that may
+// be meant. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or socket, or beyond
+// the limit on file sizes, is an ordinary error. A full pipe behind stderr does not block the
+// program (stderr_stream.h).
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
 // OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores
@@ -30,7 +36,15 @@ namespace caffe2 {
 enum class Arguments { kFlagsOnly, kAny };
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
                Arguments arguments = Arguments::kFlagsOnly,
-               const std::function<std::string(const std::string& flag)>& advice = nullptr);
+               const std::function<std::string(const std::string& flag)>& advice = nullptr,
+               const ProgramHelp& help = {});
+
+// Makes a flag that a library defines, such as glog's log_dir, a flag of the program: --help lists
+// it with this description. Returns true, so that it may initialize a constant. Call it before
+// RunProgram.
+bool AdoptFlag(const std::string& name, const std::string& description);
+// The program's own flags and the adopted flags, sorted by name, with their values.
+std::vector<gflags::CommandLineFlagInfo> ProgramFlags();
 
 // The part of RunProgram after the flags: starts the log, runs `body` and turns exceptions into a
 // line and an exit status. For programs that parse their arguments themselves.

@@ -12,7 +12,7 @@ namespace caffe2::db {
 namespace {
 
 // A smaller part of a pixel counts as none: it comes from rounding.
-constexpr double kSmallestPart = 1e-3;
+constexpr double kMinOverlap = 1e-3;
 
 // The source pixels first, first + 1, ... of each output pixel, with their weights, which add up
 // to 1. All output pixels have the same number of weights; surplus ones are 0.
@@ -31,11 +31,11 @@ struct AreaWeights {
       const double begin = axis.begin + i * axis.step;
       const double end = std::min(begin + axis.step, static_cast<double>(source_size));
       // Near the end of the source the weights begin earlier, so that all taps lie inside.
-      int at = static_cast<int>(begin + kSmallestPart);
+      int at = static_cast<int>(begin + kMinOverlap);
       const int shifted = std::min(at, source_size - taps);
       first[static_cast<size_t>(i)] = shifted;
       float* row = &weights[static_cast<size_t>(i) * static_cast<size_t>(taps)];
-      for (; at < end - kSmallestPart; ++at) {
+      for (; at < end - kMinOverlap; ++at) {
         const double part = std::min<double>(end, at + 1) - std::max<double>(begin, at);
         row[at - shifted] = static_cast<float>(part / (end - begin));
       }
@@ -107,10 +107,10 @@ void RoundRow(const float* means, int n, uint8_t* output) {
 
 }  // namespace
 
-int AreaAxis::first() const { return static_cast<int>(begin + kSmallestPart); }
+int AreaAxis::first() const { return static_cast<int>(begin + kMinOverlap); }
 
 int AreaAxis::end() const {
-  return static_cast<int>(std::ceil(begin + count * step - kSmallestPart));
+  return static_cast<int>(std::ceil(begin + count * step - kMinOverlap));
 }
 
 void ShrinkByArea(const ImageView<uint8_t>& source, const AreaAxis& rows, const AreaAxis& columns,
@@ -119,8 +119,8 @@ void ShrinkByArea(const ImageView<uint8_t>& source, const AreaAxis& rows, const 
   CAFFE_ENFORCE((channels == 1 || channels == 3) && source.channel_stride == 1 &&
                     source.column_stride == channels,
                 "only interleaved images of 1 or 3 channels can be shrunk");
-  CAFFE_ENFORCE(rows.begin >= -kSmallestPart && rows.end() <= source.height &&
-                    columns.begin >= -kSmallestPart && columns.end() <= source.width &&
+  CAFFE_ENFORCE(rows.begin >= -kMinOverlap && rows.end() <= source.height &&
+                    columns.begin >= -kMinOverlap && columns.end() <= source.width &&
                     rows.step >= 1 && columns.step >= 1,
                 "an area outside of an image of ", source.height, "x", source.width);
   thread_local AreaWeights row_weights, column_weights;

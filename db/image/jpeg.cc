@@ -15,11 +15,19 @@
 #include <vector>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/library_versions.h"
 #include "db/image/image_limits.h"
 #include "db/image/opencv_mat.h"
 
 namespace caffe2::db {
 namespace {
+
+// LIBJPEG_TURBO_VERSION is not a string; the number is 2001005 for 2.1.5.
+constexpr int kJpegVersion = LIBJPEG_TURBO_VERSION_NUMBER;
+const RegisterLibraryVersion jpeg_version("libjpeg-turbo", MakeString(kJpegVersion / 1000000, ".",
+                                                                      kJpegVersion / 1000 % 1000,
+                                                                      ".", kJpegVersion % 1000));
+const RegisterLibraryVersion opencv_version("OpenCV", cv::getVersionString());
 
 constexpr int kEndOfImage = 0xd9, kMaxPadding = 16;
 

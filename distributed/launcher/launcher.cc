@@ -19,6 +19,7 @@
 #include "distributed/launcher/run_attempt.h"
 #include "distributed/private_store.h"
 #include "distributed/redis_store_handler.h"
+#include "distributed/signed_store.h"
 #include "distributed/tcp_port.h"
 
 namespace caffe2 {
@@ -164,6 +165,7 @@ LaunchStore OpenStore(const LauncherOptions& options, const LaunchPlan& plan) {
   keeper.run_id = plan.run_id;
   keeper.num_shards = plan.num_shards;
   keeper.password = store.password = RandomHex(kPasswordBytes);
+  keeper.secret = FindStoreSecret();
   try {
     store.kept = std::make_unique<PrivateStore>(keeper);
   } catch (const IoError& error) {

@@ -29,10 +29,11 @@ class LineSplitter {
   bool after_return_ = false;  // the last byte was "\r"
 };
 
-// Writes to a file descriptor in a thread of its own, so that a slow terminal does not hold up
-// whoever produces the text. While the terminal takes bytes, Write() waits for it and nothing is
-// lost. After it has taken nothing for kStall, text is left out until it takes bytes again; a line
-// then says how much. Thread-safe.
+// Writes to a file descriptor in a thread of its own, so that a slow terminal does not hold up the
+// thread that reads from the shards. While the terminal takes bytes, Write() waits for it and
+// nothing is lost. After it has taken nothing for kStall, text is left out until it takes bytes
+// again; a line then says how much. Thread-safe. (caffe2/utils/stderr_stream.h has no queue: a
+// trainer prints little, and drops text after a second.)
 class OutputWriter {
  public:
   static constexpr milliseconds kStall{5000};

@@ -15,5 +15,13 @@ using Action = std::function<int()>;
 // the command line has after "--"; it and *action must outlive the action.
 void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
 void AddShardCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
+void AddDoctorCommand(CLI::App* program, Action* action);
+void AddDataCommand(CLI::App* program, Action* action);
+void AddReportCommand(CLI::App* program, Action* action);
+void AddCompareCommand(CLI::App* program, Action* action);
+// top, runs and clean.
+void AddStoreCommands(CLI::App* program, Action* action);
+// Add it last: it knows the commands before it, and itself.
+void AddCompletionCommand(CLI::App* program, Action* action);
 
 }  // namespace caffe2

@@ -11,7 +11,8 @@ using cuda::kThreads;
 using cuda::Narrow;
 using cuda::Widen;
 
-constexpr float kSmallest = 1e-20f;     // smaller probabilities count as this
+constexpr float kMinProbability =
+    1e-20f;                             // the logarithm of a smaller probability is taken of this
 constexpr float kSumTolerance = 1e-4f;  // for the sum of a row of label probabilities
 
 // One block for each row, in turns.
@@ -66,7 +67,7 @@ __device__ float DistributionLoss(int64_t row, int64_t d, const T* p, const floa
   float loss = 0, total = 0, negative = 0;
   for (int64_t j = threadIdx.x; j < d; j += kThreads) {
     const float probability = Widen(p[j]);
-    loss -= logf(probability > kSmallest ? probability : kSmallest) * t[j];
+    loss -= logf(probability > kMinProbability ? probability : kMinProbability) * t[j];
     total += t[j];
     negative += t[j] >= 0 ? 0.f : 1.f;
   }
@@ -210,7 +211,7 @@ void LaunchLabelCrossEntropy(int64_t n, int64_t d, const float* x, const int* la
       return;
     }
     const float probability = x[i * d + label];
-    y[i] = -logf(probability > kSmallest ? probability : kSmallest);
+    y[i] = -logf(probability > kMinProbability ? probability : kMinProbability);
   });
 }
 void LaunchLabelCrossEntropyGradient(int64_t n, int64_t d, const float* x, const int* labels,
@@ -222,7 +223,7 @@ void LaunchLabelCrossEntropyGradient(int64_t n, int64_t d, const float* x, const
     if (j == 0 && (label < 0 || label >= d)) {
       cuda::Report(report, KernelReport::kLabelOutOfRange, i, label, d);
     }
-    const float probability = x[k] > kSmallest ? x[k] : kSmallest;
+    const float probability = x[k] > kMinProbability ? x[k] : kMinProbability;
     dx[k] = j == label ? -dy[i] / probability : 0.f;
   });
 }

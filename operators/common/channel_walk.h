@@ -1,16 +1,19 @@
-// Loops over images by channel, for .cu files: maps, and sums of each channel.
+// Kernels that handle each element of an image with values of its channel (MapChannels), or add up
+// values of each channel (SumChannels, then FinishChannels). For .cu files.
 //
-// A struct F defines the work:
-//   template <int N> struct Of          values of N channels, kept in registers
-//   template <int N> Of<N> Begin(c, step)   reads them once a thread, for channels c, c + step, ...
-//   ...
-// and for a map
-//   Do(const Of<N>&, i)                 handles the elements [i, i + N)
-// or for sums
-//   static constexpr int kSums          the number of sums for each channel
-//   Add(const Of<N>&, i, Sums<kSums, N>*)   adds the elements [i, i + N).
-// N elements belong to neighbouring channels if channels are innermost, else (step 0) to one
-// channel.
+// A thread handles packs of N neighbouring elements. In NHWC order the elements of a pack belong to
+// the channels c to c + N - 1; in NCHW order all belong to channel c.
+//
+// The caller gives a struct F:
+//   template <int N> struct Of              what F needs to know of the pack's channels
+//   template <int N> Of<N> Begin(c, step)   reads it for the channels c, c + step, ..., once for
+//                                           each thread; step is 1 in NHWC order and 0 in NCHW
+//                                           order
+// for MapChannels also
+//   Do(const Of<N>&, i)                     handles the elements i to i + N - 1
+// and for SumChannels
+//   static constexpr int kSums              how many sums each channel has
+//   Add(const Of<N>&, i, Sums<kSums, N>*)   adds what the elements i to i + N - 1 contribute
 #pragma once
 
 #include "caffe2/cuda/kernel.h"
@@ -23,7 +26,7 @@ struct Sums {
   float v[V][N];
 };
 
-// N neighbouring elements, by one instruction.
+// Reads or writes N neighbouring elements with one instruction.
 template <int N, typename T>
 __device__ inline void LoadPack(const T* from, float (&to)[N]) {
   const auto pack = *reinterpret_cast<const cuda::Pack<T, N>*>(from);
@@ -37,16 +40,16 @@ __device__ inline void StorePack(const float (&from)[N], T* to) {
   for (int k = 0; k < N; ++k) pack.v[k] = cuda::Narrow<T>(from[k]);
   *reinterpret_cast<cuda::Pack<T, N>*>(to) = pack;
 }
-// values[c], values[c + step], ...; zeros if there are none.
+// Reads values[c], values[c + step], ...; zeros if `values` is null.
 template <int N>
 __device__ inline void LoadChannels(const float* values, int64_t c, int step, float (&to)[N]) {
 #pragma unroll
   for (int k = 0; k < N; ++k) to[k] = values != nullptr ? values[c + k * step] : 0.f;
 }
 
-// How blocks and threads share an image. If channels are innermost, a block handles `blockDim.x`
-// packs of channels as columns, and the rows [blockIdx.y * per_part, + per_part). Otherwise it
-// handles one channel, and this part of its packs.
+// How blocks and threads share an image. In NHWC order an image is a matrix with a row for each
+// pixel and a column for each channel: a block handles `blockDim.x` packs of columns of `per_part`
+// rows. In NCHW order a block handles `per_part` packs of one channel.
 struct ChannelDivision {
   dim3 grid, block;
   int64_t per_part;
@@ -65,13 +68,13 @@ inline ChannelDivision DivideChannels(const ChannelLayout& layout, int pack, int
           dim3(strip, cuda::kThreads / strip), (count + parts - 1) / parts};
 }
 
-// The first channel of the thread; there may be none of this number.
+// The first channel of the thread. It can be past the last channel.
 template <int N>
 __device__ inline int64_t FirstChannel(const ChannelLayout& layout) {
   return layout.channels_last ? (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N
                               : static_cast<int64_t>(blockIdx.x);
 }
-// visit(i) for the thread's packs, which begin at i.
+// Calls visit(i) for each pack of the thread, where i is its first element.
 template <int N, class Visit>
 __device__ inline void VisitPacks(const ChannelLayout& layout, int64_t c, int64_t per_part,
                                   const Visit& visit) {
@@ -98,7 +101,7 @@ __global__ void MapChannelsKernel(ChannelLayout layout, int64_t per_part, F f) {
   VisitPacks<N>(layout, c, per_part, [&](int64_t i) { f.Do(of, i); });
 }
 
-// sums[(v * parts + part) * channels + c]: sum v of a part of channel c; parts is gridDim.y.
+// Writes sum v of part p of channel c to sums[(v * gridDim.y + p) * channels + c].
 template <int N, class F>
 __global__ void SumChannelsKernel(ChannelLayout layout, int64_t per_part, F f, float* sums) {
   constexpr int kSums = F::kSums;
@@ -139,8 +142,8 @@ __global__ void SumChannelsKernel(ChannelLayout layout, int64_t per_part, F f, f
 
 constexpr int kFinishLanes = 8;
 
-// f(c, total) for every channel: total[v] is sum v of the channel, added in double in a fixed
-// order.
+// Adds up the parts, in double and in a fixed order, and calls f(c, total) for each channel c:
+// total[v] is its sum v.
 template <int V, class F>
 __global__ void FinishChannelsKernel(int64_t parts, int64_t channels, const float* sums, F f) {
   __shared__ double partial[V][kFinishLanes][cuda::kWarp];
@@ -164,17 +167,19 @@ __global__ void FinishChannelsKernel(int64_t parts, int64_t channels, const floa
   f(c, total);
 }
 
-// True if N elements can be moved at once everywhere.
+// True if packs of `pack` elements never cross a row or channel and all arrays are aligned for
+// them.
 template <typename... P>
 bool MayPack(const ChannelLayout& layout, int pack, const P*... arrays) {
   const int64_t run = layout.channels_last ? layout.channels : layout.spatial;
   return run % pack == 0 && (cuda::IsAligned(arrays) && ...);
 }
-// Elements of T that are moved at once.
+// The number of elements of T in 16 bytes.
 template <typename T>
 constexpr int kChannelPack = static_cast<int>(16 / sizeof(T));
 
-// Runs f over all elements of an image. `arrays` are the arrays of T that f touches, or null.
+// Calls f.Do for all elements of an image. `arrays` are the arrays of T that f reads and writes, or
+// null.
 template <typename T, class F, typename... P>
 void MapChannels(const char* name, const ChannelLayout& layout, cuda::Stream stream, const F& f,
                  const P*... arrays) {
@@ -192,8 +197,10 @@ void MapChannels(const char* name, const ChannelLayout& layout, cuda::Stream str
                                     : launch(std::integral_constant<int, 1>());
 }
 
-// The number of parts of a channel's sums. The sums take F::kSums * parts * channels floats.
+// The number of parts in which SumChannels adds up a channel.
 int64_t ChannelSumParts(const ChannelLayout& layout);
+// Calls f.Add for all elements of an image. `sums` takes F::kSums * ChannelSumParts(layout) *
+// channels floats.
 template <typename T, class F, typename... P>
 void SumChannels(const char* name, const ChannelLayout& layout, cuda::Stream stream, const F& f,
                  float* sums, const P*... arrays) {
@@ -207,8 +214,8 @@ void SumChannels(const char* name, const ChannelLayout& layout, cuda::Stream str
                                     : launch(std::integral_constant<int, 1>());
 }
 
-// f(c, total) for every channel, with V sums that SumChannels left in `sums`; zeros if `parts` is
-// 0.
+// Calls f(c, total) for each channel with its V sums, from the `parts` that SumChannels wrote. The
+// sums are zeros if `parts` is 0.
 template <int V, class F>
 void FinishChannels(const char* name, int64_t channels, int64_t parts, const float* sums,
                     cuda::Stream stream, const F& f) {

@@ -192,7 +192,8 @@ Window WindowArguments::ResolveTransposed(const std::vector<int64_t>& spatial) c
     CAFFE_ENFORCE_EQ(window.dilation[axis], 1, "a transposed convolution has no dilation");
     window.output[axis] = (spatial[axis] - 1) * stride + kernel + adj[axis] -
                           window.pad_begin[axis] - window.pad_end[axis];
-    CAFFE_ENFORCE_GT(window.output[axis], 0, "the pads leave nothing of spatial axis ", axis);
+    CAFFE_ENFORCE_GT(window.output[axis], 0, "the pads remove the whole output on spatial axis ",
+                     axis);
   }
   return window;
 }

@@ -62,8 +62,8 @@ float* Resize(int64_t n, Tensor* tensor) {
 
 // The rows of `bn_params`, with factor and shift also as T, in `copy`.
 template <typename T>
-cuda::ChannelNorms NormsOf(const Tensor& bn_params, int64_t channels, Tensor* copy,
-                           CUDAContext* context) {
+cuda::BatchNormFactors FactorsOf(const Tensor& bn_params, int64_t channels, Tensor* copy,
+                                 CUDAContext* context) {
   const auto row = [&](int r) { return BnParamsRowOf(bn_params, kBnParamsRows, r, channels); };
   copy->Resize(2 * channels);
   T* converted = copy->mutable_data<T>();
@@ -83,10 +83,10 @@ template <typename T>
 cuda::NormedInput NormedBy(const NormedImage& image, int64_t channels, NormCopies* copies,
                            CUDAContext* context) {
   cuda::NormedInput by;
-  by.norm = NormsOf<T>(*image.bn_params, channels, &copies->x, context);
+  by.factors = FactorsOf<T>(*image.bn_params, channels, &copies->x, context);
   if (image.z != nullptr) by.z = image.z->data<T>();
   if (image.z_bn_params != nullptr) {
-    by.z_norm = NormsOf<T>(*image.z_bn_params, channels, &copies->z, context);
+    by.z_factors = FactorsOf<T>(*image.z_bn_params, channels, &copies->z, context);
   }
   return by;
 }

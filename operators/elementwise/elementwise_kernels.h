@@ -8,14 +8,14 @@
 
 namespace caffe2 {
 
-// Up to kMostTerms arrays and their weights. A weight is in device memory if its address is not
+// Up to kMaxTerms arrays and their weights. A weight is in device memory if its address is not
 // null.
-constexpr int kMostTerms = 16;
+constexpr int kMaxTerms = 16;
 struct Terms {
   int count = 0;
-  const void* x[kMostTerms];
-  float weight[kMostTerms];
-  const float* weight_address[kMostTerms];
+  const void* x[kMaxTerms];
+  float weight[kMaxTerms];
+  const float* weight_address[kMaxTerms];
 };
 // y = sum of the arrays, in their order, in float for 16-bit types; y may be the first of them. T:
 // float, double, float16, bfloat16, int32, int64.

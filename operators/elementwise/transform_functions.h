@@ -14,9 +14,9 @@ struct BoxCoxElements {
   const T *x, *lambda1, *lambda2;
   T* y;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
-    constexpr T kSmallest = T(1e-6);  // what is transformed is at least this
+    constexpr T kMinValue = T(1e-6);  // smaller values are raised to this
     const T power = lambda1[i % columns], sum = x[i] + lambda2[i % columns];
-    const T value = sum < kSmallest ? kSmallest : sum;
+    const T value = sum < kMinValue ? kMinValue : sum;
     y[i] = power == 0 ? std::log(value) : (std::pow(value, power) - 1) / power;
   }
 };

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "operators/loss/index_labels.h"
 #include "operators/loss/label_check.h"
 
 namespace caffe2 {
@@ -27,7 +28,8 @@ bool AccuracyOp<CPUContext>::RunOnDevice() {
   CAFFE_ENFORCE_EQ(labels.numel(), n, "label ", ShapeString(labels.sizes()), " for predictions ",
                    ShapeString(x.sizes()));
   const float* x_data = x.data<float>();
-  const int* label_data = labels.data<int>();
+  Tensor narrowed(CPU);
+  const int* label_data = IndexLabels(labels, &narrowed, &context_);
   int64_t correct = 0;
   for (int64_t i = 0; i < n; ++i) {
     const int64_t label = CheckLabel(label_data[i], i, d);
@@ -52,7 +54,7 @@ OPERATOR_SCHEMA(Accuracy)
         "an error.")
     .Arg("top_k", "(int > 0, default 1) The number of predictions that may hold the label.")
     .Input(0, "predictions", "A float matrix [N, D] of scores.")
-    .Input(1, "labels", "N class indices, int32.")
+    .Input(1, "labels", "N class indices, int32 or int64.")
     .Output(0, "accuracy", "A float scalar in [0, 1].");
 SHOULD_NOT_DO_GRADIENT(Accuracy);
 

@@ -2,6 +2,8 @@
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/activation/activation_types.h"
 #include "operators/activation/softmax_kernels.h"
+#include "operators/common/host_device_cuda.h"
+#include "operators/loss/index_labels.h"
 
 namespace caffe2 {
 namespace {
@@ -24,7 +26,9 @@ class CudaAccuracyOp final : public Operator<CUDAContext> {
                      ShapeString(x.sizes()));
     Tensor hits(context_.device());
     hits.Resize(n);
-    LaunchTopHits(n, x.size(1), top_k_, x.data<T>(), labels.data<int>(), hits.mutable_data<float>(),
+    Tensor narrowed(context_.device());
+    const int* indices = IndexLabels(labels, &narrowed, &context_);
+    LaunchTopHits(n, x.size(1), top_k_, x.data<T>(), indices, hits.mutable_data<float>(),
                   context_.report(), context_.stream());
     Tensor* accuracy = Output(0);
     accuracy->Resize();

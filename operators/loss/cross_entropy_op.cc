@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operators/loss/index_labels.h"
 #include "operators/loss/label_check.h"
 
 namespace caffe2 {
@@ -45,7 +46,8 @@ bool LabelCrossEntropyOp<CPUContext>::RunOnDevice() {
   CheckIndexLabels(x, labels);
   const Sizes s = RowsOf(x);
   const float* x_data = x.data<float>();
-  const int* label_data = labels.data<int>();
+  Tensor narrowed(CPU);
+  const int* label_data = IndexLabels(labels, &narrowed, &context_);
   Tensor* y = Output(0);
   y->Resize(s.n);
   float* y_data = y->mutable_data<float>();
@@ -63,7 +65,8 @@ bool LabelCrossEntropyGradientOp<CPUContext>::RunOnDevice() {
   const Sizes s = RowsOf(x);
   CheckRowGradient(dy, s.n);
   const float *x_data = x.data<float>(), *dy_data = dy.data<float>();
-  const int* label_data = labels.data<int>();
+  Tensor narrowed(CPU);
+  const int* label_data = IndexLabels(labels, &narrowed, &context_);
   Tensor* dx = Output(0);
   dx->ResizeLike(x);
   float* dx_data = dx->mutable_data<float>();
@@ -133,7 +136,7 @@ OPERATOR_SCHEMA(LabelCrossEntropy)
     .SetDoc(
         "Y[i] = -log X[i, label[i]]. Probabilities below 1e-20 count as 1e-20. A label out of "
         "range is an error.")
-    .Input(1, "label", "N class indices, int32, [N] or [N, 1].");
+    .Input(1, "label", "N class indices, int32 or int64, [N] or [N, 1].");
 OPERATOR_SCHEMA(LabelCrossEntropyGradient)
     .FillUsing(GradientSchema)
     .SetDoc("The gradient of LabelCrossEntropy: -dY[i] / X[i, label[i]], zero elsewhere.");

@@ -2,6 +2,7 @@
 #include "operators/activation/softmax_kernels.h"
 #include "operators/common/host_device_cuda.h"
 #include "operators/loss/cross_entropy_op.h"
+#include "operators/loss/index_labels.h"
 
 namespace caffe2 {
 namespace {
@@ -14,7 +15,9 @@ class CudaLabelCrossEntropyOp final : public Operator<CUDAContext> {
     const int64_t n = CheckIndexLabels(x, labels);
     Tensor* y = Output(0);
     y->Resize(n);
-    LaunchLabelCrossEntropy(n, n == 0 ? 0 : x.numel() / n, x.data<float>(), labels.data<int>(),
+    Tensor narrowed(context_.device());
+    const int* indices = IndexLabels(labels, &narrowed, &context_);
+    LaunchLabelCrossEntropy(n, n == 0 ? 0 : x.numel() / n, x.data<float>(), indices,
                             y->mutable_data<float>(), context_.report(), context_.stream());
     return true;
   }
@@ -29,9 +32,11 @@ class CudaLabelCrossEntropyGradientOp final : public Operator<CUDAContext> {
     CAFFE_ENFORCE_EQ(dy.numel(), n, "gradient ", ShapeString(dy.sizes()), ": one value per row");
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
-    LaunchLabelCrossEntropyGradient(n, n == 0 ? 0 : x.numel() / n, x.data<float>(),
-                                    labels.data<int>(), dy.data<float>(), dx->mutable_data<float>(),
-                                    context_.report(), context_.stream());
+    Tensor narrowed(context_.device());
+    const int* indices = IndexLabels(labels, &narrowed, &context_);
+    LaunchLabelCrossEntropyGradient(n, n == 0 ? 0 : x.numel() / n, x.data<float>(), indices,
+                                    dy.data<float>(), dx->mutable_data<float>(), context_.report(),
+                                    context_.stream());
     return true;
   }
 };

@@ -82,7 +82,7 @@ void DescribeHierarchy(OpSchema& schema) {
   schema.FillUsing(DescribeWeights)
       .Arg("hierarchy",
            "(string) A serialized HierarchyProto (caffe2.python.hsm_util.create_hierarchy).", true)
-      .Input(3, "labels", "int32 [M], words of the hierarchy.");
+      .Input(3, "labels", "int32 or int64 [M], words of the hierarchy.");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "operators/common/copy_elements.h"
 #include "operators/common/host_list.h"
 #include "operators/loss/h_softmax_functions.h"
+#include "operators/loss/index_labels.h"
 
 namespace caffe2 {
 
@@ -62,7 +63,9 @@ class HSoftmaxBase : public Operator<Context> {
     const Tensor& labels = OnHost(this->template Input<Tensor>(3), &copy);
     CAFFE_ENFORCE(labels.dim() == 1 && labels.size(0) == X.size(0), "labels ",
                   ShapeString(labels.sizes()), " for X ", ShapeString(X.sizes()));
-    const int* label = labels.data<int>();
+    Tensor narrowed(CPU);
+    CPUContext host;
+    const int* label = IndexLabels(labels, &narrowed, &host);
     Samples samples;
     for (int64_t s = 0; s < labels.numel(); ++s) {
       const auto found = paths_.find(label[s]);

@@ -1,9 +1,22 @@
 // Losses of probabilities and of pairs, for the host and for devices (host_device.h).
 #pragma once
 
+#include <climits>
+
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
+
+// to[i] = from[i]. A number that does not fit becomes the nearest int, which is no class either.
+struct NarrowLabels {
+  static constexpr const char* kName = "NarrowLabels";
+  const int64_t* from;
+  int* to;
+  CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t label = from[i];
+    to[i] = label > INT_MAX ? INT_MAX : label < INT_MIN ? INT_MIN : static_cast<int>(label);
+  }
+};
 
 constexpr float kMinProbability = 1e-20f;  // smaller probabilities count as this
 

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "caffe2/core/operator.h"
+#include "operators/loss/index_labels.h"
 #include "operators/loss/label_check.h"
 
 namespace caffe2 {
@@ -21,7 +22,8 @@ class MultiClassAccuracyOp final : public Operator<CPUContext> {
                   " must be N x D and N");
     const int64_t rows = X.size(0), classes = X.size(1);
     const float* x = X.data<float>();
-    const int* label = labels.data<int>();
+    Tensor narrowed(CPU);
+    const int* label = IndexLabels(labels, &narrowed, &context_);
     Output(0)->Resize(classes);
     Output(1)->Resize(classes);
     float* accuracy = Output(0)->mutable_data<float>();
@@ -57,7 +59,8 @@ class APMeterOp final : public Operator<CPUContext> {
                   "predictions ", ShapeString(X.sizes()), " follow predictions of ",
                   kept_.empty() ? 0 : kept_.front().size(), " classes");
     const float* x = X.data<float>();
-    const int* label = labels.data<int>();
+    Tensor narrowed(CPU);
+    const int* label = IndexLabels(labels, &narrowed, &context_);
     for (int64_t i = 0; i < X.size(0); ++i) {
       std::vector<Scored>& row = kept_.emplace_back();
       for (int64_t c = 0; c < classes; ++c, ++x, ++label) {
@@ -113,7 +116,7 @@ OPERATOR_SCHEMA(MultiClassAccuracy)
     })
     .SetDoc("For each class, the share of its rows whose largest prediction is for it.")
     .Input(0, "prediction", "A float matrix N x D.")
-    .Input(1, "labels", "int32 N: the class of each row.")
+    .Input(1, "labels", "int32 or int64 N: the class of each row.")
     .Output(0, "accuracies", "Float D: the accuracy of each class; 0 for one without rows.")
     .Output(1, "amounts", "int32 D: the number of rows of each class.")
     .CpuOnly(kCpuOnly);
@@ -127,7 +130,7 @@ OPERATOR_SCHEMA(APMeter)
     .SetDoc("The average precision of each class over the last predictions of all runs.")
     .Arg("buffer_size", "(int > 0, default 1000) The number of last predictions that count.")
     .Input(0, "predictions", "A float matrix N x D of scores.")
-    .Input(1, "labels", "int32 N x D: 1 where the row is of the class.")
+    .Input(1, "labels", "int32 or int64 N x D: 1 where the row is of the class.")
     .Output(0, "AP", "Float D: the average precision of each class.")
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(MultiClassAccuracy);

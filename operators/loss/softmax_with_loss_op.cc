@@ -5,14 +5,14 @@
 
 #include "caffe2/utils/parallel.h"
 #include "operators/activation/softmax_op.h"
+#include "operators/loss/index_labels.h"
 #include "operators/loss/label_check.h"
 
 namespace caffe2 {
 namespace {
 
-constexpr float kMinProbability = 1e-20f;  // smaller probabilities count as this
-constexpr float kSumTolerance = 1e-4f;     // for the sum of a row of label probabilities
-constexpr int64_t kSerialRows = 1 << 13;   // elements
+constexpr float kSumTolerance = 1e-4f;    // for the sum of a row of label probabilities
+constexpr int64_t kSerialRows = 1 << 13;  // elements
 
 float WeightOf(const float* weights, int64_t row) {
   return weights != nullptr ? weights[row] : 1.f;
@@ -60,7 +60,8 @@ bool SoftmaxWithLossOp<CPUContext>::RunOnDevice() {
       sum += WeightOf(weight_data, i) * DistributionLoss(i, d, p_data + i * d, t + i * d);
     }
   } else {
-    const int* t = labels.data<int>();
+    Tensor narrowed(CPU);
+    const int* t = IndexLabels(labels, &narrowed, &context_);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t label = CheckLabel(t[i], i, d);
       sum += WeightOf(weight_data, i) * (losses[i] - x_data[i * d + label]);
@@ -86,7 +87,8 @@ bool SoftmaxWithLossGradientOp<CPUContext>::RunOnDevice() {
   const float* weight_data = weights != nullptr ? weights->data<float>() : nullptr;
   const float* p_data = p.data<float>();
   const float* t_prob = label_prob_ ? labels.data<float>() : nullptr;
-  const int* t_index = label_prob_ ? nullptr : labels.data<int>();
+  Tensor narrowed(CPU);
+  const int* t_index = label_prob_ ? nullptr : IndexLabels(labels, &narrowed, &context_);
   const double total_weight = SumOfWeights(average_by_rows_ ? nullptr : weight_data, s.n);
   const double factor = total_weight > 0 ? scale_ / total_weight * *d_loss.data<float>() : 0;
 
@@ -124,7 +126,7 @@ void Arguments(OpSchema& schema) {
            "are the classes.")
       .Arg("label_prob",
            "(int, default 0) If 1, labels are float probabilities of every class, "
-           "which add up to 1 in each row; else one int32 class index for each row.")
+           "which add up to 1 in each row; else one class index for each row.")
       .Arg("average_by_batch_size",
            "(int, default 0) If 1, the loss is divided by the number of rows, not by the sum of "
            "their weights.")
@@ -141,7 +143,7 @@ OPERATOR_SCHEMA(SoftmaxWithLoss)
         "(sum over rows of weight * -log P[row, label]) / (sum of weights), or 0 if the "
         "weights add up to 0. A class index out of range is an error.")
     .Input(0, "logits", "A float tensor, taken as an N x D matrix.")
-    .Input(1, "labels", "int32 of N elements, or float of N x D with label_prob.")
+    .Input(1, "labels", "int32 or int64 of N elements, or float of N x D with label_prob.")
     .Input(2, "weight_tensor", "Optional: a float weight for each of the N rows.");
 
 OPERATOR_SCHEMA(SoftmaxWithLossGradient)

@@ -3,18 +3,21 @@
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/activation/activation_types.h"
 #include "operators/activation/softmax_kernels.h"
+#include "operators/common/host_device_cuda.h"
+#include "operators/loss/index_labels.h"
 #include "operators/loss/softmax_with_loss_op.h"
 
 namespace caffe2 {
 namespace {
 
+// `narrowed` must live as long as the result.
 RowLabels LabelsOf(const Tensor& labels, const Tensor* weights, bool probabilities,
-                   bool average_by_rows) {
+                   bool average_by_rows, Tensor* narrowed, CUDAContext* context) {
   RowLabels rows;
   if (probabilities) {
     rows.probability = labels.data<float>();
   } else {
-    rows.index = labels.data<int>();
+    rows.index = IndexLabels(labels, narrowed, context);
   }
   if (weights != nullptr) rows.weight = weights->data<float>();
   if (!average_by_rows) rows.divisor = rows.weight;
@@ -32,7 +35,9 @@ class CudaSoftmaxWithLossOp final : public SoftmaxWithLossBase<CUDAContext> {
     const Tensor &x = Input(0), &labels = Input(1);
     const Tensor* weights = InputSize() > 2 ? &Input(2) : nullptr;
     const Sizes s = CheckShapes(x, labels, weights);
-    const RowLabels rows = LabelsOf(labels, weights, label_prob_, average_by_rows_);
+    Tensor narrowed(context_.device());
+    const RowLabels rows =
+        LabelsOf(labels, weights, label_prob_, average_by_rows_, &narrowed, &context_);
     Tensor *p = Output(0), *loss = Output(1);
     p->ResizeLike(x);
     loss->Resize();
@@ -66,7 +71,9 @@ class CudaSoftmaxWithLossGradientOp final : public SoftmaxWithLossBase<CUDAConte
     dx->ResizeLike(x);
     Tensor factor(context_.device());
     factor.Resize(1);
-    const RowLabels rows = LabelsOf(labels, weights, label_prob_, average_by_rows_);
+    Tensor narrowed(context_.device());
+    const RowLabels rows =
+        LabelsOf(labels, weights, label_prob_, average_by_rows_, &narrowed, &context_);
     LaunchSoftmaxLossGradient(s.n, s.d, p.data<T>(), rows, d_loss.data<float>(), scale_,
                               factor.mutable_data<float>(), dx->mutable_data<T>(),
                               context_.report(), context_.stream());

@@ -9,8 +9,6 @@
 namespace caffe2 {
 namespace {
 
-constexpr float kMinProbability = 1e-20f;
-
 double TotalWeight(const PixelLabels& pixels) {
   double sum = 0;
   for (int64_t i = 0; i < pixels.count(); ++i) sum += pixels.Weight(i);
@@ -89,7 +87,7 @@ OPERATOR_SCHEMA(SpatialSoftmaxWithLoss)
         "its label: loss = scale * (sum over pixels of weight * -log P[label]) / (sum of "
         "weights), or 0 if the weights add up to 0. Pixels with label -1 have weight 0.")
     .Input(0, "logits", "A float tensor N x C x H x W.")
-    .Input(1, "labels", "int32 N x H x W: the class of each pixel, or -1.")
+    .Input(1, "labels", "int32 or int64 N x H x W: the class of each pixel, or -1.")
     .Input(2, "weight_tensor", "Optional: a float weight for each pixel, N x H x W.");
 OPERATOR_SCHEMA(SpatialSoftmaxWithLossGradient)
     .FillUsing(Arguments)

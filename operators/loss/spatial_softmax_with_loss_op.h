@@ -2,6 +2,7 @@
 // one label a pixel.
 #pragma once
 
+#include "operators/loss/index_labels.h"
 #include "operators/loss/pixel_labels.h"
 #include "operators/optimizer/optimizer_check.h"
 
@@ -24,14 +25,16 @@ class SpatialSoftmaxWithLossBase : public Operator<Context> {
   }
 
  protected:
-  PixelLabels CheckShapes(const Tensor& X, const Tensor& labels, const Tensor* weights) const {
+  // `narrowed` must live as long as the result (index_labels.h).
+  PixelLabels CheckShapes(const Tensor& X, const Tensor& labels, const Tensor* weights,
+                          Tensor* narrowed) {
     CAFFE_ENFORCE_EQ(X.dim(), 4, "logits ", ShapeString(X.sizes()), " must be N x C x H x W");
     PixelLabels p{X.size(0), X.size(1), X.size_from_dim(2)};
     CAFFE_ENFORCE(labels.dim() == 3 && labels.size(0) == p.batch && labels.size(1) == X.size(2) &&
                       labels.size(2) == X.size(3),
                   "labels ", ShapeString(labels.sizes()), " for logits ", ShapeString(X.sizes()),
                   " must be N x H x W");
-    p.labels = labels.data<int>();
+    p.labels = IndexLabels(labels, narrowed, &context_);
     if (weights != nullptr) {
       CAFFE_ENFORCE(weights->sizes() == labels.sizes(), "weights ", ShapeString(weights->sizes()),
                     " for labels ", ShapeString(labels.sizes()));
@@ -56,8 +59,9 @@ class SpatialSoftmaxWithLossOp final : public SpatialSoftmaxWithLossBase<Context
   template <typename T>
   bool DoRunWithType() {
     const Tensor& X = Input(0);
+    Tensor narrowed(context_.device());
     const PixelLabels pixels =
-        this->CheckShapes(X, Input(1), InputSize() > 2 ? &Input(2) : nullptr);
+        this->CheckShapes(X, Input(1), InputSize() > 2 ? &Input(2) : nullptr, &narrowed);
     const T* x = X.data<T>();
     Tensor *P = Output(0), *loss = Output(1);
     P->ResizeLike(X);
@@ -82,7 +86,9 @@ class SpatialSoftmaxWithLossGradientOp final : public SpatialSoftmaxWithLossBase
   bool DoRunWithType() {
     const bool weighted = InputSize() > 4;
     const Tensor &X = Input(0), &P = Input(weighted ? 3 : 2);
-    const PixelLabels pixels = this->CheckShapes(X, Input(1), weighted ? &Input(2) : nullptr);
+    Tensor narrowed(context_.device());
+    const PixelLabels pixels =
+        this->CheckShapes(X, Input(1), weighted ? &Input(2) : nullptr, &narrowed);
     CAFFE_ENFORCE_EQ(P.numel(), X.numel(), "softmax ", ShapeString(P.sizes()));
     const Rate d_loss = RateFor(this->template Input<Tensor>(weighted ? 4 : 3),
                                 "the gradient of the loss", &context_);

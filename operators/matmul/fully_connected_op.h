@@ -24,9 +24,10 @@ inline FullyConnectedSizes GetFullyConnectedSizes(const Tensor& x, const Tensor&
   const FullyConnectedSizes sizes{.m = x.size_to_dim(x_axis),
                                   .n = transposed ? w_columns : w_rows,
                                   .k = x.size_from_dim(x_axis)};
-  CAFFE_ENFORCE_EQ(sizes.k, transposed ? w_rows : w_columns, "X ", ShapeString(x.sizes()),
-                   " split before axis ", x_axis, " does not fit W ", ShapeString(w.sizes()),
-                   " split before axis ", w_axis, transposed ? " (transposed)" : "");
+  const int64_t expected = transposed ? w_rows : w_columns;
+  CAFFE_ENFORCE(sizes.k == expected, "X ", ShapeString(x.sizes()), " has ", sizes.k,
+                " features in each row (from axis ", x_axis, " on), but W ", ShapeString(w.sizes()),
+                transposed ? " (transposed)" : "", " takes ", expected);
   return sizes;
 }
 

@@ -1,4 +1,6 @@
-// Shared by operators that update a parameter by a rule (update_rule.h).
+// The operators that run an update rule (update_rule.h, for example Adam): DenseUpdateOp for whole
+// parameters and SparseUpdateOp for the rows that indices name. An operator's file gives the rule,
+// its arguments, and an UpdateLayout, which says where its inputs and outputs stand.
 #pragma once
 
 #include "operators/optimizer/optimizer_check.h"
@@ -6,7 +8,8 @@
 
 namespace caffe2 {
 
-// The rule with the arguments of an operator; ReadArguments has an overload beside each operator.
+// The rule with the arguments of an operator. Each operator's file overloads ReadArguments for its
+// rule.
 template <class Rule>
 Rule ReadRule(const OperatorBase& op) {
   Rule rule;
@@ -19,16 +22,17 @@ void ReadArguments(const OperatorBase& op, WithWeightDecay<Rule>* rule) {
   rule->weight_decay = op.GetSingleArgument<float>("weight_decay", 0.f);
 }
 
-// The correction of a run. `iter` is int64 of one element. update_op_cuda.h has the version for
-// devices.
+// The factor by which the rule corrects its step at iteration `iter` (int64, one element).
+// update_op_cuda.h has the version for devices.
 template <CorrectedRule Rule>
 Rate CorrectionOf(const Rule& rule, const Tensor& iter, CPUContext* /*context*/) {
   CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
   return {nullptr, rule.Correction(*iter.data<int64_t>())};
 }
 
-// The positions of an operator's inputs and outputs; -1: it has none. The states follow each other.
-// An operand is missing if its position is after the last operand of the operator.
+// The positions of an operator's inputs and outputs; -1 if it never has one. States follow each
+// other. An optional operand is missing if the operator has fewer operands than its position asks
+// for.
 struct UpdateLayout {
   int grad = -1, param = -1, states = -1, indices = -1, lr = -1, iter = -1, found_inf = -1;
   int param_out = -1, states_out = -1, step_out = -1;
@@ -44,7 +48,7 @@ class UpdateOp : public Operator<Context> {
 
  protected:
   bool HasParam() const { return HasInput(layout_.param); }
-  // Output i, shaped like the tensor; null if the operator does not have it.
+  // The data of output i, resized like the tensor; null if the operator does not have this output.
   template <typename E = T>
   E* Like(const Tensor& tensor, int i) {
     if (i < 0 || i >= OutputSize()) return nullptr;
@@ -52,8 +56,8 @@ class UpdateOp : public Operator<Context> {
     return Output(i)->template mutable_data<E>();
   }
 
-  // An update of this run's tensors. Throws EnforceNotMet unless they match. P is the parameter's
-  // type.
+  // The update of one run: the rule with its tensors. Throws EnforceNotMet unless their shapes
+  // match. P is the parameter's type.
   template <typename P = T, class Rule>
   DenseUpdate<Rule, P, T> MakeUpdate(const Rule& rule) {
     const Tensor& grad = Input(layout_.grad);
@@ -61,7 +65,7 @@ class UpdateOp : public Operator<Context> {
     CheckOptimizerState(like, grad, "gradient");
     return MakeElements<P, /*kRowWise=*/false>(rule, like);
   }
-  // An update of the rows that the indices name. Rows is a template of sparse_update.h.
+  // The same for the rows that the indices name. Rows is a template of sparse_update.h.
   template <template <class, typename> class Rows, typename P = T, class Rule>
   Rows<Rule, P> MakeRows(const Rule& rule) {
     const Tensor& param = Input(layout_.param);
@@ -101,11 +105,11 @@ class UpdateOp : public Operator<Context> {
     return update;
   }
 
-  // With kRowWise the last state holds a number for each row.
+  // With kRowWise the last state has one element for each row.
   template <bool kRowWise, class Update>
   void SetStates(const Tensor& like, Update* update) {
     using Rule = typename Update::Rule;
-    if constexpr (Update::kStride > 1) {  // all in one tensor
+    if constexpr (Update::kStride > 1) {  // one tensor holds all states, interleaved
       const Tensor& states = Input(layout_.states);
       CAFFE_ENFORCE_EQ(states.numel(), Update::kStride * like.numel(), Rule::kStateNames[0], " ",
                        ShapeString(states.sizes()), " for parameter ", ShapeString(like.sizes()),

@@ -10,7 +10,7 @@ namespace caffe2 {
 namespace {
 
 constexpr int64_t kHeader = 2 + 2 * sizeof(float);  // bits, unused elements, least, most
-constexpr float kSmallest = 1e-8f;                  // keeps the step of equal elements above zero
+constexpr float kMinStep = 1e-8f;                   // keeps the step of equal elements above zero
 
 // The layout of a row of floats in bytes. `per_byte` elements share a byte; element e is in byte e
 // % bytes, at bit (e / bytes) * bits.
@@ -23,7 +23,7 @@ struct Packing {
   int64_t unused() const { return bytes() * per_byte() - width; }
   int levels() const { return (1 << bits) - 1; }
   float Step(float least, float most) const {
-    return (most - least) / static_cast<float>(levels()) + kSmallest;
+    return (most - least) / static_cast<float>(levels()) + kMinStep;
   }
 };
 

@@ -1,5 +1,7 @@
-// Reductions of segments, given by lengths or ids, and their gradients on CUDA devices. Lengths are
-// added up on the device. The host waits for ids, which give the number of segments, and for
+// SegmentReductionOp and SegmentGradientOp (segment_reduction.h) for CUDA devices.
+//
+// Lengths stay on the device: a kernel turns them into offsets. In two cases the host waits for the
+// device: it reads segment ids, because the last one gives the number of segments, and it reads
 // lengths if entries have weights by position.
 #pragma once
 
@@ -18,8 +20,8 @@ class CudaSegmentBase : public Operator<CUDAContext> {
   bool RunOnDevice() override = 0;
 
  protected:
-  // The lists that describe segments on the device, for one run only: no recorded graph may refer
-  // to memory that is kept longer.
+  // Device memory of the offsets and the order of entries. It is allocated anew in each run, so
+  // that recorded CUDA graphs keep no pointers to it.
   struct SegmentLists {
     explicit SegmentLists(const Device& device) : offsets(device), order(device) {}
     Tensor offsets, order;
@@ -27,16 +29,16 @@ class CudaSegmentBase : public Operator<CUDAContext> {
 
   // Segments of lengths that add up to `entries`.
   DeviceSegments SegmentsOfLengths(const Tensor& lengths, int64_t entries, SegmentLists* lists);
-  // Segments that were read on the host.
+  // Copies segments that the host has read to the device.
   DeviceSegments CopyOf(const Segments& segments, bool sorted, SegmentLists* lists);
-  // The rows of `data` that entries read; without indices an entry is a row.
+  // The row of the data that each entry reads. Without indices, entry i reads row i.
   EntryRows RowsOf(const Tensor* indices, int64_t rows);
 
  private:
   const int64_t* CopyList(const std::vector<int64_t>& values, Tensor* list);
 };
 
-// As SegmentReductionOp on the host.
+// Has the inputs, outputs and errors of SegmentReductionOp.
 class CudaSegmentReductionOp : public CudaSegmentBase {
  public:
   CudaSegmentReductionOp(const OperatorDef& def, Workspace* ws, SegmentSpec spec);
@@ -48,7 +50,7 @@ class CudaSegmentReductionOp : public CudaSegmentBase {
   bool by_position() const { return spec_.reducer == SegmentReducer::kPositionalWeightedSum; }
   DeviceSegments ReadSegments(const Tensor& groups, int64_t entries, int64_t* count,
                               SegmentLists* lists);
-  // Reads lengths, none of which may exceed the number of weights.
+  // Reads the lengths on the host. Throws EnforceNotMet if one exceeds the number of weights.
   DeviceSegments ReadPositions(const Tensor& lengths, int64_t entries, int64_t* count,
                                SegmentLists* lists);
 
@@ -56,7 +58,7 @@ class CudaSegmentReductionOp : public CudaSegmentBase {
   const int64_t num_segments_;
 };
 
-// As SegmentGradientOp on the host.
+// Has the inputs, outputs and errors of SegmentGradientOp.
 class CudaSegmentGradientOp : public CudaSegmentBase {
  public:
   CudaSegmentGradientOp(const OperatorDef& def, Workspace* ws, SegmentGradientSpec spec)
@@ -65,7 +67,8 @@ class CudaSegmentGradientOp : public CudaSegmentBase {
 
  private:
   DeviceSegments SegmentsOfIds(const Tensor& groups, int64_t count, SegmentLists* lists);
-  // The number of entries, found without reading lengths, because that would wait for the device.
+  // The number of entries, from the shapes of inputs: reading the lengths would wait for the
+  // device.
   int64_t NumEntries(const Tensor& lengths) const;
   void GradientOfWeights(const DeviceSegments& segments, int64_t count, int64_t entries,
                          int64_t width, const float* dy);
@@ -86,7 +89,7 @@ class RegisteredCudaSegmentGradient final : public CudaSegmentGradientOp {
       : CudaSegmentGradientOp(def, ws, spec) {}
 };
 
-// As REGISTER_ID_SEGMENT_REDUCTION on the host.
+// Registers an operator and its gradient, as REGISTER_ID_SEGMENT_REDUCTION does for CPUs.
 #define REGISTER_CUDA_ID_SEGMENT_REDUCTION(name, form, reducer, sparse)              \
   constexpr SegmentSpec k##name{SegmentForm::form, SegmentReducer::reducer, sparse}; \
   constexpr SegmentGradientSpec k##name##Gradient{k##name};                          \

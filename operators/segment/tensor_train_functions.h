@@ -1,5 +1,10 @@
-// Rows of an embedding that is a tensor train of three cores, for devices (host_device.h). The
-// matrices are too small for a library.
+// TTSparseLengthsSum: sums of rows of an embedding that is stored as a tensor train. Structs for
+// the loops of host_device.h, for CPUs and CUDA devices. The matrices are too small for a BLAS.
+//
+// A tensor train stores a table of rows[0] * rows[1] * rows[2] rows in three small arrays, its
+// cores. Row number ((p0 * rows[1]) + p1) * rows[2] + p2 of the table is the matrix product
+// G_0 G_1 G_2, where G_k is row p_k of core k ("TT-Rec", Yin et al. 2021). p_k is called the place
+// of the row in core k.
 #pragma once
 
 #include "operators/common/row_indices.h"
@@ -9,20 +14,24 @@ namespace caffe2 {
 
 constexpr int kTrainCores = 3;
 
-// The sizes of cores [rows_k, rank_k, width_k, rank_(k+1)]; the outer ranks are 1. A row of the
-// embedding is G_0 G_1 G_2 of one row of each core, which has `slice` elements.
+// The cores' shapes: core k is [rows[k], rank[k], width[k], rank[k + 1]], with rank[0] = rank[3]
+// = 1.
 struct TrainShape {
   int64_t rows[kTrainCores] = {}, width[kTrainCores] = {}, rank[kTrainCores + 1] = {};
 
+  // Elements of a row of the table.
   CAFFE2_HOST_DEVICE int64_t embedding() const { return width[0] * width[1] * width[2]; }
+  // Elements of a row of core k.
   CAFFE2_HOST_DEVICE int64_t slice(int k) const { return rank[k] * width[k] * rank[k + 1]; }
-  // G_0 G_1 as a matrix has outer() rows of rank[2], or width[0] rows of inner().
+  // G_0 G_1 has second() elements: a matrix of outer() rows and rank[2] columns, or of width[0]
+  // rows and inner() columns.
   CAFFE2_HOST_DEVICE int64_t outer() const { return width[0] * width[1]; }
   CAFFE2_HOST_DEVICE int64_t inner() const { return width[1] * rank[2]; }
   CAFFE2_HOST_DEVICE int64_t second() const { return width[0] * inner(); }
 };
 
-// For each index: its place in each core, first = G_0 and second = G_0 G_1.
+// For each index i: its places in the cores, G_0 in row i of `first`, and G_0 G_1 in row i of
+// `second`.
 struct TrainRows {
   static constexpr const char* kName = "TTSparseLengthsSumRows";
   TrainShape shape;
@@ -77,7 +86,7 @@ struct TrainSums {
   }
 };
 
-// column[i] = the place of entry i in one core.
+// column[i] = the place of entry i in core `core`.
 struct TrainPlaces {
   static constexpr const char* kName = "TTSparseLengthsSumPlaces";
   int core;
@@ -87,7 +96,7 @@ struct TrainPlaces {
     column[i] = places[i * kTrainCores + core];
   }
 };
-// For each entry: its segment, and the gradient of G_0 G_1: D = dY G_2^T.
+// For each entry: its segment, and D = dY G_2^T, the gradient of G_0 G_1.
 struct GradientOfProducts {
   static constexpr const char* kName = "TTSparseLengthsSumProductGradient";
   TrainShape shape;
@@ -112,9 +121,9 @@ struct GradientOfProducts {
     }
   }
 };
-// The gradient of the rows of one core, each the sum over the entries that use the row:
-//   dG_0 = D G_1^T,  dG_1 = G_0^T D,  dG_2 = (G_0 G_1)^T dY
-// Other rows must be 0 already.
+// The gradient of core `core`. The gradient of a row is the sum over all entries that use it of
+//   dG_0 = D G_1^T,  dG_1 = G_0^T D  or  dG_2 = (G_0 G_1)^T dY.
+// Rows that no entry uses are not written: `gradient` must hold zeros.
 struct TrainGradient {
   static constexpr const char* kName = "TTSparseLengthsSumGradient";
   TrainShape shape;

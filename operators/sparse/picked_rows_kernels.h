@@ -12,32 +12,36 @@ namespace caffe2 {
 // Special row numbers: a row of zeros, and a row of the fill value.
 constexpr int64_t kZeroRow = -1, kFillRow = -2;
 
-// Row i of y, `row_bytes` long, is row rows[i] of x. `fill` holds the 4- or 8-byte fill value,
-// repeated. Rows of other elements cannot be filled.
+// Copies row rows[i] of x to row i of y, for i < n. Rows have `row_bytes` bytes. kFillRow writes
+// the 8 bytes of `fill` again and again: a value of 8 bytes, or two copies of a value of 4 bytes.
 void LaunchPickRows(int64_t n, const int64_t* rows, int64_t row_bytes, uint64_t fill, const void* x,
                     void* y, cuda::Stream stream);
 
-// Errors in lengths or indices: the label of a report (kernel_reports.h) about row `row`.
+// What can be wrong with lengths or indices: the label of a report (kernel_reports.h). The report's
+// `row` says where, `value` is the wrong number and `classes` its limit.
 enum RowListProblem : int {
-  kSegmentTooLong,  // `value` entries, more than `classes`
-  kSequenceLength,  // `value`, for `classes` steps
-  kRepeatedRow,     // in a permutation
+  kSegmentTooLong,  // a segment has `value` entries, but only `classes` are allowed
+  kSequenceLength,  // a sequence has length `value`, but there are `classes` steps
+  kRepeatedRow,     // a permutation names row `row` twice
 };
 
-// The functions below make lists of rows for LaunchPickRows from lengths or indices on the device.
-// Wrong lengths and indices are reported; the lists then hold other rows, all of which exist.
+// The functions below make the list `rows` of LaunchPickRows from lengths or indices on the device.
+// They report wrong lengths and indices; the list then holds wrong row numbers, but none out of
+// range.
 
-// The entries [offsets[s], offsets[s + 1]) of each of n segments, the first `length` of them, and
-// `other` after the end of shorter ones: rows[n, length]. `present`, if not null, tells for each
-// row whether it is an entry. Longer segments are reported unless `cut`.
+// Pads segments to one length. Segment s has the entries offsets[s] to offsets[s + 1] - 1. Row s of
+// rows[n, length] lists the first `length` of them, and `other` in what remains. `present` [n,
+// length] (or null) is true where an entry is listed. A segment of more than `length` entries is
+// reported unless `cut` is true.
 void LaunchListSegments(int64_t n, const int64_t* offsets, int64_t length, int64_t other, bool cut,
                         int64_t* rows, bool* present, cuda::KernelReport* report,
                         cuda::Stream stream);
-// Lists the rows of [steps, batch] with the first lengths[b] rows of each b reversed. Lengths must
-// be at most `steps`.
+// Reverses sequences. Row t * batch + b is step t of sequence b; the list names the first
+// lengths[b] steps of each sequence from last to first, and the remaining steps in their order.
+// Lengths must be at most `steps`.
 void LaunchListReversed(const RowIndices& lengths, int64_t steps, int64_t batch, int64_t* rows,
                         cuda::KernelReport* report, cuda::Stream stream);
-// inverse[indices[i]] = i for indices that name each row once, and forward[i] = indices[i].
+// Sets forward[i] = indices[i] and inverse[indices[i]] = i. The indices must name each row once.
 void LaunchListPermutation(const RowIndices& indices, int64_t* forward, int64_t* inverse,
                            cuda::KernelReport* report, cuda::Stream stream);
 

@@ -153,13 +153,13 @@ void BiasAs(const ConvProblem& problem, const void* x, const void* filter, const
 
 // An element of an image, normalized if the image is.
 template <typename T>
-float NormedAt(const T* image, const ChannelNorms* norm, int64_t i, int64_t c) {
+float NormedAt(const T* image, const BatchNormFactors* norm, int64_t i, int64_t c) {
   if (norm == nullptr) return Widen(image[i]);
   return Widen(image[i]) * Widen(static_cast<const T*>(norm->factor)[c]) +
          Widen(static_cast<const T*>(norm->shift)[c]);
 }
-const ChannelNorms* NormOfZ(const NormedInput& norm) {
-  return norm.z_norm ? &*norm.z_norm : nullptr;
+const BatchNormFactors* FactorsOfZ(const NormedInput& norm) {
+  return norm.z_factors ? &*norm.z_factors : nullptr;
 }
 
 template <typename T>
@@ -168,8 +168,8 @@ std::vector<T> Normed(const ConvProblem& problem, const NormedInput& norm, const
   const auto* z = static_cast<const T*>(norm.z);
   for (size_t i = 0; i < normed.size(); ++i) {
     const auto c = static_cast<int64_t>(i % problem.x[1]);
-    const float summand = z != nullptr ? NormedAt(z, NormOfZ(norm), i, c) : 0.f;
-    Store(std::max(0.f, NormedAt(x, &norm.norm, i, c) + summand), &normed[i]);
+    const float summand = z != nullptr ? NormedAt(z, FactorsOfZ(norm), i, c) : 0.f;
+    Store(std::max(0.f, NormedAt(x, &norm.factors, i, c) + summand), &normed[i]);
   }
   if (norm.normed != nullptr) std::copy(normed.begin(), normed.end(), static_cast<T*>(norm.normed));
   return normed;
@@ -192,14 +192,14 @@ void StatsAs(const ConvProblem& problem, const NormedInput* norm, const T* x, co
 }
 
 // How far an element is from the mean, in standard deviations.
-float UnitAt(const float16* image, const ChannelNorms& norm, int64_t i, int64_t c) {
+float UnitAt(const float16* image, const BatchNormFactors& norm, int64_t i, int64_t c) {
   return (Widen(image[i]) - norm.mean[c]) * norm.inverse_std[c];
 }
-float RecomputedAt(const float16* image, const ChannelNorms& norm, int64_t i, int64_t c) {
+float RecomputedAt(const float16* image, const BatchNormFactors& norm, int64_t i, int64_t c) {
   return UnitAt(image, norm, i, c) * norm.scale[c] + norm.bias[c];
 }
 
-void SumsAs16(const ConvProblem& problem, const ChannelNorms& norm, const float16* image,
+void SumsAs16(const ConvProblem& problem, const BatchNormFactors& norm, const float16* image,
               const float16* g, const NormSums& sums) {
   const int64_t channels = problem.x[1];
   std::fill_n(sums.dscale, channels, 0.f);
@@ -218,13 +218,14 @@ void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const
   Loops<float16>(problem).Run(ConvDirection::kBackwardData, nullptr, filter, dy, g);
   for (int64_t i = 0; i < ElementsOf(problem.x); ++i) {
     const int64_t c = i % problem.x[1];
-    float value = RecomputedAt(x, norm.norm, i, c);
-    if (z != nullptr) value += norm.z_norm ? RecomputedAt(z, *norm.z_norm, i, c) : Widen(z[i]);
+    float value = RecomputedAt(x, norm.factors, i, c);
+    if (z != nullptr)
+      value += norm.z_factors ? RecomputedAt(z, *norm.z_factors, i, c) : Widen(z[i]);
     if (also != nullptr) Store(Widen(g[i]) + Widen(also[i]), &g[i]);
     if (value <= 0) Store(0, &g[i]);
   }
-  SumsAs16(problem, norm.norm, x, g, to.sums);
-  if (norm.z_norm) SumsAs16(problem, *norm.z_norm, z, g, to.z_sums);
+  SumsAs16(problem, norm.factors, x, g, to.sums);
+  if (norm.z_factors) SumsAs16(problem, *norm.z_factors, z, g, to.z_sums);
 }
 
 }  // namespace

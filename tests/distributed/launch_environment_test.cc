@@ -294,6 +294,40 @@ TEST(LaunchEnvironmentTest, WrongClustersOfTensorFlow) {
   }
 }
 
+TEST(ResolveLaunchTest, ParameterServersAreTheLastProcesses) {
+  LaunchFlags flags{.num_shards = 3, .shard_id = 2, .run_id = "r", .names_store = true};
+  flags.param_servers = 1;
+  EXPECT_EQ(ResolveLaunch(flags, {}).role, Launch::Role::kServer);
+  EXPECT_EQ(ResolveLaunch(flags, {}).num_servers, 1);
+  flags.shard_id = 1;
+  EXPECT_EQ(ResolveLaunch(flags, {}).role, Launch::Role::kWorker);
+  flags.param_servers = 3;
+  EXPECT_HAS(ErrorOf([&] { ResolveLaunch(flags, {}); }), "--param_servers is 3");
+}
+
+TEST(ResolveLaunchTest, TfConfigAndMxnetGiveTheRoles) {
+  LaunchFlags flags{.param_servers = 0};
+  const std::string cluster = R"({"worker": ["a:1", "b:1"], "ps": ["c:1"]})";
+  const Launch ps = ResolveLaunch(flags, TfConfig("ps", "0", cluster));
+  EXPECT_EQ(ps.role, Launch::Role::kServer);
+  EXPECT_EQ(ps.rank, 2);
+  EXPECT_EQ(ps.size, 3);
+  EXPECT_EQ(ps.num_servers, 1);
+  EXPECT_EQ(ps.Describe().find("TF_CONFIG: parameter server 0 of 1"), 0u) << ps.Describe();
+  EXPECT_EQ(ResolveLaunch(flags, TfConfig("worker", "1", cluster)).rank, 1);
+  flags.param_servers = 2;
+  EXPECT_HAS(ErrorOf([&] { ResolveLaunch(flags, TfConfig("ps", "0", cluster)); }),
+             "1 tasks of type ps");
+  Environment mxnet = With(kMxnet, "DMLC_ROLE", "server");
+  mxnet["DMLC_NUM_SERVER"] = "2";
+  const Launch server = ResolveLaunch(flags, mxnet);
+  EXPECT_EQ(server.role, Launch::Role::kServer);
+  EXPECT_EQ(server.rank, Launch::kRankByArrival);
+  EXPECT_EQ(server.num_servers, 2);
+  mxnet["DMLC_NUM_SERVER"] = "1";
+  EXPECT_HAS(ErrorOf([&] { ResolveLaunch(flags, mxnet); }), "DMLC_NUM_SERVER");
+}
+
 TEST(ResolveLaunchTest, BothFlagsOfThePlaceReplaceTheEnvironment) {
   LaunchFlags flags{
       .num_shards = 2, .shard_id = 1, .run_id = "r", .init_method = "", .names_store = false};

@@ -143,6 +143,19 @@ TEST(PrivateStoreTest, WrongAddressesAreNamed) {
              "does shard 0 run on 127.0.0.1?");
 }
 
+// Kubernetes resolves "job-0.job" some time after pod job-0 has started.
+TEST(PrivateStoreTest, ItsHostNameNeedNotBeResolvedYetOnThatHost) {
+  REQUIRE_REDIS_SERVER();
+  PrivateStoreOptions options = Options();
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  options.url.host = std::string(name) + ".nowhere.invalid";
+  const PrivateStore store(options);
+  EXPECT_EQ(store.redis().host, RoutedAddress());
+  options.url.host = std::string(name) + "2.nowhere.invalid";
+  EXPECT_THROW(PrivateStore{options}, IoError);
+}
+
 TEST(PrivateStoreTest, AMissingServerProgramIsNamed) {
   const std::string path = getenv("PATH");
   const TemporaryDirectory empty;
@@ -223,12 +236,30 @@ TEST(PrivateStoreTest, ItOutlivesTheShardThatKeepsIt) {
   EXPECT_LT(failed[0].seconds, 8);
 }
 
+// The last shard removes its record before the other keys of the run.
+TEST(PrivateStoreTest, ItServesUntilTheLastKeyOfACleanRunIsRemoved) {
+  REQUIRE_REDIS_SERVER();
+  auto store = std::make_unique<PrivateStore>(Options());
+  const RedisOptions redis = store->redis();
+  const auto shard = NewRedisStore(redis, "run");
+  shard->Set("generation", "1");
+  shard->Set("1/leaving", "1");
+  std::thread end([&] { store.reset(); });
+  SleepMs(1000);
+  EXPECT_TRUE(AcceptsConnections(redis.host, redis.port, milliseconds(5000)));
+  shard->Remove("generation");
+  shard->Remove("1/leaving");
+  end.join();
+  EXPECT_FALSE(AcceptsConnections(redis.host, redis.port, milliseconds(1000)));
+}
+
 TEST(PrivateStoreTest, ShardsWithoutANumberGetOne) {
   REQUIRE_REDIS_SERVER();
   const PrivateStore store(Options());
-  EXPECT_EQ(ClaimShardId(store.redis(), "run", 2), 0);
-  EXPECT_EQ(ClaimShardId(store.redis(), "run", 2), 1);
-  EXPECT_HAS(ErrorOf([&] { ClaimShardId(store.redis(), "run", 2); }),
+  EXPECT_EQ(ClaimNumber(RedisStores(store.redis()), "run", "shards", 2), 0);
+  EXPECT_EQ(ClaimNumber(RedisStores(store.redis()), "run", "shards", 2), 1);
+  EXPECT_EQ(ClaimNumber(RedisStores(store.redis()), "run", "servers", 1), 0);
+  EXPECT_HAS(ErrorOf([&] { ClaimNumber(RedisStores(store.redis()), "run", "shards", 2); }),
              "this is process 3, but the run has 2 shards");
 }
 
@@ -243,7 +274,9 @@ std::vector<ShardResult> RunWithKeeper(int ms, bool fails) {
     }
     const RedisOptions redis = FindPrivateStore(options, milliseconds(20000));
     RunOptions member = MemberOf(options, process);
-    member.on_end = [&](const std::string& failure) { AnnounceEnd(redis, "run", failure); };
+    member.on_end = [&](const std::string& failure) {
+      AnnounceEnd(RedisStores(redis), "run", failure);
+    };
     auto run = RunMembership::Join(RedisStores(redis), member);
     SleepMs(ms);
     if (fails) return run->ReportFailure("a fault", false);

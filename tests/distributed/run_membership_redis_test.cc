@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "distributed/collective.h"
+#include "distributed/gloo_communicator.h"
 #include "distributed/run_membership.h"
 #include "tests/distributed/run_membership_test_util.h"
 #include "tests/distributed/test_util.h"
@@ -39,6 +41,50 @@ TEST(RunMembershipRedisTest, RunOutlivesItsStoreAndPublishesAnew) {
   shards.join();
   EXPECT_FALSE(stores("run")->Check({"generation"}));
 }
+
+// The store dies, a moment later a shard. One of the survivors notices it late, because it
+// computes.
+class StoreDiesFirstTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(StoreDiesFirstTest, AllSurvivorsNameTheSameShard) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  constexpr int kShards = 4, kLost = 2;
+  const StoreFactory stores = RedisStores(redis.options());
+  const auto results = RunShards(
+      kShards,
+      [&](int shard) -> std::string {
+        const auto run = RunMembership::Join(stores, Options(kShards, shard));
+        run->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
+        const auto store = run->MakeStore();
+        const auto world =
+            ConnectGloo(store.get(), {.rank = shard, .size = kShards, .interface = "127.0.0.1"});
+        try {
+          for (int i = 0;; ++i) {
+            float x = 1;
+            world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
+            SleepMs(shard == 3 ? 1000 : 10);
+          }
+        } catch (const std::exception& error) {
+          return run->ReportFailure(error.what(), IsPeerError(error), SuspectOf(error));
+        }
+      },
+      40,
+      [&](const std::vector<pid_t>& pids) {
+        SleepMs(3000);
+        redis.Signal(SIGKILL);
+        SleepMs(GetParam());
+        kill(pids[kLost], SIGKILL);
+      });
+  for (const int shard : {0, 1, 3}) {
+    EXPECT_EQ(results[shard].status, 0);
+    EXPECT_EQ(results[shard].message, results[0].message);
+  }
+  EXPECT_HAS(results[0].message, "peer lost: shard=2 ");
+  EXPECT_HAS(results[0].message, "store is unreachable");
+}
+
+INSTANTIATE_TEST_SUITE_P(Milliseconds, StoreDiesFirstTest, ::testing::Values(0, 300, 1500));
 
 // Joins two shards, the second one late, after `disturb` has done something to the server.
 void JoinDespite(const std::function<void(std::unique_ptr<PrivateRedis>*)>& disturb) {

@@ -66,6 +66,18 @@ class RunMembershipTest : public ::testing::TestWithParam<std::string> {
         limit_seconds);
   }
 
+  // One shard may know earlier than another that all have joined. The last to go on is the one
+  // that `waits`.
+  static void NoteThatAllHaveJoined(RunMembership* run, bool waits) {
+    const auto store = run->MakeStore();
+    std::vector<std::string> keys;
+    for (int shard = 0; shard < run->options().num_shards; ++shard) {
+      keys.push_back(MakeString("knows/", shard));
+    }
+    store->Set(keys[static_cast<size_t>(run->options().shard_id)], "1");
+    if (waits) store->Wait(keys, milliseconds(10000));
+  }
+
   // The keys that a clean end must have removed.
   void ExpectNoKeys() {
     EXPECT_TRUE(directory_.Files().empty());
@@ -291,6 +303,56 @@ TEST_P(RunMembershipTest, FailureOfOneShardIsKnownToAll) {
     EXPECT_HAS(result.message, "peer lost: shard=2 host=");
     EXPECT_HAS(result.message, "cause=loss is NaN");
     EXPECT_EQ(result.message, results[0].message);
+  }
+}
+
+// Shards 0 and 1 are expendable; shard 2 is told about the one that dies, and no key is left.
+TEST_P(RunMembershipTest, AnExpendableShardMayDie) {
+  const auto results = RunShards(
+      3,
+      [&](int shard) {
+        RunOptions options = Options(3, shard);
+        options.num_expendable = 2;
+        std::atomic<int> lost{-1};
+        options.on_expendable_lost = [&](int which, const std::string&) { lost = which; };
+        auto run = RunMembership::Join(stores_, options);
+        NoteThatAllHaveJoined(run.get(), shard == 1);
+        if (shard == 1) _exit(9);
+        while (shard == 2 && lost < 0 && run->Failure().empty()) SleepMs(10);
+        const std::string failure = run->Failure();
+        run->Leave();
+        return MakeString(failure, shard == 2 ? lost.load() : -1);
+      },
+      20);
+  EXPECT_EQ(results[0].message, "-1");
+  EXPECT_EQ(results[2].message, "1");
+  ExpectNoKeys();
+}
+
+TEST_P(RunMembershipTest, AnExpendableShardMayFailAndTheOthersCannot) {
+  for (const bool needed : {false, true}) {
+    const auto results = RunMembers(
+        3,
+        [&](RunMembership* run) {
+          const int id = run->options().shard_id;
+          const bool fails = id == (needed ? 2 : 0);
+          NoteThatAllHaveJoined(run, fails);
+          if (fails) return run->ReportFailure("bad record", false);
+          while (needed && run->Failure().empty()) SleepMs(10);
+          return run->Failure();
+        },
+        [](RunOptions* options) { options->num_expendable = 2; });
+    for (int shard = 0; shard < 3; ++shard) {
+      const std::string& message = results[shard].message;
+      if (needed) {
+        EXPECT_HAS(message, "peer lost: shard=2 ");
+      } else if (shard == 0) {
+        EXPECT_HAS(message, "bad record (the other shards go on)");
+      } else {
+        EXPECT_EQ(message, "");
+      }
+    }
+    ExpectNoKeys();
   }
 }
 

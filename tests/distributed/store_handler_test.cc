@@ -11,6 +11,7 @@
 #include "distributed/file_store_handler.h"
 #include "distributed/memory_store_handler.h"
 #include "distributed/prefix_store_handler.h"
+#include "distributed/signed_store.h"
 #include "tests/distributed/test_util.h"
 
 namespace caffe2::testing {
@@ -20,15 +21,17 @@ namespace {
 class StoreHandlerTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "memory") {
+    const auto is = [](const char* kind) { return GetParam().find(kind) != std::string::npos; };
+    if (is("memory")) {
       stores_ = MemoryStores();
-    } else if (GetParam() == "file") {
+    } else if (is("file")) {
       stores_ = FileStores(directory_.path());
     } else {
       redis_ = std::make_unique<PrivateRedis>();
       REQUIRE_REDIS(*redis_);
       stores_ = RedisStores(redis_->options());
     }
+    if (is("signed")) stores_ = SignedStores(stores_, "a secret of the run");
   }
 
   TemporaryDirectory directory_;
@@ -111,7 +114,7 @@ TEST_P(StoreHandlerTest, PrefixSeparatesKeys) {
 }
 
 TEST_P(StoreHandlerTest, KeysExpireWhereTheStoreKeepsTime) {
-  if (GetParam() == "file") GTEST_SKIP() << "files do not expire";
+  if (GetParam().find("file") == 0) GTEST_SKIP() << "files do not expire";
   auto store = stores_("run");
   store->Put("short", "1", milliseconds(100));
   store->SetFields("fields", {{"host", "a"}, {"pid", "17"}}, milliseconds(100));
@@ -124,7 +127,9 @@ TEST_P(StoreHandlerTest, KeysExpireWhereTheStoreKeepsTime) {
   EXPECT_TRUE(store->Check({"long"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreHandlerTest, ::testing::Values("memory", "file", "redis"),
+INSTANTIATE_TEST_SUITE_P(Stores, StoreHandlerTest,
+                         ::testing::Values("memory", "file", "redis", "memory_signed",
+                                           "file_signed", "redis_signed"),
                          [](const auto& info) { return info.param; });
 
 TEST(FileStoreHandlerTest, NamesAreReadableAndPrivate) {

@@ -40,10 +40,12 @@ TEST(StoreUrlTest, TheFormsOfAStore) {
 
 TEST(StoreUrlTest, TextsShowNoPassword) {
   for (const char* text : {"tcp://10.0.0.5:29500", "tcp://[::1]:29500", "file:///shared/run",
-                           "redis://store:6379", "redis://store:6380/3"}) {
+                           "redis://store:6379", "redis://store:6380/3", "rediss://store:6379/1"}) {
     EXPECT_EQ(ParseStoreUrl(text).ToString(), text);
   }
   EXPECT_EQ(ParseStoreUrl("redis://u:secret@store/1").ToString(), "redis://store:6379/1");
+  EXPECT_TRUE(ParseStoreUrl("rediss://store").tls);
+  EXPECT_FALSE(ParseStoreUrl("redis://store").tls);
   StoreUrl range = ParseStoreUrl("tcp://a:29500");
   range.num_ports = 16;
   EXPECT_EQ(range.ToString(), "tcp://a:29500-29515");
@@ -55,7 +57,6 @@ TEST(StoreUrlTest, WrongTextsAreErrorsThatNameThemAndTheFix) {
       {"10.0.0.5:29500", "must be tcp://host:port"},
       {"", "must be tcp://host:port"},
       {"http://a:1", "must be tcp://host:port"},
-      {"rediss://a:1", "TLS is not supported"},
       {"tcp://", "not the name or the address of a host"},
       {"tcp://a", "the port is missing"},
       {"tcp://a:", "the port is \"\""},
@@ -87,7 +88,7 @@ TEST(StoreUrlTest, WrongTextsAreErrorsThatNameThemAndTheFix) {
 
 TEST(StoreUrlTest, ErrorsShowNoPassword) {
   for (const char* text : {"redis://:secret@a/one", "redis://:secret@a:0", "redis://:secret%@a",
-                           "rediss://:secret@a", "http://:secret@a", "redis://:secret@"}) {
+                           "rediss://:secret@a:0", "http://:secret@a", "redis://:secret@"}) {
     const std::string error = ErrorOf([&] { ParseStoreUrl(text); });
     EXPECT_EQ(error.find("secret"), std::string::npos) << error;
     EXPECT_HAS(error, "...@");

@@ -6,6 +6,7 @@ CAFFE2_BIN names the folder of the programs (default: build/release/bin).
 import os
 import pathlib
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -141,6 +142,26 @@ def shards():
     group = Shards()
     yield group
     group.kill()
+
+
+def check_output(*command, **options):
+    """Runs a command that must succeed; returns its text."""
+    done = subprocess.run(
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory):
+    """The folder in which the build is installed."""
+    build = BIN.parent
+    if shutil.which("cmake") is None or not (build / "cmake_install.cmake").exists():
+        pytest.skip(f"{build} is no build folder to install from")
+    folder = tmp_path_factory.mktemp("prefix")
+    check_output("cmake", "--install", build, "--prefix", folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import pytest
 from conftest import BIN, ROOT, run
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/install.md", "docs/launchers.md",
+             "docs/tools.md",
              "examples/README.md", "train/README.md", "distributed/README.md", "db/README.md",
              "scripts/README.md"]
 # Programs with flags of gflags; doppio has sub-commands with options of their own.
@@ -17,7 +18,8 @@ SOURCES = sorted(path.stem for path in (ROOT / "examples").glob("*.cc") if path.
 OTHERS = {"help", "version", "install", "prefix", "preset", "scan", "pattern", "tidy", "store",
           "shards", "gtest_filter", "requirepass", "rank", "tests", "nproc_per_node", "nnodes",
           "rdzv_backend", "rdzv_endpoint", "no_python", "standalone", "gloo", "images",
-          "launcher", "sync_dst_dir", "mpi", "env", "output_filename", "min_np", "reset_limit"}
+          "launcher", "flagfile", "bacth_size", "sync_dst_dir", "mpi", "env", "output_filename",
+          "min_np", "reset_limit", "logdir"}
 
 
 @functools.cache
@@ -25,22 +27,31 @@ def flags_of(program):
     """The default of every flag of a program, by name, as --help prints them."""
     done = run(program, "--help")
     assert done.returncode == 0, done.output
-    found = re.findall(r"-(\w+) \(.*?\)\s+type:\s+\w+\s+default:\s+(\S*)", done.output, re.DOTALL)
-    return {name: default.strip('"') for name, default in found}
+    found = re.findall(r"^  --(?:\[no\])?(\w+)(?: [A-Z]+)? \((?:default: )?(.*)\)$", done.output,
+                       re.MULTILINE)
+    return {name: "" if default in ("none", "required") else default for name, default in found}
 
 
 @functools.cache
 def options_of_doppio():
-    """The options of `doppio run`."""
-    return set(re.findall(r"--(\w+)", run("doppio", "run", "--help").output))
+    """The options of all sub-commands of doppio."""
+    options, commands = set(), [()]
+    for command in commands:  # grows
+        text = run("doppio", *command, "--help").output
+        options |= set(re.findall(r"--(\w+)", text))
+        listed = text.partition("\nSubcommands:\n")[2]
+        commands += [(*command, name) for name in re.findall(r"^  (\w+)", listed, re.MULTILINE)]
+    return options
 
 
 @pytest.mark.parametrize("program", SOURCES)
 def test_every_program_describes_itself(program):
     done = run(program, "--help")
     assert done.returncode == 0
-    assert re.match(rf"{program}: \S.+\n\nFlags:\n", done.output), done.output[:200]
-    assert all(text.strip() for text in re.findall(r"-\w+ \((.*?)\) type", done.output, re.DOTALL))
+    assert re.match(rf"{program}: \S.+\n\n(Examples:\n(  .+\n)+\n)?Flags:\n", done.output)
+    descriptions = re.findall(r"^  --.+\n(.*)", done.output, re.MULTILINE)
+    assert len(descriptions) >= len(flags_of(program))
+    assert all(re.match(r" {6}\S", text) for text in descriptions), descriptions
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -137,6 +138,24 @@ def test_trainers_train(databases, tmp_path):
         assert "all 2 shards joined" in log
         assert not re.search(r"^\[\d\]", log, re.M)
     assert (tmp_path / "mlp-0001.mdl").exists()
+
+
+def test_python_programs_train_too(databases, tmp_path):
+    pytest.importorskip("caffe2")
+    made = run("make_mnist_db", "--image_file", databases / "train-images", "--label_file",
+               databases / "train-labels", "--format", "tensorprotos", "--output_file",
+               tmp_path / "db")
+    assert made.returncode == 0, made.output
+    done = doppio("run", "-n", 2, "--", sys.executable, "-m",
+                  "caffe2.python.examples.mnist_data_parallel", "--train_data", tmp_path / "db",
+                  "--test_data", tmp_path / "db", "--batch_size", 16, "--iterations", 60,
+                  "--test_iterations", 20)
+    assert done.returncode == 0, done.output
+    for rank in range(2):
+        (accuracy,) = re.findall(
+            rf"^\[{rank}\] .*shard {rank} of 2: test accuracy: ([0-9.]+)$", done.output, re.M)
+        assert float(accuracy) > 0.9
+    assert done.output.count("doppio run: shard") == 2
 
 
 @pytest.mark.parametrize("store", ["file", "redis"])

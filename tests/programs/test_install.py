@@ -1,14 +1,8 @@
 """What `cmake --install` gives: programs that run, and a package that other projects build with."""
 
 import os
-import shutil
-import subprocess
 
-import pytest
-
-from conftest import BIN
-
-BUILD = BIN.parent
+from conftest import check_output
 
 CMAKELISTS = """
 cmake_minimum_required(VERSION 3.22)
@@ -47,25 +41,6 @@ int main() {
   return 0;
 }
 """
-
-
-def check_output(*command, **options):
-    """Runs a command that must succeed; returns its output."""
-    done = subprocess.run(
-        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory):
-    """Where the build is installed."""
-    if shutil.which("cmake") is None or not (BUILD / "cmake_install.cmake").exists():
-        pytest.skip(f"{BUILD} is no build folder to install from")
-    folder = tmp_path_factory.mktemp("prefix")
-    check_output("cmake", "--install", BUILD, "--prefix", folder)
-    return folder
 
 
 def test_installed_programs_use_the_installed_libraries(prefix):

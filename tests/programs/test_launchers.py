@@ -1,5 +1,6 @@
 """Trainers as launchers start them: the place of a shard by environment variables and addresses."""
 
+import json
 import re
 import socket
 import time
@@ -144,6 +145,14 @@ def test_both_flags_of_the_place_count_more(databases, tmp_path):
 
 TWO = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PROCID": "1", "SLURM_NTASKS": "2"}
+MXNET = {"DMLC_ROLE": "worker", "DMLC_NUM_WORKER": "2", "DMLC_WORKER_ID": "0",
+         "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": "1"}
+
+
+def tf_config(task, workers=("a:1", "b:1")):
+    return {"TF_CONFIG": json.dumps({"cluster": {"worker": workers}, "task": task})}
+
+
 WRONG = {
     "rank alone": ({"RANK": "1"}, {}, ["WORLD_SIZE is not set", "to train alone"]),
     "size alone": ({"WORLD_SIZE": "2"}, {}, ["RANK is not set"]),
@@ -163,9 +172,10 @@ WRONG = {
     "rank of Hydra": ({"PMI_SIZE": "2"}, {}, ["PMI_RANK is not set"]),
     "size of Horovod": ({"HOROVOD_RANK": "0"}, {}, ["HOROVOD_SIZE is not set"]),
     "no JSON": ({"TF_CONFIG": "worker"}, {}, ["TF_CONFIG", "JSON"]),
-    "parameter server": (
-        {"TF_CONFIG": '{"cluster": {"ps": ["a:1"], "worker": ["b:1"]}, '
-                      '"task": {"type": "ps", "index": 0}}'}, {}, ["TF_CONFIG", "ps"]),
+    "evaluator": (
+        {"TF_CONFIG": '{"cluster": {"worker": ["b:1"]}, '
+                      '"task": {"type": "evaluator", "index": 0}}'}, {},
+        ["TF_CONFIG", "evaluator"]),
     "role": ({"DMLC_ROLE": "chief", "DMLC_NUM_WORKER": "2"}, {}, ["DMLC_ROLE", "scheduler"]),
     "size of a Job": ({"JOB_COMPLETION_INDEX": "1"}, {}, ["WORLD_SIZE", "--num_shards"]),
     "no URL": ({}, {"num_shards": 2, "shard_id": 0, "init_method": "10.0.0.5:1"},
@@ -174,6 +184,64 @@ WRONG = {
                        ["192.0.2.77", "shard 0"]),
     "no port": ({}, {"num_shards": 2, "shard_id": 0, "init_method": "tcp://localhost"},
                 ["--init_method", "the port is missing"]),
+    "empty": ({**TWO, "RANK": ""}, {}, ["RANK is set but empty"]),
+    "negative": ({**TWO, "RANK": "-1"}, {}, ['RANK="-1"', "from 0 to 65536"]),
+    "no shards": ({**TWO, "WORLD_SIZE": "0"}, {}, ['WORLD_SIZE="0"', "at least 1"]),
+    "number too long": ({**TWO, "WORLD_SIZE": "9" * 30}, {}, ["WORLD_SIZE", "from 0 to 65536"]),
+    "local rank": ({**TWO, "LOCAL_RANK": "3", "LOCAL_WORLD_SIZE": "2"}, {},
+                   ['LOCAL_RANK="3"', 'LOCAL_WORLD_SIZE="2"']),
+    "local size": ({**TWO, "LOCAL_WORLD_SIZE": "4"}, {}, ['LOCAL_WORLD_SIZE="4"', "2 processes"]),
+    "local rank alone": ({"LOCAL_RANK": "0"}, {}, ["RANK and WORLD_SIZE are not set"]),
+    "local size alone": ({"LOCAL_WORLD_SIZE": "2"}, {}, ["RANK and WORLD_SIZE are not set"]),
+    "host alone": ({"MASTER_ADDR": "a"}, {}, ["RANK and WORLD_SIZE are not set"]),
+    "blank in a host": ({**TWO, "MASTER_ADDR": "my host"}, {}, ["MASTER_ADDR", '"my host"']),
+    "URL as a host": ({**TWO, "MASTER_ADDR": "tcp://a"}, {}, ["MASTER_ADDR", '"tcp://a"']),
+    "unknown host": ({**TWO, "RANK": "0", "MASTER_ADDR": "nowhere.invalid"}, {},
+                     ["nowhere.invalid cannot be resolved", "shard 0"]),
+    "store of doppio": ({**TWO, "DOPPIO_STORE": "10.0.0.1"}, {}, ['DOPPIO_STORE is "10.0.0.1"']),
+    "rank of Slurm": ({**SLURM, "SLURM_PROCID": "2"}, {}, ['SLURM_PROCID="2"', "SLURM_NTASKS"]),
+    "Slurm twice": ({**SLURM, "SLURM_STEP_NUM_TASKS": "3"}, {},
+                    ['SLURM_NTASKS="2"', 'SLURM_STEP_NUM_TASKS="3"', "srun"]),
+    "tasks of a node": ({**SLURM, "SLURM_NODEID": "3", "SLURM_STEP_TASKS_PER_NODE": "2"}, {},
+                        ["SLURM_STEP_TASKS_PER_NODE", 'SLURM_NODEID="3"']),
+    "too many nodes": ({**SLURM, "SLURM_STEP_NODELIST": "n[1-999999999]"}, {},
+                       ["SLURM_STEP_NODELIST", "more than 65536 hosts"]),
+    "job": ({**SLURM, "SLURM_JOB_ID": "abc"}, {}, ['SLURM_JOB_ID="abc"', "number"]),
+    "mpirun on hosts": ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2",
+                         "OMPI_COMM_WORLD_LOCAL_SIZE": "1", "OMPI_COMM_WORLD_LOCAL_RANK": "0"},
+                        {"file_store_path": None}, ["no place to meet", "MASTER_ADDR"]),
+    "mpirun and WORLD_SIZE": ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2",
+                               "WORLD_SIZE": "4"}, {}, ['WORLD_SIZE="4"', "mpirun", "unset it"]),
+    "Hydra's name": ({"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2"}, {},
+                     ["--run_id is needed"]),
+    "Horovod's host": ({"HOROVOD_RANK": "0", "HOROVOD_SIZE": "2", "HOROVOD_LOCAL_SIZE": "1"},
+                       {"file_store_path": None}, ["HOROVOD_GLOO_RENDEZVOUS_ADDR"]),
+    "Horovod's port": ({"HOROVOD_RANK": "0", "HOROVOD_SIZE": "2",
+                        "HOROVOD_GLOO_RENDEZVOUS_ADDR": "a", "HOROVOD_GLOO_RENDEZVOUS_PORT": "x"},
+                       {}, ["HOROVOD_GLOO_RENDEZVOUS_PORT", '"x"', "from 1 to 65535"]),
+    "no cluster": ({"TF_CONFIG": "{}"}, {}, ["TF_CONFIG", '"cluster" is not an object']),
+    "index": (tf_config({"type": "worker", "index": 2}), {}, ["TF_CONFIG", "worker 2", "has 2"]),
+    "fraction": (tf_config({"type": "worker", "index": 1.5}), {}, ["TF_CONFIG", "index"]),
+    "type of a task": (tf_config({"type": "wroker", "index": 0}), {}, ["TF_CONFIG", "wroker"]),
+    "no chief": (tf_config({"type": "chief", "index": 0}), {}, ["TF_CONFIG", "chief 0", "has 0"]),
+    "same address": (tf_config({"type": "worker", "index": 0}, ["a:1", "a:1"]), {},
+                     ["TF_CONFIG", "two tasks have the address a:1"]),
+    "port of a task": (tf_config({"type": "worker", "index": 0}, ["a", "b:1"]), {},
+                       ["TF_CONFIG", "the port is missing"]),
+    "deep JSON": ({"TF_CONFIG": "[" * 10**5}, {}, ["TF_CONFIG", "JSON"]),
+    "worker of MXNet": ({**MXNET, "DMLC_WORKER_ID": "2"}, {}, ['DMLC_WORKER_ID="2"']),
+    "root of MXNet": ({"DMLC_ROLE": "worker", "DMLC_NUM_WORKER": "2", "DMLC_WORKER_ID": "0"},
+                      {"file_store_path": None}, ["DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT"]),
+    "port of MXNet": ({**MXNET, "DMLC_PS_ROOT_PORT": "x"}, {}, ["DMLC_PS_ROOT_PORT", '"x"']),
+    "index of a Job": ({"JOB_COMPLETION_INDEX": "2", "WORLD_SIZE": "2"}, {},
+                       ['JOB_COMPLETION_INDEX="2"', "2 processes"]),
+    "host of a Job": ({"JOB_COMPLETION_INDEX": "0", "WORLD_SIZE": "2", "HOSTNAME": "a"},
+                      {"file_store_path": None}, ["Kubernetes", "MASTER_ADDR"]),
+    "flag alone": ({}, {"shard_id": 1}, ["--shard_id is 1", "0 to 0"]),
+    "scheme": ({}, {"init_method": "ftp://a:1"}, ['"ftp://a:1"', "tcp://host:port"]),
+    "relative": ({}, {"init_method": "file://here"}, ["absolute"]),
+    "database": ({}, {"init_method": "redis://a/x"}, ['"x"', "number of a Redis database"]),
+    "name": (TWO, {"run_id": "a b"}, ['run_id "a b"', "only letters"]),
 }
 
 
@@ -181,7 +249,7 @@ WRONG = {
 def test_wrong_launches_are_one_line_and_nothing_trains(case, databases, tmp_path):
     variables, flags, expected = WRONG[case]
     done = run("resnet50_trainer", *training(databases, tmp_path, **flags), env=variables)
-    assert 0 < done.returncode < 128, done.output
+    assert done.returncode == 64, done.output
     (line,) = (line for line in done.output.splitlines() if line.startswith("resnet50_trainer:"))
     assert line == last_line(done.output)
     for word in expected:
@@ -214,8 +282,8 @@ def test_killed_shard_of_a_private_store_is_named(victim, databases, shards, tmp
         status, output = shards.wait()[1 - victim]
     assert 0 < status < 128, output
     assert f"shard={victim}" in last_line(output), output[-1000:]
-    # A killed writer leaves the file of its lock, which nobody holds any more.
-    assert [path.suffix for path in tmp_path.iterdir()] == ([] if victim else [".lock"])
+    # A killed writer leaves the files of its locks, which nobody holds any more.
+    assert [path.suffix for path in tmp_path.iterdir()] == ([] if victim else [".lock"] * 2)
 
 
 def test_missing_server_program_is_named(databases, tmp_path):

@@ -38,6 +38,25 @@ def test_quickstart_refuses_wrong_options(options, expected):
     assert "Build" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (["ssh"], "unknown launcher ssh"),
+        (["--images", "many"], "--images takes a number from 1000, not many"),
+        (["--program", "perl"], "--program is mnist_trainer or Python, not perl"),
+        (["--unknown"], "unknown option --unknown"),
+    ],
+)
+def test_check_launchers_refuses_wrong_options(options, expected):
+    done = subprocess.run(
+        ["bash", str(ROOT / "scripts/check_launchers.sh"), *options], capture_output=True,
+        text=True, timeout=20,
+    )
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert done.stdout == ""
+
+
 def test_quickstart_describes_itself():
     done = subprocess.run(
         ["bash", str(ROOT / "scripts/quickstart.sh"), "--help"], capture_output=True, text=True,
@@ -154,7 +173,7 @@ def mirror(tmp_path):
 def find_mnist(cache, url, sums=None, **environment):
     """Runs find_mnist of scripts/mnist.sh with one mirror; returns its (status, kind, stderr).
 
-    `sums` are the expected checksums, by name without ".gz"; those of MNIST if none are given.
+    `sums` are the expected checksums, by name without ".gz". By default they are MNIST's.
     """
     entries = " ".join(f'"{name} {value}"' for name, value in (sums or {}).items())
     known = f"MNIST_FILES=({entries})" if sums else ""

@@ -129,7 +129,7 @@ def test_bad_input_is_one_clear_line(case, databases, tmp_path):
 
 
 @pytest.mark.parametrize("program, flag, advice", [
-    ("resnet50_trainer", "--kv-store=dist_sync", "shards always sum their gradients in step"),
+    ("resnet50_trainer", "--kv-store=dist_sync", "shards sum their gradients in step"),
     ("resnet50_trainer", "--data_dir=/data", "use --train_data or --test_data"),
     ("resnet50_trainer", "--distribution_strategy=mirrored", "docs/launchers.md"),
     ("resnet50_trainer", "--world-size=2", "use --num_shards"),

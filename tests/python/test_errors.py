@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from caffe2.python import brew, core, model_helper, workspace
+from caffe2.python import brew, core, model_helper, optimizer, workspace
 
 
 def test_values_that_no_blob_takes():
@@ -37,6 +37,42 @@ def test_unknown_operators_come_with_near_names():
         core.Net("n").Rely("x", "y")
     with pytest.raises(RuntimeError, match="unknown operator Rely; did you mean Relu"):
         workspace.RunOperatorOnce(core.CreateOperator("Rely", "x", "y"))
+
+
+def test_unknown_helpers_come_with_near_names():
+    for name, meant in (("convolution", "conv"), ("max_pooling", "max_pool"), ("relo", "relu")):
+        with pytest.raises(AttributeError, match=f"{name} not registered. Did you mean: .*{meant}"):
+            getattr(brew, name)
+    with pytest.raises(AttributeError, match="qqqqqq not registered.$"):
+        _ = brew.qqqqqq
+    assert not hasattr(brew, "__wrapped__")
+
+
+def test_failed_operators_name_their_inputs():
+    workspace.FeedBlob("features", np.zeros((4, 7), np.float32))
+    workspace.FeedBlob("weights", np.zeros((5, 8), np.float32))
+    workspace.FeedBlob("bias", np.zeros(5, np.float32))
+    net = core.Net("shapes")
+    net.FC(["features", "weights", "bias"], "y")
+    with pytest.raises(RuntimeError) as error:
+        workspace.RunNetOnce(net)
+    text = str(error.value)
+    assert "has 7 features in each row" in text and "takes 8" in text
+    assert "inputs: features float [4, 7], weights float [5, 8], bias float [5]" in text
+    assert "shapes, operator 0, FC" in text
+
+
+def test_optimizers_refuse_what_cannot_work():
+    model = model_helper.ModelHelper("m")
+    loss = brew.fc(model, "x", "loss", 2, 1)
+    with pytest.raises(ValueError, match="SgdOptimizer: base_learning_rate must be a number"):
+        optimizer.build_sgd(model, base_learning_rate="a")
+    with pytest.warns(UserWarning, match="updates nothing.*AddGradientOperators"):
+        optimizer.build_sgd(model, base_learning_rate=0.1)
+    model.AddGradientOperators([loss])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.build_sgd(model, base_learning_rate=np.float32(0.1))
 
 
 def test_unknown_arguments_warn_at_the_line_of_the_caller():

@@ -88,6 +88,14 @@ def test_mnist_lenet(tmp_path):
     assert (tmp_path / "lenet.minidb").exists()
 
 
+def test_mnist_data_parallel_trains_alone(tmp_path):
+    data = write_db(tmp_path / "db", tensor_protos((1, 28, 28), 200))
+    log = run("mnist_data_parallel", "--train_data", data, "--test_data", data, "--batch_size",
+              "20", "--iterations", "60", "--test_iterations", "10", cwd=tmp_path)
+    assert "shard 0 of 1: test accuracy" in log
+    assert accuracy_in(log) > 0.9
+
+
 def test_cifar10(tmp_path):
     data = write_db(tmp_path / "db", tensor_protos((3, 32, 32), 200))
     log = run("cifar10", "--train_data", data, "--test_data", data, "--batch_size", "20",

@@ -47,7 +47,7 @@ def test_variants_of_fc(x):
     brew.elementwise_linear(model, "x", "linear", 6, weight_init=("GaussianFill", {}))
     run(model)
     y, w, b = fetch("packed", "packed_w", "packed_b")
-    np.testing.assert_allclose(y, x @ w.T + b, rtol=1e-5)
+    np.testing.assert_allclose(y, x @ w.T + b, rtol=1e-5, atol=1e-6)
     y, u, v = fetch("decomposed", "decomposed_u", "decomposed_v")
     assert (u.shape, v.shape) == ((3, 2), (6, 2))
     np.testing.assert_allclose(y, x @ v @ u.T, rtol=1e-4, atol=1e-6)

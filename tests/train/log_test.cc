@@ -11,14 +11,6 @@
 namespace caffe2 {
 namespace {
 
-TEST(LogTest, BarFillsInProportion) {
-  EXPECT_EQ(BarText(0, 10, 5), "[     ]");
-  EXPECT_EQ(BarText(5, 10, 4), "[##  ]");
-  EXPECT_EQ(BarText(10, 10, 4), "[####]");
-  EXPECT_EQ(BarText(20, 10, 4), "[####]");
-  EXPECT_EQ(BarText(0, 0, 2), "[##]");
-}
-
 TEST(LogTest, CsvHasTheColumnsOfModelTrainerLog) {
   const testing::TemporaryDirectory directory;
   const std::string path = directory.Path("log.csv");

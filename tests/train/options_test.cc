@@ -103,6 +103,29 @@ TEST_F(OptionsTest, DatabasesMustBeThereAndHoldImages) {
   ExpectRefused("neither a Datum nor a TensorProtos");
 }
 
+TEST_F(OptionsTest, LocalSgdHasLimits) {
+  options_.schedule.block_momentum = 0.5f;
+  ExpectRefused("need --sync_every");
+  options_.schedule.block_momentum = 0;
+  options_.schedule.block_learning_rate = 0.5f;
+  ExpectRefused("need --sync_every");
+  options_.schedule.sync_every = 4;
+  EXPECT_NO_THROW(Validate(options_));
+  options_.schedule.block_learning_rate = 0;
+  ExpectRefused("--block_learning_rate is 0");
+  options_.schedule.block_learning_rate = 1;
+  options_.schedule.block_momentum = 1;
+  ExpectRefused("--block_momentum is 1");
+  options_.schedule.block_momentum = 0.9f;
+  options_.output.checkpoint_path = directory_.Path("checkpoint");
+  options_.output.checkpoint_every = 6;
+  ExpectRefused("--checkpoint_every 6 is not a multiple of --sync_every 4");
+  options_.output.checkpoint_every = 8;
+  EXPECT_NO_THROW(Validate(options_));
+  options_.schedule.sync_every = -1;
+  ExpectRefused("--sync_every is -1");
+}
+
 TEST_F(OptionsTest, SizesMustFit) {
   options_.schedule.epoch_size = 7;
   ExpectRefused("--epoch_size 7");

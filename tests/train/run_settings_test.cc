@@ -33,8 +33,12 @@ TEST_F(RunSettingsTest, ShardsMustAgreeOnTheFlagsOfTheLoop) {
                      "1", "3");
   ExpectDisagreement([](TrainOptions* options) { options->output.checkpoint_every = 5; },
                      "checkpoint_every", "0", "5");
+  ExpectDisagreement([](TrainOptions* options) { options->schedule.sync_every = 5; }, "sync_every",
+                     "0", "5");
   ExpectDisagreement([](TrainOptions* options) { options->output.resume = true; }, "resume", "0",
                      "1");
+  ExpectDisagreement([](TrainOptions* options) { options->schedule.check_parameters_every = 0; },
+                     "check_parameters_every", "500", "0");
   ExpectDisagreement(
       [](TrainOptions* options) {
         options->model.shape.hidden = {8, 4};

@@ -49,6 +49,17 @@ TrainOptions SmallRun(const std::string& database, const std::string& network, i
   return options;
 }
 
+std::vector<float> Parameters(Trainer* trainer) {
+  std::vector<float> values;
+  for (const std::string& name : trainer->nets().params) {
+    Tensor copy(CPU);
+    const Blob* blob = trainer->workspace()->GetBlob(trainer->nets().scope + name);
+    const Tensor& tensor = OnHost(blob->Get<Tensor>(), &copy);
+    values.insert(values.end(), tensor.data<float>(), tensor.data<float>() + tensor.numel());
+  }
+  return values;
+}
+
 std::string StateDigest(Trainer* trainer) {
   const TrainNets& nets = trainer->nets();
   std::vector<std::string> blobs = nets.optimizer_state;

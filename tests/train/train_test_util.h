@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "train/options.h"
 #include "train/trainer.h"
@@ -15,6 +16,9 @@ void MakeImageDatabase(const std::string& path, int n, int side, int labels, uin
 // A run of a small network over such a database; no output.
 TrainOptions SmallRun(const std::string& database, const std::string& network, int side,
                       int labels);
+
+// All parameters of the first replica, one after another.
+std::vector<float> Parameters(Trainer* trainer);
 
 // A checksum of all parameters, running statistics and optimizer state of the trainer.
 std::string StateDigest(Trainer* trainer);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "tests/db/temporary_directory.h"
 #include "tests/train/train_test_util.h"
 #include "train/trainer.h"
@@ -20,7 +21,10 @@ namespace caffe2 {
 // Keeps what the loop reports.
 class Recorder : public TrainListener {
  public:
-  void OnIteration(const IterationReport& report) override { iterations.push_back(report); }
+  void OnIteration(const IterationReport& report) override {
+    iterations.push_back(report);
+    if (hook) hook();
+  }
   void OnTest(const TestReport& report) override { tests.push_back(report); }
   void OnEpochEnd(const EpochReport& report) override { epochs.push_back(report); }
   void OnModelSaved(const std::string& path) override { models.push_back(path); }
@@ -29,12 +33,15 @@ class Recorder : public TrainListener {
   std::vector<TestReport> tests;
   std::vector<EpochReport> epochs;
   std::vector<std::string> models;
+  std::function<void()> hook;  // called after each iteration that is reported
 };
 
 struct ShardResult {
   std::string state;
+  std::vector<float> params;
   std::shared_ptr<Recorder> log = std::make_shared<Recorder>();
   std::string error;
+  int exit_code = 0;  // of the error
   int signal = 0;
 };
 
@@ -73,10 +80,13 @@ class TrainerTest : public ::testing::Test {
             own_stop = [&] { return stop(result.log->iterations.size()); };
           }
           Trainer trainer(own, result.log, own_stop);
+          if (on_iteration_) result.log->hook = [&] { on_iteration_(&trainer, shard); };
           result.signal = trainer.Run();
           result.state = testing::StateDigest(&trainer);
+          result.params = testing::Parameters(&trainer);
         } catch (const std::exception& error) {
           result.error = error.what();
+          result.exit_code = static_cast<int>(ExitCodeOf(error));
         }
       });
     }
@@ -89,10 +99,14 @@ class TrainerTest : public ::testing::Test {
     return results;
   }
 
+  int runs() const { return runs_; }  // so far; run n has the run_id "run<n>"
+
   testing::TemporaryDirectory directory_;
   std::string database_;
   bool errors_expected_ = false;
   std::function<void(TrainOptions*)> adjust_;  // of each shard's options
+  // Called on the training thread of each shard after each iteration that is reported.
+  std::function<void(Trainer*, int shard)> on_iteration_;
 
  private:
   int runs_ = 0;

@@ -194,7 +194,7 @@ TEST_F(TrainerTest, ExportedModelsPredictAndLoad) {
   TrainOptions options = Small("mlp");
   options.schedule.num_epochs = 4;
   options.output.model_path = [this](int) { return directory_.Path("model_4.mdl"); };
-  options.output.keep_all_models = true;
+  options.output.keep_models = 0;
   const auto trained = Run(options);
   Workspace ws;
   const Predictor predictor = LoadPredictor(directory_.Path("model_4.mdl"), &ws);

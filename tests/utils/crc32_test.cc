@@ -12,6 +12,13 @@ TEST(Crc32Test, MatchesTheStandardCheckValue) {
   EXPECT_EQ(Crc32("", 0), 0u);
 }
 
+TEST(Crc32Test, CastagnoliMatchesTheVectorsOfRfc3720) {
+  const std::string zeros(32, '\0'), ones(32, '\xff');
+  EXPECT_EQ(Crc32c("123456789", 9), 0xe3069283u);
+  EXPECT_EQ(Crc32c(zeros.data(), zeros.size()), 0x8a9136aau);
+  EXPECT_EQ(Crc32c(ones.data(), ones.size()), 0x62a8ab43u);
+}
+
 TEST(Crc32Test, ContinuesOverPartsOfAnyLength) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += static_cast<char>(i * 37);

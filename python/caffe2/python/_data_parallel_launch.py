@@ -30,7 +30,7 @@ def RendezvousFromEnvironment(num_shards: int | None = None, shard_id: int | Non
                               run_id: str | None = None, init_method: str | None = None,
                               redis_host: str | None = None, redis_port: int = 6379,
                               file_store_path: str = "/tmp", engine: str = "GLOO",
-                              transport: str = "tcp", interface: str = "",
+                              transport: str = "auto", interface: str = "",
                               exit_nets: Sequence[Net] | None = None,
                               kv_handler: str = "store_handler",
                               timeout_sec: float = _DEFAULT_JOIN_TIMEOUT_SEC) -> dict[str, Any]:

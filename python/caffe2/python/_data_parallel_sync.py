@@ -74,7 +74,7 @@ def _options(model, timeout_sec=_DEFAULT_TIMEOUT_SEC):
         options.shard_id = rendezvous["shard_id"]
         options.store_handler = str(rendezvous["kv_handler"])
         options.engine = _engine(model)
-        options.transport = rendezvous.get("transport", "tcp")
+        options.transport = rendezvous.get("transport", "auto")
         options.interface = rendezvous.get("interface") or ""
     else:
         options.first_bucket_bytes = options.bucket_bytes = 0  # nothing to send: no buckets
@@ -250,7 +250,7 @@ def _create_common_world(rendezvous, net, blob, timeout_sec, name=None):
         core.BlobReference(str(rendezvous["kv_handler"])), core.BlobReference(blob),
         name=name or f"{blob}_op", size=rendezvous["num_shards"], rank=rendezvous["shard_id"],
         engine="GLOO", timeout_ms=int(timeout_sec * 1000),
-        transport=rendezvous.get("transport", "tcp"),
+        transport=rendezvous.get("transport", "auto"),
         interface=rendezvous.get("interface") or "")
 
 

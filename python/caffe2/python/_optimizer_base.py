@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections import defaultdict, namedtuple
 from collections.abc import Mapping
 from typing import Any
@@ -208,6 +209,8 @@ class RateOptimizer(Optimizer):
     def __init__(self, rate: float, policy: str = "fixed",
                  kwargs: Mapping[str, Any] | None = None) -> None:
         super().__init__()
+        if isinstance(rate, bool) or not isinstance(rate, numbers.Real):
+            raise ValueError(f"{type(self).__name__}: {self._RATE} must be a number, not {rate!r}")
         setattr(self, self._RATE, rate)
         self.policy = policy
         self.init_kwargs = kwargs or {}

@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 from collections.abc import Callable
@@ -89,6 +90,21 @@ def Register(helper: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _unknown_helper(name):
+    """An AttributeError that names the helpers most like `name`."""
+    close = difflib.get_close_matches(name, _registry, n=3)
+    close += [helper for helper in _registry
+              if helper not in close and (helper in name or name in helper)][:3 - len(close)]
+    hint = f" Did you mean: {', '.join(close)}?" if close else ""
+    return AttributeError(f"Helper function {name} not registered.{hint}")
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise _unknown_helper(name)
+
+
 def has_helper(helper_or_name: Any) -> bool:
     """True if there is a helper of this name, or of the name of this function."""
     return getattr(helper_or_name, "__name__", helper_or_name) in _registry
@@ -107,7 +123,7 @@ class HelperWrapper:
     def __getattr__(self, helper_name: str) -> Callable[..., Any]:
         if helper_name in _registry or helper_name in __all__:
             return globals()[helper_name]
-        raise AttributeError(f"Helper function {helper_name} not registered.")
+        raise _unknown_helper(helper_name)
 
 
 for _helper in (

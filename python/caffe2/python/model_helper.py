@@ -327,6 +327,10 @@ class ModelHelper:
         """The NetDef of param_init_net."""
         return self.param_init_net.Proto()
 
+    def _repr_svg_(self) -> str | None:
+        """The graph of the net as SVG, for notebooks; None where `dot` is missing."""
+        return self.net._repr_svg_()
+
     def RunInit(self) -> None:
         """Runs param_init_net, which makes the parameters."""
         workspace.RunNetOnce(self.param_init_net)

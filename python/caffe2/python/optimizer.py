@@ -6,6 +6,7 @@ the operator LearningRate), and returns the Optimizer it used.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -139,6 +140,9 @@ def _build(model, optimizer, weights_only=False, use_param_info_optim=True,
     devices = _get_param_to_device(model)
     params = [info for info in model.GetOptimizationParamInfo()
               if not weights_only or info.blob in model.weights]
+    if not params:
+        warnings.warn(f"{type(optimizer).__name__} updates nothing: no parameter of model "
+                      f"{model.name} has a gradient; call AddGradientOperators first", stacklevel=3)
     multiplier = _lr_multiplier(model, params, devices, max_gradient_norm, allow_lr_injection)
     if multiplier is not None:
         optimizer.add_lr_multiplier(multiplier)

@@ -157,7 +157,7 @@ TEST(ConvTranspose, RefusesWhatCannotWork) {
     return Op("ConvTranspose", {"X", "w"}, {"Y"}, args);
   };
   ExpectThrows(&ws, op({MakeArgument<int>("adj", 1)}), "adj");
-  ExpectThrows(&ws, op({MakeArgument<int>("pad", 2)}), "pads leave nothing");
+  ExpectThrows(&ws, op({MakeArgument<int>("pad", 2)}), "pads remove the whole output");
   ExpectThrows(&ws, op({MakeArgument<int>("dilation", 2)}), "dilation");
   ExpectThrows(&ws, op({MakeArgument<int>("group", 3)}), "argument group (3)");
   FeedRandom(&ws, "v", {3, 1, 2, 2}, 2);

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "tests/operators/loss/wide_labels.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -27,6 +28,13 @@ TEST(AccuracyTest, HandlesNanAndNoRows) {
   Feed<int>(&ws, "none", {0}, {});
   RunOp(&ws, Op("Accuracy", {"E", "none"}, {"accuracy"}));
   ExpectTensor(ws, "accuracy", {}, {0});
+}
+
+TEST(AccuracyTest, TakesWideLabels) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {6, 3}, 1);
+  Feed<int>(&ws, "label", {6}, {0, 1, 2, 2, 1, 0});
+  ExpectWideLabelsWork(&ws, Op("Accuracy", {"X", "label"}, {"accuracy"}));
 }
 
 TEST(AccuracyTest, RejectsBadInput) {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "tests/operators/loss/wide_labels.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -18,6 +19,13 @@ TEST(LabelCrossEntropyTest, GradientIsNumericOne) {
   FeedRandom(&ws, "X", {4, 3}, 1, 0.3f, 0.9f);
   Feed<int>(&ws, "label", {4, 1}, {1, 0, 2, 2});
   CheckGradient(&ws, Op("LabelCrossEntropy", {"X", "label"}, {"Y"}), {0});
+}
+
+TEST(LabelCrossEntropyTest, TakesWideLabels) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {3, 4}, 1, 0.1f, 0.9f);
+  Feed<int>(&ws, "label", {3, 1}, {3, 0, 1});
+  ExpectWideLabelsWork(&ws, Op("LabelCrossEntropy", {"X", "label"}, {"Y"}));
 }
 
 TEST(LabelCrossEntropyTest, RejectsBadLabels) {

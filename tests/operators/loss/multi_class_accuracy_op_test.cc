@@ -1,3 +1,4 @@
+#include "tests/operators/loss/wide_labels.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -13,6 +14,13 @@ TEST(MultiClassAccuracyTest, CountsEachClass) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "N"), (std::vector<int32_t>{1, 3, 0}));
   Feed<int32_t>(&ws, "labels", {4}, {1, 0, 3, 1});
   ExpectThrows(&ws, op, "label 3 of row 2");
+}
+
+TEST(MultiClassAccuracyTest, TakesWideLabels) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {6, 3}, 1);
+  Feed<int>(&ws, "label", {6}, {0, 1, 2, 2, 1, 0});
+  ExpectWideLabelsWork(&ws, Op("MultiClassAccuracy", {"X", "label"}, {"accuracy", "amount"}));
 }
 
 TEST(APMeterTest, KeepsTheLastPredictions) {

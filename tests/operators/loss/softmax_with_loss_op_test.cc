@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "tests/operators/activation/softmax_reference.h"
+#include "tests/operators/loss/wide_labels.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -77,6 +78,13 @@ TEST(SoftmaxWithLossTest, GradientIsNumericOne) {
   CheckGradient(
       &ws, Op("SoftmaxWithLoss", {"X", "T"}, {"P", "loss"}, {MakeArgument<int>("label_prob", 1)}),
       {0}, loss_only);
+}
+
+TEST(SoftmaxWithLossTest, TakesWideLabels) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {4, 3}, 1, -2, 2);
+  Feed<int>(&ws, "label", {4}, {2, 0, 1, 2});
+  ExpectWideLabelsWork(&ws, Op("SoftmaxWithLoss", {"X", "label"}, {"P", "loss"}));
 }
 
 TEST(SoftmaxWithLossTest, RejectsBadInput) {

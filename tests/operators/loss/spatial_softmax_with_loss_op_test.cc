@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "tests/operators/loss/wide_labels.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -49,6 +50,13 @@ TEST(SpatialSoftmaxWithLossTest, GradientIsNumericOne) {
                 Op("SpatialSoftmaxWithLoss", {"X", "t", "w"}, {"P", "L"},
                    {MakeArgument<float>("scale", 3.f)}),
                 {0}, options);
+}
+
+TEST(SpatialSoftmaxWithLossTest, TakesWideLabels) {
+  Workspace ws;
+  FeedRandom(&ws, "X", {1, 3, 2, 2}, 1, -2, 2);
+  Feed<int>(&ws, "t", {1, 2, 2}, {0, -1, 2, 1});
+  ExpectWideLabelsWork(&ws, Op("SpatialSoftmaxWithLoss", {"X", "t"}, {"P", "L"}));
 }
 
 TEST(SpatialSoftmaxWithLossTest, RejectsBadInput) {

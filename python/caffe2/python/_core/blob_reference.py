@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Union
 
 from caffe2.python import scope
+from caffe2.python._core.operator_help import operator_method
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 
 # The name of a blob, or of several; functions also take bytes.
@@ -101,7 +101,7 @@ class BlobReference:
                 f"You cannot use {op_type} on a blob reference that does not have a net source "
                 "associated with it.")
         CheckOperatorType(op_type)
-        return functools.partial(self._create_in_net, op_type)
+        return operator_method(op_type, self._create_in_net)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(registered_operators() if self._from_net else ())})

@@ -28,6 +28,7 @@ from caffe2.python._core.gradients import (
     GradientSlice,
     Losses,
 )
+from caffe2.python._core.net_graph import svg_of
 from caffe2.python._core.net_rewrite import (
     RemapFunction,
     copy_net,
@@ -37,6 +38,7 @@ from caffe2.python._core.net_rewrite import (
     set_external_blobs,
 )
 from caffe2.python._core.operator_def import CreateOperator, _register_python_op
+from caffe2.python._core.operator_help import operator_method
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 from caffe2.python._core.records import NewRecord, record_by_prefix
 from caffe2.python._core.schema_fields import Field, Struct
@@ -129,6 +131,10 @@ class Net:
     def __repr__(self) -> str:
         return f"<Net {self._net.name}: {len(self._net.op)} operators>"
 
+    def _repr_svg_(self) -> str | None:
+        """The graph as SVG, for notebooks; None where Graphviz's program `dot` is missing."""
+        return svg_of(self)
+
     @property
     def external_inputs(self) -> list[BlobReference]:
         """References to the blobs that the net reads and does not write."""
@@ -170,7 +176,7 @@ class Net:
         if op_type.startswith("_"):
             raise AttributeError(op_type)
         CheckOperatorType(op_type)
-        return functools.partial(self._create_and_add, op_type)
+        return operator_method(op_type, self._create_and_add)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *registered_operators()})

@@ -14,15 +14,19 @@ LOG_EVERY = 50  # iterations
 log = logging.getLogger("image_classifier")
 
 
-def add_input(model, args, db):
+def add_images(model, args, reader):
     """Images [batch, channels, height, width] with values from 0 to less than 1, and their classes,
-    int32 [batch], from a database of TensorProtos."""
-    data_uint8, label = brew.db_input(
-        model, blobs_out=["data_uint8", "label"], batch_size=args.batch_size, db=db,
-        db_type=args.db_type)
+    int32 [batch], from a reader of TensorProtos."""
+    data_uint8, label = model.net.TensorProtosDBInput(
+        reader, ["data_uint8", "label"], batch_size=args.batch_size)
     data = model.net.Cast(data_uint8, "data", to=core.DataType.FLOAT)
     data = model.net.Scale(data, data, scale=float(1.0 / 256))
     return model.net.StopGradient(data, data), label
+
+
+def add_input(model, args, db):
+    """As add_images, from a database of which this model reads all records."""
+    return add_images(model, args, model.CreateDB("dbreader_" + db, db=db, db_type=args.db_type))
 
 
 def create(model):

@@ -321,7 +321,8 @@ def parse_args():
         help="shards, of one GPU each, exchange gradients by NCCL instead of Gloo")
     add("--dtype", default="float", choices=["float", "float16"], help="type of the activations")
     add("--float16_compute", action="store_true", help="update float16 parameters in float16")
-    add("--distributed_transport", default="tcp", help="tcp or ibverbs")
+    add("--distributed_transport", default="auto",
+        help="tcp, shared_memory, or auto: shared_memory if all shards run on one machine")
     add("--distributed_interfaces", default="", help="network interface to use")
     add("--first_iter_timeout", type=int, default=600, help="seconds for the first iteration")
     add("--timeout", type=int, default=60, help="seconds for every other iteration")

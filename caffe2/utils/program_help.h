@@ -1,0 +1,28 @@
+// What `--help` prints, and suggestions for flags that are mistyped.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace caffe2 {
+
+// Flags that belong together. A flag that is in no group, or in none of this program, is listed
+// after the groups.
+struct FlagGroup {
+  const char* title;  // "Data"
+  const char* flags;  // names divided by blanks
+};
+
+struct ProgramHelp {
+  std::vector<FlagGroup> groups;  // in the order of --help; empty: one list by name
+  std::string examples;           // command lines, each on a line of its own
+};
+
+// The text of --help: usage, examples, and ProgramFlags() by group. A flag whose
+// description has "(required)" comes first. Defaults are written as people write them: 0.1.
+std::string HelpText(const std::string& program, const std::string& usage, const ProgramHelp& help);
+
+// The flag of the program that `name` may mean; empty if none is close. Also suggests "noshuffle".
+std::string SimilarFlag(const std::string& name);
+
+}  // namespace caffe2

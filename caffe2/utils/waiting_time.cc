@@ -1,0 +1,45 @@
+#include "caffe2/utils/waiting_time.h"
+
+#include <chrono>
+#include <mutex>
+
+namespace caffe2 {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Counter {
+  std::mutex mutex;
+  int waiting = 0;  // threads
+  Clock::time_point since;
+  Clock::duration total{0};  // without the wait under way
+};
+
+Counter& CounterOf(WaitFor what) {
+  static auto* counters = new Counter[2];
+  return counters[static_cast<int>(what)];
+}
+
+}  // namespace
+
+TimedWait::TimedWait(WaitFor what) : what_(what) {
+  Counter& counter = CounterOf(what_);
+  const std::lock_guard<std::mutex> lock(counter.mutex);
+  if (counter.waiting++ == 0) counter.since = Clock::now();
+}
+
+TimedWait::~TimedWait() {
+  Counter& counter = CounterOf(what_);
+  const std::lock_guard<std::mutex> lock(counter.mutex);
+  if (--counter.waiting == 0) counter.total += Clock::now() - counter.since;
+}
+
+double WaitedSeconds(WaitFor what) {
+  Counter& counter = CounterOf(what);
+  const std::lock_guard<std::mutex> lock(counter.mutex);
+  Clock::duration total = counter.total;
+  if (counter.waiting > 0) total += Clock::now() - counter.since;
+  return std::chrono::duration<double>(total).count();
+}
+
+}  // namespace caffe2

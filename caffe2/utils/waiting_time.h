@@ -1,0 +1,27 @@
+// How long this process has waited, by what it waited for.
+#pragma once
+
+namespace caffe2 {
+
+enum class WaitFor {
+  kInput,   // a net waits for its next batch
+  kShards,  // a collective operation is under way on the host
+};
+
+// Counts its lifetime. Thread-safe: the time in which several threads wait for the same thing
+// counts once.
+class TimedWait {
+ public:
+  explicit TimedWait(WaitFor what);
+  ~TimedWait();
+  TimedWait(const TimedWait&) = delete;
+  TimedWait& operator=(const TimedWait&) = delete;
+
+ private:
+  const WaitFor what_;
+};
+
+// Seconds since the process began, with the waits that are under way. Thread-safe.
+double WaitedSeconds(WaitFor what);
+
+}  // namespace caffe2

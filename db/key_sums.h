@@ -1,0 +1,23 @@
+// Tells which records were read, in a few bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace caffe2::db {
+
+// The number of keys and two sums of hashes of them. Two collections of keys, in any order, have
+// equal sums if they hold the same keys equally often, and otherwise (by the odds of 128 bits) not.
+struct KeySums {
+  int64_t count = 0;
+  uint64_t first = 0, second = 0;
+
+  void Add(const std::string& key);
+  void Add(const KeySums& other);
+  friend bool operator==(const KeySums&, const KeySums&) = default;
+};
+
+// The sums over all keys of a database. Throws as CreateDB.
+KeySums KeySumsOf(const std::string& db_type, const std::string& source);
+
+}  // namespace caffe2::db

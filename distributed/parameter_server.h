@@ -1,0 +1,153 @@
+// Parameter servers: workers send gradients to servers and get parameters back, each at its own
+// speed (docs/design/async.md).
+//
+// Every worker has a common world of two with every server (rank 0: the worker), so that a process
+// that dies breaks only its own connections. Messages are broadcasts in these worlds.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "distributed/collective.h"
+
+namespace caffe2 {
+
+// The parameters of one server, as one array of floats. The server calls it from several threads,
+// but only from one at a time.
+class ParameterShard {
+ public:
+  virtual ~ParameterShard() = default;
+  virtual int64_t size() const = 0;
+  // Sets all parameters, and the number of updates that the optimizer has done.
+  virtual void Set(const float* values, int64_t iteration) = 0;
+  virtual void Get(float* values) const = 0;
+  // Applies one update of the optimizer. Returns the learning rate.
+  virtual float Update(const float* gradients) = 0;
+};
+
+struct ParameterServerOptions {
+  int num_workers = 1;
+  // 0: in each step, one update with the mean gradient of all live workers, in their order. N > 0:
+  // each gradient is an update of its own, and a worker may be at most N steps ahead of the slowest
+  // live worker.
+  int max_staleness = 0;
+};
+
+// How far the workers of a server have come.
+struct ServerProgress {
+  int64_t updates = 0;
+  int live_workers = 0;  // neither lost nor finished
+  int finished_workers = 0;
+  // How many updates of others came between the parameters that a gradient was computed from and
+  // its own update: over the last 1000 gradients, and over all.
+  double mean_staleness = 0;
+  int64_t largest_staleness = 0;
+  float learning_rate = 0;
+};
+
+// Thread-safe.
+class ParameterServer {
+ public:
+  static constexpr size_t kStalenessWindow = 1000;
+
+  // `shard` must outlive the server.
+  ParameterServer(ParameterShard* shard, const ParameterServerOptions& options);
+
+  // Serves one worker until it has finished and all others have finished or are lost. Throws as
+  // Communicator does, also while it waits for other workers; then call Lose(). Other exceptions
+  // come from the shard.
+  void Serve(int worker, Communicator* world);
+  // The worker is lost: nobody waits for it any more. If it was to give the first parameters, waits
+  // for these throw IoError.
+  void Lose(int worker);
+  // Ends all waits of Serve() with IoError(reason).
+  void Abort(const std::string& reason);
+
+  // Tells all workers, with their next parameters, that the signal ends the run; 0 does nothing.
+  void Stop(int signal);
+
+  ServerProgress progress() const;
+  int signal() const;  // the largest that a worker or Stop() gave; 0: none
+
+ private:
+  struct Worker {
+    bool live = true, finished = false;
+    int64_t steps = 0;               // gradients received
+    int64_t pulled = 0;              // updates when it last got parameters
+    int64_t staleness = 0;           // of its last gradient
+    const float* waiting = nullptr;  // its gradient, which waits for the others (max_staleness 0)
+  };
+
+  void Start(const float* values, int64_t iteration);
+  void Step(int worker, const float* gradients);
+  void Apply(const float* gradients);
+  // With max_staleness 0: applies the mean gradient once all live workers have sent theirs.
+  void ApplyIfComplete();
+  bool MayGoOn(int worker) const;
+  bool AllHaveFinished() const;
+  int FirstLive() const;  // -1: none
+  template <typename Ready>
+  void WaitUntil(std::unique_lock<std::mutex>* lock, const Ready& ready);
+
+  ParameterShard* const shard_;
+  const ParameterServerOptions options_;
+  mutable std::mutex mutex_;  // guards everything below, and the shard
+  std::condition_variable changed_;
+  std::vector<Worker> workers_;
+  std::vector<float> mean_;
+  std::string abort_reason_;
+  bool started_ = false;
+  int64_t updates_ = 0;
+  int signal_ = 0;
+  float learning_rate_ = 0;
+  std::deque<int64_t> staleness_;  // of the last gradients
+  int64_t largest_staleness_ = 0;
+};
+
+// What a worker learns with new parameters.
+struct ParameterReply {
+  int64_t updates = 0;    // of the first server
+  int64_t staleness = 0;  // of this worker's gradient: the largest over the servers
+  int32_t signal = 0;     // the largest signal that a worker has got; all workers end the run
+  int32_t is_chief = 0;   // this is the first worker that is not lost
+  float learning_rate = 0;
+};
+
+struct ParameterRequest;
+
+// A worker's connections to all servers. Not thread-safe. Methods throw as Communicator does, but
+// PeerLost names the server.
+class ParameterClient {
+ public:
+  // World s leads to server s, which holds sizes[s] floats.
+  ParameterClient(std::vector<std::shared_ptr<Communicator>> worlds, std::vector<int64_t> sizes);
+
+  // This worker's buffer for the gradients or parameters of server s.
+  float* gradients(int server) { return gradients_[static_cast<size_t>(server)].data(); }
+  float* values(int server) { return values_[static_cast<size_t>(server)].data(); }
+  int num_servers() const { return static_cast<int>(worlds_.size()); }
+
+  // Gets the first parameters in values(). Worker 0 gives them there (`gives`), with the number of
+  // updates that they have had.
+  ParameterReply Start(bool gives, int64_t iteration);
+  // Sends gradients() and gets new values(). `signal` is 0 or the number of a signal that is to end
+  // the run.
+  ParameterReply Step(int signal);
+  // Waits until all workers have finished or are lost; gets the last values().
+  ParameterReply Finish();
+
+ private:
+  template <typename Body>
+  void ForEachServer(const Body& body);
+  ParameterReply Exchange(const ParameterRequest& request);
+
+  const std::vector<std::shared_ptr<Communicator>> worlds_;
+  std::vector<std::vector<float>> gradients_, values_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,69 @@
+// What the runs in a store are doing, for people: doppio top, doppio runs, doppio clean.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/run_record.h"
+#include "distributed/store_browser.h"
+
+namespace caffe2 {
+
+enum class ShardLife { kAlive, kDead, kUnknown };
+
+// One shard as its keys tell.
+struct ShardView {
+  std::optional<MemberRecord> member;         // nullopt: the key is gone
+  RunRecord heartbeat;                        // empty if the key is gone
+  std::map<std::string, std::string> status;  // RunMembership's fields; empty if the key is gone
+  ShardLife life = ShardLife::kUnknown;
+  // The shards that have not yet begun the collective in which this one is; empty if it waits for
+  // none.
+  std::vector<int> waits_for;
+};
+
+struct RunView {
+  std::string run_id;
+  int generation = 1;
+  std::string failure;  // the line; "" while the run is well
+  // False if the generation is no number: the run's values are signed with a secret that the
+  // inspector does not have (signed_store.h), or are of another program.
+  bool readable = true;
+  std::vector<ShardView> shards;  // by shard id
+
+  // kAlive if a shard lives, kDead if all are dead; kUnknown for a run that is not readable.
+  ShardLife life() const;
+};
+
+// Reads runs and watches their heartbeats. Not thread-safe; throws as StoreHandler does.
+class RunInspector {
+ public:
+  RunInspector(StoreFactory stores, std::unique_ptr<StoreBrowser> browser)
+      : stores_(std::move(stores)), browser_(std::move(browser)) {}
+
+  // Without names in the store that cannot be run ids.
+  std::vector<std::string> RunIds();
+  // The run as it is now. A process on this host lives or is dead; of another host's, a heartbeat
+  // that has changed since an earlier call proves life, and a missing key or one that stood still
+  // for a lease proves death. A member that cannot be read proves
+  // nothing. At most 4096 shards are read. Throws EnforceNotMet if `run_id` cannot be one.
+  RunView Read(const std::string& run_id);
+  // Reads the runs again and again until the life of all is known, or for `limit`.
+  std::vector<RunView> Watch(const std::vector<std::string>& run_ids, milliseconds limit);
+  // Removes all keys of the run; returns how many there were. The caller has made sure that the run
+  // is dead. A run that joins at the same moment publishes its keys again.
+  size_t Remove(const std::string& run_id);
+
+ private:
+  ShardLife LifeOf(const MemberRecord& member, const std::string& key,
+                   const std::string& heartbeat);
+
+  const StoreFactory stores_;
+  const std::unique_ptr<StoreBrowser> browser_;
+  std::map<std::string, ChangeWatch> heartbeats_;  // by run id, generation and shard
+};
+
+}  // namespace caffe2

@@ -1,0 +1,57 @@
+// Finds the shard that holds the others back although all of them work.
+//
+// Every shard publishes in its heartbeat where its time went. The slowest shard waits least for the
+// others; the difference is what it costs them. The cause is what it does longer than they.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "distributed/run_record.h"
+
+namespace caffe2 {
+
+// Seconds since the shard's heartbeat began, or a difference of two such readings.
+struct ShardTimes {
+  double clock = 0;
+  double waiting = 0;  // in collective operations on the host
+  double input = 0;    // for the next batch
+  double saving = 0;   // in the state "saving"
+
+  // The words of a heartbeat.
+  void AddTo(RunRecord* heartbeat) const;
+  // nullopt if the text, which may be anything, has no times.
+  static std::optional<ShardTimes> Parse(const std::string& heartbeat);
+};
+
+struct Straggler {
+  int shard = -1;         // -1: nobody
+  std::string cause;      // "input", "saving" or "computing"
+  double held_back = 0;   // the part of the time in which the others wait for it
+  double own_part = 0;    // of the shard's time, what the cause takes
+  double other_part = 0;  // the same of the others (median)
+
+  // "shard 1 (host a, pid 17) holds the others back: they wait for it 40 % of the time; cause:
+  // input, 45 % of its time (others 3 %)". `shard_text` describes the shard.
+  std::string Describe(const std::string& shard_text) const;
+};
+
+// `times` of at least two shards over the same interval. Names the shard that the others wait for
+// in at least a fifth of the time.
+Straggler FindStraggler(const std::vector<ShardTimes>& times);
+
+// Looks at the last ten seconds. Not thread-safe.
+class StragglerWatch {
+ public:
+  // `heartbeats` are the current values of the heartbeat keys, by shard. Nobody is named while one
+  // of them is missing or the readings are of a shorter time.
+  Straggler Note(const std::vector<std::string>& heartbeats);
+
+ private:
+  std::deque<std::vector<ShardTimes>> readings_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,33 @@
+// Looks for runs in a store. Shards never do: these operations are for people, and need more of
+// Redis's commands (SCAN and HGETALL) than an ACL of shards has.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distributed/redis_store_handler.h"
+#include "distributed/store_handler.h"
+
+namespace caffe2 {
+
+// Not thread-safe. All methods throw as StoreHandler does. What they return may be anything that
+// somebody wrote to the store.
+class StoreBrowser {
+ public:
+  virtual ~StoreBrowser() = default;
+  // The run ids that have a key "generation", sorted.
+  virtual std::vector<std::string> RunIds() = 0;
+  // The keys of a run, without "<run_id>/", sorted.
+  virtual std::vector<std::string> Keys(const std::string& run_id) = 0;
+  // The fields of a key that SetFields() has set; none if it does not exist.
+  virtual std::map<std::string, std::string> Fields(const std::string& run_id,
+                                                    const std::string& key) = 0;
+};
+
+std::unique_ptr<StoreBrowser> NewRedisBrowser(const RedisOptions& options);
+// Throws IoError (kStoreUnreachable) if `path` is not a directory that can be read.
+std::unique_ptr<StoreBrowser> NewFileBrowser(const std::string& path);
+
+}  // namespace caffe2

@@ -1,0 +1,235 @@
+#include "examples/doppio/data/inspect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+
+#include "caffe2/core/cpu_cores.h"
+#include "caffe2/core/exit_code.h"
+#include "caffe2/core/usage_error.h"
+#include "caffe2/utils/thread_loop.h"
+#include "db/data_set.h"
+#include "db/db.h"
+#include "db/image/image_record.h"
+#include "examples/doppio/progress.h"
+
+namespace caffe2::data {
+namespace {
+
+constexpr int kPictureSide = 96;
+constexpr size_t kMaxNamed = 20;  // damaged records
+
+struct Channel {
+  double sum = 0, squares = 0;
+  int64_t count = 0;
+};
+
+// What one record says; made by any thread.
+struct Seen {
+  std::string key, error, kind, shape;
+  size_t bytes = 0;
+  bool has_label = false;
+  int64_t label = 0;
+  std::vector<Channel> channels;
+  std::string picture;
+};
+
+std::vector<Channel> SumChannels(const db::ImageView<uint8_t>& view) {
+  std::vector<Channel> channels(static_cast<size_t>(view.channels));
+  for (int c = 0; c < view.channels; ++c) {
+    int64_t sum = 0, squares = 0;
+    for (int y = 0; y < view.height; ++y) {
+      for (int x = 0; x < view.width; ++x) {
+        const int64_t value = *view.At(y, x, c);
+        sum += value;
+        squares += value * value;
+      }
+    }
+    channels[static_cast<size_t>(c)] = {static_cast<double>(sum), static_cast<double>(squares),
+                                        int64_t{view.height} * view.width};
+  }
+  return channels;
+}
+
+// A small PNG; empty for images that are neither gray nor colour.
+std::string Thumbnail(const db::ImageView<uint8_t>& view) {
+  if (view.channels != 1 && view.channels != 3) return "";
+  const int longer = std::max(view.height, view.width);
+  if (longer <= kPictureSide) return db::EncodeImage(view, ".png");
+  const auto side = [&](int old) {
+    return std::max(1, static_cast<int>(int64_t{old} * kPictureSide / longer));
+  };
+  return db::EncodeImage(db::ResizeImage(view, side(view.height), side(view.width)).view, ".png");
+}
+
+Seen LookAt(const std::string& record, bool wants_picture) {
+  Seen seen;
+  seen.bytes = record.size();
+  const db::ImageRecord decoded = db::DecodeImageRecord(record);
+  const auto& view = decoded.image.view;
+  seen.kind = decoded.kind;
+  seen.shape = MakeString(view.height, "x", view.width, "x", view.channels);
+  seen.has_label = decoded.has_label;
+  seen.label = decoded.label;
+  if (view.data == nullptr) return seen;
+  seen.channels = SumChannels(view);
+  if (wants_picture) seen.picture = Thumbnail(view);
+  return seen;
+}
+
+class Inspector {
+ public:
+  Inspector(const InspectOptions& options, Inspection* found) : options_(options), found_(*found) {
+    const db::DataSet set = db::FindDataSet(options.path);
+    const bool data_set = !set.type.empty() && options.db_type == "auto";
+    found_.source = !data_set ? options.path : options.test_part ? set.test : set.train;
+    CheckUsage(data_set || !options.test_part, "--part test: ", options.path,
+               " is a database, which has no parts");
+    CheckUsage(!found_.source.empty(), options.path, " holds no such part of a ", set.type,
+               " data set: choose the other --part");
+    found_.db_type = data_set ? set.type : options.db_type;
+    database_ = db::CreateDB(found_.db_type, found_.source, db::READ);
+    if (found_.db_type == "auto") found_.db_type = db::GuessDBType(found_.source);
+    ReadClassNames(data_set);
+  }
+
+  void Run() {
+    const int threads = options_.threads > 0 ? options_.threads : AvailableCores();
+    std::vector<std::unique_ptr<db::RecordIndex>> indexes;
+    indexes.push_back(database_->NewIndex());
+    found_.total = indexes[0]->NumRecords();
+    // Each thread has an index of its own, unless that would hold all keys once more.
+    const bool shared = !indexes[0]->SupportsRandomAccess() || found_.db_type == "leveldb";
+    while (!shared && static_cast<int>(indexes.size()) < threads) {
+      indexes.push_back(database_->NewIndex());
+    }
+    const int64_t count =
+        options_.max_records > 0 ? std::min(found_.total, options_.max_records) : found_.total;
+    ProgressLine progress("looking at " + options_.path, count);
+    ForEachOnThreads(0, static_cast<size_t>(count), threads, [&](size_t i, int thread) {
+      const size_t at = shared ? 0 : static_cast<size_t>(thread);
+      const Seen seen = Read(indexes[at].get(), static_cast<int64_t>(i), shared);
+      std::lock_guard<std::mutex> lock(mutex_);
+      Count(seen, static_cast<int64_t>(i));
+      progress.Show(found_.records);
+    });
+    SetMoments();
+    SortNamed();
+  }
+
+ private:
+  void ReadClassNames(bool data_set) {
+    if (data_set) found_.class_names = db::ClassNames(found_.db_type, found_.source);
+    std::ifstream file(found_.source + ".classes.txt");  // as `doppio data prepare` writes it
+    for (std::string line; std::getline(file, line);) found_.class_names.push_back(line);
+  }
+
+  Seen Read(db::RecordIndex* index, int64_t i, bool shared) {
+    std::string key, value;
+    try {
+      std::unique_lock<std::mutex> lock(index_mutex_, std::defer_lock);
+      if (shared) lock.lock();
+      index->Read(i, &key, &value);
+      if (shared) lock.unlock();
+      Seen seen = LookAt(value, options_.pictures > 0 && WantsPicture(i));
+      seen.key = key;
+      return seen;
+    } catch (const Error& error) {
+      Seen seen;
+      seen.key = key;
+      seen.bytes = value.size();
+      seen.error = error.what();
+      return seen;
+    }
+  }
+
+  // Pictures of large databases are made for every n-th record only, because a PNG takes longer
+  // than the rest.
+  bool WantsPicture(int64_t i) const {
+    constexpr int64_t kCandidates = 20000;
+    return i % std::max<int64_t>(1, found_.total / kCandidates) == 0;
+  }
+
+  void Count(const Seen& seen, int64_t i) {
+    const auto bytes = static_cast<int64_t>(seen.bytes);
+    found_.min_bytes = found_.records == 0 ? bytes : std::min(found_.min_bytes, bytes);
+    found_.max_bytes = std::max(found_.max_bytes, bytes);
+    found_.bytes += bytes;
+    ++found_.records;
+    if (!seen.error.empty()) {
+      ++found_.num_damaged;
+      damaged_.emplace(i, MakeString("record ", i, ", key ", seen.key, ": ", seen.error));
+      if (damaged_.size() > kMaxNamed) damaged_.erase(std::prev(damaged_.end()));
+      return;
+    }
+    ++found_.kinds[seen.kind];
+    ++found_.shapes[seen.shape];
+    seen.has_label ? ++found_.labels[seen.label] : ++found_.without_label;
+    if (!seen.channels.empty()) AddChannels(seen.channels);
+    if (!seen.picture.empty()) {
+      auto& pictures = pictures_[seen.has_label ? seen.label : -1];
+      pictures.emplace(i, Picture{seen.key, seen.picture});
+      if (static_cast<int>(pictures.size()) > options_.pictures) {
+        pictures.erase(std::prev(pictures.end()));
+      }
+    }
+  }
+
+  void AddChannels(const std::vector<Channel>& channels) {
+    if (channels_.empty()) channels_.resize(channels.size());
+    mixed_ |= channels_.size() != channels.size();
+    if (mixed_) return;
+    for (size_t c = 0; c < channels.size(); ++c) {
+      channels_[c].sum += channels[c].sum;
+      channels_[c].squares += channels[c].squares;
+      channels_[c].count += channels[c].count;
+    }
+  }
+
+  void SetMoments() {
+    if (mixed_) return;
+    for (const Channel& channel : channels_) {
+      const auto count = static_cast<double>(channel.count);
+      const double mean = channel.sum / count;
+      found_.mean.push_back(mean);
+      found_.std.push_back(std::sqrt(std::max(0., channel.squares / count - mean * mean)));
+    }
+  }
+
+  // The threads meet records in any order.
+  void SortNamed() {
+    for (const auto& [i, text] : damaged_) found_.damaged.push_back(text);
+    for (auto& [label, pictures] : pictures_) {
+      for (auto& [i, picture] : pictures) found_.pictures[label].push_back(picture);
+    }
+  }
+
+  const InspectOptions& options_;
+  Inspection& found_;
+  std::unique_ptr<db::DB> database_;
+  std::mutex mutex_, index_mutex_;
+  std::vector<Channel> channels_;
+  bool mixed_ = false;
+  std::map<int64_t, std::string> damaged_;                  // by record
+  std::map<int64_t, std::map<int64_t, Picture>> pictures_;  // by label and record
+};
+
+}  // namespace
+
+Inspection Inspect(const InspectOptions& options) {
+  Inspection found;
+  Inspector(options, &found).Run();
+  return found;
+}
+
+std::string LabelText(const Inspection& found, int64_t label) {
+  if (label < 0 || label >= static_cast<int64_t>(found.class_names.size())) {
+    return std::to_string(label);
+  }
+  return MakeString(label, " (", found.class_names[static_cast<size_t>(label)], ")");
+}
+
+}  // namespace caffe2::data

@@ -1,0 +1,177 @@
+// What an inspection found, for people and programs.
+#include <algorithm>
+#include <cstdio>
+
+#include "caffe2/core/logging.h"
+#include "caffe2/utils/json_text.h"
+#include "examples/doppio/data/inspect.h"
+#include "examples/doppio/html.h"
+#include "examples/doppio/text.h"
+
+namespace caffe2::data {
+namespace {
+
+constexpr size_t kMaxLines = 20;
+
+std::string Fixed(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f", value);
+  return text;
+}
+
+std::string Join(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : ",") + Fixed(value);
+  return text;
+}
+
+// The pairs (name, count), most frequent first.
+std::vector<std::pair<std::string, int64_t>> ByCount(const std::map<std::string, int64_t>& counts) {
+  std::vector<std::pair<std::string, int64_t>> pairs(counts.begin(), counts.end());
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return pairs;
+}
+
+// "28x28x1: 60,000; 32x32x3: 7", at most kMaxLines of them.
+std::string CountsText(const std::map<std::string, int64_t>& counts) {
+  std::string text;
+  size_t shown = 0;
+  for (const auto& [name, count] : ByCount(counts)) {
+    if (shown++ == kMaxLines) return text + MakeString("; ", counts.size() - kMaxLines, " more");
+    text += (text.empty() ? "" : "; ") + name + ": " + Grouped(count);
+  }
+  return text.empty() ? "none" : text;
+}
+
+int64_t MeanBytes(const Inspection& found) {
+  return found.bytes / std::max<int64_t>(1, found.records);
+}
+
+// Rows (name, value) that text and page share.
+std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) {
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"source", found.source + " (db_type " + found.db_type + ")"},
+      {"records", Grouped(found.total) +
+                      (found.records < found.total
+                           ? ", of which the first " + Grouped(found.records) + " were looked at"
+                           : "")},
+      {"bytes", HumanBytes(found.bytes) + "; a record has " + HumanBytes(found.min_bytes) + " to " +
+                    HumanBytes(found.max_bytes) + ", " + HumanBytes(MeanBytes(found)) +
+                    " on average"},
+      {"kinds of records", CountsText(found.kinds)},
+      {"height x width x channels", CountsText(found.shapes)},
+  };
+  if (!found.mean.empty()) {
+    const char* order = found.mean.size() == 3 ? " (blue,green,red)" : "";
+    facts.emplace_back("mean of pixels" + std::string(order), Join(found.mean));
+    facts.emplace_back("standard deviation", Join(found.std));
+  }
+  if (found.without_label > 0) facts.emplace_back("without a label", Grouped(found.without_label));
+  facts.emplace_back("labels", Grouped(static_cast<int64_t>(found.labels.size())));
+  facts.emplace_back("damaged records", Grouped(found.num_damaged));
+  return facts;
+}
+
+std::string FactsHtml(const Inspection& found) {
+  std::string html = "<table class=\"data\">";
+  for (const auto& [name, value] : Facts(found)) {
+    html += "<tr><th>" + EscapeHtml(name) + "</th><td>" + EscapeHtml(value) + "</td></tr>";
+  }
+  return html + "</table>";
+}
+
+std::string LabelsHtml(const Inspection& found) {
+  int64_t most = 1;
+  for (const auto& [label, count] : found.labels) most = std::max(most, count);
+  std::string html =
+      "<h2>Labels</h2><table class=\"data\"><tr><th>label</th><th class=\"number\">records</th>"
+      "<th></th></tr>";
+  for (const auto& [label, count] : found.labels) {
+    html += "<tr><td>" + EscapeHtml(LabelText(found, label)) + "</td><td class=\"number\">" +
+            Grouped(count) +
+            "</td><td><span class=\"bar\" style=\"width:" + std::to_string(300 * count / most) +
+            "px\"></span></td></tr>";
+  }
+  return html + "</table>";
+}
+
+std::string PicturesHtml(const Inspection& found) {
+  std::string html;
+  for (const auto& [label, pictures] : found.pictures) {
+    html += "<h3>" + (label < 0 ? "without a label" : EscapeHtml(LabelText(found, label))) +
+            "</h3><div class=\"pictures\">";
+    for (const Picture& picture : pictures) {
+      const std::string key = EscapeHtml(picture.key);
+      html += "<img alt=\"" + key + "\" title=\"" + key + "\" src=\"data:image/png;base64," +
+              Base64(picture.file) + "\">";
+    }
+    html += "</div>";
+  }
+  return html.empty() ? "" : "<h2>Pictures</h2>" + html;
+}
+
+std::string DamagedHtml(const Inspection& found) {
+  if (found.num_damaged == 0) return "";
+  std::string html = "<h2 class=\"warning\">Damaged records</h2><ul>";
+  for (const std::string& text : found.damaged)
+    html += "<li><code>" + EscapeHtml(text) + "</code></li>";
+  const auto more = found.num_damaged - static_cast<int64_t>(found.damaged.size());
+  if (more > 0) html += "<li>" + Grouped(more) + " more</li>";
+  return html + "</ul>";
+}
+
+std::string JsonCounts(const std::map<std::string, int64_t>& counts) {
+  JsonObject object;
+  for (const auto& [name, count] : counts) object.Add(name, count);
+  return object.ToString();
+}
+
+template <typename T, typename F>
+std::string JsonList(const std::vector<T>& values, const F& json) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ", ") + json(value);
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+std::string InspectionText(const Inspection& found) {
+  std::string text;
+  for (const auto& [name, value] : Facts(found)) text += name + ": " + value + "\n";
+  size_t shown = 0;
+  for (const auto& [label, count] : found.labels) {
+    if (shown++ == kMaxLines) {
+      text +=
+          MakeString("  ", found.labels.size() - kMaxLines, " more labels (--json lists all)\n");
+      break;
+    }
+    text += "  label " + LabelText(found, label) + ": " + Grouped(count) + "\n";
+  }
+  for (const std::string& each : found.damaged) text += "damaged: " + each + "\n";
+  return text;
+}
+
+std::string InspectionJson(const Inspection& found) {
+  std::map<std::string, int64_t> labels;
+  for (const auto& [label, count] : found.labels) labels[std::to_string(label)] = count;
+  JsonObject object;
+  object.Add("source", found.source).Add("db_type", found.db_type);
+  object.Add("total", found.total).Add("records", found.records).Add("bytes", found.bytes);
+  object.Add("min_bytes", found.min_bytes).Add("max_bytes", found.max_bytes);
+  object.AddJson("kinds", JsonCounts(found.kinds)).AddJson("shapes", JsonCounts(found.shapes));
+  object.AddJson("labels", JsonCounts(labels)).Add("without_label", found.without_label);
+  object.AddJson("class_names", JsonList(found.class_names, JsonString));
+  object.AddJson("mean", JsonList(found.mean, JsonNumber));
+  object.AddJson("std", JsonList(found.std, JsonNumber));
+  object.Add("num_damaged", found.num_damaged);
+  object.AddJson("damaged", JsonList(found.damaged, JsonString));
+  return object.ToString() + "\n";
+}
+
+std::string InspectionHtml(const Inspection& found) {
+  return HtmlPage("Records of " + found.source,
+                  FactsHtml(found) + DamagedHtml(found) + LabelsHtml(found) + PicturesHtml(found));
+}
+
+}  // namespace caffe2::data

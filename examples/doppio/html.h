@@ -1,0 +1,22 @@
+// Self-contained HTML pages: style, pictures and drawings lie in the file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace caffe2 {
+
+// The text with &, <, >, " and ' as entities. Browsers show bytes that are not UTF-8
+// as U+FFFD.
+std::string EscapeHtml(std::string_view text);
+std::string Base64(std::string_view bytes);
+
+// A whole page: `body` is HTML, `title` text. Light or dark as the reader's system; uses no
+// network. Classes for `body`: table.data, td.number, .bar (a span with a width), .pictures, .note,
+// .warning.
+std::string HtmlPage(const std::string& title, const std::string& body);
+
+// Writes a file, which appears complete or not at all. Throws IoError.
+void WriteWholeFile(const std::string& path, const std::string& contents);
+
+}  // namespace caffe2

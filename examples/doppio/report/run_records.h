@@ -1,0 +1,41 @@
+// The records of a run, as the trainers' --log_dir holds them (train/observe/metrics_log.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace caffe2::report {
+
+// One line of metrics.jsonl: its numbers and texts by name.
+struct Event {
+  std::map<std::string, double> numbers;
+  std::map<std::string, std::string> texts;
+
+  bool Has(const std::string& name) const { return numbers.count(name) != 0; }
+  double Number(const std::string& name) const;  // 0 if it is missing
+};
+
+struct RunRecords {
+  std::string directory;
+  // Only what the run kept: lines before a restart that count more iterations than the restart
+  // began with are left out.
+  std::vector<Event> starts, iterations, tests, epochs, models;
+  int64_t unreadable_lines = 0;              // of metrics.jsonl; the last may be cut short
+  std::map<std::string, std::string> facts;  // program, version, host, ... of settings.json
+  std::map<std::string, std::string> flags;  // empty without settings.json
+};
+
+// Reads <directory>/metrics.jsonl and, if it is there, settings.json. Throws IoError that says what
+// is missing or damaged.
+RunRecords ReadRunRecords(const std::string& directory);
+
+// What the records come to, by name in this order: "best test accuracy" -> 0.98.
+struct Result {
+  std::string name, text;
+  double value = 0;
+};
+std::vector<Result> ResultsOf(const RunRecords& run);
+
+}  // namespace caffe2::report

@@ -1,0 +1,221 @@
+// doppio top, doppio runs, doppio clean: looking at the runs of a store.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "caffe2/core/exit_code.h"
+#include "caffe2/core/usage_error.h"
+#include "distributed/file_store_handler.h"
+#include "distributed/run_inspection.h"
+#include "distributed/signed_store.h"
+#include "distributed/store_url.h"
+#include "examples/doppio/commands.h"
+
+namespace caffe2 {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// Longer than two heartbeats of a busy machine; longer than a lease.
+constexpr milliseconds kGlance{2500}, kCertainty{11000};
+
+struct StoreFlags {
+  RedisOptions redis = {.host = ""};
+  std::string password_file, secret_file, directory, url, run_id;
+  bool once = false;
+  double interval = 1;
+};
+
+void AddStoreOptions(const std::shared_ptr<StoreFlags>& flags, CLI::App* command) {
+  command->add_option("--store", flags->url, "the store: redis://HOST or file:///DIRECTORY");
+  command->add_option("--redis_host", flags->redis.host, "host of the Redis server");
+  command->add_option("--redis_port", flags->redis.port, "its port; default: 6379");
+  command->add_option("--redis_user", flags->redis.user, "user name for it");
+  command->add_option("--redis_password_file", flags->password_file,
+                      "file whose first line is its password; default: as for the trainers");
+  command->add_option(
+      "--secret_file", flags->secret_file,
+      "file with the secret that signs the run's values; default: as for the trainers");
+  command->add_option("--redis_db", flags->redis.database, "number of its database");
+  command->add_option("--file_store_path", flags->directory, "the directory of a file store");
+}
+
+RunInspector Open(StoreFlags flags) {
+  const int given = !flags.url.empty() + !flags.redis.host.empty() + !flags.directory.empty();
+  CheckUsage(given == 1, given == 0 ? "where is the run? Give " : "give only one of ",
+             "--redis_host HOST, --file_store_path DIRECTORY or --store URL");
+  if (!flags.url.empty()) {
+    const StoreUrl url = ParseStoreUrl(flags.url, "--store");
+    CheckUsage(url.kind != StoreUrl::Kind::kTcp, "--store ", flags.url,
+               ": the store of a tcp:// run serves only its shards");
+    flags.directory = url.path;
+    if (url.kind == StoreUrl::Kind::kRedis) {
+      flags.redis = {.host = url.host,
+                     .port = url.port,
+                     .user = url.user,
+                     .password = url.password,
+                     .database = url.database,
+                     .tls = url.tls};
+    }
+  }
+  const std::string secret = FindStoreSecret(flags.secret_file);
+  if (!flags.directory.empty()) {
+    return {SignedStores(FileStores(flags.directory), secret), NewFileBrowser(flags.directory)};
+  }
+  if (flags.redis.password.empty()) flags.redis.password = FindRedisPassword(flags.password_file);
+  return {SignedStores(RedisStores(flags.redis), secret), NewRedisBrowser(flags.redis)};
+}
+
+// Columns of equal width, two blanks apart.
+std::string Table(const std::vector<Row>& rows) {
+  std::vector<size_t> widths(rows.at(0).size(), 0);
+  for (const Row& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t c = 0; c < row.size(); ++c) {
+      line += row[c] + std::string(widths[c] - row[c].size() + 2, ' ');
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+// A value of the store, which may be anything.
+std::string Shown(const std::map<std::string, std::string>& fields, const std::string& name) {
+  const auto found = fields.find(name);
+  return found == fields.end() || found->second.empty() ? "-" : OneLine(found->second);
+}
+
+std::string LifeText(ShardLife life) {
+  return life == ShardLife::kAlive ? "alive" : life == ShardLife::kDead ? "dead" : "silent";
+}
+
+std::string ListText(const std::vector<int>& shards) {
+  std::string text;
+  for (const int shard : shards) text += (text.empty() ? "" : ",") + std::to_string(shard);
+  return text.empty() ? "-" : text;
+}
+
+std::string TopText(const RunView& run) {
+  std::vector<Row> rows = {{"SHARD", "HOST", "PID", "STATE", "EPOCH", "ITERATION", "IMAGES/S",
+                            "LOSS", "COLLECTIVE", "WAITS FOR"}};
+  double speed = 0;
+  for (size_t s = 0; s < run.shards.size(); ++s) {
+    const ShardView& shard = run.shards[s];
+    const bool alive = shard.life == ShardLife::kAlive;
+    const std::string images = Shown(shard.status, "images_per_second");
+    if (alive) speed += std::atof(images.c_str());
+    rows.push_back(
+        {std::to_string(s), Shown(shard.status, "host"), Shown(shard.status, "pid"),
+         alive ? Shown(shard.status, "state") : LifeText(shard.life), Shown(shard.status, "epoch"),
+         Shown(shard.status, "iteration"), images, Shown(shard.status, "loss"),
+         Shown(shard.heartbeat, "collective") + " " + Shown(shard.heartbeat, "operation"),
+         ListText(shard.waits_for)});
+  }
+  return MakeString("run ", run.run_id, ", generation ", run.generation, ", ", run.shards.size(),
+                    " shards, ", LifeText(run.life()), ", ", speed, " images/s\n") +
+         (run.failure.empty() ? "" : run.failure + "\n") + Table(rows);
+}
+
+// The run that --run_id names, or the only one of the store.
+std::string ChooseRun(const std::string& run_id, RunInspector* inspector) {
+  const std::vector<std::string> ids = inspector->RunIds();
+  if (run_id.empty() && ids.size() == 1) return ids[0];
+  CheckUsage(!run_id.empty(), "--run_id is needed: the store has ",
+             ids.empty() ? "no run" : "the runs " + JoinKeys(ids));
+  if (std::find(ids.begin(), ids.end(), run_id) != ids.end()) return run_id;
+  ThrowIoError(ExitCode::kNoInput, "there is no run ", run_id, " in the store; it has ",
+               ids.empty() ? "none" : JoinKeys(ids));
+}
+
+int Top(const StoreFlags& flags) {
+  RunInspector inspector = Open(flags);
+  const std::string id = ChooseRun(flags.run_id, &inspector);
+  RunView run = inspector.Watch({id}, kGlance).at(0);
+  const bool terminal = isatty(STDOUT_FILENO);
+  while (true) {
+    std::printf("%s%s", terminal && !flags.once ? "\033[H\033[2J" : "", TopText(run).c_str());
+    std::fflush(stdout);
+    if (flags.once || run.life() == ShardLife::kDead) return 0;
+    std::this_thread::sleep_for(std::chrono::duration<double>(flags.interval));
+    run = inspector.Read(id);
+  }
+}
+
+int Runs(const StoreFlags& flags) {
+  RunInspector inspector = Open(flags);
+  std::vector<Row> rows = {{"RUN", "LIFE", "GENERATION", "SHARDS", "ITERATION", "HOST", "FAILURE"}};
+  for (const RunView& run : inspector.Watch(inspector.RunIds(), kGlance)) {
+    const std::map<std::string, std::string> none;
+    const auto& status = run.shards.empty() ? none : run.shards[0].status;
+    rows.push_back({OneLine(run.run_id), LifeText(run.life()), std::to_string(run.generation),
+                    std::to_string(run.shards.size()), Shown(status, "iteration"),
+                    Shown(status, "host"), run.failure.empty() ? "-" : run.failure});
+  }
+  std::printf("%s", Table(rows).c_str());
+  return 0;
+}
+
+std::string WhoLives(const RunView& run) {
+  for (size_t s = 0; s < run.shards.size(); ++s) {
+    const ShardView& shard = run.shards[s];
+    if (shard.life == ShardLife::kDead) continue;
+    if (!shard.member) break;
+    return MakeString("shard ", s, " (", shard.member->Describe(), ") is ", LifeText(shard.life));
+  }
+  return "its values cannot be read; a signed run needs --secret_file";
+}
+
+int Clean(const StoreFlags& flags) {
+  RunInspector inspector = Open(flags);
+  std::vector<std::string> ids = inspector.RunIds();
+  if (!flags.run_id.empty()) ids = {ChooseRun(flags.run_id, &inspector)};
+  inspector.Watch(ids, kCertainty);
+  for (const std::string& id : ids) {
+    const RunView run = inspector.Read(id);  // again: a new run may have taken the name
+    if (run.life() == ShardLife::kDead) {
+      std::printf("removed run %s (%zu keys)\n", id.c_str(), inspector.Remove(id));
+      continue;
+    }
+    if (!flags.run_id.empty()) {
+      ThrowIoError(ExitCode::kNotPermitted, "run ", id, " is not dead: ", WhoLives(run),
+                   "; end it first");
+    }
+    std::printf("kept run %s: %s\n", id.c_str(), WhoLives(run).c_str());
+  }
+  return 0;
+}
+
+CLI::App* AddStoreCommand(const std::string& name, const std::string& description,
+                          int (*body)(const StoreFlags&), CLI::App* program, Action* action,
+                          const std::shared_ptr<StoreFlags>& flags) {
+  CLI::App* command = program->add_subcommand(name, description);
+  AddStoreOptions(flags, command);
+  command->callback([flags, body, action] { *action = [flags, body] { return body(*flags); }; });
+  return command;
+}
+
+}  // namespace
+
+void AddStoreCommands(CLI::App* program, Action* action) {
+  const auto flags = std::make_shared<StoreFlags>();  // of the one command that is given
+  CLI::App* top = AddStoreCommand("top", "show what the shards of a run are doing", Top, program,
+                                  action, flags);
+  top->add_option("--run_id", flags->run_id, "the run; default: the only one of the store");
+  top->add_flag("--once", flags->once, "print the table once, for scripts");
+  top->add_option("--interval", flags->interval, "seconds between two tables; default: 1")
+      ->check(CLI::Range(0.1, 3600.0));
+  AddStoreCommand("runs", "list the runs of a store, live and dead", Runs, program, action, flags);
+  CLI::App* clean = AddStoreCommand("clean", "remove what dead runs have left in a store", Clean,
+                                    program, action, flags);
+  clean->add_option("--run_id", flags->run_id, "only this run; default: all that are dead");
+}
+
+}  // namespace caffe2

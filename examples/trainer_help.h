@@ -1,0 +1,45 @@
+// How --help of the trainers is ordered.
+#pragma once
+
+#include <string>
+
+#include "caffe2/utils/program_help.h"
+
+namespace caffe2 {
+
+// Both trainers' flags, by what people do. `examples` are command lines.
+inline ProgramHelp TrainerHelp(const std::string& examples) {
+  return {
+      {
+          {"Data",
+           "test_data db_type num_channels image_size image_scale mirror random_resized_crop mean "
+           "std shuffle decode_threads max_bad_records max_image_pixels max_jpeg_mb "
+           "max_jpeg_scans"},
+          {"Model",
+           "model network hidden num_labels small_stem zero_init_residual bn_momentum "
+           "load_model_path load_epoch trust_model finetune evaluate"},
+          {"Schedule and optimizer",
+           "batch_size epoch_size num_examples num_epochs max_iterations optimizer "
+           "base_learning_rate lr lr_policy lr_steps lr_step_epochs lr_factor lr_batch_size "
+           "warmup_epochs warmup_start mom weight_decay wd label_smoothing patience seed"},
+          {"Processors and GPUs",
+           "use_cpu num_cpu_replicas num_threads gpus num_gpus dtype order loss_scale cuda_graph "
+           "side_stream use_gpu_transform fuse_conv half_gradients"},
+          {"Several shards",
+           "num_shards shard_id run_id init_method sync_every block_momentum block_learning_rate "
+           "redis_host redis_port redis_user "
+           "redis_password_file redis_db rendezvous_path distributed_transport "
+           "distributed_interfaces use_nccl rendezvous_timeout collective_timeout"},
+          {"Results, checkpoints and logs",
+           "file_store_path save_model_name model_prefix keep_models keep_best log_style log_csv "
+           "log_every "
+           "log_dir log_histograms_every disp_batches test_epoch_size checkpoint_every "
+           "checkpoint_path keep_checkpoints "
+           "resume auto_resume"},
+          {"Without effect, kept for Caffe2's scripts",
+           "model_parallel cudnn_workspace_limit_mb float16_compute enable_tensor_core"},
+      },
+      examples};
+}
+
+}  // namespace caffe2

@@ -1,0 +1,314 @@
+"""`doppio data`: databases from data sets, and what is in them."""
+
+import gzip
+import html.parser
+import json
+import random
+import signal
+import subprocess
+import tarfile
+import time
+
+import pytest
+
+from conftest import BIN, run, training, write_idx
+from launcher_dialects import clean_environment
+
+
+def prepare(*args, **options):
+    return run("doppio", "data", "prepare", *args, **options)
+
+
+def inspect(path, *args, status=0):
+    done = run("doppio", "data", "inspect", path, "--json", *args)
+    assert done.returncode == status, done.output
+    return json.loads(done.output)
+
+
+def ppm(width, height, colour, seed=0):
+    """A PPM file of noise around a colour."""
+    rng = random.Random(seed)
+    pixels = bytes(min(255, max(0, c + rng.randrange(-9, 9))) for _ in range(width * height)
+                   for c in colour)
+    return b"P6 %d %d 255\n" % (width, height) + pixels
+
+
+@pytest.fixture
+def mnist(tmp_path):
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    for stem, part, count in (("train", "train", 300), ("test", "t10k", 50)):
+        write_idx(folder, stem, count, seed=count)
+        for old, new in (("images", "images-idx3-ubyte"), ("labels", "labels-idx1-ubyte")):
+            source = folder / f"{stem}-{old}"
+            with gzip.open(folder / f"{part}-{new}.gz", "wb") as file:
+                file.write(source.read_bytes())
+            source.unlink()
+    return folder
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """A folder of 12 cats and 8 dogs."""
+    folder = tmp_path / "pictures"
+    for name, count, colour in (("cat", 12, (200, 40, 40)), ("dog", 8, (40, 40, 200))):
+        (folder / name).mkdir(parents=True)
+        for i in range(count):
+            (folder / name / f"{i:02}.ppm").write_bytes(ppm(40 + i, 30, colour, seed=i))
+    return folder
+
+
+def labels_of(folder, part):
+    with gzip.open(folder / f"{part}-labels-idx1-ubyte.gz") as file:
+        return list(file.read()[8:])
+
+
+@pytest.mark.parametrize("db", ["lmdb", "leveldb", "minidb"])
+def test_both_parts_of_mnist(mnist, tmp_path, db):
+    train, test = tmp_path / "train_db", tmp_path / "test_db"
+    done = prepare("mnist", "--input", mnist, "--output", train, "--test_output", test, "--db", db)
+    assert done.returncode == 0, done.output
+    lines = done.output.splitlines()
+    assert lines[0].startswith(f"{train}: 300 records, 10 labels")
+    assert "verified" in lines[0] and "verified" in lines[1]
+    for path, part, count in ((train, "train", 300), (test, "t10k", 50)):
+        found = inspect(path, "--db_type", db)
+        assert found["total"] == found["records"] == count
+        expected = labels_of(mnist, part)
+        assert found["labels"] == {str(n): expected.count(n) for n in sorted(set(expected))}
+        assert found["shapes"] == {"28x28x1": count}
+        assert found["num_damaged"] == 0
+
+
+def test_mean_and_deviation_are_those_of_the_pixels(mnist, tmp_path):
+    with gzip.open(mnist / "train-images-idx3-ubyte.gz") as file:
+        pixels = file.read()[16:]
+    mean = sum(pixels) / len(pixels)
+    deviation = (sum(p * p for p in pixels) / len(pixels) - mean**2) ** 0.5
+    for found in (inspect(mnist), inspect(mnist, "--part", "train", "--threads", 3)):
+        assert found["mean"] == pytest.approx([mean], rel=1e-6)
+        assert found["std"] == pytest.approx([deviation], rel=1e-6)
+        assert found["db_type"] == "idx"
+    assert inspect(mnist, "--part", "test")["total"] == 50
+
+
+def test_a_prepared_database_trains_as_the_files_do(mnist, tmp_path):
+    assert prepare("mnist", "--input", mnist, "--output", tmp_path / "db").returncode == 0
+    losses = []
+    for source, db_type in ((tmp_path / "db", "lmdb"), (mnist, "auto")):
+        done = run("resnet50_trainer", *training(
+            tmp_path, tmp_path, train_data=source, db_type=db_type, test_data=None, epoch_size=96,
+            save_model_name=""))
+        assert done.returncode == 0, done.output
+        losses.append([line.split("Training loss")[1] for line in done.output.splitlines()
+                       if "Training loss" in line])
+    assert losses[0] and losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("kind, label_bytes", [("cifar10", 1), ("cifar100", 2)])
+def test_cifar(tmp_path, kind, label_bytes):
+    rng = random.Random(3)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    labels = [rng.randrange(10) for _ in range(20)]
+    records = b"".join(bytes([7] * (label_bytes - 1) + [label]) + rng.randbytes(3072)
+                       for label in labels)
+    names = {"cifar10": ("data_batch_1.bin", "test_batch.bin"),
+             "cifar100": ("train.bin", "test.bin")}[kind]
+    (folder / names[0]).write_bytes(records)
+    (folder / names[1]).write_bytes(records[:(3072 + label_bytes) * 5])
+    done = prepare(kind, "--input", folder, "--output", tmp_path / "a", "--test_output",
+                   tmp_path / "b")
+    assert done.returncode == 0, done.output
+    assert inspect(tmp_path / "a")["labels"] == {
+        str(n): labels.count(n) for n in sorted(set(labels))}
+    assert inspect(tmp_path / "b")["total"] == 5
+    other = "cifar100" if kind == "cifar10" else "cifar10"
+    done = prepare(other, "--input", folder, "--output", tmp_path / "c")
+    assert done.returncode == 66
+    assert f"does not hold {other}" in done.output
+    assert not (tmp_path / "c").exists()
+
+
+def test_stl10(tmp_path):
+    folder = tmp_path / "stl"
+    folder.mkdir()
+    (folder / "train_X.bin").write_bytes(random.Random(1).randbytes(3 * 96 * 96 * 4))
+    (folder / "train_y.bin").write_bytes(bytes([1, 2, 10, 2]))
+    assert prepare("stl10", "--input", folder, "--output", tmp_path / "db").returncode == 0
+    found = inspect(tmp_path / "db")
+    assert found["labels"] == {"0": 1, "1": 2, "9": 1}
+    assert found["shapes"] == {"96x96x3": 4}
+    done = prepare("stl10", "--input", folder, "--test_output", tmp_path / "test")
+    assert done.returncode == 66
+    assert "holds no test part" in done.output
+
+
+def test_a_folder_keeps_the_names_of_its_classes(pictures, tmp_path):
+    db = tmp_path / "db"
+    done = prepare("folder", "--input", pictures, "--output", db, "--threads", 3)
+    assert done.returncode == 0, done.output
+    assert (tmp_path / "db.classes.txt").read_text() == "cat\ndog\n"
+    found = inspect(db)
+    assert found["labels"] == {"0": 12, "1": 8}
+    assert found["class_names"] == ["cat", "dog"]
+    assert found["shapes"] == {f"30x{40 + i}x3": 2 if i < 8 else 1 for i in range(12)}
+
+
+def test_scale_and_shuffle(pictures, tmp_path):
+    args = ["folder", "--input", pictures, "--scale", 15, "--shuffle"]
+    assert prepare(*args, "--output", tmp_path / "a").returncode == 0
+    assert prepare(*args, "--output", tmp_path / "b", "--threads", 4).returncode == 0
+    assert prepare(*args, "--output", tmp_path / "c", "--seed", 5).returncode == 0
+    data = [(tmp_path / name / "data.mdb").read_bytes() for name in "abc"]
+    found = inspect(tmp_path / "a")
+    assert {shape.split("x")[0] for shape in found["shapes"]} == {"15"}
+    assert found["labels"] == {"0": 12, "1": 8}
+    assert data[0] == data[1]
+    assert data[0] != data[2]
+
+
+def test_archives(pictures, tmp_path):
+    flat = tmp_path / "classes.tar"
+    with tarfile.open(flat, "w") as tar:
+        for name in ("cat", "dog"):
+            tar.add(pictures / name, arcname=name)
+    assert prepare("imagenet-tar", "--input", flat, "--output", tmp_path / "a").returncode == 0
+    assert inspect(tmp_path / "a")["labels"] == {"0": 12, "1": 8}
+    shard = tmp_path / "shard.tar"
+    (tmp_path / "3.cls").write_text("3")
+    with tarfile.open(shard, "w") as tar:
+        for i in range(4):
+            tar.add(pictures / "cat" / f"{i:02}.ppm", arcname=f"{i:02}.ppm")
+            tar.add(tmp_path / "3.cls", arcname=f"{i:02}.cls")
+    assert prepare("webdataset", "--input", shard, "--output", tmp_path / "b").returncode == 0
+    assert inspect(tmp_path / "b")["labels"] == {"3": 4}
+
+
+def test_a_second_run_compares(pictures, tmp_path):
+    args = ["folder", "--input", pictures, "--output", tmp_path / "db"]
+    assert prepare(*args).returncode == 0
+    before = (tmp_path / "db" / "data.mdb").read_bytes()
+    done = prepare(*args)
+    assert done.returncode == 0
+    assert "was there already" in done.output
+    assert (tmp_path / "db" / "data.mdb").read_bytes() == before
+    (pictures / "cat" / "05.ppm").write_bytes(ppm(9, 9, (1, 2, 3)))
+    done = prepare(*args)
+    assert done.returncode == 73
+    assert "exists already and has another record 00000005_cat/05.ppm" in done.output
+    (pictures / "dog" / "99.ppm").write_bytes(ppm(9, 9, (1, 2, 3)))
+    (pictures / "cat" / "05.ppm").write_bytes(ppm(45, 30, (200, 40, 40), seed=5))
+    done = prepare(*args)
+    assert done.returncode == 73
+    assert "has fewer records" in done.output
+    assert (tmp_path / "db" / "data.mdb").read_bytes() == before
+
+
+def test_damaged_images(pictures, tmp_path):
+    (pictures / "cat" / "03.ppm").write_bytes(b"no image at all")
+    args = ["folder", "--input", pictures, "--output", tmp_path / "db"]
+    done = prepare(*args)
+    assert done.returncode == 65
+    assert "cat/03.ppm" in done.output and "--max_bad_records" in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pictures"]
+    done = prepare(*args, "--max_bad_records", 1)
+    assert done.returncode == 0, done.output
+    assert "1 damaged records were left out" in done.output
+    assert inspect(tmp_path / "db")["labels"] == {"0": 11, "1": 8}
+    found = inspect(pictures, status=65)
+    assert found["num_damaged"] == 1
+    assert "record 3, key cat/03.ppm" in found["damaged"][0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_no_database(tmp_path, number):
+    folder = tmp_path / "many"
+    (folder / "one").mkdir(parents=True)
+    (tmp_path / "large.ppm").write_bytes(ppm(1500, 1500, (90, 90, 90)))
+    for i in range(120):
+        (folder / "one" / f"{i:03}.ppm").symlink_to(tmp_path / "large.ppm")
+    args = ["data", "prepare", "folder", "--input", folder, "--output", tmp_path / "db",
+            "--threads", 1, "--scale", 1400]
+    process = subprocess.Popen([str(BIN / "doppio"), *map(str, args)], stderr=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, env=clean_environment())
+    while not list(tmp_path.glob("db.tmp.*")) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    assert not (tmp_path / "db").exists()
+    if number == signal.SIGINT:
+        assert process.returncode == 128 + number
+        assert "interrupted" in errors
+        assert not list(tmp_path.glob("db.tmp.*"))
+    for i in range(3, 120):
+        (folder / "one" / f"{i:03}.ppm").unlink()
+    done = run("doppio", *args)
+    assert done.returncode == 0, done.output
+    assert sorted(path.name for path in tmp_path.glob("db*")) == ["db", "db.classes.txt"]
+    assert inspect(tmp_path / "db")["total"] == 3
+
+
+class Page(html.parser.HTMLParser):
+    """Collects the tags of a page and checks that they are closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.images, self.links = [], [], []
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.links += [value for name, value in attrs.items() if name in ("src", "href")]
+        if tag == "img":
+            self.images.append(attrs["src"])
+        if tag not in ("img", "meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_self_contained(pictures, tmp_path):
+    (pictures / "<i>odd<b>").mkdir()
+    (pictures / "<i>odd<b>" / "x.ppm").write_bytes(ppm(200, 100, (9, 200, 9)))
+    page = tmp_path / "page.html"
+    done = run("doppio", "data", "inspect", pictures, "--html", page)
+    assert done.returncode == 0, done.output
+    parsed = Page(page.read_text())
+    assert len(parsed.images) == 12 + 8 + 1
+    assert all(link.startswith("data:image/png;base64,") for link in parsed.links)
+    assert "<i>odd<b>" not in page.read_text()
+    assert "&lt;i&gt;odd&lt;b&gt;" in page.read_text()
+
+
+def test_a_damaged_database_is_refused_or_named(databases, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    data = bytearray((databases / "train_lmdb" / "data.mdb").read_bytes())
+    (copy / "data.mdb").write_bytes(data[: len(data) // 2])
+    done = run("doppio", "data", "inspect", copy)
+    assert done.returncode == 65
+    assert str(copy) in done.output
+
+
+@pytest.mark.parametrize("args, status, text", [
+    (["prepare", "minst", "--input", ".", "--output", "x"], 64, "do you mean mnist?"),
+    (["prepare", "mnist", "--input", "/nowhere", "--output", "x"], 66, "ossci-datasets"),
+    (["prepare", "mnist", "--input", ".", "--output", "x"], 66, "train-images-idx3-ubyte.gz"),
+    (["prepare", "mnist", "--input", "."], 64, "--output DB is needed"),
+    (["prepare", "mnist", "--output", "x"], 64, "data prepare: --input is required"),
+    (["prepare", "mnist", "--input", ".", "--ouput", "x"], 64, "do you mean --output?"),
+    (["prepare", "mnist", "--input", ".", "--output", "x", "--db", "sqlite"], 64, "--db is sqlite"),
+    (["prepare", "mnist", "--input", ".", "--output", "x", "--threads", 0], 64, "--threads"),
+    (["inspect", "/nowhere"], 66, "/nowhere"),
+    (["inspcet", "x"], 64, "data: there is no command inspcet; do you mean inspect?"),
+    ([], 64, "data: a command is missing (prepare, inspect; see doppio data --help)"),
+])
+def test_wrong_calls(args, status, text, tmp_path):
+    done = run("doppio", "data", *args, cwd=tmp_path)
+    assert done.returncode == status, done.output
+    assert len(done.output.strip().splitlines()) == 1
+    assert text in done.output
+    assert not list(tmp_path.iterdir())

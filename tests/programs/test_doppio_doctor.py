@@ -1,0 +1,139 @@
+"""`doppio doctor`: what it says of this machine, and of machines that are not well."""
+
+import json
+import os
+import socket
+import subprocess
+
+import pytest
+
+from conftest import BIN, run
+from launcher_dialects import clean_environment
+from redis_server import RedisServer, redis_cli
+
+TOPICS = ["doppio", "libraries", "processor", "threads", "memory", "GPUs", "file descriptors",
+          "disk", "clock", "interfaces", "allreduce"]
+REDIS_TOPICS = ["Redis", "Redis safety", "Redis memory", "Redis clock"]
+
+
+def doctor(*args, **options):
+    """The exit status, and the findings by topic."""
+    done = run("doppio", "doctor", "--json", *args, **options)
+    report = json.loads(done.output)
+    assert report["exit_code"] == done.returncode
+    return done.returncode, {each["topic"]: each for each in report["findings"]}
+
+
+def test_a_healthy_machine(tmp_path):
+    done = run("doppio", "doctor", "--dir", tmp_path)
+    assert done.returncode == 0, done.output
+    lines = done.output.splitlines()
+    assert [line[9:26].strip() for line in lines if line[:7].strip()][:-1] == TOPICS
+    assert all(line[:7].strip() in ("OK", "warning") for line in lines[:-1] if line[:7].strip())
+    assert lines[-1].startswith("0 errors, ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_json_says_the_same_as_proc(tmp_path):
+    status, found = doctor("--dir", tmp_path)
+    assert status == 0
+    assert list(found) == TOPICS
+    cores = len(os.sched_getaffinity(0))
+    assert int(found["threads"]["text"].split()[0]) <= cores
+    with open("/proc/cpuinfo") as file:
+        flags = next((line for line in file if line.startswith("flags")), "").split()
+    for feature in ("avx2", "avx512f", "amx_bf16"):
+        assert (f" {feature}" in found["processor"]["text"]) == (feature in flags)
+    libraries = found["libraries"]["text"]
+    for name in ("Gloo", "LMDB", "LevelDB", "OpenCV", "hiredis", "libjpeg-turbo", "oneDNN",
+                 "protobuf", "zlib"):
+        assert f"{name} " in libraries
+    assert "equal to the bit" in found["allreduce"]["text"]
+    assert f"{tmp_path}: writes" in found["disk"]["text"]
+
+
+def test_too_many_threads_are_a_warning():
+    status, found = doctor(env={"OMP_NUM_THREADS": 4096})
+    assert status == 0
+    assert found["threads"]["level"] == "warning"
+    assert "unset OMP_NUM_THREADS" in found["threads"]["fix"]
+
+
+def test_few_file_descriptors_are_a_warning():
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -n 256; exec "$0" doctor --json', str(BIN / "doppio")],
+        capture_output=True, text=True, env=clean_environment())
+    found = {each["topic"]: each for each in json.loads(done.stdout)["findings"]}
+    assert found["file descriptors"]["level"] == "warning"
+    assert found["file descriptors"]["text"].startswith("256 ")
+
+
+def test_a_folder_that_is_missing_is_an_error():
+    status, found = doctor("--dir", "/nowhere/at/all")
+    assert status == found["disk"]["exit_code"] != 0
+    assert found["disk"]["level"] == "error"
+    assert "/nowhere/at/all" in found["disk"]["text"]
+
+
+def test_redis_without_a_password(redis_server):
+    status, found = doctor("--redis_host", "127.0.0.1", "--redis_port", redis_server.port)
+    assert status == 0
+    assert list(found) == TOPICS + REDIS_TOPICS
+    version = next(line.split(":")[1].strip()
+                   for line in redis_cli(redis_server.port, "info", "server")
+                   if line.startswith("redis_version"))
+    assert f"version {version}" in found["Redis"]["text"]
+    assert "only for this host" in found["Redis safety"]["text"]
+    assert found["Redis clock"]["level"] == "OK"
+    assert redis_server.keys() == []
+
+
+def test_an_open_redis_is_a_warning(redis_server):
+    redis_cli(redis_server.port, "config", "set", "protected-mode", "no")
+    redis_cli(redis_server.port, "config", "set", "maxmemory", "100mb")
+    redis_cli(redis_server.port, "config", "set", "maxmemory-policy", "allkeys-lru")
+    status, found = doctor("--redis_host", "127.0.0.1", "--redis_port", redis_server.port)
+    assert status == 0
+    assert found["Redis safety"]["level"] == "warning"
+    assert "requirepass" in found["Redis safety"]["fix"]
+    assert found["Redis memory"]["level"] == "warning"
+    assert "noeviction" in found["Redis memory"]["fix"]
+
+
+def test_a_redis_with_a_password(tmp_path):
+    server = RedisServer(password="secret word")
+    try:
+        where = ["--redis_host", "127.0.0.1", "--redis_port", server.port]
+        status, found = doctor(*where)
+        assert status == 77
+        assert "needs a password" in found["Redis"]["text"]
+        file = tmp_path / "password"
+        file.write_text("secret word\n")
+        file.chmod(0o600)
+        status, found = doctor(*where, "--redis_password_file", file)
+        assert status == 0
+        assert found["Redis safety"]["text"].startswith("asks for a password")
+        assert "secret" not in json.dumps(found)
+    finally:
+        server.kill()
+
+
+def test_no_redis_is_an_error_with_a_fix():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        status, found = doctor("--redis_host", "127.0.0.1", "--redis_port",
+                               unused.getsockname()[1])
+    assert status == 69
+    assert "start redis-server" in found["Redis"]["fix"]
+
+
+@pytest.mark.parametrize("args, text", [
+    (["--redis_prot", "1"], "doctor: unknown option --redis_prot; do you mean --redis_port?"),
+    (["now"], 'doctor: unexpected argument "now"'),
+    (["--redis_host", "x", "--redis_port", "0"], "doctor: --redis_port"),
+])
+def test_wrong_options_are_refused(args, text):
+    done = run("doppio", "doctor", *args)
+    assert done.returncode == 64
+    assert len(done.output.strip().splitlines()) == 1
+    assert text in done.output

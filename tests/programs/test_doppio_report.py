@@ -1,0 +1,166 @@
+"""`doppio report` and `doppio compare`: pages about runs, from the records of a run."""
+
+import html.parser
+import json
+import re
+
+import pytest
+
+from conftest import run
+
+FLAGS = {"batch_size": "32", "base_learning_rate": "0.1", "train_data": "/data/<train>"}
+
+
+def write_run(folder, losses, accuracies, flags=FLAGS, tail=()):
+    """The files of a run with one test after every five iterations."""
+    folder.mkdir()
+    lines = [{"event": "start", "time": 1.5, "run_id": "r", "num_shards": 2,
+              "total_iterations": 0}]
+    for i, loss in enumerate(losses, 1):
+        lines.append({"event": "iteration", "epoch": (i - 1) // 5, "total_iterations": i,
+                      "loss": loss, "accuracy": 1 - loss / 3, "learning_rate": 0.1,
+                      "images_per_second": 100 + i, "input_wait": 0.01})
+        if i % 5 == 0 and i // 5 <= len(accuracies):
+            accuracy = accuracies[i // 5 - 1]
+            lines.append({"event": "test", "epoch": i // 5 - 1, "total_iterations": i, "loss": 0.5,
+                          "accuracy": accuracy})
+            lines.append({"event": "epoch", "epoch": i // 5 - 1, "total_iterations": i,
+                          "loss": loss, "accuracy": 0.5, "images": 320, "seconds": 4,
+                          "test_accuracy": accuracy})
+    text = "".join(json.dumps(line) + "\n" for line in [*lines, *tail])
+    (folder / "metrics.jsonl").write_text(text)
+    (folder / "settings.json").write_text(json.dumps(
+        {"program": "resnet50_trainer", "version": "0.1.0", "host": {"name": "h", "pid": 7},
+         "flags": flags}))
+    return folder
+
+
+class Page(html.parser.HTMLParser):
+    """The text of the cells and the tags of a page; checks that tags are closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.cells, self.links = [], [], [], []
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th"):
+            self.cells[-1] += data
+
+    def value(self, name):
+        return self.cells[self.cells.index(name) + 1]
+
+
+def report(folder):
+    done = run("doppio", "report", folder)
+    assert done.returncode == 0, done.output
+    assert done.output.strip() == str(folder / "report.html")
+    return (folder / "report.html").read_text()
+
+
+@pytest.fixture
+def losses():
+    return [2.5 - 0.2 * i for i in range(10)]
+
+
+def test_the_page_says_what_the_records_say(tmp_path, losses):
+    text = report(write_run(tmp_path / "run", losses, [0.6, 0.55]))
+    page = Page(text)
+    assert page.value("shards") == "2"
+    assert page.value("iterations") == "10"
+    assert page.value("last training loss") == "0.7000"
+    assert page.value("images per second, mean") == "105.5"
+    assert page.value("best test accuracy") == "0.6000"
+    assert page.value("its epoch") == "0"
+    assert page.value("last test accuracy") == "0.5500"
+    assert page.value("seconds in finished epochs") == "8.0"
+    assert page.value("host.name") == "h"
+    assert page.value("train_data") == "/data/<train>"
+    assert "<train>" not in text
+    assert page.tags.count("svg") == 5
+    assert not page.links
+    assert not re.search(r"https?://", text)
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_the_curve_goes_through_the_points(tmp_path):
+    """With losses 0 and 1 the axes are from 0 to 1: the line joins two corners of the plot."""
+    text = report(write_run(tmp_path / "run", [0.0, 1.0], []))
+    svg = text[text.index("<h3>Loss</h3>"):]
+    points = re.search(r'<polyline[^>]* points="([^"]*)"', svg)[1].split()
+    (x0, y0), (x1, y1) = (tuple(map(float, point.split(","))) for point in points)
+    assert (x0, y0) == (56, 242)
+    assert (x1, y1) == (540, 28)
+
+
+def test_many_points_are_thinned(tmp_path):
+    text = report(write_run(tmp_path / "run", [1.0] * 2000, []))
+    svg = text[text.index("<h3>Loss</h3>"):]
+    points = re.search(r'<polyline[^>]* points="([^"]*)"', svg)[1].split()
+    assert len(points) == 300
+
+
+def test_iterations_that_a_restart_did_not_keep_are_left_out(tmp_path, losses):
+    tail = [{"event": "start", "num_shards": 4, "total_iterations": 5},
+            {"event": "iteration", "total_iterations": 6, "loss": 9.0, "images_per_second": 1}]
+    page = Page(report(write_run(tmp_path / "run", losses, [0.3, 0.9], tail=tail)))
+    assert page.value("shards") == "4"
+    assert page.value("iterations") == "6"
+    assert page.value("last training loss") == "9.0000"
+    assert page.value("best test accuracy") == "0.3000"
+
+
+def test_a_line_that_is_cut_short_is_counted(tmp_path, losses):
+    folder = write_run(tmp_path / "run", losses, [])
+    with open(folder / "metrics.jsonl", "a") as file:
+        file.write('{"event": "itera')
+    assert "1 lines of metrics.jsonl cannot be read" in report(folder)
+
+
+def test_compare(tmp_path, losses):
+    a = write_run(tmp_path / "a", losses, [0.6])
+    b = write_run(tmp_path / "b", losses[:7], [0.8], {**FLAGS, "batch_size": "64"})
+    page = tmp_path / "page.html"
+    done = run("doppio", "compare", a, b, "--html", page)
+    assert done.returncode == 0, done.output
+    rows = {line[:28].strip(): line[28:].split() for line in done.output.splitlines()}
+    assert rows["best test accuracy"] == ["0.6000", "0.8000"]
+    assert rows["iterations"] == ["10", "7"]
+    assert rows["--batch_size"] == ["32", "64"]
+    assert "--base_learning_rate" not in rows
+    parsed = Page(page.read_text())
+    assert parsed.tags.count("svg") == 7
+    assert parsed.value("batch_size") == "32"
+
+
+@pytest.mark.parametrize("contents, status, text", [
+    (None, 66, "there is no"),
+    ("", 65, "has no event of a run"),
+    ("not json\n", 65, "1 lines that are not JSON"),
+])
+def test_bad_directories_are_one_line(tmp_path, contents, status, text):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    if contents is not None:
+        (folder / "metrics.jsonl").write_text(contents)
+    for args in (["report", folder], ["compare", folder, folder]):
+        done = run("doppio", *args)
+        assert done.returncode == status, done.output
+        assert text in done.output and str(folder) in done.output
+        assert len(done.output.strip().splitlines()) == 1
+    assert not (folder / "report.html").exists()

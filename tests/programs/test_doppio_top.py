@@ -1,0 +1,133 @@
+"""doppio top, runs and clean, on the runs of real trainers."""
+
+import time
+
+import pytest
+
+from conftest import last_line, run, training, wait_for_line
+from redis_server import redis_keys
+
+
+@pytest.fixture(params=["redis", "files"])
+def store(request, tmp_path):
+    """(flags of a trainer, flags of doppio, a function that lists the keys or files of a run)."""
+    if request.param == "files":
+        folder = tmp_path / "store"
+        folder.mkdir()
+        return (
+            {"rendezvous_path": folder}, ["--file_store_path", folder],
+            lambda run_id: [*folder.glob(run_id + "/*")])
+    server = request.getfixturevalue("redis_server")
+    return (
+        {"redis_host": "127.0.0.1", "redis_port": server.port},
+        ["--redis_host", "127.0.0.1", "--redis_port", server.port],
+        lambda run_id: [key for key in redis_keys(server.port) if key.startswith(run_id + "/")])
+
+
+def start(shards, databases, folder, store, run_id):
+    """Two shards that train until they are killed."""
+    first = len(shards.processes)
+    for shard in range(2):
+        shards.start(*training(
+            databases, folder, shard_id=shard, num_shards=2, run_id=run_id, batch_size=16,
+            epoch_size=10_000_000, save_model_name="", **store[0]))
+    wait_for_line(shards.processes[first], "Finished iteration")
+    return shards.processes[first:]
+
+
+def doppio(*args):
+    return run("doppio", *args)
+
+
+def rows_of(output, head):
+    """The rows of a table, by column, below the line that begins with `head`."""
+    lines = output.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith(head))
+    columns = [column.strip() for column in lines[at].split("  ") if column.strip()]
+    return [dict(zip(columns, [cell.strip() for cell in line.split("  ") if cell.strip()]))
+            for line in lines[at + 1:]]
+
+
+def test_top_shows_every_shard(store, databases, shards, tmp_path):
+    processes = start(shards, databases, tmp_path, store, "top-1")
+    deadline = time.monotonic() + 60
+    while True:  # the status is renewed every two seconds
+        done = doppio("top", "--once", "--run_id", "top-1", *store[1])
+        assert done.returncode == 0, done.output
+        rows = rows_of(done.output, "SHARD")
+        if all(row["ITERATION"] not in "-0" for row in rows) or time.monotonic() > deadline:
+            break
+    assert done.output.startswith("run top-1, generation 1, 2 shards, alive, ")
+    assert [row["SHARD"] for row in rows] == ["0", "1"]
+    assert [row["PID"] for row in rows] == [str(process.pid) for process in processes]
+    for row in rows:
+        assert row["STATE"] == "training" and int(row["ITERATION"]) > 0
+        assert float(row["IMAGES/S"]) > 0 and 0 < float(row["LOSS"]) < 40
+        assert row["WAITS FOR"] in ("-", "0", "1")
+    # The only run of a store needs no name.
+    assert doppio("top", "--once", *store[1]).output.startswith("run top-1, ")
+    done = doppio("top", "--once", "--run_id", "other", *store[1])
+    assert done.returncode == 66
+    assert last_line(done.output).endswith("there is no run other in the store; it has top-1")
+
+
+def test_clean_removes_dead_runs_and_refuses_live_ones(store, databases, shards, tmp_path):
+    dead = start(shards, databases, tmp_path, store, "dead-1")
+    for process in dead:
+        process.kill()
+        process.wait()
+    live = start(shards, databases, tmp_path, store, "live-1")
+    assert store[2]("dead-1")
+
+    rows = {row["RUN"]: row for row in rows_of(doppio("runs", *store[1]).output, "RUN")}
+    assert rows["dead-1"]["LIFE"] == "dead" and rows["live-1"]["LIFE"] == "alive"
+    assert rows["live-1"]["SHARDS"] == "2" and rows["live-1"]["FAILURE"] == "-"
+
+    done = doppio("clean", "--run_id", "live-1", *store[1])
+    assert done.returncode == 77
+    assert "run live-1 is not dead: shard 0 (host " in last_line(done.output)
+    assert f"pid {live[0].pid}) is alive" in last_line(done.output)
+
+    done = doppio("clean", *store[1])
+    assert done.returncode == 0, done.output
+    assert "removed run dead-1 (" in done.output and "kept run live-1: shard 0" in done.output
+    assert store[2]("dead-1") == [] and store[2]("live-1")
+    assert all(process.poll() is None for process in live)
+    for process in live:
+        process.kill()
+        process.wait()
+    assert "removed run live-1" in doppio("clean", "--run_id", "live-1", *store[1]).output
+    assert rows_of(doppio("runs", *store[1]).output, "RUN") == []
+
+
+def test_keys_of_other_programs_are_left_alone(redis_server):
+    for key, value in [
+        ("a b/generation", "1"), ("odd/generation", "1"), ("else", "2"),
+        ("signed/generation", "hmac-sha256 00 2"),
+    ]:
+        redis_server.cli("SET", key, value)
+    redis_server.cli("SET", "odd/1/member/0", "\x1b[31m %%")
+    flags = ["--redis_host", "127.0.0.1", "--redis_port", redis_server.port]
+    done = doppio("runs", *flags)
+    assert done.returncode == 0 and "\x1b" not in done.output
+    assert [row["RUN"] for row in rows_of(done.output, "RUN")] == ["odd", "signed"]
+    before = redis_keys(redis_server.port)
+    done = doppio("clean", *flags)
+    assert done.returncode == 0 and done.output.count("its values cannot be read") == 2
+    done = doppio("clean", "--run_id", "signed", *flags)
+    assert done.returncode == 77 and "--secret_file" in last_line(done.output)
+    assert redis_keys(redis_server.port) == before
+
+
+@pytest.mark.parametrize("args, status, text", [
+    (["top"], 64, "Give --redis_host HOST, --file_store_path DIRECTORY or --store URL"),
+    (["runs", "--redis_host", "a", "--file_store_path", "b"], 64, "give only one of"),
+    (["runs", "--store", "tcp://a:1"], 64, "serves only its shards"),
+    (["runs", "--file_store_path", "/nothing"], 69, "/nothing"),
+    (["clean", "--redis_host", "127.0.0.1", "--redis_port", "1"], 69, "127.0.0.1:1"),
+    (["top", "--interval", "0", "--redis_host", "a"], 64, "--interval"),
+])
+def test_bad_input(args, status, text):
+    done = doppio(*args)
+    assert done.returncode == status, done.output
+    assert text in last_line(done.output)

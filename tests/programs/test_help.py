@@ -1,0 +1,117 @@
+"""`--help`, suggestions for typos, `--flagfile` and shell completion."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BIN, last_line, run, training
+from launcher_dialects import clean_environment
+
+TRAINERS = ["resnet50_trainer", "mnist_trainer"]
+
+
+@pytest.mark.parametrize("program", TRAINERS)
+def test_help_is_grouped_with_the_required_flags_first(program):
+    text = run(program, "--help").output
+    groups = re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
+    assert groups[:4] == ["Examples", "Flags", "Required", "Data"]
+    assert text.index("  --train_data TEXT (required)") < text.index("\nData:")
+    assert text.index("\nData:") < text.index("  --test_data TEXT") < text.index("\nModel:")
+    names = re.findall(r"^  --(?:\[no\])?(\w+)", text, re.MULTILINE)
+    assert len(names) == len(set(names)) > 50
+    assert max(map(len, text.partition("\nFlags:")[2].splitlines())) <= 100
+
+
+def test_defaults_are_written_as_people_write_them():
+    text = run("resnet50_trainer", "--help").output
+    assert "  --base_learning_rate NUMBER (default: 0.1)\n" in text
+    assert "  --weight_decay NUMBER (default: 0.0001)\n" in text
+    assert "  --[no]mirror (default: true)\n" in text
+    assert not re.search(r"\d0000000\d", text)
+
+
+@pytest.mark.parametrize("program, flag, meant", [
+    ("resnet50_trainer", "--bacth_size=3", "batch_size"),
+    ("resnet50_trainer", "--batch-sise", "batch_size"),
+    ("resnet50_trainer", "-noshufle", "noshuffle"),
+    ("make_mnist_db", "--image_fil=x", "image_file"),
+])
+def test_a_typo_gets_a_suggestion(program, flag, meant):
+    done = run(program, flag)
+    name = flag.lstrip("-").partition("=")[0]
+    assert done.returncode == 64
+    assert done.output == f"{program}: unknown flag --{name}: did you mean --{meant}?\n"
+
+
+def test_other_unknown_flags_point_to_the_help():
+    done = run("mnist_trainer", "--qqqqqqqq", "1")
+    assert done.returncode == 64
+    assert last_line(done.output) == "mnist_trainer: unknown flag --qqqqqqqq: see --help"
+
+
+def test_a_value_that_looks_like_a_flag_is_a_value(tmp_path):
+    done = run("resnet50_trainer", "--use_cpu", "--train_data", "-no_flag")
+    assert "unknown flag" not in done.output
+    assert done.returncode == 66, done.output
+
+
+def test_undefok_allows_flags_of_other_programs(tmp_path):
+    done = run("make_mnist_db", "--undefok=other", "--other=1")
+    assert "are needed" in last_line(done.output)
+
+
+def test_flags_from_a_file(databases, tmp_path):
+    words = training(databases, tmp_path, epoch_size=64, save_model_name="")[1:]
+    lines = [f"{name}={value}" for name, value in zip(words[::2], words[1::2])]
+    file = tmp_path / "run.flags"
+    file.write_text("\n".join(["# a comment", "--use_cpu", *lines]) + "\n")
+    done = run("resnet50_trainer", "--flagfile", file)
+    assert done.returncode == 0, done.output
+    assert "Finished iteration 2/2 of epoch 0" in done.output
+
+
+def completions(shell, words, home):
+    """What the shell offers for the last word."""
+    start = "" if shell == "bash" else "emulate -L sh; setopt ksharrays;"
+    script = f"""
+      eval "$("$0" completion {shell})"
+      {start}
+      COMP_WORDS=("$@"); COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 )); COMPREPLY=()
+      case "$1" in doppio) _doppio ;; *) _doppio_program ;; esac
+      printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    path = f"{BIN}:/usr/local/bin:/usr/bin:/bin"
+    done = subprocess.run(
+        [shell, "-c", script, str(BIN / "doppio"), *words], text=True, capture_output=True,
+        env=clean_environment(PATH=path, HOME=str(home)))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("words, some, only", [
+    (["doppio", ""], ["run", "doctor", "data", "completion", "--version"], False),
+    (["doppio", "do"], ["doctor"], True),
+    (["doppio", "sh"], [], True),
+    (["doppio", "data", ""], ["prepare", "inspect"], False),
+    (["doppio", "data", "prepare", "ci"], ["cifar10", "cifar100"], True),
+    (["doppio", "data", "prepare", "mnist", "--out"], ["--output"], True),
+    (["doppio", "doctor", "--redis_p"], ["--redis_port", "--redis_password_file"], True),
+    (["doppio", "run", "-n", "2", "--", "resnet50_trainer", "--batch"], ["--batch_size"], True),
+    (["resnet50_trainer", "--use_c"], ["--use_cpu"], True),
+    (["mnist_trainer", "--use_cpu", "--disp"], ["--disp_batches"], True),
+])
+def test_completion(shell, words, some, only, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    offered = completions(shell, words, tmp_path)
+    assert set(some) <= set(offered)
+    assert not only or sorted(offered) == sorted(some)
+
+
+def test_a_shell_without_a_script_is_refused():
+    done = run("doppio", "completion", "fish")
+    assert done.returncode == 64
+    assert "fish not in {bash,zsh}" in done.output

@@ -1,0 +1,144 @@
+"""Asynchronous training: parameter servers and their workers, as real processes."""
+
+import json
+import struct
+
+import pytest
+
+from conftest import last_line, run, training, wait_for_line
+from launcher_dialects import free_port
+from redis_server import redis_keys
+
+
+def args_of(databases, models, redis=None, **flags):
+    if redis is not None:
+        flags.update(redis_host="127.0.0.1", redis_port=redis, run_id="async")
+    return training(databases, models,
+                    **{"batch_size": 16, "base_learning_rate": 0.002, **flags})
+
+
+def parameters(model):
+    """The records of an exported model (a minidb file) that hold its tensors, by name."""
+    data, records, at = model.read_bytes(), {}, 0
+    while at < len(data):
+        key_size, size = struct.unpack_from("<ii", data, at)
+        key = data[at + 8:at + 8 + key_size].decode()
+        at += 8 + key_size + size
+        if not key.startswith("!!"):
+            records[key] = data[at - size:at]
+    assert records
+    return records
+
+
+def start(shards, args, processes, servers):
+    return [shards.start(*args, "--num_shards", processes, "--shard_id", shard, "--param_servers",
+                         servers) for shard in range(processes)]
+
+
+def ends(results):
+    return [status for status, _ in results]
+
+
+def test_one_worker_gives_the_model_of_plain_training(databases, redis, shards, tmp_path):
+    models = {}
+    for name in ("plain", "served"):
+        folder = tmp_path / name
+        folder.mkdir()
+        args = args_of(databases, folder, **({} if name == "plain" else {"redis": redis}))
+        if name == "plain":
+            done = run("resnet50_trainer", *args)
+            assert done.returncode == 0, done.output
+        else:
+            start(shards, args, 2, 1)
+            results = shards.wait()
+            assert ends(results) == [0, 0], results
+            assert "40 updates" in results[1][1], results[1][1]
+        [model] = [path for path in folder.iterdir() if path.suffix == ".mdl"]
+        models[name] = parameters(model)
+    assert models["plain"] == models["served"]
+    assert redis_keys(redis) == []
+
+
+@pytest.mark.parametrize("staleness", [0, 2])
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_killed_worker_leaves_the_others_training(staleness, victim, databases, redis, shards,
+                                                    tmp_path):
+    args = args_of(databases, tmp_path, redis, num_epochs=20, max_staleness=staleness)
+    workers = start(shards, args, 3, 1)[:2]
+    wait_for_line(workers[victim], "Finished iteration")
+    workers[victim].kill()
+    results = shards.wait()
+    other = 1 - victim
+    assert results[victim][0] == -9
+    assert results[other][0] == 0 and results[2][0] == 0, results[other][1] + results[2][1]
+    assert f"shard {victim}" in results[2][1] and "is lost, the others go on" in results[2][1]
+    assert "Finished epoch 19" in results[other][1] or "epoch 20" in results[other][1]
+    assert [path.suffix for path in tmp_path.iterdir() if path.suffix == ".mdl"]
+    assert redis_keys(redis) == []
+
+
+def test_a_killed_server_ends_the_run_with_one_line(databases, redis_server, shards, tmp_path):
+    args = args_of(databases, tmp_path, redis_server.port, epoch_size=10**8)
+    processes = start(shards, args, 3, 1)
+    for worker in processes[:2]:
+        wait_for_line(worker, "Finished iteration")
+    processes[2].kill()
+    results = shards.wait()
+    assert ends(results) == [75, 75, -9], results
+    lines = [last_line(output) for _, output in results[:2]]
+    assert all("peer lost: shard=2 " in line for line in lines), lines
+
+
+def test_tf_config_gives_the_roles(databases, shards, tmp_path):
+    cluster = {kind: [f"127.0.0.1:{free_port()}"] for kind in ("chief", "worker", "ps")}
+    for kind in cluster:
+        shards.start(*args_of(databases, tmp_path), env={"TF_CONFIG": json.dumps(
+            {"cluster": cluster, "task": {"type": kind, "index": 0}})})
+    results = shards.wait()
+    assert ends(results) == [0, 0, 0], results
+    assert "TF_CONFIG: parameter server 0 of 1" in results[2][1]
+    assert "40 updates" in results[2][1], results[2][1]
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_mxnet_servers_keep_the_parameters(servers, databases, shards, tmp_path):
+    shared = {"DMLC_NUM_WORKER": 2, "DMLC_NUM_SERVER": servers, "DMLC_PS_ROOT_URI": "127.0.0.1",
+              "DMLC_PS_ROOT_PORT": free_port()}
+    roles = ["scheduler", *["server"] * servers, "worker", "worker"]
+    for role in roles:
+        shards.start(*args_of(databases, tmp_path, param_servers=servers),
+                     env={**shared, "DMLC_ROLE": role})
+    results = shards.wait()
+    assert ends(results) == [0] * len(roles), results
+    assert "has ended" in results[0][1]
+    for _, output in results[1:1 + servers]:
+        assert "40 updates" in output, output
+
+
+WRONG = {
+    "too many": ({"num_shards": 2, "shard_id": 0, "param_servers": 2, "run_id": "r"}, {},
+                 "--param_servers is 2"),
+    "staleness alone": ({"max_staleness": 2}, {}, "--max_staleness is for training with"),
+    "negative": ({"num_shards": 2, "shard_id": 0, "param_servers": -1, "run_id": "r"}, {},
+                 "--param_servers is -1"),
+    "checkpoints": ({"num_shards": 2, "shard_id": 0, "param_servers": 1, "run_id": "r",
+                     "checkpoint_every": 5}, {}, "leave out --checkpoint_every"),
+    "local SGD": ({"num_shards": 2, "shard_id": 0, "param_servers": 1, "run_id": "r",
+                   "sync_every": 5}, {}, "--sync_every cannot be used together"),
+    "MXNet's number": ({"param_servers": 2}, {"DMLC_ROLE": "worker", "DMLC_NUM_WORKER": 2,
+                                              "DMLC_NUM_SERVER": 1}, "DMLC_NUM_SERVER"),
+    "TensorFlow's number": ({"param_servers": 2}, {"TF_CONFIG": json.dumps(
+        {"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}})},
+        "1 tasks of type ps"),
+    "no such server": ({}, {"TF_CONFIG": json.dumps(
+        {"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "ps", "index": 1}})},
+        "this task is ps 1"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_roles_and_flags_get_one_line(name, databases, tmp_path):
+    flags, environment, text = WRONG[name]
+    done = run("resnet50_trainer", *training(databases, tmp_path, **flags), env=environment)
+    assert done.returncode == 64, done.output
+    assert text in last_line(done.output)

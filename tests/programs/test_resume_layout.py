@@ -1,0 +1,51 @@
+"""Runs that resume with another number of shards, and the spelling `--resume auto`."""
+
+import re
+
+from conftest import last_line, run, training
+
+RUN = {"shuffle": True, "checkpoint_every": 1000, "num_epochs": 100, "test_data": None,
+       "log_every": 1}
+
+
+def losses(output):
+    return [float(loss) for loss in re.findall(r"Training loss: ([\d.e-]+)", output)]
+
+
+def test_the_same_images_follow_with_another_number_of_shards(databases, shards, tmp_path):
+    (tmp_path / "whole").mkdir()
+    whole = run("resnet50_trainer", *training(
+        databases, tmp_path / "whole", **RUN, max_iterations=12))
+    assert whole.returncode == 0, whole.output
+    for shard in range(2):
+        shards.start(*training(databases, tmp_path, **RUN, batch_size=16, max_iterations=7,
+                               num_shards=2, shard_id=shard, run_id="two"))
+    first = shards.wait()[0][1]
+    resumed = run("resnet50_trainer", *training(
+        databases, tmp_path, **RUN, max_iterations=12), "--resume", "auto")
+    assert resumed.returncode == 0, resumed.output
+    assert "The checkpoint is from 2 shards of 1 replicas, this run has 1 of 1. " in resumed.output
+    assert "The same images follow in the same order, 32 in each iteration" in resumed.output
+    together = losses(first) + losses(resumed.output)
+    assert len(together) == 12
+    for expected, loss in zip(losses(whole.output), together):
+        assert abs(expected - loss) < 1e-3, (losses(whole.output), together)
+
+
+def test_another_batch_of_all_shards_is_refused_with_the_right_one(databases, shards, tmp_path):
+    for shard in range(2):
+        shards.start(*training(databases, tmp_path, **RUN, batch_size=16, max_iterations=3,
+                               num_shards=2, shard_id=shard, run_id="refused"))
+    assert [status for status, _ in shards.wait()] == [0, 0]
+    resumed = run("resnet50_trainer", *training(
+        databases, tmp_path, **RUN, batch_size=16), "--resume=auto")
+    assert 0 < resumed.returncode < 128, resumed.output
+    assert "batch_size and num_shards (16 x 2 there, 16 x 1 now" in last_line(resumed.output)
+    assert "use --batch_size 32" in last_line(resumed.output)
+
+
+def test_auto_starts_anew_without_a_checkpoint(databases, tmp_path):
+    done = run("resnet50_trainer", "--resume", "auto", *training(
+        databases, tmp_path, checkpoint_every=10))
+    assert done.returncode == 0, done.output
+    assert "Starting epoch 0/1" in done.output

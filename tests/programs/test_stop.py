@@ -1,0 +1,54 @@
+"""SIGTERM, SIGINT and SIGHUP end a shard soon, also while it waits for others in a collective."""
+
+import signal
+import time
+
+import pytest
+
+from conftest import last_line, training, wait_for_line
+
+HOURS = 10_000  # seconds that no test waits: a shard that ends before obeyed the signal
+
+
+def waiting_for_a_frozen_shard(databases, redis, shards, folder, number):
+    """Starts `number` shards, freezes the last one, and waits until the others wait for it."""
+    flags = {"num_shards": number, "run_id": "stop", "redis_host": "127.0.0.1",
+             "redis_port": redis.port, "epoch_size": 1_000_000, "test_data": None,
+             "log_every": 1, "save_model_name": "", "collective_timeout": HOURS}
+    started = [shards.start(*training(databases, folder, shard_id=shard, **flags))
+               for shard in range(number)]
+    for process in started:
+        wait_for_line(process, "Finished iteration")
+    started[-1].send_signal(signal.SIGSTOP)
+    time.sleep(1)  # more than an iteration
+    return started
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_shard_that_waits_for_a_frozen_one_obeys_the_first_signal(
+    number, databases, redis_server, shards, tmp_path
+):
+    waits, frozen = waiting_for_a_frozen_shard(databases, redis_server, shards, tmp_path, 2)
+    waits.send_signal(number)
+    output, _ = waits.communicate(timeout=60)
+    assert waits.returncode == 128 + number, output[-2000:]
+    assert f"stopped by signal {int(number)} while it waited for shard 1 (host " in output
+    assert f"pid {frozen.pid}), whose process is stopped" in output
+    frozen.send_signal(signal.SIGCONT)
+    output, _ = frozen.communicate(timeout=60)
+    assert "peer lost: shard=0" in last_line(output), output[-2000:]
+    assert "stopped by signal" in last_line(output)
+    assert redis_server.keys() == []
+
+
+def test_shards_that_all_get_the_signal_all_obey(databases, redis_server, shards, tmp_path):
+    started = waiting_for_a_frozen_shard(databases, redis_server, shards, tmp_path, 3)
+    for process in started:
+        process.send_signal(signal.SIGTERM)
+    for process in started[:2]:
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 128 + signal.SIGTERM, output[-2000:]
+    started[2].send_signal(signal.SIGCONT)
+    started[2].communicate(timeout=60)
+    assert started[2].returncode > 0
+    assert redis_server.keys() == []

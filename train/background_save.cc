@@ -1,0 +1,42 @@
+#include "train/background_save.h"
+
+#include <utility>
+
+#include "caffe2/core/logging.h"
+#include "train/run_lock.h"
+
+namespace caffe2 {
+
+BackgroundSave::~BackgroundSave() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundSave::WaitForLast() {
+  if (thread_.joinable()) thread_.join();
+  const std::exception_ptr error = std::exchange(error_, nullptr);
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Superseded&) {
+    throw;
+  } catch (const std::exception&) {  // the next save may work
+  }
+}
+
+void BackgroundSave::Start(std::function<void()> save, std::string warning) {
+  thread_ = std::thread([this, save = std::move(save), warning = std::move(warning)] {
+    try {
+      save();
+    } catch (const std::exception& error) {
+      error_ = std::current_exception();
+      LOG(WARNING) << warning << error.what();
+    }
+  });
+}
+
+void BackgroundSave::Finish() {
+  if (thread_.joinable()) thread_.join();
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+}  // namespace caffe2

@@ -1,0 +1,37 @@
+// Which exported models a run keeps, and how long it goes on without a better one.
+#pragma once
+
+#include <deque>
+#include <string>
+
+namespace caffe2 {
+
+// Removes the oldest models of a run. Knows only the models that this process wrote: it removes no
+// others.
+class KeptModels {
+ public:
+  // Keeps the last `keep` >= 0 models; 0: all.
+  explicit KeptModels(int keep) : keep_(keep) {}
+
+  // A model was written at `path`.
+  void Add(const std::string& path);
+
+ private:
+  const int keep_;
+  std::deque<std::string> paths_;
+};
+
+// The best test of a run so far.
+struct BestTest {
+  double accuracy = -1;  // -1: there was none
+  int epoch = -1;        // counted from 0
+
+  // Notes the accuracy of the test after `epoch`. Returns true if it is the best one. An equal
+  // accuracy is no better.
+  bool Update(double accuracy, int epoch);
+  // True if the last `patience` tests, the last of them after `epoch`, were no better than one
+  // before. `patience` 0: never.
+  bool IsOverdue(int epoch, int patience) const;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,30 @@
+// Starts a run from the parameters of an exported model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "caffe2/core/workspace.h"
+#include "train/options.h"
+#include "train/train_nets.h"
+
+namespace caffe2 {
+
+// The parameters of the network's last layer, which gives the scores of the labels. Names are
+// stripped, as in TrainNets.
+std::vector<std::string> LastLayerParams(const TrainOptions& options);
+
+// Copies the parameters and running statistics of options.output.load_model_path to the first
+// replica in `ws`, where they exist. Finds them by name, without the scope that names may have
+// ("gpu_0/" in Caffe2's models). Sets the iteration of the optimizer, which the learning rate
+// depends on, as after load_epoch epochs. Warns if the model was trained with another mean or
+// standard deviation of pixels.
+//
+// With options.output.finetune the last layer keeps the values in `ws`; the log names its
+// parameters.
+//
+// Throws as LoadPredictor, and EnforceNotMet, which names the parameter, if one is missing or has
+// another shape or type.
+void LoadModel(const TrainOptions& options, const TrainNets& nets, Workspace* ws);
+
+}  // namespace caffe2

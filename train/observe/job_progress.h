@@ -1,0 +1,81 @@
+// How far a run is, for people: a line for the whole job, and a bar on terminals.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "train/report.h"
+
+namespace caffe2 {
+
+// "0:42", "1:02:03", "2 d 03:04:05".
+std::string DurationText(double seconds);
+// "[#####     ]": a bar of `width` characters, filled to the fraction done / total.
+std::string BarText(int64_t done, int64_t total, int width);
+
+// Computes how much of the job is done, and when it will end if it goes on as since it started.
+class JobProgress {
+ public:
+  void Start(const StartReport& report);
+  // "12.4 %, ETA 1:02:03". The percentage is of the iterations of the whole run; the time left is
+  // estimated from the `seconds` since the start, with tests and saves in them.
+  std::string Text(const IterationReport& report, double seconds) const;
+  int num_epochs() const { return num_epochs_; }
+  int num_shards() const { return num_shards_; }
+
+ private:
+  int num_epochs_ = 0, num_shards_ = 1;
+  int64_t epoch_iterations_ = 0, max_iterations_ = 0, started_at_ = 0;
+};
+
+// Logs after each epoch, and within an epoch when `interval` has passed since the last line:
+//   Job: epoch 3/90, 2.4 %, ETA 1:02:03, loss 2.1034, top-1 0.4512, 813.20 images/s of 2 shards,
+//   input wait 0.3 %
+class JobLine : public TrainListener {
+ public:
+  explicit JobLine(std::chrono::milliseconds interval) : interval_(interval) {}
+  void OnStart(const StartReport& report) override;
+  void OnIteration(const IterationReport& report) override;
+  void OnEpochEnd(const EpochReport& report) override;
+
+ private:
+  void Log(double loss, double accuracy);
+
+  using Clock = std::chrono::steady_clock;
+  const std::chrono::milliseconds interval_;
+  JobProgress progress_;
+  Clock::time_point start_ = Clock::now(), logged_ = start_;
+  std::optional<IterationReport> last_;
+};
+
+// Shows iterations as one line of a terminal that is written again and again; passes all other
+// events to `log`.
+class ProgressBar : public TrainListener {
+ public:
+  explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}
+  ~ProgressBar() override { Clear(); }
+  void OnStart(const StartReport& report) override;
+  void OnEpochStart(int epoch, int num_epochs) override;
+  void OnIteration(const IterationReport& report) override;
+  void OnTest(const TestReport& report) override;
+  void OnEpochEnd(const EpochReport& report) override;
+  void OnModelSaved(const std::string& path) override;
+
+ private:
+  void Clear();
+
+  std::unique_ptr<TrainListener> log_;
+  JobProgress progress_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool shown_ = false;
+};
+
+// `log`, wrapped in a ProgressBar if stderr is a terminal.
+std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log);
+// A JobLine that logs each minute or, if stderr is a terminal, whose bar says the same, only after
+// epochs.
+std::unique_ptr<TrainListener> NewJobLine();
+
+}  // namespace caffe2

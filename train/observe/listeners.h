@@ -1,0 +1,39 @@
+// Several listeners as one.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "train/report.h"
+
+namespace caffe2 {
+
+// Passes each event to all listeners, in the order in which they were added.
+class Listeners : public TrainListener {
+ public:
+  void Add(std::unique_ptr<TrainListener> listener) { list_.push_back(std::move(listener)); }
+  void OnStart(const StartReport& report) override {
+    for (auto& each : list_) each->OnStart(report);
+  }
+  void OnEpochStart(int epoch, int num_epochs) override {
+    for (auto& each : list_) each->OnEpochStart(epoch, num_epochs);
+  }
+  void OnIteration(const IterationReport& report) override {
+    for (auto& each : list_) each->OnIteration(report);
+  }
+  void OnTest(const TestReport& report) override {
+    for (auto& each : list_) each->OnTest(report);
+  }
+  void OnEpochEnd(const EpochReport& report) override {
+    for (auto& each : list_) each->OnEpochEnd(report);
+  }
+  void OnModelSaved(const std::string& path) override {
+    for (auto& each : list_) each->OnModelSaved(path);
+  }
+
+ private:
+  std::vector<std::unique_ptr<TrainListener>> list_;
+};
+
+}  // namespace caffe2

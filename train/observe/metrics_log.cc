@@ -1,0 +1,168 @@
+#include "train/observe/metrics_log.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "caffe2/core/cpu_cores.h"
+#include "caffe2/core/exit_code.h"
+#include "caffe2/utils/json_text.h"
+#include "caffe2/utils/version.h"
+#include "distributed/host.h"
+#include "distributed/run_record.h"
+#include "train/atomic_file.h"
+#include "train/input.h"
+#include "train/shard_run.h"
+
+namespace caffe2 {
+namespace {
+
+// Seconds since 1970, to the millisecond.
+std::string TimeNow() {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3f", static_cast<double>(NowMs()) / 1e3);
+  return text;
+}
+
+JsonObject EventLine(const std::string& name) {
+  JsonObject line;
+  line.Add("event", name).AddJson("time", TimeNow());
+  return line;
+}
+
+// The lines "name: value" of BuildOptions().
+std::map<std::string, std::string> BuildMap() {
+  std::map<std::string, std::string> options;
+  std::istringstream lines(BuildOptions());
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) options[line.substr(0, colon)] = line.substr(colon + 2);
+  }
+  return options;
+}
+
+std::string HostJson() {
+  const ProcessId self = ProcessId::Self();
+  return JsonObject()
+      .Add("name", self.host)
+      .Add("pid", self.pid)
+      .Add("cores", FormatCores(AffinityCores()))
+      .ToString();
+}
+
+std::string RunJson(const StartReport& report) {
+  return JsonObject()
+      .Add("run_id", report.run_id)
+      .Add("generation", report.generation)
+      .Add("num_shards", report.options->shards.num_shards)
+      .Add("devices", DescribeDevices(report.options->devices))
+      .Add("epoch", report.epoch)
+      .Add("total_iterations", report.total_iterations)
+      .ToString();
+}
+
+std::string DataJson(const DataOptions& data, const std::string& source) {
+  return JsonObject()
+      .Add("path", source)
+      .Add("type", data.db_type)
+      .Add("fingerprint", DataFingerprint(data.db_type, source))
+      .ToString();
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metrics.jsonl") {}
+
+void MetricsLog::OnStart(const StartReport& report) {
+  total_iterations_ = report.total_iterations;
+  file_.Append(EventLine("start")
+                   .Add("run_id", report.run_id)
+                   .Add("generation", report.generation)
+                   .Add("num_shards", report.options->shards.num_shards)
+                   .Add("epoch", report.epoch)
+                   .Add("num_epochs", report.options->schedule.num_epochs)
+                   .Add("epoch_iterations", report.options->EpochIterations())
+                   .Add("total_iterations", report.total_iterations)
+                   .ToString() +
+               "\n");
+}
+
+void MetricsLog::OnIteration(const IterationReport& report) {
+  total_iterations_ = report.total_iterations;
+  file_.Append(EventLine("iteration")
+                   .Add("epoch", report.epoch)
+                   .Add("iteration", report.iteration)
+                   .Add("total_iterations", report.total_iterations)
+                   .Add("loss", report.loss)
+                   .Add("accuracy", report.accuracy)
+                   .Add("accuracy_top5", report.accuracy_top5)
+                   .Add("learning_rate", report.learning_rate)
+                   .Add("images_per_second", report.job_images_per_second)
+                   .Add("input_wait", report.input_wait)
+                   .ToString() +
+               "\n");
+}
+
+void MetricsLog::OnTest(const TestReport& report) {
+  file_.Append(EventLine("test")
+                   .Add("epoch", report.epoch)
+                   .Add("total_iterations", total_iterations_)
+                   .Add("loss", report.loss)
+                   .Add("accuracy", report.accuracy)
+                   .Add("accuracy_top5", report.accuracy_top5)
+                   .Add("images", report.images)
+                   .Add("seconds", report.seconds)
+                   .ToString() +
+               "\n");
+}
+
+void MetricsLog::OnEpochEnd(const EpochReport& report) {
+  JsonObject line = EventLine("epoch");
+  line.Add("epoch", report.epoch)
+      .Add("num_epochs", report.num_epochs)
+      .Add("total_iterations", report.total_iterations)
+      .Add("loss", report.loss)
+      .Add("accuracy", report.accuracy)
+      .Add("learning_rate", report.learning_rate)
+      .Add("images", report.images)
+      .Add("seconds", report.seconds);
+  if (report.test_accuracy >= 0) line.Add("test_accuracy", report.test_accuracy);
+  file_.Append(line.ToString() + "\n");
+}
+
+void MetricsLog::OnModelSaved(const std::string& path) {
+  file_.Append(
+      EventLine("model").Add("path", path).Add("total_iterations", total_iterations_).ToString() +
+      "\n");
+}
+
+void SettingsLog::OnStart(const StartReport& report) {
+  const DataOptions& data = report.options->data;
+  JsonObject settings;
+  settings.Add("program", program_)
+      .Add("version", Version())
+      .Add("commit", Commit())
+      .AddJson("build", JsonOf(BuildMap()))
+      .AddJson("started", TimeNow())
+      .AddJson("host", HostJson())
+      .AddJson("run", RunJson(report))
+      .AddJson("flags", JsonOf(flags_))
+      .AddJson("train_data", DataJson(data, data.train_data));
+  if (!data.test_data.empty()) settings.AddJson("test_data", DataJson(data, data.test_data));
+
+  AtomicFile file(FileTarget{directory_ + "/settings.json"});
+  std::ofstream stream(file.temporary_path());
+  stream << settings.ToString() << "\n";
+  stream.close();
+  if (!stream) {
+    ThrowIoError(ExitCode::kCannotWrite, "cannot write ", file.temporary_path(), ": ",
+                 std::strerror(errno));
+  }
+  file.Publish();
+}
+
+}  // namespace caffe2

@@ -1,0 +1,50 @@
+// The records of a run for programs: metrics.jsonl and settings.json.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "train/observe/run_log_file.h"
+#include "train/options.h"
+#include "train/report.h"
+
+namespace caffe2 {
+
+// Appends one line of JSON for each event to <directory>/metrics.jsonl. The member "event" is
+// start, iteration, test, epoch or model; "time" is in seconds since 1970. Epochs count from 0, as
+// in the log; "total_iterations" counts over the whole run. A run that starts again in the same
+// directory appends a new "start", whose total_iterations tells what the lines before it that count
+// more are worth: the run did not keep them.
+class MetricsLog : public TrainListener {
+ public:
+  // Throws as RunLogFile.
+  explicit MetricsLog(const std::string& directory);
+
+  void OnStart(const StartReport& report) override;
+  void OnIteration(const IterationReport& report) override;
+  void OnTest(const TestReport& report) override;
+  void OnEpochEnd(const EpochReport& report) override;
+  void OnModelSaved(const std::string& path) override;
+
+ private:
+  RunLogFile file_;
+  int64_t total_iterations_ = 0;
+};
+
+// Writes <directory>/settings.json when the run starts: program, version and build, host, run,
+// flags (the values after all defaults) and the data sets with their fingerprints
+// (DataFingerprint).
+class SettingsLog : public TrainListener {
+ public:
+  SettingsLog(std::string directory, std::string program, std::map<std::string, std::string> flags)
+      : directory_(std::move(directory)), program_(std::move(program)), flags_(std::move(flags)) {}
+
+  // Throws IoError if the file cannot be written.
+  void OnStart(const StartReport& report) override;
+
+ private:
+  const std::string directory_, program_;
+  const std::map<std::string, std::string> flags_;
+};
+
+}  // namespace caffe2

@@ -1,0 +1,35 @@
+// A file that grows while a run goes on.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace caffe2 {
+
+// The records of a run are less than the run: if the file can no longer be written (a full disk),
+// one warning says so, and training goes on. Not thread-safe.
+class RunLogFile {
+ public:
+  // Opens the file to append, and makes it if there is none. Throws IoError (kCannotWrite) with the
+  // path and the reason.
+  explicit RunLogFile(const std::string& path);
+
+  // Writes the bytes to the file at once, so that others can read them. Never throws.
+  void Append(const std::string& bytes);
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(FILE* file) const { std::fclose(file); }
+  };
+
+  const std::string path_;
+  std::unique_ptr<FILE, Close> file_;  // null after an error
+};
+
+// Makes the folder, and its parents, unless it exists. Throws IoError (kCannotWrite), which begins
+// with `flag`, if that fails.
+void MakeLogDirectory(const std::string& flag, const std::string& path);
+
+}  // namespace caffe2

@@ -1,0 +1,41 @@
+// The curves, graph, pictures and histograms of a run for TensorBoard.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/observe/event_file.h"
+#include "train/observe/input_samples.h"
+#include "train/report.h"
+
+namespace caffe2 {
+
+// Writes an event file: at the start the graph of the training net; after the first iteration up to
+// eight images of its batch, as the network sees them; at each logged iteration loss, accuracy,
+// learning rate, speed and input wait; after each test its results. Steps are iterations of the
+// whole run.
+class TensorBoardLog : public TrainListener {
+ public:
+  // Writes histograms of all parameters at the first logged iteration after every
+  // `histograms_every` iterations; 0: never. Throws as EventFile.
+  TensorBoardLog(const std::string& directory, int64_t histograms_every)
+      : file_(directory), histograms_every_(histograms_every) {}
+
+  void OnStart(const StartReport& report) override;
+  void OnIteration(const IterationReport& report) override;
+  void OnTest(const TestReport& report) override;
+
+ private:
+  void WriteSamples();
+  void WriteHistograms();
+
+  EventFile file_;
+  const int64_t histograms_every_;
+  StartReport run_;
+  InputSamples samples_;
+  int64_t step_ = 0;
+  int64_t histograms_at_ = 0;  // the step of the last ones
+};
+
+}  // namespace caffe2

@@ -1,0 +1,112 @@
+#include "train/parameter_worker.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "distributed/gloo_communicator.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr char kIteration[] = "optimizer_iteration";
+constexpr std::chrono::hours kNoLimit{24 * 365};
+
+}  // namespace
+
+std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker, int server,
+                                          RunMembership* membership) {
+  const std::unique_ptr<StoreHandler> store = membership->MakeStore();
+  GlooOptions gloo;
+  gloo.rank = shards.IsServer() ? 1 : 0;
+  gloo.size = 2;
+  gloo.name = MakeString("parameters_", server, "_", worker, "_cw_op");
+  gloo.transport = "tcp";  // a death must close the connection of its pair alone
+  gloo.interface = shards.interface;
+  gloo.timeout = Milliseconds(shards.collective_timeout);
+  std::shared_ptr<Communicator> world = ConnectGloo(store.get(), gloo);
+  world->SetTimeout(kNoLimit);
+  return world;
+}
+
+ParameterWorker::ParameterWorker(const TrainOptions& options, const TrainNets& nets, Workspace* ws,
+                                 ShardRun* run)
+    : options_(options),
+      nets_(nets),
+      ws_(ws),
+      run_(run),
+      parts_(DivideParameters(nets, options.shards.num_servers)) {
+  std::vector<std::shared_ptr<Communicator>> worlds;
+  std::vector<int64_t> sizes;
+  for (const ServerPart& part : parts_) {
+    const auto server = static_cast<int>(worlds.size());
+    worlds.push_back(
+        ConnectPair(options.shards, options.shards.shard_id, server, run->membership()));
+    sizes.push_back(part.size);
+  }
+  client_ = std::make_unique<ParameterClient>(std::move(worlds), std::move(sizes));
+  // Servers count updates: with max_staleness 0 one in each iteration, otherwise one of each
+  // worker.
+  const int64_t iteration = ws->GetBlob(kIteration)->Get<Tensor>().data<int64_t>()[0];
+  const int64_t updates = options.shards.max_staleness > 0 ? options.shards.num_shards : 1;
+  CopyParameters(/*to_servers=*/true);
+  const bool gives = options.shards.shard_id == 0;
+  Exchange([&] { return client_->Start(gives, iteration * updates); });
+}
+
+template <typename Call>
+ParameterReply ParameterWorker::Exchange(const Call& call) {
+  ParameterReply reply;
+  try {
+    reply = call();
+  } catch (const PeerLost& error) {
+    const int server = error.rank();
+    throw PeerLost(error.what(), server < 0 ? -1 : options_.shards.num_shards + server);
+  }
+  CopyParameters(/*to_servers=*/false);
+  Tensor* rate = BlobGetMutableTensor(ws_->CreateBlob(nets_.learning_rate), Device{});
+  rate->Resize(1);
+  *rate->mutable_data<float>() = reply.learning_rate;
+  run_->SetWriter(reply.is_chief != 0);
+  staleness_ = reply.staleness;
+  return reply;
+}
+
+void ParameterWorker::CopyGradients() {
+  for (size_t s = 0; s < parts_.size(); ++s) {
+    float* out = client_->gradients(static_cast<int>(s));
+    for (const size_t param : parts_[s].params) {
+      const Tensor& tensor = ws_->GetBlob(nets_.gradients[param])->Get<Tensor>();
+      out = std::copy(tensor.data<float>(), tensor.data<float>() + tensor.numel(), out);
+    }
+  }
+}
+
+void ParameterWorker::CopyParameters(bool to_servers) {
+  for (const std::string& scope : nets_.scopes) {
+    for (size_t s = 0; s < parts_.size(); ++s) {
+      float* values = client_->values(static_cast<int>(s));
+      for (const size_t param : parts_[s].params) {
+        Tensor* tensor = ws_->GetBlob(scope + nets_.params[param])->GetMutable<Tensor>();
+        float* data = tensor->mutable_data<float>();
+        const int64_t n = tensor->numel();
+        to_servers ? std::copy(data, data + n, values) : std::copy(values, values + n, data);
+        values += n;
+      }
+    }
+  }
+}
+
+int ParameterWorker::Step(int signal) {
+  CopyGradients();
+  return Exchange([&] { return client_->Step(signal); }).signal;
+}
+
+void ParameterWorker::Finish() {
+  if (finished_) return;
+  finished_ = true;
+  const int64_t staleness = staleness_;
+  Exchange([&] { return client_->Finish(); });
+  staleness_ = staleness;
+}
+
+}  // namespace caffe2

@@ -1,0 +1,55 @@
+// A worker's exchange with the parameter servers of its run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distributed/parameter_server.h"
+#include "train/server_nets.h"
+#include "train/shard_run.h"
+
+namespace caffe2 {
+
+// The common world of a worker (rank 0) and a server (rank 1), which both connect with it. Throws
+// as ConnectGloo. The world then waits without a limit: the run's membership finds dead peers.
+std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker, int server,
+                                          RunMembership* membership);
+
+// Moves gradients and parameters between the workspace of a worker and the servers. Not
+// thread-safe. Errors of a connection are PeerLost with the number of the server in the run.
+class ParameterWorker {
+ public:
+  // Connects with all servers and gets the first parameters; worker 0 gives them. All arguments
+  // must outlive this.
+  ParameterWorker(const TrainOptions& options, const TrainNets& nets, Workspace* ws, ShardRun* run);
+
+  // Sends the gradients of the training net and writes new parameters to all replicas. Also sets
+  // the blob of the learning rate, and whether this worker writes files. `signal` is 0 or the
+  // number of a signal that this process got. Returns the largest signal of all workers.
+  int Step(int signal);
+  // Waits until all workers have finished or are lost, and gets the last parameters. Only the first
+  // call has an effect.
+  void Finish();
+
+  // The number of other workers' updates between the parameters of the last gradient and its own
+  // update.
+  int64_t staleness() const { return staleness_; }
+
+ private:
+  template <typename Call>
+  ParameterReply Exchange(const Call& call);
+  void CopyGradients();
+  void CopyParameters(bool to_servers);
+
+  const TrainOptions& options_;
+  const TrainNets& nets_;
+  Workspace* ws_;
+  ShardRun* run_;
+  const std::vector<ServerPart> parts_;
+  std::unique_ptr<ParameterClient> client_;
+  bool finished_ = false;
+  int64_t staleness_ = 0;
+};
+
+}  // namespace caffe2

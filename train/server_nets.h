@@ -1,0 +1,42 @@
+// How the parameters of a model are divided among parameter servers, and the nets of a server.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "distributed/parameter_server.h"
+#include "train/train_nets.h"
+
+namespace caffe2 {
+
+// The parameters of one server: indexes of TrainNets::params, ascending. All processes of a run
+// compute the same division: each parameter, the largest first, goes to the server that holds the
+// fewest elements. Throws UsageError if there are more servers than parameters.
+struct ServerPart {
+  std::vector<size_t> params;
+  std::vector<int64_t> sizes;  // their numbers of elements
+  int64_t size = 0;            // of all
+};
+std::vector<ServerPart> DivideParameters(const TrainNets& nets, int num_servers);
+
+// A part of the parameters and their optimizer: the operators of TrainNets::update that concern
+// them, in a workspace of their own.
+class ServerModel final : public ParameterShard {
+ public:
+  ServerModel(const TrainNets& nets, const ServerPart& part);
+
+  int64_t size() const override { return part_.size; }
+  void Set(const float* values, int64_t iteration) override;
+  void Get(float* values) const override;
+  float Update(const float* gradients) override;
+
+ private:
+  const ServerPart part_;
+  std::vector<std::string> params_, gradients_;  // full names
+  const std::string learning_rate_;
+  Workspace ws_;
+  std::string net_;
+};
+
+}  // namespace caffe2

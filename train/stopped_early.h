@@ -1,0 +1,36 @@
+// The end of a process that waits for the others of its run.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "caffe2/core/logging.h"
+#include "train/options.h"
+
+namespace caffe2 {
+
+// A signal came before all processes had joined.
+class StoppedEarly : public Error {
+ public:
+  explicit StoppedEarly(int signal)
+      : Error(MakeString("stopped by signal ", signal, " while shards join")), signal_(signal) {}
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
+
+// The options, checked and with their epoch size, of a run that `stop` can end while it waits for
+// other processes. Throws as Validate and WithEpochSize; the wait throws StoppedEarly.
+inline TrainOptions Prepare(TrainOptions options, const std::function<int()>& stop) {
+  Validate(options);
+  if (stop) {
+    options.shards.while_waiting = [stop] {
+      if (const int signal = stop()) throw StoppedEarly(signal);
+    };
+    options.shards.stop_signal = stop;
+  }
+  return WithEpochSize(std::move(options));
+}
+
+}  // namespace caffe2
