@@ -1,5 +1,6 @@
 #include "distributed/common_world_op.h"
 
+#include "distributed/joined_runs.h"
 #include "distributed/shared_memory_communicator.h"
 
 namespace caffe2 {
@@ -7,8 +8,10 @@ namespace caffe2 {
 std::string ReportFailure(RunMembership* run, int world_size, const IoError& error) {
   // In a world of only some shards, ranks are not shard ids.
   const bool ranks_are_shards = world_size == run->options().num_shards;
-  const std::string line = run->ReportFailure(error.what(), IsPeerError(error),
-                                              ranks_are_shards ? SuspectOf(error) : -1);
+  // A shard that was asked to stop ends the run itself, whatever it waited for.
+  const bool peer_error = IsPeerError(error) && !StopIsRequested();
+  const std::string line =
+      run->ReportFailure(error.what(), peer_error, ranks_are_shards ? SuspectOf(error) : -1);
   if (line != error.what()) LOG(WARNING) << "what this shard saw: " << error.what();
   return line;
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <map>
@@ -23,6 +24,8 @@ struct Place {
 
   std::shared_ptr<RunMembership> Find() const { return pid == getpid() ? run.lock() : nullptr; }
 };
+
+std::atomic<bool (*)()> stop_request{nullptr};
 
 // Never destroyed: threads may end runs while the process exits.
 struct RunsOfProcess {
@@ -86,6 +89,9 @@ std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFact
                                        if (pid == getpid()) EndWithLastHolder(last);
                                      });
   run->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
+  run->OnStopInVain(&StopIsRequested, [](const std::string& why) {
+    AbortCommunicators("interrupted while it waited for " + why);
+  });
   UseCoreShare(*run);
   place->run = run;
   place->pid = pid;
@@ -108,6 +114,13 @@ void LeaveRuns() {
 
 void FailRuns(const std::string& cause) {
   for (const auto& run : JoinedRuns()) run->ReportFailure(cause, false);
+}
+
+void SetStopRequest(bool (*asked)()) { stop_request = asked; }
+
+bool StopIsRequested() {
+  bool (*asked)() = stop_request;
+  return asked != nullptr && asked();
 }
 
 void KeepRunsUntilExit(std::vector<std::shared_ptr<Communicator>> worlds) {

@@ -31,6 +31,13 @@ std::vector<std::shared_ptr<RunMembership>> JoinedRuns();
 void LeaveRuns();
 void FailRuns(const std::string& cause);
 
+// Sets a function that says whether somebody asked this process to stop. Once it returns true, the
+// joined runs wait no longer for shards for which it is no use (RunMembership::OnStopInVain): all
+// communicators of the process are aborted. It is called by other threads, about once a second,
+// until the process ends.
+void SetStopRequest(bool (*asked)());
+bool StopIsRequested();
+
 // Keeps all joined runs and the given common worlds until the process exits. For interpreters,
 // which free their memory before the exit status is known.
 void KeepRunsUntilExit(std::vector<std::shared_ptr<Communicator>> worlds);

@@ -112,7 +112,11 @@ void RunHeartbeat::LookForVainWait(StoreHandler* store) {
     asked = asked_to_stop_;
     give_up = give_up_;
   }
-  if (gave_up_ || members.empty() || !asked || !asked()) return;
+  if (gave_up_ || members.empty()) return;
+  if (!asked || !asked()) {
+    patience_.reset();
+    return;
+  }
   if (!patience_) patience_.emplace(members, place_.options.shard_id);
   std::string why = patience_->LookAtProcesses();
   if (why.empty() && store != nullptr) {

@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/utils/signal_stack.h"
 #include "python/pybind_state.h"
 
 namespace caffe2::python {
@@ -70,6 +71,7 @@ PYBIND11_MODULE(caffe2_pybind11_state, m) {
   using namespace caffe2::python;
   m.doc() = "The C++ library, as caffe2.python uses it. Not for direct use.";
   StartLog();
+  caffe2::UseSignalStack();
   AddGlobals(m);
   AddTensors(m);
   AddBlobs(m);

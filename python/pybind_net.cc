@@ -15,11 +15,15 @@ namespace {
 
 // The workspace in which the main thread runs something, for the signal handler.
 std::atomic<Workspace*> interruptible_workspace{nullptr};
+std::atomic<bool> interrupted{false};
 struct sigaction python_handler;
 
 // Python's own handler only notes the signal, for the interpreter to act on when it runs again.
 void StopAndNote(int signal, siginfo_t* info, void* context) {
-  if (Workspace* ws = interruptible_workspace.load(std::memory_order_relaxed)) ws->RequestStop();
+  if (Workspace* ws = interruptible_workspace.load(std::memory_order_relaxed)) {
+    ws->RequestStop();
+    interrupted.store(true, std::memory_order_relaxed);
+  }
   if (python_handler.sa_flags & SA_SIGINFO) {
     python_handler.sa_sigaction(signal, info, context);
   } else {
@@ -39,7 +43,7 @@ void HookInterrupt() {
   }
   python_handler = current;
   struct sigaction hooked = current;
-  hooked.sa_flags |= SA_SIGINFO;
+  hooked.sa_flags |= SA_SIGINFO | SA_ONSTACK;
   hooked.sa_sigaction = &StopAndNote;
   sigaction(SIGINT, &hooked, nullptr);
 }
@@ -101,6 +105,7 @@ class InterruptScope {
   }
   ~InterruptScope() {
     interruptible_workspace.store(outer_, std::memory_order_relaxed);
+    if (outer_ == nullptr) interrupted.store(false, std::memory_order_relaxed);
     if (ws_->StopRequested()) AllRuns().Stop(ws_);
   }
   InterruptScope(const InterruptScope&) = delete;
@@ -168,6 +173,8 @@ bool WithPlainRunFailures(const std::function<bool()>& body) {
 }
 
 }  // namespace
+
+bool MainThreadIsInterrupted() { return interrupted.load(std::memory_order_relaxed); }
 
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
   const ActiveRun active(ws);

@@ -105,6 +105,7 @@ void AddLaunches(py::module_& m) {
 }  // namespace
 
 void AddRuns(py::module_& m) {
+  SetStopRequest(&MainThreadIsInterrupted);
   AddLaunches(m);
   m.def("show_progress_state", &ShowProgressState, py::arg("state"),
         "Shows this state in the status of the runs that the process has joined, until a net that "

@@ -59,6 +59,8 @@ py::bytes ProtoBytes(const Proto& proto) {
 // nets and plans of `ws`; it is then raised as Python's handler wants it, KeyboardInterrupt as a
 // rule.
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body);
+// Whether Ctrl-C came during the run of the main thread that is going on. Thread-safe.
+bool MainThreadIsInterrupted();
 
 // Waits, with the GIL released, for the runs of other threads; false if some still go on then.
 bool WaitForRuns(std::chrono::milliseconds timeout);

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <csignal>
 
+#include "caffe2/utils/signal_stack.h"
+
 namespace caffe2 {
 namespace {
 
@@ -19,21 +21,9 @@ void Install(int signal) {
   if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
   action = {};
   action.sa_handler = Note;
-  // SA_RESETHAND: the same signal again has its default action. SA_ONSTACK: a signal during a
-  // matrix product of oneDNN was seen to corrupt the heap when its frame was put on the ordinary
-  // stack.
+  // SA_RESETHAND: the same signal again has its default action. SA_ONSTACK: see UseSignalStack.
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART | SA_ONSTACK);
   sigaction(signal, &action, nullptr);
-}
-
-// Gives the handlers that run in this thread a stack of their own. It must hold the frame of a
-// signal: 11 KiB with AMX.
-void UseSignalStack() {
-  static char memory[64 << 10];
-  stack_t stack = {};
-  stack.ss_sp = memory;
-  stack.ss_size = sizeof memory;
-  sigaltstack(&stack, nullptr);
 }
 
 }  // namespace

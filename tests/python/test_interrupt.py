@@ -98,3 +98,22 @@ def test_python_ends_while_a_daemon_thread_runs_a_net():
         [sys.executable, "-c", ENDLESS], env=dict(os.environ, PYTHONPATH=_PACKAGE),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     assert result.returncode == 3, result.stdout
+
+
+SIGNAL_STACK = """
+import ctypes, sys
+from caffe2.python import workspace
+
+class Stack(ctypes.Structure):
+    _fields_ = [("memory", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+
+stack = Stack()
+ctypes.CDLL(None).sigaltstack(None, ctypes.byref(stack))
+sys.exit(stack.size < 65536 or stack.flags != 0)
+"""
+
+
+def test_signal_handlers_have_a_stack_of_their_own():
+    """On the ordinary one, a signal during a matrix product of oneDNN can corrupt the heap."""
+    environment = {**os.environ, "PYTHONPATH": _PACKAGE}
+    assert subprocess.run([sys.executable, "-c", SIGNAL_STACK], env=environment).returncode == 0

@@ -264,6 +264,23 @@ def test_interrupt_ends_the_wait_for_other_shards(store, shards):
     assert "1/member/0" not in store.keys("run")
 
 
+def test_interrupt_ends_the_wait_for_a_shard_that_stands_still(store, shards):
+    """In a collective, Python's handler alone is not asked before the operation ends."""
+    waiting, stopped = shards.start_all(store, steps=10**6)
+    wait_for_step(waiting, 5)
+    stopped.send_signal(signal.SIGSTOP)
+    time.sleep(1)  # ample time to come to the next sum of gradients
+    waiting.send_signal(signal.SIGINT)
+    status, errors = end_of(waiting)
+    assert status == -signal.SIGINT, errors
+    assert errors.strip().splitlines()[-1] == "KeyboardInterrupt"
+    # The stopped shard would be blamed if the other one had waited until its lease ended.
+    stopped.send_signal(signal.SIGCONT)
+    line = failure_line(end_of(stopped)[1])
+    assert line.startswith("peer lost: shard=0 host="), line
+    assert "interrupted while it waited for shard 1" in line
+
+
 PASSWORD = "correct-horse-7431"
 
 
