@@ -6,11 +6,10 @@
 #   TARGET   a folder of tests/fuzz/corpus (default: all)
 #   SECONDS  for each target (default: 60)
 #
-# Only the sources below are compiled by clang, with the address and undefined-behaviour sanitizers and
-# libFuzzer's counters; they take the place of the same functions in the library of build/release. All
-# other code runs as it is: a target whose parser is not in the list is fuzzed without sanitizers.
-# Sources that register something (databases, operators, serializers) cannot be in the list: the
-# library registers it, too.
+# Only the sources of tests/fuzz/instrumented_sources.txt are compiled by clang, with the address and
+# undefined-behaviour sanitizers and libFuzzer's counters; they take the place of the same functions in
+# the library of build/release. All other code runs as it is: a target whose parser is not in the list is
+# fuzzed without sanitizers.
 #
 # Prints executions and findings of each target. Inputs that failed are left in build/fuzz/findings;
 # one that is mended belongs into the corpus. What libFuzzer adds to a corpus stays in
@@ -21,13 +20,8 @@ cd "$(dirname "$0")/.."
 target=${1:-all}
 seconds=${2:-60}
 
-sources=(
-  caffe2/utils/net_io.cc
-  db/{idx_file,lmdb_file,random_access_file,record}.cc db/image/{image_codec,jpeg}.cc
-  distributed/{host_list,percent_code,run_blame,run_record,store_url}.cc
-  distributed/launch_{environment,horovod,kubernetes,mpi,mxnet,slurm,tf_config,torchrun,variables}.cc
-  tests/fuzz/*_fuzz.cc tests/fuzz/fuzz_target.cc
-)
+mapfile -t sources < <(grep -v '^#' tests/fuzz/instrumented_sources.txt)
+sources+=(tests/fuzz/*_fuzz.cc tests/fuzz/fuzz_target.cc)
 sanitize=address,undefined
 
 # Debian's clang leaves its sanitizers to a package that Ubuntu 22.04 does not have.

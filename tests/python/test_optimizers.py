@@ -185,7 +185,8 @@ def test_half_parameters_are_updated_in_float32(build, arguments, decay, momentu
     # The initial values are random: a weight near 0 has lost digits, and one between two float16
     # may round to either, so the update is compared in float32 and the rounding with the update.
     updated = workspace.FetchBlob("y_w_fp32")
-    np.testing.assert_allclose(updated, master - 0.1 * (grad + decay * master), rtol=1e-6, atol=1e-7)
+    expected = master - 0.1 * (grad + decay * master)
+    np.testing.assert_allclose(updated, expected, rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(workspace.FetchBlob("y_w"), updated.astype(np.float16))
 
 
