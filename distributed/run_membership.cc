@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "caffe2/utils/version.h"
 #include "distributed/collective.h"
 #include "distributed/core_share.h"
 #include "distributed/run_blame.h"
+#include "distributed/run_end.h"
 #include "distributed/run_heartbeat.h"
 #include "distributed/run_record.h"
 #include "distributed/tracking_store.h"
@@ -24,12 +24,9 @@ constexpr milliseconds kProgressEvery{5000}, kCheckMembersEvery{1000};
 // The heartbeat of a live shard changes within three beats or, on an overloaded machine, within
 // this time.
 constexpr milliseconds kShortestSilence{1500};
-constexpr milliseconds kEndWait{2000};  // for a store that does not answer when a run ends
 constexpr char kTryBefore[] = "; the try before: ";
 constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
 constexpr int64_t kClockError = 60000;    // ms between the clocks of two hosts
-// The number in the store may be anything: keys of at most this many old generations are removed.
-constexpr int kMaxRemovedGenerations = 1000;
 
 // The state of a shard as seen while the shards join.
 struct Peer {
@@ -38,12 +35,6 @@ struct Peer {
 };
 
 enum class Life { kAlive, kDead, kUnknown };
-
-std::string ListOf(const std::vector<int>& shards) {
-  std::vector<std::string> names;
-  for (const int shard : shards) names.push_back(std::to_string(shard));
-  return (shards.size() == 1 ? "shard " : "shards ") + JoinKeys(names);
-}
 
 class Membership final : public RunMembership {
  public:
@@ -102,7 +93,9 @@ class Membership final : public RunMembership {
   bool Enter();
   bool IsBeingRemoved(int generation);
   void RefuseIfInUse();
-  void CheckConfig();
+  // Returns false if the generation belongs to dead processes; it is closed then.
+  bool CheckConfig();
+  bool IsDeserted(int num_shards);
   bool WaitForOthers(const Deadline& deadline);
   std::vector<int> MissingShards();
   std::string TryBefore() const {
@@ -125,21 +118,14 @@ class Membership final : public RunMembership {
   // Notes a failure that cannot be recorded, because the store is unreachable, and returns its
   // line.
   std::string NoteWithoutStore(const std::string& cause, bool peer_error, int suspect);
-  void AnnounceLeaving();
-  void WaitForOthersToLeave(const Deadline& deadline);
-  void WithdrawOwnKeys();
-  // `ends_run`: not only this shard ends.
-  void EndInStore(bool ends_run);
-  void RemoveSharedKeys();
-  void RemoveGenerationKeys(int generation);
 
   const StoreFactory stores_;
   RunPlace place_;
   std::unique_ptr<StoreHandler> store_;
   std::unique_ptr<RunHeartbeat> heartbeat_;  // null while this shard has no place
+  std::unique_ptr<RunEnd> end_;              // exists with the heartbeat
   std::vector<Peer> peers_;                  // constant once all have joined
   std::string earlier_failure_;              // the line of the previous generation
-  std::set<std::string> published_;          // keys of common worlds, set by WithdrawOwnKeys()
   std::mutex end_mutex_;                     // Leave() and ReportFailure() may race
   bool ended_ = false;
 };
@@ -256,21 +242,43 @@ void Membership::RefuseIfInUse() {
   if (complete) CloseAsStale(options().shard_id);
 }
 
-void Membership::CheckConfig() {
+// Throws RunConflict if the run has other settings.
+bool Membership::CheckConfig() {
   const std::string key = place_.Key("config");
   if (store_->SetIfAbsent(key, FormatRecord(place_.config))) {
     store_->Expire(key, place_.key_lifetime());
-    return;
+    return true;
   }
-  const auto theirs = ParseRecord(store_->Get(key));
+  const std::string text = store_->Get(key);
+  const auto theirs = ParseRecord(text);
   if (!theirs)
     throw IoError("store key " + key +
                   " does not hold the record of a run; have all shards the same --secret_file?");
   const std::string difference = DescribeDifference(*theirs, place_.config);
-  if (difference.empty()) return;
+  if (difference.empty()) return true;
+  if (IsDeserted(ShardsOfConfig(text))) {
+    RecordFailure(store_.get(), generation(), RunFailure::kStale, "its shards are gone");
+    return false;
+  }
   RecordFailure(store_.get(), generation(), RunFailure::kConflict,
                 MakeString("the shards of run ", options().run_id, " disagree: ", difference))
       .Throw();
+}
+
+// True if none of the shards lives that the generation has. They may be more than this run's, so
+// RefuseIfInUse() has not seen them all. A process that has just published the settings publishes
+// its record in a moment.
+bool Membership::IsDeserted(int num_shards) {
+  peers_.resize(std::max(peers_.size(), static_cast<size_t>(num_shards)));
+  for (const Deadline deadline(options().lease);; std::this_thread::sleep_for(kSlowestPoll)) {
+    bool any = false;
+    for (int shard = 0; shard < num_shards; ++shard) {
+      if (IsLive(shard)) return false;
+      any |= peers_[shard].record.has_value();
+    }
+    if (any || deadline.expired()) return true;
+    if (FindFailure(store_.get(), generation())) return false;
+  }
 }
 
 // True if this generation is just ending: its keys will be removed in a moment. If the process that
@@ -295,12 +303,13 @@ bool Membership::Enter() {
   if (FindFailure(store_.get(), generation())) return false;
   RefuseIfInUse();
   if (FindFailure(store_.get(), generation())) return false;
-  CheckConfig();
+  if (!CheckConfig()) return false;
   const std::string key = place_.Key("member", options().shard_id);
   if (!store_->SetIfAbsent(key, place_.self.Format())) return false;
   store_->Expire(key, options().lease);
   peers_[options().shard_id].record = place_.self;
   heartbeat_ = std::make_unique<RunHeartbeat>(stores_, place_);
+  end_ = std::make_unique<RunEnd>(store_.get(), place_, heartbeat_.get());
   return true;
 }
 
@@ -328,7 +337,8 @@ std::optional<RunFailure> Membership::FindDeadMember() {
 }
 
 void Membership::Withdraw() {
-  WithdrawOwnKeys();
+  end_->WithdrawOwnKeys();
+  end_.reset();
   heartbeat_.reset();
 }
 
@@ -376,7 +386,7 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
           store_.get(), generation(), RunFailure::kTimeout,
           MakeString("run ", options().run_id, ": ", joined, " of ", options().num_shards,
                      " shards joined within ", options().join_timeout.count() / 1000.0,
-                     " s; missing: ", ListOf(missing), TryBefore()));
+                     " s; missing: ", ListOfShards(missing), TryBefore()));
     }
     if (failure) {
       Withdraw();
@@ -386,7 +396,7 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
     if (Clock::now() >= next_progress) {
       next_progress += kProgressEvery;
       LOG(INFO) << "run " << options().run_id << ": " << joined << " of " << options().num_shards
-                << " shards joined; waiting for " << ListOf(missing) << " (deadline in "
+                << " shards joined; waiting for " << ListOfShards(missing) << " (deadline in "
                 << deadline.remaining().count() / 1000 << " s)" << TryBefore();
     }
     CallWhileWaiting();
@@ -498,7 +508,7 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
       line = RecordFailure(store_.get(), generation(), RunFailure::kLost, line_of(why)).line;
     }
     heartbeat_->NoteFailure(line);
-    if (heartbeat_->store_reachable()) EndInStore(!leaves_alone);
+    if (heartbeat_->store_reachable()) end_->EndInStore(!leaves_alone);
   } catch (const std::exception& e) {
     if (line.empty()) {
       line = NoteWithoutStore(cause, peer_error, culprit);
@@ -514,97 +524,6 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
   return line;
 }
 
-void Membership::WithdrawOwnKeys() {
-  heartbeat_->Stop();
-  published_ = heartbeat_->TakeTracked();
-  for (const std::string& key : published_) store_->Remove(key);
-  store_->Remove(MakeString("status/", options().shard_id));
-  store_->Remove(place_.Key("heartbeat", options().shard_id));
-  store_->Remove(place_.Key("member", options().shard_id));
-}
-
-// Removes the keys of this shard. The last shard removes all other keys of the run. If a shard has
-// died, there is no last shard, and the keys expire; NoteExpendableLost() counts for expendable
-// ones.
-void Membership::EndInStore(bool ends_run) {
-  if (options().on_end && ends_run) options().on_end(Failure());
-  WithdrawOwnKeys();
-  const std::string ended = place_.Key("ended");
-  const int64_t count = store_->Add(ended, 1);
-  store_->Expire(ended, place_.key_lifetime());
-  if (count < options().num_shards) return;
-  AnnounceLeaving();
-  RemoveSharedKeys();
-}
-
-// Removes the shared keys of a run that has ended, and the keys of the generations before it unless
-// a new run, which may need them, has begun. Removes "leaving" last: a new run waits while it
-// exists.
-void Membership::RemoveSharedKeys() {
-  const auto hint = store_->TryGet("generation");
-  if (!hint || ParseGeneration(*hint) <= generation()) {
-    for (int old = std::max(1, generation() - kMaxRemovedGenerations); old < generation(); ++old) {
-      RemoveGenerationKeys(old);
-      store_->Remove(MakeString(old, "/leaving"));
-      store_->RemoveLeftovers(MakeString(old, "/"));
-    }
-    store_->Remove("generation");
-  }
-  RemoveGenerationKeys(generation());
-  store_->Remove(place_.Key("leaving"));
-}
-
-void Membership::RemoveGenerationKeys(int generation) {
-  RunPlace place = place_;
-  place.generation = generation;
-  for (int shard = 0; shard < options().num_shards; ++shard) {
-    for (const char* name : {"left", "lost", "heartbeat", "member"}) {
-      store_->Remove(place.Key(name, shard));
-    }
-    // Dead shards have published addresses for the same common worlds as this shard.
-    for (const std::string& key : published_) {
-      const std::string name = key.substr(key.find('/') + 1);
-      store_->Remove(place.Key(name));
-      store_->Remove(place.Key(name.substr(0, name.rfind('/')), shard));
-    }
-  }
-  for (const char* name : {"config", "ready", "ended", "failure"}) store_->Remove(place.Key(name));
-}
-
-void Membership::AnnounceLeaving() {
-  store_->SetIfAbsent(place_.Key("leaving"),
-                      MemberRecord{place_.self.process, NowMs() / 1000}.Format());
-  store_->Expire(place_.Key("leaving"), place_.key_lifetime());
-}
-
-// A shard has left once its key "left" exists or its record is gone. Returns early if the run
-// fails.
-void Membership::WaitForOthersToLeave(const Deadline& deadline) {
-  auto next_progress = Clock::now() + kProgressEvery;
-  for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
-    std::vector<int> staying;
-    for (int shard = 0; shard < options().num_shards; ++shard) {
-      if (IsExpendable(shard) && IsGone(shard)) continue;
-      if (!store_->Check({place_.Key("left", shard)}) &&
-          store_->Check({place_.Key("member", shard)})) {
-        staying.push_back(shard);
-      }
-    }
-    if (staying.empty() || !Failure().empty() || heartbeat_->gave_up()) return;
-    if (deadline.expired()) {
-      LOG(WARNING) << "run " << options().run_id
-                   << " goes on without this shard: " << ListOf(staying) << " did not end within "
-                   << options().exit_timeout.count() << " ms";
-      return;
-    }
-    if (Clock::now() >= next_progress) {
-      next_progress += kProgressEvery;
-      LOG(INFO) << "run " << options().run_id << ": waiting for the end of " << ListOf(staying);
-    }
-    std::this_thread::sleep_for(pause);
-  }
-}
-
 void Membership::Leave() {
   const std::lock_guard<std::mutex> lock(end_mutex_);
   if (ended_ || !heartbeat_) return;
@@ -613,18 +532,10 @@ void Membership::Leave() {
     store_->SetDeadline(Deadline(kEndWait));
     if (heartbeat_->WasLeftBehind(store_.get())) return heartbeat_->Stop();
     if (Failure().empty()) {
-      const Deadline deadline(options().exit_timeout);
-      // A restarted store has lost this key; without it, other shards think that this one has left.
-      const std::string member = place_.Key("member", options().shard_id);
-      store_->SetIfAbsent(member, place_.self.Format());
-      store_->Expire(member, place_.key_lifetime());
-      AnnounceLeaving();
-      store_->SetIfAbsent(place_.Key("left", options().shard_id), "1");
-      store_->Expire(place_.Key("left", options().shard_id), place_.key_lifetime());
-      WaitForOthersToLeave(deadline);
+      end_->LeaveTogether([this](int shard) { return IsGone(shard); });
       store_->SetDeadline(Deadline(kEndWait));
     }
-    EndInStore(true);
+    end_->EndInStore(true);
   } catch (const std::exception& e) {
     heartbeat_->Stop();
     LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();

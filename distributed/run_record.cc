@@ -219,6 +219,20 @@ std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours) {
   return {};
 }
 
+std::string ListOfShards(const std::vector<int>& shards) {
+  std::vector<std::string> names;
+  for (const int shard : shards) names.push_back(std::to_string(shard));
+  return (shards.size() == 1 ? "shard " : "shards ") + JoinKeys(names);
+}
+
+int ShardsOfConfig(const std::string& text) {
+  constexpr long kMax = 4096;
+  const auto record = ParseRecord(text);
+  if (!record || record->count("num_shards") == 0) return 1;
+  const long shards = std::strtol(record->at("num_shards").c_str(), nullptr, 10);
+  return static_cast<int>(std::clamp(shards, 1L, kMax));
+}
+
 int ParseGeneration(const std::string& text) {
   constexpr long kMax = 1'000'000'000;
   return static_cast<int>(std::clamp(std::strtol(text.c_str(), nullptr, 10), 1L, kMax));

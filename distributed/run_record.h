@@ -93,6 +93,11 @@ int64_t ProcessStartMs();
 // empty if they are equal. The field "shard" of a record is the number of its shard.
 std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours);
 
+// "shard 3" or "shards 1, 3".
+std::string ListOfShards(const std::vector<int>& shards);
+// The shards of the run whose key "config" holds this text, which may be anything: 1 to 4096.
+int ShardsOfConfig(const std::string& text);
+
 // The number in the key "generation", from 1 to 10^9. The text may be anything; without a number it
 // is 1.
 int ParseGeneration(const std::string& text);

@@ -84,7 +84,8 @@ class RunMembershipTest : public ::testing::TestWithParam<std::string> {
     auto store = stores_("run");
     for (const char* key :
          {"generation", "1/config", "1/ready", "1/leaving", "1/left/0", "1/member/0", "1/member/1",
-          "1/heartbeat/0", "1/heartbeat/1", "status/0", "status/1", "1/failure", "1/world/0"}) {
+          "1/heartbeat/0", "1/heartbeat/1", "1/member/2", "1/heartbeat/2", "1/world/2", "status/0",
+          "status/1", "1/failure", "1/world/0"}) {
       EXPECT_FALSE(store->Check({key})) << key;
     }
   }
@@ -143,6 +144,36 @@ TEST_P(RunMembershipTest, RunThatDiedWhileJoiningIsTakenOver) {
   });
   const auto results = RunMembers(3, [](RunMembership* run) { return std::string("ran"); });
   for (const ShardResult& result : results) EXPECT_EQ(result.message, "ran");
+}
+
+// Only shards that the new run does not have had joined.
+TEST_P(RunMembershipTest, FewerShardsTakeOverFromMoreThatDiedWhileJoining) {
+  RunShards(2, [&](int shard) {
+    std::thread killer([] {
+      SleepMs(300);
+      raise(SIGKILL);
+    });
+    RunMembership::Join(stores_, Options(3, shard + 1));
+    return std::string("joined");
+  });
+  const auto results = RunMembers(1, [](RunMembership*) { return std::string("ran"); });
+  EXPECT_EQ(results[0].message, "ran");
+  ExpectNoKeys();
+}
+
+TEST_P(RunMembershipTest, FewerShardsLeaveNothingOfMoreThatWereKilled) {
+  RunMembers(3, [&](RunMembership* run) {
+    run->MakeStore()->Set(MakeString("world/", run->options().shard_id), "x");
+    NoteThatAllHaveJoined(run, true);
+    raise(SIGKILL);
+    return std::string();
+  });
+  const auto results = RunMembers(2, [](RunMembership* run) {
+    run->MakeStore()->Set(MakeString("world/", run->options().shard_id), "x");
+    return std::string("ran");
+  });
+  for (const ShardResult& result : results) EXPECT_EQ(result.message, "ran");
+  ExpectNoKeys();
 }
 
 TEST_P(RunMembershipTest, LiveRunIsRefusedToOthersAndGoesOn) {

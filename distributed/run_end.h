@@ -1,0 +1,47 @@
+// How a shard ends its part in a run: whom it waits for, and which keys it removes.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "distributed/run_heartbeat.h"
+#include "distributed/store_handler.h"
+
+namespace caffe2 {
+
+// Deadline for a store that does not answer when a run ends.
+inline constexpr milliseconds kEndWait{2000};
+
+// All methods throw IoError if the store fails. Not thread-safe.
+class RunEnd {
+ public:
+  // The arguments must outlive this.
+  RunEnd(StoreHandler* store, const RunPlace& place, RunHeartbeat* heartbeat)
+      : store_(store), place_(place), heartbeat_(heartbeat) {}
+
+  // Says that this shard leaves and waits, at most exit_timeout, until the others leave too or the
+  // run fails. It does not wait for expendable shards of which `is_gone(shard)` says that their
+  // processes have died.
+  void LeaveTogether(const std::function<bool(int shard)>& is_gone);
+  // Stops the heartbeat and removes the keys of this shard.
+  void WithdrawOwnKeys();
+  // The same; the last shard of the run removes all its other keys. If a shard has died, there is
+  // no last shard, and the keys expire; NoteExpendableLost() counts for expendable ones.
+  // `ends_run`: not only this shard ends.
+  void EndInStore(bool ends_run);
+
+ private:
+  const RunOptions& options() const { return place_.options; }
+  void AnnounceLeaving();
+  void WaitForOthersToLeave(const std::function<bool(int)>& is_gone, const Deadline& deadline);
+  void RemoveSharedKeys();
+  void RemoveGenerationKeys(int generation);
+
+  StoreHandler* store_;
+  const RunPlace& place_;
+  RunHeartbeat* heartbeat_;
+  std::set<std::string> published_;  // keys of common worlds, set by WithdrawOwnKeys()
+};
+
+}  // namespace caffe2
