@@ -42,7 +42,7 @@ class DBReader::Stream {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto reading = LockReading({});
     Record record;
-    ReadRecord(CommittedLocked(), &record);
+    ReadRecord(StreamIndex(CommittedLocked()), &record);
     return record.key;
   }
 
@@ -50,7 +50,8 @@ class DBReader::Stream {
     CAFFE_ENFORCE_GT(n, 0);
     std::lock_guard<std::mutex> lock(mutex_);
     const int64_t start = CommittedLocked();
-    ReadRange(start, n, {}, batch);
+    ReadRange(StreamIndex(start), n, {}, batch);
+    batch->position_after = start + n;
     Rebase(start + n);
     batch->generation = generation_;
   }
@@ -85,12 +86,25 @@ class DBReader::Stream {
     return CommittedLocked();
   }
 
-  void Restore(int64_t position) {
+  int64_t offset() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return offset_;
+  }
+
+  int64_t CommittedByAll() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return StreamIndex(CommittedLocked()) - options_.shard_id;
+  }
+
+  void Restore(int64_t position, int64_t offset) {
     // Leaves room, so that the index in the stream does not overflow an int64 later.
     CAFFE_ENFORCE(
         position >= 0 && position < std::numeric_limits<int64_t>::max() / 4 / options_.num_shards,
         "cannot restore the reader of ", source_, " to position ", position);
+    CAFFE_ENFORCE(offset >= 0 && offset < options_.num_shards, "cannot restore the reader of ",
+                  source_, " with offset ", offset, ": it has ", options_.num_shards, " shards");
     std::lock_guard<std::mutex> lock(mutex_);
+    offset_ = offset;
     Rebase(position);
   }
 
@@ -130,8 +144,10 @@ class DBReader::Stream {
     ++self->batches_read;
     batch->generation = generation_;
     const int n = self->n;
+    batch->position_after = start + n;
+    const int64_t first = StreamIndex(start);
     lock.unlock();  // while this thread waits for a source, other threads must go on
-    ReadRange(start, n, while_waiting, batch);
+    ReadRange(first, n, while_waiting, batch);
   }
 
   bool Commit(int64_t id, const RecordBatch& batch) {
@@ -179,6 +195,11 @@ class DBReader::Stream {
     return position;
   }
 
+  // The index in the stream of this shard's record at `position`.
+  int64_t StreamIndex(int64_t position) const {
+    return offset_ + position * options_.num_shards + options_.shard_id;
+  }
+
   // A round is one batch for each active consumer; this is its number of records.
   int64_t RoundSize() const {
     int64_t size = 0;
@@ -219,18 +240,17 @@ class DBReader::Stream {
     return lock;
   }
 
-  void ReadRange(int64_t start, int n, const std::function<void()>& while_waiting,
+  // Reads this shard's record `first` of the stream and the n - 1 after it.
+  void ReadRange(int64_t first, int n, const std::function<void()>& while_waiting,
                  RecordBatch* batch) {
     const auto reading = LockReading(while_waiting);
     index_->SetWhileWaiting(while_waiting);
     batch->records.resize(n);
-    for (int i = 0; i < n; ++i) ReadRecord(start + i, &batch->records[i]);
-    batch->position_after = start + n;
+    for (int i = 0; i < n; ++i) ReadRecord(first + i * options_.num_shards, &batch->records[i]);
   }
 
   // Call it with read_mutex_ held.
-  void ReadRecord(int64_t position, Record* record) {
-    const int64_t g = position * options_.num_shards + options_.shard_id;
+  void ReadRecord(int64_t g, Record* record) {
     record->global_index = g;
     int64_t i = g % num_records_;
     if (options_.shuffle) i = Permutation(g / num_records_)[i];
@@ -269,7 +289,8 @@ class DBReader::Stream {
   std::array<EpochOrder, 2> orders_;
 
   mutable std::mutex mutex_;  // guards all members below
-  int64_t base_ = 0;          // position at which the rounds began
+  int64_t offset_ = 0;
+  int64_t base_ = 0;  // position at which the rounds began
   int64_t generation_ = 0;
   int64_t next_id_ = 0;
   std::vector<ConsumerState> consumers_;  // in order of id
@@ -298,7 +319,9 @@ void DBReader::AddWait(std::chrono::nanoseconds wait) const { stream_->AddWait(w
 double DBReader::WaitedSeconds() const { return stream_->WaitedSeconds(); }
 
 int64_t DBReader::Committed() const { return stream_->Committed(); }
-void DBReader::Restore(int64_t position) { stream_->Restore(position); }
+int64_t DBReader::offset() const { return stream_->offset(); }
+int64_t DBReader::CommittedByAll() const { return stream_->CommittedByAll(); }
+void DBReader::Restore(int64_t position, int64_t offset) { stream_->Restore(position, offset); }
 int64_t DBReader::generation() const { return stream_->generation(); }
 
 DBReader::ConsumerId DBReader::AddConsumer(int n) { return stream_->AddConsumer(n); }

@@ -36,9 +36,10 @@ struct RecordBatch {
 
 // The stream is one epoch after another. An epoch is all N records of the database, in its order or
 // shuffled by (seed, epoch). Record g of the stream is record g % N of epoch g / N; shard s of S
-// takes g = s, s + S, s + 2S, ... So the shards are disjoint and in step even if S does not divide
-// N, and 4 shards that take 16 records each see the same 64 as 1 shard. The position is the number
-// of records that this shard has taken.
+// takes g = o + s, o + s + S, o + s + 2S, ... So the shards are disjoint and in step even if S does
+// not divide N, and 4 shards that take 16 records each see the same 64 as 1 shard. The position is
+// the number of records that this shard has taken. The offset o is 0, unless the stream goes on
+// after a number of records that S does not divide.
 //
 // A handle: copies share one stream. Thread-safe. Opening checks the whole database once.
 class DBReader {
@@ -70,8 +71,13 @@ class DBReader {
 
   // The number of records given to the net; records read ahead do not count.
   int64_t Committed() const;
-  // Continues at `position` >= 0; batches read ahead become invalid.
-  void Restore(int64_t position);
+  int64_t offset() const;  // 0 to num_shards - 1
+  // The number of records that all shards have taken together once each has taken as many as this
+  // one: the index in the stream at which they continue.
+  int64_t CommittedByAll() const;
+  // Continues at `position` >= 0 with this offset; batches read ahead become invalid. After n
+  // records of all shards: n / num_shards, n % num_shards.
+  void Restore(int64_t position, int64_t offset = 0);
   // Changes whenever batches read ahead become invalid.
   int64_t generation() const;
 

@@ -54,7 +54,10 @@ ShardStateProto StateOfShard(const TrainNets& nets, Workspace* ws) {
   for (const uint64_t position : TrainNet(nets, ws)->RandomState()) {
     state.add_random_position(position);
   }
-  if (db::DBReader* reader = Reader(nets, ws)) state.set_data_position(reader->Committed());
+  if (const db::DBReader* reader = Reader(nets, ws)) {
+    state.set_data_position(reader->Committed());
+    state.set_data_offset(reader->offset());
+  }
   return state;
 }
 
@@ -108,7 +111,8 @@ void CheckSettings(const CheckpointProto& checkpoint, const TrainOptions& option
     }
   }
   if (!options.schedule.evaluate) {
-    differences += LayoutConflict(LayoutOf(checkpoint), LayoutOf(RunSettings(options)));
+    differences += LayoutConflict(LayoutOf(checkpoint), LayoutOf(RunSettings(options)),
+                                  options.output.auto_resume);
   }
   CAFFE_ENFORCE(differences.empty(), "cannot resume from ", path,
                 ": it is from a run with other settings:", differences);
@@ -137,6 +141,8 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
   checkpoint.set_total_iterations(progress.total_iterations);
   checkpoint.set_epoch(progress.epoch);
   checkpoint.set_epoch_iterations_done(progress.epoch_iterations);
+  checkpoint.set_epoch_images(progress.epoch_images);
+  checkpoint.set_rate_offset(progress.rate_offset);
   checkpoint.set_loss_sum(progress.loss_sum);
   checkpoint.set_accuracy_sum(progress.accuracy_sum);
   checkpoint.set_seconds(progress.seconds);
@@ -250,7 +256,9 @@ void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options
   SetStatistics(RunningStatistics(nets), state.computed_param().data(), state.computed_param_size(),
                 ws);
   net->SetRandomState({state.random_position().begin(), state.random_position().end()});
-  if (db::DBReader* reader = Reader(nets, ws)) reader->Restore(state.data_position());
+  if (db::DBReader* reader = Reader(nets, ws)) {
+    reader->Restore(state.data_position(), state.data_offset());
+  }
 }
 
 void RestoreMeanStatistics(const CheckpointProto& checkpoint, const TrainNets& nets,
@@ -263,14 +271,17 @@ void RestoreMeanStatistics(const CheckpointProto& checkpoint, const TrainNets& n
   SetStatistics(RunningStatistics(nets), values.data(), static_cast<int>(values.size()), ws);
 }
 
-Progress ProgressOf(const CheckpointProto& checkpoint) {
-  return {checkpoint.total_iterations(),
-          checkpoint.epoch(),
-          checkpoint.epoch_iterations_done(),
-          checkpoint.loss_sum(),
-          checkpoint.accuracy_sum(),
-          checkpoint.seconds(),
-          {checkpoint.best_accuracy(), checkpoint.best_epoch()}};
+Progress ProgressOf(const CheckpointProto& checkpoint, const TrainOptions& options) {
+  return {.total_iterations = checkpoint.total_iterations(),
+          .epoch = checkpoint.epoch(),
+          .epoch_iterations = checkpoint.epoch_iterations_done(),
+          .epoch_images = EpochImages(checkpoint),
+          .rate_offset =
+              RateOffset(checkpoint, options.schedule.epoch_size, LayoutOf(RunSettings(options))),
+          .loss_sum = checkpoint.loss_sum(),
+          .accuracy_sum = checkpoint.accuracy_sum(),
+          .seconds = checkpoint.seconds(),
+          .best = {checkpoint.best_accuracy(), checkpoint.best_epoch()}};
 }
 
 }  // namespace caffe2

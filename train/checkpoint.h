@@ -19,6 +19,9 @@ struct Progress {
   int64_t total_iterations = 0;
   int epoch = 0;                 // counted from 0
   int64_t epoch_iterations = 0;  // done in this epoch
+  int64_t epoch_images = 0;      // of all shards in them
+  // Added to the counter of iterations for the learning rate (ShiftLearningRate).
+  int64_t rate_offset = 0;
   // Sums over the iterations of this epoch.
   double loss_sum = 0;
   double accuracy_sum = 0;
@@ -78,6 +81,8 @@ void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options
 // For a run that only tests: sets the running statistics of every replica to the mean over the
 // shards of the checkpoint, of which there may be any number.
 void RestoreMeanStatistics(const CheckpointProto& checkpoint, const TrainNets& nets, Workspace* ws);
-Progress ProgressOf(const CheckpointProto& checkpoint);
+// Where a run with these options goes on. Throws EnforceNotMet for a checkpoint that says something
+// impossible.
+Progress ProgressOf(const CheckpointProto& checkpoint, const TrainOptions& options);
 
 }  // namespace caffe2

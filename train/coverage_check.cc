@@ -17,20 +17,21 @@ std::string DescribeCoverage(int64_t pass, const db::KeySums& expected, const db
   return MakeString(start, read.count, " records were read of ", expected.count, "; ", why);
 }
 
-CoverageCheck::CoverageCheck(db::DBReader* reader, ShardRun* run) : reader_(reader), run_(run) {
-  const int64_t taken = reader_->Committed() * run_->num_shards(), records = reader_->NumRecords();
-  next_pass_ = (taken + records - 1) / records;
+CoverageCheck::CoverageCheck(db::DBReader* reader, ShardRun* run)
+    : reader_(reader), run_(run), taken_before_(reader->CommittedByAll()) {
+  const int64_t records = reader_->NumRecords();
+  next_pass_ = (taken_before_ + records - 1) / records;
   reader_->CountKeys();
   if (!run_->IsWriter()) return;
   expected_ = db::KeySumsOf(reader_->db_type(), reader_->source());
-  if (taken % records != 0) {
+  if (taken_before_ % records != 0) {
     LOG(INFO) << "Coverage of --train_data: pass " << next_pass_
               << " is not checked, because the run goes on within it";
   }
 }
 
 void CoverageCheck::Report(int64_t taken) {
-  const int64_t ended = taken * run_->num_shards() / reader_->NumRecords();
+  const int64_t ended = (taken_before_ + taken) / reader_->NumRecords();
   for (; next_pass_ < ended; ++next_pass_) {
     const db::KeySums own = reader_->TakeKeySums(next_pass_);
     db::KeySums all;

@@ -24,14 +24,15 @@ class CoverageCheck {
   CoverageCheck(db::DBReader* reader, ShardRun* run);
 
   // Logs, on shard 0, one line for each pass that has ended since the last call, an error if
-  // records were missed or read twice. `taken` is the number of records that each shard has trained
-  // on since the run began. All shards must call it together.
+  // records were missed or read twice. `taken` is the number of records that all shards have
+  // trained on since the check was made. All shards must call it together.
   void Report(int64_t taken);
 
  private:
   db::DBReader* reader_;
   ShardRun* run_;
-  db::KeySums expected_;  // on shard 0
+  db::KeySums expected_;        // on shard 0
+  const int64_t taken_before_;  // by all shards
   int64_t next_pass_;
 };
 

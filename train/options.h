@@ -1,6 +1,7 @@
 // All settings of a training run, checked before anything starts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -172,9 +173,13 @@ struct TrainOptions {
   bool cuda_graph = false;   // GPUs: after the third iteration, launch recorded CUDA graphs
   bool side_stream = false;  // GPUs: compute filter gradients in parallel with the backward pass
 
+  // Images in a batch of all shards.
+  int64_t BatchOfAllShards() const { return schedule.batch_size * shards.num_shards; }
   // The number of iterations in one epoch; at least 1 after WithEpochSize().
-  int64_t EpochIterations() const {
-    return schedule.epoch_size / (schedule.batch_size * shards.num_shards);
+  int64_t EpochIterations() const { return schedule.epoch_size / BatchOfAllShards(); }
+  // The number that are left of an epoch after so many of its images.
+  int64_t IterationsLeft(int64_t epoch_images) const {
+    return std::max<int64_t>(schedule.epoch_size - epoch_images, 0) / BatchOfAllShards();
   }
   int64_t WarmupIterations() const {
     return static_cast<int64_t>(model.warmup_epochs * static_cast<double>(EpochIterations()));

@@ -16,6 +16,7 @@ struct ShardLayout {
   int64_t num_devices = 1;  // replicas of each shard
   int64_t batch_size = 0;   // of one shard
 
+  int64_t BatchOfAllShards() const { return batch_size * num_shards; }
   friend bool operator==(const ShardLayout& a, const ShardLayout& b) = default;
 };
 
@@ -26,9 +27,17 @@ ShardLayout LayoutOf(const CheckpointProto& checkpoint);
 // True for the settings that LayoutOf reads.
 bool IsLayoutSetting(const std::string& name);
 
-// A run can resume in another layout if the batch of all shards stays the same, because epochs and
-// the learning rate count iterations. Returns "" if it does, or else what differs and what to do.
-std::string LayoutConflict(const ShardLayout& there, const ShardLayout& now);
+// A run can resume in another layout if the batch of all shards stays the same or, with
+// `batch_may_change`, if the batch of each shard does (docs/design/resume.md). Returns "" if it
+// can, or else what differs and what to do.
+std::string LayoutConflict(const ShardLayout& there, const ShardLayout& now, bool batch_may_change);
+
+// The images of all shards that the epoch of the checkpoint has had so far. Throws EnforceNotMet if
+// the checkpoint says something impossible.
+int64_t EpochImages(const CheckpointProto& checkpoint);
+// What a run in layout `now` adds to the counter of iterations, so that the schedule of its
+// learning rate goes on at the same part of the same epoch of `epoch_size` images.
+int64_t RateOffset(const CheckpointProto& checkpoint, int64_t epoch_size, const ShardLayout& now);
 
 // The running statistics in `checkpoint`, averaged over all of its shards and their replicas:
 // `size` floats, one statistic after another. The variance is the mean of the variances, as in
@@ -39,7 +48,7 @@ std::vector<float> MeanStatistics(const CheckpointProto& checkpoint, size_t size
 // statistics in each replica and `random_positions` random positions. The run goes on with the next
 // image of the checkpoint's. Statistics are the means of the checkpoint; random positions are
 // beyond those that any of its shards has used. Throws EnforceNotMet if the shards of the
-// checkpoint have read different numbers of records, or if the new ones cannot read alike many.
+// checkpoint have read different numbers of records.
 ShardStateProto StateInLayout(const CheckpointProto& checkpoint, const ShardLayout& now,
                               size_t statistics, size_t random_positions);
 

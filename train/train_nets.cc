@@ -387,6 +387,13 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
   return nets;
 }
 
+void ShiftLearningRate(int64_t iterations, NetDef* train) {
+  if (iterations == 0) return;
+  for (OperatorDef& op : *train->mutable_op()) {
+    if (op.type() == "LearningRate") SetArgument(&op, "iter_offset", iterations);
+  }
+}
+
 InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind) {
   ModelHelper model("test", HelperOptions(options, /*inference=*/true, options.devices[0]));
   AddReader(&model, kTestReader, options.data.test_data, options, /*train=*/false);

@@ -64,6 +64,9 @@ struct InferenceNets {
   std::string label;                // int32 {batch}; "" for a predictor
 };
 
+// Adds `iterations` to the counter that the schedule of the learning rate follows.
+void ShiftLearningRate(int64_t iterations, NetDef* train);
+
 // Images and labels of the test database through the network.
 InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind);
 // From the external input "data" to "softmax".

@@ -146,7 +146,11 @@ void Trainer::SetUp() {
   }
   CAFFE_ENFORCE(ws_.RunNetOnce(nets_.broadcast), "the broadcast of the parameters failed");
   progress_.epoch = options_.output.load_epoch;
-  if (resumes) progress_ = ProgressOf(checkpoint);
+  if (resumes) {
+    progress_ = ProgressOf(checkpoint, options_);
+    ShiftLearningRate(progress_.rate_offset, &nets_.train);
+  }
+  started_at_ = progress_.total_iterations;
   if (!options_.schedule.evaluate) {
     SetUpLoop(resumes ? &checkpoint : nullptr);
   } else if (resumes) {
@@ -199,9 +203,7 @@ void Trainer::LogEpochSize() const {
     const auto& reader = ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>();
     data = MakeString("--train_data has ", reader->NumRecords(), " images");
   }
-  LOG(INFO) << "Using epoch size: "
-            << options_.EpochIterations() * options_.schedule.batch_size *
-                   options_.shards.num_shards
+  LOG(INFO) << "Using epoch size: " << options_.EpochIterations() * options_.BatchOfAllShards()
             << " (" << data << ")";
 }
 
@@ -269,19 +271,15 @@ int Trainer::Evaluate() {
 bool Trainer::RunEpoch() {
   listener_->OnEpochStart(progress_.epoch, options_.schedule.num_epochs);
   SetState("training");
-  const int64_t iterations = options_.EpochIterations();
   const int64_t every = options_.output.checkpoint_every;
-  while (progress_.epoch_iterations < iterations && !LimitReached()) {
+  while (IterationsLeft() > 0 && !LimitReached()) {
     const Status status = RunIteration();
-    const bool last = progress_.epoch_iterations == iterations || LimitReached();
+    const bool last = IterationsLeft() == 0 || LimitReached();
     Report(status, last);
     CheckParameters(status);
     NoteModels();
     // At the end of an epoch, the checkpoint is written after FinishEpoch().
-    if (every > 0 && progress_.total_iterations % every == 0 &&
-        progress_.epoch_iterations < iterations) {
-      Checkpoint();
-    }
+    if (every > 0 && progress_.total_iterations % every == 0 && IterationsLeft() > 0) Checkpoint();
   }
   if (stop_signal_ != 0) return true;
   FinishEpoch();
@@ -297,6 +295,7 @@ Trainer::Status Trainer::RunIteration() {
   CAFFE_ENFORCE(ws_.RunNet(nets_.train.name()), "the training net failed");
   ++progress_.total_iterations;
   ++progress_.epoch_iterations;
+  progress_.epoch_images += options_.BatchOfAllShards();
   Status& own = unexchanged_;
   own.loss += MeanOfReplicas(nets_.loss);
   own.accuracy += MeanOfReplicas(nets_.accuracy);
@@ -329,8 +328,7 @@ Trainer::Status Trainer::RunIteration() {
 // last model have the updates of all.
 int Trainer::ExchangeWithServers() {
   const int signal = servers_->Step(stop_ ? stop_() : 0);
-  const bool last = progress_.epoch + 1 == options_.schedule.num_epochs &&
-                    progress_.epoch_iterations == options_.EpochIterations();
+  const bool last = progress_.epoch + 1 == options_.schedule.num_epochs && IterationsLeft() == 0;
   if (signal != 0 || last || LimitReached()) servers_->Finish();
   shard_status_.more["staleness"] = MakeString(servers_->staleness());
   return signal;
@@ -339,8 +337,7 @@ int Trainer::ExchangeWithServers() {
 bool Trainer::IsExchangeDue() const {
   const ScheduleOptions& schedule = options_.schedule;
   return schedule.sync_every == 0 || progress_.total_iterations % schedule.sync_every == 0 ||
-         progress_.epoch_iterations == options_.EpochIterations() ||
-         progress_.total_iterations == schedule.max_iterations;
+         IterationsLeft() == 0 || progress_.total_iterations == schedule.max_iterations;
 }
 
 // Averages over the shards. A bad loss is sent in a separate element for each shard, so that all
@@ -395,7 +392,7 @@ void Trainer::Report(const Status& status, bool last) {
   IterationReport report;
   report.epoch = progress_.epoch;
   report.iteration = progress_.epoch_iterations;
-  report.epoch_iterations = options_.EpochIterations();
+  report.epoch_iterations = progress_.epoch_iterations + IterationsLeft();
   report.total_iterations = progress_.total_iterations;
   report.iterations = pending_.iterations;
   report.seconds = pending_seconds_ / n;
@@ -423,7 +420,8 @@ void Trainer::Report(const Status& status, bool last) {
 // Called after the last iteration of an epoch, or of a run that ends within an epoch.
 void Trainer::FinishEpoch() {
   if (coverage_check_) {
-    coverage_check_->Report(progress_.total_iterations * options_.schedule.batch_size);
+    coverage_check_->Report((progress_.total_iterations - started_at_) *
+                            options_.BatchOfAllShards());
   }
   if (evaluator_ && (!servers_ || run_->IsWriter())) Test();
   const auto n = static_cast<double>(std::max<int64_t>(progress_.epoch_iterations, 1));
@@ -433,14 +431,14 @@ void Trainer::FinishEpoch() {
   report.loss = progress_.loss_sum / n;
   report.accuracy = progress_.accuracy_sum / n;
   report.seconds = progress_.seconds;
-  report.images = progress_.epoch_iterations * options_.schedule.batch_size * run_->num_shards();
+  report.images = progress_.epoch_images;
   report.learning_rate = LearningRate();
   report.total_iterations = progress_.total_iterations;
   if (evaluator_ && last_test_.images > 0) report.test_accuracy = last_test_.accuracy;
   listener_->OnEpochEnd(report);
-  if (progress_.epoch_iterations < options_.EpochIterations()) return;
+  if (IterationsLeft() > 0) return;
   ++progress_.epoch;
-  progress_.epoch_iterations = 0;
+  progress_.epoch_iterations = progress_.epoch_images = 0;
   progress_.loss_sum = progress_.accuracy_sum = progress_.seconds = 0;
   ExportModels();
   if (EndsEarly()) {
@@ -513,7 +511,11 @@ void Trainer::SetState(const std::string& state) {
   run_->UpdateStatus(shard_status_);
 }
 
-double Trainer::LearningRate() const { return std::abs(Scalar(nets_.learning_rate)); }
+// 0 if an epoch ends before this process has run an iteration.
+double Trainer::LearningRate() const {
+  if (!ws_.GetBlob(nets_.learning_rate)->IsType<Tensor>()) return 0;
+  return std::abs(Scalar(nets_.learning_rate));
+}
 
 double Trainer::MeanOfReplicas(const std::string& blob) const {
   double sum = 0;

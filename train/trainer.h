@@ -98,6 +98,9 @@ class Trainer {
   double WaitedForInput() const;  // seconds since the run began
   void SetState(const std::string& state);
   bool LimitReached() const;
+  int64_t IterationsLeft() const {  // of this epoch
+    return options_.IterationsLeft(progress_.epoch_images);
+  }
   double Scalar(const std::string& blob) const;
   double LearningRate() const;  // of the last iteration
   // The mean over the replicas of this shard; `blob` is the blob of the first replica.
@@ -127,6 +130,7 @@ class Trainer {
   double pending_seconds_ = 0;
   double waited_before_ = 0;  // WaitedForInput() at the last report
   int stop_signal_ = 0;
+  int64_t started_at_ = 0;        // total iterations when this process began to train
   int64_t checkpointed_at_ = -1;  // total iterations
   KeptModels kept_models_;
 };

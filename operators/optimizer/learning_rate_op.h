@@ -15,13 +15,14 @@ class LearningRateOp final : public Operator<Context> {
   LearningRateOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
         base_lr_(this->template GetSingleArgument<float>("base_lr", 0.f)),
+        iter_offset_(this->template GetSingleArgument<int64_t>("iter_offset", 0)),
         policy_(MakeLearningRatePolicy(this->template GetSingleArgument<std::string>("policy", ""),
                                        "", ArgumentHelper(debug_def()))) {}
 
   bool RunOnDevice() override {
     const Tensor& counter = Input(0);  // on the host, for operators on any device
     CAFFE_ENFORCE_EQ(counter.numel(), 1, "the iteration counter has one element");
-    const int64_t iteration = *counter.data<int64_t>();
+    const int64_t iteration = *counter.data<int64_t>() + iter_offset_;
     const auto rate = static_cast<float>(base_lr_ * policy_(iteration));
     Tensor* out = Output(0);
     out->Resize();
@@ -31,6 +32,7 @@ class LearningRateOp final : public Operator<Context> {
 
  private:
   float base_lr_;
+  int64_t iter_offset_;
   LearningRatePolicy policy_;
 };
 

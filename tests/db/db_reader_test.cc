@@ -181,6 +181,32 @@ TEST_F(DBReaderTest, RestoreContinuesExactly) {
   }
 }
 
+// After n records of all shards, for any n.
+TEST_F(DBReaderTest, AnotherNumberOfShardsContinuesExactly) {
+  for (const bool shuffle : {false, true}) {
+    const std::vector<int> expected = Stream(400, shuffle, 0);
+    for (const int n : {0, 1, 95, 99, 100, 101, 202}) {
+      for (const int shards : {1, 3, 4}) {
+        std::vector<int> seen(120, -1);
+        for (int shard = 0; shard < shards; ++shard) {
+          auto reader = Reader({.num_shards = shards, .shard_id = shard, .shuffle = shuffle});
+          reader.Restore(n / shards, n % shards);
+          EXPECT_EQ(reader.CommittedByAll(), n);
+          const std::vector<int> own = Take(reader, 120 / shards);
+          for (size_t i = 0; i < own.size(); ++i) seen[i * shards + shard] = own[i];
+          EXPECT_EQ(reader.offset(), n % shards);
+          EXPECT_EQ(reader.CommittedByAll(), n + 120);
+        }
+        EXPECT_TRUE(std::equal(seen.begin(), seen.end(), expected.begin() + n))
+            << n << " records, then " << shards << " shards";
+      }
+    }
+  }
+  auto reader = Reader({.num_shards = 2});
+  EXPECT_THROW(reader.Restore(5, 2), EnforceNotMet);
+  EXPECT_THROW(reader.Restore(5, -1), EnforceNotMet);
+}
+
 TEST_F(DBReaderTest, ReadAheadDoesNotCountUntilCommitted) {
   auto reader = Reader();
   const auto consumer = reader.AddConsumer(10);

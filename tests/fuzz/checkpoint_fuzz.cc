@@ -33,7 +33,7 @@ FUZZ_TARGET(Checkpoint, "checkpoint", 1000) {
   ShardRun run(options, &ws);
   const CheckpointProto checkpoint = LoadCheckpoint(file.path(), options, nets, &ws, &run);
   RestoreShard(checkpoint, options, nets, &ws);
-  ProgressOf(checkpoint);
+  ProgressOf(checkpoint, options);
 }
 
 }  // namespace caffe2::testing

@@ -32,16 +32,26 @@ def test_the_same_images_follow_with_another_number_of_shards(databases, shards,
         assert abs(expected - loss) < 1e-3, (losses(whole.output), together)
 
 
-def test_another_batch_of_all_shards_is_refused_with_the_right_one(databases, shards, tmp_path):
+def test_the_batch_of_each_shard_stays_with_auto(databases, shards, tmp_path):
     for shard in range(2):
         shards.start(*training(databases, tmp_path, **RUN, batch_size=16, max_iterations=3,
-                               num_shards=2, shard_id=shard, run_id="refused"))
+                               num_shards=2, shard_id=shard, run_id="kept"))
     assert [status for status, _ in shards.wait()] == [0, 0]
+    refused = run("resnet50_trainer", *training(databases, tmp_path, **RUN, batch_size=16),
+                  "--resume")
+    assert 0 < refused.returncode < 128, refused.output
+    assert "batch_size and num_shards (16 x 2 there, 16 x 1 now" in last_line(refused.output)
+    assert "use --batch_size 32, or --resume auto to go on with 16" in last_line(refused.output)
     resumed = run("resnet50_trainer", *training(
-        databases, tmp_path, **RUN, batch_size=16), "--resume=auto")
-    assert 0 < resumed.returncode < 128, resumed.output
-    assert "batch_size and num_shards (16 x 2 there, 16 x 1 now" in last_line(resumed.output)
-    assert "use --batch_size 32" in last_line(resumed.output)
+        databases, tmp_path, **RUN, batch_size=16, max_iterations=40), "--resume=auto")
+    assert resumed.returncode == 0, resumed.output
+    (line,) = re.findall("The checkpoint is from .*", resumed.output)
+    assert "16 in each iteration instead of 32" in line
+    assert "the base learning rate stays 0.02" in line
+    assert "not the same to the bit" in line
+    # 640 images: three iterations of 32 and 34 of 16.
+    assert "Finished iteration 37/37 of epoch 0" in resumed.output
+    assert "Finished iteration 3/40 of epoch 1" in resumed.output
 
 
 def test_auto_starts_anew_without_a_checkpoint(databases, tmp_path):

@@ -70,6 +70,24 @@ TEST_F(CoverageCheckTest, EachPassOfAllShardsReadsEachRecordOnce) {
   EXPECT_EQ(LinesOf(options, 1), expected);
 }
 
+TEST_F(CoverageCheckTest, GoesOnWithOtherBatches) {
+  TrainOptions options = Small("mlp");
+  options.schedule.epoch_size = 120;
+  options.schedule.num_epochs = 3;
+  options.data.shuffle = true;
+  options.output.checkpoint_path = directory_.Path("checkpoint");
+  options.output.checkpoint_every = 100;
+  options.output.auto_resume = true;
+  options.schedule.max_iterations = 2;  // 64 images
+  EXPECT_EQ(LinesOf(options, 4), "");
+  options.schedule.max_iterations = 0;
+  // 48 more images in the first epoch, 120 in the others.
+  EXPECT_EQ(LinesOf(options, 3),
+            "Coverage of --train_data: pass 1 is not checked, because the run goes on within it\n"
+            "Coverage of --train_data, pass 2: each of 101 records was read once\n"
+            "Coverage of --train_data, pass 3: each of 101 records was read once\n");
+}
+
 TEST_F(CoverageCheckTest, AShardThatReadsRecordsAgainIsAnError) {
   TrainOptions options = Small("mlp");
   options.schedule.epoch_size = 120;

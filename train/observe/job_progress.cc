@@ -59,7 +59,8 @@ void JobProgress::Start(const StartReport& report) {
 
 std::string JobProgress::Text(const IterationReport& report, double seconds) const {
   const int64_t done = report.total_iterations;
-  int64_t left = (num_epochs_ - report.epoch) * epoch_iterations_ - report.iteration;
+  int64_t left = (num_epochs_ - report.epoch - 1) * epoch_iterations_ + report.epoch_iterations -
+                 report.iteration;
   if (max_iterations_ > 0) left = std::min(left, max_iterations_ - done);
   left = std::max<int64_t>(left, 0);
   const auto here = static_cast<double>(std::max<int64_t>(done - started_at_, 1));

@@ -46,6 +46,15 @@ TEST(LearningRateTest, FollowsEveryPolicy) {
   EXPECT_FLOAT_EQ(RateAt(10, "constantWarmup", constant), 2);
 }
 
+TEST(LearningRateTest, AddsTheOffsetToTheCounter) {
+  const std::vector<Argument> poly{Int("max_iter", 100), Float("power", 2)};
+  for (const int offset : {-30, 0, 40}) {
+    std::vector<Argument> shifted = poly;
+    shifted.push_back(Int("iter_offset", offset));
+    EXPECT_EQ(RateAt(50, "poly", shifted), RateAt(50 + offset, "poly", poly)) << offset;
+  }
+}
+
 // As Caffe2: a scalar, which is said to have the counter's shape.
 TEST(LearningRateTest, ShapeInferredIsTheCounters) {
   Workspace ws;

@@ -30,10 +30,14 @@ class JobProgressOfRunTest : public ::testing::Test {
     options_.schedule.epoch_size = 1000;
     options_.schedule.num_epochs = 4;
   }
-  std::string Text(int epoch, int64_t iteration, int64_t total) {
+  std::string Text(int epoch, int64_t iteration, int64_t total, int64_t epoch_iterations = 100) {
     JobProgress progress;
     progress.Start({.options = &options_, .total_iterations = started_at_});
-    return progress.Text({.epoch = epoch, .iteration = iteration, .total_iterations = total}, 10);
+    return progress.Text({.epoch = epoch,
+                          .iteration = iteration,
+                          .epoch_iterations = epoch_iterations,
+                          .total_iterations = total},
+                         10);
   }
 
   TrainOptions options_;
@@ -48,6 +52,12 @@ TEST_F(JobProgressOfRunTest, TimeLeftIsInProportion) {
 TEST_F(JobProgressOfRunTest, AResumedRunIsMeasuredFromWhereItGoesOn) {
   started_at_ = 200;
   EXPECT_EQ(Text(2, 50, 250), "62.5 %, ETA 0:30");  // 150 iterations, 50 in 10 s
+}
+
+// Since the batch grew within it, epoch 2 has only 60 iterations.
+TEST_F(JobProgressOfRunTest, AnEpochMayHaveOtherIterations) {
+  started_at_ = 200;
+  EXPECT_EQ(Text(2, 50, 250, 60), "69.4 %, ETA 0:22");  // 110 iterations, 50 in 10 s
 }
 
 TEST_F(JobProgressOfRunTest, MaxIterationsEndsTheJob) {
