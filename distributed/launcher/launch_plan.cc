@@ -61,7 +61,8 @@ std::string RemoteCommand(const LaunchPlan& plan, const Words& supervisor) {
 Words SshWords(const LaunchPlan& plan, const std::string& host, const Words& supervisor) {
   Words words = plan.ssh;
   Append({"-T", "-o", "BatchMode=yes", "-o", MakeString("ServerAliveInterval=", kAliveSeconds),
-          "-o", "ServerAliveCountMax=3", host, RemoteCommand(plan, supervisor)},
+          "-o", "ServerAliveCountMax=3", "-o", MakeString("ConnectTimeout=", kConnectSeconds), host,
+          RemoteCommand(plan, supervisor)},
          &words);
   return words;
 }

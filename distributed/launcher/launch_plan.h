@@ -50,6 +50,8 @@ std::vector<LaunchProcess> ProcessesOf(const LaunchPlan& plan);
 
 // How often the launcher says that it lives, and when supervisors on other hosts give it up.
 inline constexpr int kAliveSeconds = 5, kLeaseSeconds = 30;
+// A host to which ssh cannot connect within this time has failed.
+inline constexpr int kConnectSeconds = 20;
 
 // Quotes a word for a shell.
 std::string ShellQuote(const std::string& word);

@@ -230,9 +230,9 @@ int RunLauncher(const LauncherOptions& options) {
     const AttemptResult result = RunAttempt(plan, attempt);
     error.Write(ReportOf(plan, result, options.log_dir));
     if (result.ok() || result.signal != 0) return ExitStatusOf(result);
-    const ShardEnd* first = result.FirstFailure();
+    const ShardEnd* suspect = result.Suspect();
     const RestartDecision decision =
-        policy.Next(first == nullptr ? "" : first->host, ExitStatusOf(result));
+        policy.Next(suspect == nullptr ? "" : suspect->host, ExitStatusOf(result));
     if (options.max_restarts > 0) {
       error.Write(MakeString("doppio: run ", plan.run_id, ": ", decision.reason, "\n"));
     }

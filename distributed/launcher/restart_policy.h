@@ -28,7 +28,7 @@ class RestartPolicy {
   // then another launcher chooses them.
   RestartPolicy(int num_shards, int min_shards, int max_restarts, std::vector<HostSlots> hosts);
 
-  // The shard on `host` failed first, with this status.
+  // A try failed with this status, and the shard on `host` may be at fault.
   RestartDecision Next(const std::string& host, int exit_status);
 
  private:

@@ -369,6 +369,15 @@ const ShardEnd* AttemptResult::FirstFailure() const {
   return first;
 }
 
+const ShardEnd* AttemptResult::Suspect() const {
+  const ShardEnd* first = FirstFailure();
+  if (first == nullptr || first->status != static_cast<int>(ExitCode::kPeerLost)) return first;
+  const auto told = std::find_if(ends.begin(), ends.end(), [](const ShardEnd& end) {
+    return end.was_told && end.status > 128;
+  });
+  return told == ends.end() ? first : &*told;
+}
+
 std::string LogPath(const std::string& log_dir, int shard) {
   return MakeString(log_dir, "/shard-", shard, ".log");
 }

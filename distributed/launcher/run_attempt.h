@@ -31,6 +31,10 @@ struct AttemptResult {
   // The shard to blame: the first that failed for a reason of its own, rather than because of
   // another one (kPeerLost) or of a signal of the launcher. Null if none failed.
   const ShardEnd* FirstFailure() const;
+  // The shard whose host may be at fault: FirstFailure(), unless all that failed by themselves only
+  // say that another shard was lost. Then it is the first that had to be ended, if there is one: a
+  // shard that hangs, or one whose host cannot be reached any more.
+  const ShardEnd* Suspect() const;
   bool ok() const { return signal == 0 && launcher_status == 0 && FirstFailure() == nullptr; }
 };
 

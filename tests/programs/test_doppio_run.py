@@ -362,6 +362,26 @@ def test_a_restarted_trainer_goes_on_from_its_checkpoint(databases, tmp_path):
     assert (tmp_path / "mlp-0001.mdl").exists()
 
 
+def test_a_run_goes_on_without_the_host_that_failed_twice(databases, tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    trainer = mnist(databases, tmp_path, num_examples=38400, checkpoint_every=200, disp_batches=100,
+                    resume="auto", checkpoint_path=checkpoint)[1:]
+    # Shard 1 dies after the first checkpoint, and in the second try at once.
+    script = f"""[ $RANK = 1 ] || exec "$@"
+                 "$@" & trainer=$!
+                 until [ -e {checkpoint} ]; do sleep 0.05; done
+                 kill -9 $trainer; exit 9"""
+    done = doppio("run", "-H", "localhost:1,127.0.0.1:1", "--via", "local", "--max_restarts", 3,
+                  "--min_shards", 1, "--", "bash", "-c", script, "bash", *trainer)
+    assert done.returncode == 0, done.output[-3000:]
+    assert "starting again without 127.0.0.1, where 2 tries failed" in done.output
+    last = done.output[done.output.index("without 127.0.0.1"):]
+    assert "Resumed from" in last
+    assert "The checkpoint is from 2 shards of 1 replicas, this run has 1 of 1" in last
+    assert "16 in each iteration instead of 32; the base learning rate stays" in last
+    assert (tmp_path / "mlp-0001.mdl").exists()
+
+
 def test_signals_reach_the_shards():
     script = "trap 'echo got USR; exit 5' TERM; echo ready; while :; do sleep 0.1; done"
     process = start("run", "-n", 2, "--store", "none", *shell(script))

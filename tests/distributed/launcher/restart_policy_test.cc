@@ -66,8 +66,12 @@ TEST(LaunchReportTest, BlamesTheFirstThatFailedByItself) {
             "doppio:   then shard 3 on b: signal 15 (Terminated) after 3.0 s\n"
             "doppio: last lines of shard 2 (all: logs/shard-2.log):\n"
             "doppio:   | last\n");
+  EXPECT_EQ(result.Suspect()->shard, 2);
   result.ends.erase(result.ends.begin() + 2);
   EXPECT_EQ(result.FirstFailure()->shard, 1);
+  EXPECT_EQ(result.Suspect()->shard, 3);  // it did not notice by itself that a shard was lost
+  result.ends.back().status = 75;         // but had to be told
+  EXPECT_EQ(result.Suspect()->shard, 1);
   result.signal = 2;
   EXPECT_EQ(ExitStatusOf(result), 130);
 }
