@@ -15,10 +15,12 @@
 # mpiexec      MPICH's                horovod      horovodrun with Gloo
 # srun         Slurm with one node    kubernetes   the variables of an indexed Job with two pods
 # doppio_local, doppio_ssh, doppio_hosts, doppio_mpi, doppio_slurm    doppio run --via ...;
-#              hosts: two network namespaces with their own names, process ids and sshd
+#              hosts: two network namespaces with their own names, process ids and sshd; then the
+#              same again, and one of them dies
 # redis        mnist_trainer with --redis_host, twice under one run_id, and after kill -9
 # caffe2       the Python trainers of Caffe2 in CAFFE2_TRAINERS (a folder; default: those of the
-#              wheel of torch 1.12.1), unmodified, twice under one run_id, and after kill -9
+#              wheel of torch 1.12.1), unmodified, twice under one run_id, and after kill -9;
+#              skipped if they cannot be had
 #
 # TORCHRUN may name a torchrun that is installed; PYTORCH the package to install (default: torch).
 # A row is "ok" if all shards trained together and ended well, the accuracy is at least 0.98 (after
@@ -62,6 +64,7 @@ pids=()
 cleanup() {
   local status=$?
   trap - EXIT INT TERM
+  run_processes | xargs -r kill 2>/dev/null || true
   stop_hosts
   [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
   wait 2>/dev/null || true
@@ -175,7 +178,8 @@ row() {
   local joined="all $shards shards joined|iteration 1?0:|Finished iteration 1/|Starting epoch"
   watch_keys "$log" "$joined" &
   local watcher=$!
-  "$@" >"$log" 2>&1 || status=$?
+  "$@" >"$log" 2>&1 & # so that a signal to this script does not wait for it
+  wait $! || status=$?
   local seconds=$((SECONDS - begin))
   kill $watcher 2>/dev/null || true
   wait $watcher 2>/dev/null || true
@@ -319,9 +323,26 @@ check_doppio_ssh() {
 check_doppio_hosts() {
   start_hosts
   commands_for 2
-  row "doppio run, 2 hosts" mnist_trainer 2 \
-    "$bin/doppio" run -H 10.77.7.1,10.77.7.2 --ssh "$(ssh_command)" -- "${lenet[@]}"
+  local run=("$bin/doppio" run -H 10.77.7.1,10.77.7.2 --ssh "$(ssh_command)")
+  row "doppio run, 2 hosts" mnist_trainer 2 "${run[@]}" -- "${lenet[@]}"
+  row "doppio run, a host dies" mnist_trainer 2 without_second_host "$work/lost.checkpoint" \
+    "${run[@]}" --max_restarts 3 --min_shards 1 -- "${lenet[@]}" --resume auto \
+    --checkpoint_every 50 --checkpoint_path "$work/lost.checkpoint"
   stop_hosts
+}
+# without_second_host FILE COMMAND...: ends the second host of start_hosts once FILE exists.
+without_second_host() {
+  local file=$1
+  shift
+  (
+    until [ -e "$file" ]; do sleep 0.1; done
+    kill -9 "${host_pids[1]}"
+  ) &
+  local killer=$! status=0
+  "$@" || status=$?
+  kill $killer 2>/dev/null || true
+  wait $killer 2>/dev/null || true
+  return $status
 }
 check_doppio_mpi() {
   install_packages openmpi-bin
@@ -382,7 +403,11 @@ check_redis() {
 # They have no small network and no small pictures: 6 iterations of random ones show how they start
 # and end.
 check_caffe2() {
-  find_caffe2_trainers
+  if ! find_caffe2_trainers; then
+    table+=("caffe2|Caffe2|-|-|-|-|-|-|skipped: no trainers in ${CAFFE2_TRAINERS:-PyPI}")
+    echo "${table[-1]}"
+    return 0
+  fi
   start_redis
   local script name
   for script in "$caffe2_trainers"/*.py; do

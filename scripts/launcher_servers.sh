@@ -112,6 +112,7 @@ stop_hosts() {
     ip link delete "$name" 2>/dev/null || true
   done
   for name in "${HOST_NAMES[@]}"; do ip netns delete "$name" 2>/dev/null || true; done
+  hosts_started="" host_pids=()
 }
 
 # build/launcher-venv is a virtual environment with the launchers that PyPI has: torchrun, and, in
@@ -176,14 +177,15 @@ launch.run_commandline()')
 }
 
 # Sets caffe2_trainers: $CAFFE2_TRAINERS, or a folder with the trainer in the last wheel of PyTorch
-# that could still be installed with Caffe2's Python.
+# that could still be installed with Caffe2's Python. Fails if neither can be had.
 find_caffe2_trainers() {
   caffe2_trainers=${CAFFE2_TRAINERS:-$launcher_venv/launchers/caffe2}
   [ ! -e "$caffe2_trainers" ] || return 0
+  [ -z "${CAFFE2_TRAINERS:-}" ] || return 1
   make_launcher_venv
   mkdir -p "$work/wheels" "$caffe2_trainers.part"
   launcher_pip download --no-deps --python-version 3.10 --only-binary :all: --dest "$work/wheels" \
-    torch==1.12.1
+    torch==1.12.1 || return 1
   python3 -c '
 import sys, zipfile
 name = "caffe2/python/examples/imagenet_trainer.py"
