@@ -4,7 +4,6 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -13,6 +12,7 @@
 #include "distributed/accumulate.h"
 #include "distributed/gloo_mesh.h"
 #include "distributed/host.h"
+#include "distributed/host_communicator.h"
 #include "distributed/sum_order.h"
 
 namespace caffe2 {
@@ -43,31 +43,15 @@ int64_t Segments(const std::vector<Range>& parts, size_t item) {
   return std::max<int64_t>(1, static_cast<int64_t>((bytes + kSegmentBytes - 1) / kSegmentBytes));
 }
 
-class GlooCommunicator final : public Communicator {
+class GlooCommunicator final : public HostCommunicator {
  public:
   GlooCommunicator(const GlooOptions& options, std::string address, std::unique_ptr<GlooMesh> mesh)
-      : Communicator(options.rank, options.size),
-        options_(options),
-        address_(std::move(address)),
-        mesh_(std::move(mesh)) {
+      : HostCommunicator(options), address_(std::move(address)), mesh_(std::move(mesh)) {
     Register();
   }
   ~GlooCommunicator() override { Unregister(); }
 
   std::shared_ptr<Communicator> Clone(const std::string& name) override;
-
-  void SetTimeout(milliseconds timeout) override {
-    CAFFE_ENFORCE_GT(timeout.count(), 0, "timeout of common world ", options_.name);
-    options_.timeout = timeout;
-  }
-
-  void Abort(const std::string& reason) override {
-    std::lock_guard<std::mutex> lock(abort_mutex_);
-    if (aborted_.exchange(true)) return;
-    abort_reason_ = reason;
-    mesh_->Close();
-    WakeWait();
-  }
 
  protected:
   void DoAllreduce(void* data, int64_t count, TypeMeta type) override;
@@ -76,13 +60,14 @@ class GlooCommunicator final : public Communicator {
   void DoReduceScatter(void* data, const std::vector<int64_t>& counts, TypeMeta type) override;
   void DoBarrier() override;
 
-  void BeginOperation(const std::string& description, bool agreeing) override {
-    operation_ = description;
-    deadline_ = Deadline(options_.timeout);
+  void Close() override {
+    mesh_->Close();
+    WakeWait();
+  }
+  void BeginTransfers(bool agreeing) override {
     // Each operation and each comparison has its own slots, so that messages are not confused.
     if (!agreeing) ++operations_;
     slot_ = (agreeing ? kAgreeingSlots : 0) + operations_ * kSlotsPerOperation;
-    ThrowIfAborted();
   }
 
  private:
@@ -106,7 +91,6 @@ class GlooCommunicator final : public Communicator {
   // Runs a call of Gloo and turns its exceptions into PeerLost or PeerTimeout.
   template <typename Body>
   void Guarded(int peer, const Body& body);
-  void ThrowIfAborted();
   // Sends and receives at the same time.
   void Exchange(int peer, const void* out, void* in, size_t bytes);
 
@@ -135,29 +119,16 @@ class GlooCommunicator final : public Communicator {
   }
   uint64_t NextSlot() { return ++slot_; }
 
-  GlooOptions options_;
   const std::string address_;
   std::unique_ptr<GlooMesh> mesh_;
-  std::string operation_;
-  Deadline deadline_{milliseconds(0)};
   uint64_t operations_ = 0;
   uint64_t slot_ = 0;  // the last one used
   std::vector<char> scratch_;
-
-  std::atomic<bool> aborted_{false};
-  std::mutex abort_mutex_;
-  std::string abort_reason_;
 
   std::mutex wait_mutex_;
   std::condition_variable wait_over_;
   gloo::transport::UnboundBuffer* waiting_ = nullptr;  // the buffer of the current wait
 };
-
-void GlooCommunicator::ThrowIfAborted() {
-  if (!aborted_) return;
-  std::lock_guard<std::mutex> lock(abort_mutex_);
-  throw PeerLost(operation_ + ": " + abort_reason_, -1);
-}
 
 template <typename Body>
 void GlooCommunicator::Guarded(int peer, const Body& body) {
@@ -169,14 +140,7 @@ void GlooCommunicator::Guarded(int peer, const Body& body) {
     message = e.what();
   }
   ThrowIfAborted();
-  const std::string where = operation_ + ": " + mesh_->Describe(peer);
-  const bool late = deadline_.expired();
-  const std::string text =
-      late ? MakeString(where, " did not answer within ", options_.timeout.count(), " ms")
-           : MakeString(where, " is lost: ", message);
-  Abort(text);  // the other shards must not wait for this one
-  if (late) throw PeerTimeout(text, peer);
-  throw PeerLost(text, peer);
+  Fail(peer, mesh_->Describe(peer), deadline().expired(), message);
 }
 
 GlooCommunicator::Transfer GlooCommunicator::Receive(int peer, void* data, size_t bytes,
@@ -216,7 +180,7 @@ void GlooCommunicator::WaitFor(Transfer* transfer, const Wait& wait) {
     bool complete = false;
     try {
       // An Abort() from now on sees that this thread waits.
-      complete = !aborted_ && wait(std::max(deadline_.remaining(), milliseconds(1)));
+      complete = !aborted() && wait(std::max(deadline().remaining(), milliseconds(1)));
     } catch (...) {
       error = std::current_exception();
     }
@@ -453,7 +417,7 @@ void GlooCommunicator::DoBarrier() {
 }
 
 std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
-  GlooOptions options = options_;
+  GlooOptions options = this->options();
   options.name = name;
   // The shards exchange the new addresses over the existing connections.
   auto exchange = [&](const std::string& text, const Deadline&) {

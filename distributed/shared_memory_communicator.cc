@@ -11,10 +11,10 @@
 #include <atomic>
 #include <climits>
 #include <cstring>
-#include <mutex>
 #include <thread>
 
 #include "distributed/accumulate.h"
+#include "distributed/host_communicator.h"
 #include "distributed/shared_memory.h"
 #include "distributed/sum_order.h"
 
@@ -134,13 +134,10 @@ void FutexWakeAll(std::atomic<uint32_t>* word) {
 // Data of at most kMaxOneStepBytes take one step, which all shards await. So each shard has two
 // buffers for them: after the next such operation, every shard has finished this one. Larger data
 // begin with a barrier, after which all buffers are free.
-class SharedMemoryCommunicator final : public Communicator {
+class SharedMemoryCommunicator final : public HostCommunicator {
  public:
   SharedMemoryCommunicator(const GlooOptions& options, std::shared_ptr<SharedMemory> memory)
-      : Communicator(options.rank, options.size),
-        options_(options),
-        memory_(std::move(memory)),
-        layout_(options.size) {
+      : HostCommunicator(options), memory_(std::move(memory)), layout_(options.size) {
     Register();
   }
   ~SharedMemoryCommunicator() override {
@@ -150,21 +147,6 @@ class SharedMemoryCommunicator final : public Communicator {
 
   std::shared_ptr<Communicator> Clone(const std::string& name) override;
 
-  void SetTimeout(milliseconds timeout) override {
-    CAFFE_ENFORCE_GT(timeout.count(), 0, "timeout of common world ", options_.name);
-    options_.timeout = timeout;
-  }
-
-  void Abort(const std::string& reason) override {
-    std::lock_guard<std::mutex> lock(abort_mutex_);
-    if (aborted_.exchange(true)) return;
-    abort_reason_ = reason;
-    memory_->Close();
-    for (int i = 0; i < size(); ++i) {
-      for (int channel = 0; channel < kChannels; ++channel) FutexWakeAll(&StepsOf(i, channel).done);
-    }
-  }
-
  protected:
   void DoAllreduce(void* data, int64_t count, TypeMeta type) override;
   void DoBroadcast(void* data, size_t bytes, int root) override;
@@ -172,12 +154,13 @@ class SharedMemoryCommunicator final : public Communicator {
   void DoReduceScatter(void* data, const std::vector<int64_t>& counts, TypeMeta type) override;
   void DoBarrier() override { WaitForAll(FinishStep()); }
 
-  void BeginOperation(const std::string& description, bool agreeing) override {
-    operation_ = description;
-    deadline_ = Deadline(options_.timeout);
-    channel_ = agreeing ? kComparisons : kOperations;
-    ThrowIfAborted();
+  void Close() override {
+    memory_->Close();
+    for (int i = 0; i < size(); ++i) {
+      for (int channel = 0; channel < kChannels; ++channel) FutexWakeAll(&StepsOf(i, channel).done);
+    }
   }
+  void BeginTransfers(bool agreeing) override { channel_ = agreeing ? kComparisons : kOperations; }
 
  private:
   Steps& StepsOf(int rank, int channel) {
@@ -196,8 +179,8 @@ class SharedMemoryCommunicator final : public Communicator {
   bool Spin(const Steps& steps, uint32_t step, std::chrono::microseconds time) const;
   // Throws if this shard must not wait any longer for `rank`.
   void CheckWait(int rank);
-  [[noreturn]] void Fail(int suspect, bool late, const std::string& cause);
-  void ThrowIfAborted();
+  // Names the suspect to all shards and fails.
+  [[noreturn]] void Blame(int suspect, bool late, const std::string& cause);
 
   // Copies up to kOneStepBytes to the others and waits for theirs. Gives the data of all shards.
   std::vector<const char*> ShareInOneStep(const void* data, size_t bytes);
@@ -206,26 +189,13 @@ class SharedMemoryCommunicator final : public Communicator {
   void ReduceInChunks(char* data, const std::vector<ElementRange>& ranges, TypeMeta type,
                       SumOrder order, bool spread);
 
-  GlooOptions options_;
   const std::shared_ptr<SharedMemory> memory_;
   const Layout layout_;
-  std::string operation_;
-  Deadline deadline_{milliseconds(0)};
   Channel channel_ = kOperations;
   uint32_t steps_[kChannels] = {};          // finished by this shard
   uint32_t one_step_uses_[kChannels] = {};  // of its buffers for data of one step
   std::vector<char> scratch_;
-
-  std::atomic<bool> aborted_{false};
-  std::mutex abort_mutex_;
-  std::string abort_reason_;
 };
-
-void SharedMemoryCommunicator::ThrowIfAborted() {
-  if (!aborted_) return;
-  std::lock_guard<std::mutex> lock(abort_mutex_);
-  throw PeerLost(operation_ + ": " + abort_reason_, -1);
-}
 
 uint32_t SharedMemoryCommunicator::FinishStep() {
   Steps& steps = StepsOf(rank(), channel_);
@@ -267,7 +237,8 @@ void SharedMemoryCommunicator::WaitFor(int rank, uint32_t step, std::chrono::mic
     if (Reached(done, step)) return;
     // A peer that finished its part may be gone already, so the steps come first.
     CheckWait(rank);
-    FutexWait(&steps.done, done, std::clamp(deadline_.remaining(), milliseconds(1), kLookInterval));
+    FutexWait(&steps.done, done,
+              std::clamp(deadline().remaining(), milliseconds(1), kLookInterval));
   }
 }
 
@@ -282,23 +253,17 @@ void SharedMemoryCommunicator::CheckWait(int rank) {
     // The shard that closed its sockets may have done so because of another one.
     const int blamed = head().suspect.load() - 1;
     if (blamed >= 0 && blamed < size() && blamed != this->rank() && blamed != lost) {
-      Fail(blamed, false, "reported by " + memory_->Describe(lost));
+      Blame(blamed, false, "reported by " + memory_->Describe(lost));
     }
-    Fail(lost, false, "its connection was closed");
+    Blame(lost, false, "its connection was closed");
   }
-  if (deadline_.expired()) Fail(rank, true, "");
+  if (deadline().expired()) Blame(rank, true, "");
 }
 
-void SharedMemoryCommunicator::Fail(int suspect, bool late, const std::string& cause) {
-  const std::string where = operation_ + ": " + memory_->Describe(suspect);
-  const std::string text =
-      late ? MakeString(where, " did not answer within ", options_.timeout.count(), " ms")
-           : MakeString(where, " is lost: ", cause);
+void SharedMemoryCommunicator::Blame(int suspect, bool late, const std::string& cause) {
   int32_t none = 0;
   head().suspect.compare_exchange_strong(none, suspect + 1);
-  Abort(text);  // the other shards must not wait for this one
-  if (late) throw PeerTimeout(text, suspect);
-  throw PeerLost(text, suspect);
+  Fail(suspect, memory_->Describe(suspect), late, cause);
 }
 
 std::vector<const char*> SharedMemoryCommunicator::ShareInOneStep(const void* data, size_t bytes) {
@@ -500,7 +465,7 @@ SharedMemory::Attached AttachWorld(Communicator* control, const GlooOptions& opt
 }
 
 std::shared_ptr<Communicator> SharedMemoryCommunicator::Clone(const std::string& name) {
-  GlooOptions options = options_;
+  GlooOptions options = this->options();
   options.name = name;
   const SharedMemory::Attached attached = AttachWorld(this, options, "");
   if (attached.memory == nullptr) {
