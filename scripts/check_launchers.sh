@@ -61,6 +61,10 @@ bin=$build/bin
 cache=$PWD/build/quickstart
 work=$(mktemp -d)
 pids=()
+# The processes of the run, which all name a file in $work by a flag.
+run_processes() {
+  pgrep -f -- "--[a-z_]+[ =]$work/" || true
+}
 cleanup() {
   local status=$?
   trap - EXIT INT TERM
@@ -103,11 +107,6 @@ commands_for() {
     caffe2.python.examples.mnist_data_parallel --train_data "$work/train-tensorprotos"
     --test_data "$work/t10k-tensorprotos" --batch_size $((64 / shards))
     --iterations $((images / 64)) --test_iterations 156)
-}
-
-# The processes of the run, which all name a file in $work by a flag.
-run_processes() {
-  pgrep -f -- "--[a-z_]+[ =]$work/" || true
 }
 
 # variable_of PID NAME: the value in the environment of a process, if it still runs.
