@@ -106,6 +106,33 @@ def test_imported_memory_outlives_its_array():
     assert (tensor.fetch() == 3).all()
 
 
+class Foreign:
+    """A tensor of another library."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **arguments):
+        return self._array.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_blobs_are_fed_with_tensors_of_other_libraries():
+    array = np.arange(12, dtype=np.int64).reshape(3, 4)
+    workspace.FeedBlob("x", Foreign(array[:, ::2]))
+    expected = array[:, ::2].copy()
+    array[:] = 0  # the blob has a copy
+    np.testing.assert_array_equal(workspace.FetchBlob("x"), expected)
+    assert workspace.FetchBlob("x").dtype == np.int64
+    tensor = tensor_of(np.full((2, 2), 3, np.float32), "y")
+    workspace.FeedBlob("z", tensor)
+    np.testing.assert_array_equal(workspace.FetchBlob("z"), workspace.FetchBlob("y"))
+    with pytest.raises(BufferError, match="string"):
+        workspace.FeedBlob("x", tensor_of(np.array([b"a"], object), "text"))
+
+
 def test_between_tensors_of_every_type():
     for data_type in (caffe2_pb2.TensorProto.BOOL, caffe2_pb2.TensorProto.BFLOAT16):
         source, target = C.TensorCPU(), C.TensorCPU()

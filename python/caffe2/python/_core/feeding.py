@@ -28,11 +28,14 @@ def device_bytes(device_option: caffe2_pb2.DeviceOption | None) -> bytes:
 
 
 def feedable(value: Any) -> Any:
-    """`value` as C.feed_blob takes it; numbers, lists and messages become arrays."""
+    """`value` as C.feed_blob takes it; numbers, lists and messages become arrays, and tensors of
+    other libraries, by DLPack. Raises BufferError for a tensor that numpy cannot take."""
     if isinstance(value, caffe2_pb2.TensorProto):
         return Caffe2TensorToNumpyArray(value)
     if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):
         return value
     if isinstance(value, (bool, int, float, list, tuple, np.generic)):
         return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
     return value
