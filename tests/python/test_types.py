@@ -8,9 +8,12 @@ import sys
 
 import pytest
 
+import caffe2.python
+
 pytest.importorskip("mypy")
 
-_PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "python"
+# The package as built, with the stub of the operators.
+_PACKAGE = pathlib.Path(caffe2.python.__file__).parents[2]
 
 # A program as users write it. A comment "E: <text>" marks a line with an error.
 _PROGRAM = '''

@@ -1,6 +1,10 @@
 """Builds message classes from the file descriptors beside this module."""
 
+from __future__ import annotations
+
 import pathlib
+from collections.abc import MutableMapping
+from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.internal import enum_type_wrapper
@@ -24,7 +28,7 @@ else:
     _message_class = message_factory.MessageFactory(_POOL).GetPrototype
 
 
-def export(file_name, namespace):
+def export(file_name: str, namespace: MutableMapping[str, Any]) -> None:
     """Defines the messages, enums and enum values of a .proto file in a module's namespace."""
     file = _POOL.FindFileByName(file_name)
     namespace["DESCRIPTOR"] = file

@@ -1,19 +1,23 @@
 """Finds blobs that are used before they are made, or made twice; public through net_printer."""
 
+from __future__ import annotations
+
+from collections.abc import Container
+
 from caffe2.proto import caffe2_pb2
-from caffe2.python.task import WorkspaceType
+from caffe2.python.task import Task, WorkspaceType
 
 # Blobs that the setup of a distributed run makes.
 _MADE_OUTSIDE = "distributed_ctx_init_"
 
 
-def need_blob(blob, known, place):
+def need_blob(blob: str, known: Container[str], place: str) -> None:
     """Raises AssertionError, whose cause names the place, unless a blob is known."""
     if blob not in known and not blob.startswith(_MADE_OUTSIDE):
         raise AssertionError(f"Blob undefined: {blob}") from ValueError(f"{place} is not defined")
 
 
-def analyze_net(net, known, externals_exist=False):
+def analyze_net(net: caffe2_pb2.NetDef, known: set[str], externals_exist: bool = False) -> None:
     """Checks a NetDef against the set of known blobs, and adds the blobs that it makes."""
     if externals_exist:
         known.update(net.external_input)
@@ -23,7 +27,7 @@ def analyze_net(net, known, externals_exist=False):
         known.update(op.output)
 
 
-def analyze_plan(plan, known):
+def analyze_plan(plan: caffe2_pb2.PlanDef, known: set[str]) -> None:
     """Checks the steps of a PlanDef in their order; adds the blobs they make to `known`."""
     nets = {net.name: net for net in plan.network}
     for step in plan.execution_step:
@@ -63,7 +67,7 @@ def _analyze_concurrent(step, nets, known):
     known |= made
 
 
-def analyze_task(task, plan, known):
+def analyze_task(task: Task, plan: caffe2_pb2.PlanDef, known: set[str]) -> None:
     """Checks a Task, whose steps are in a PlanDef. Adds the blobs that it makes to `known`; if its
     workspace is private, only its outputs."""
     private = task.workspace_type() == WorkspaceType.PRIVATE
@@ -71,7 +75,7 @@ def analyze_task(task, plan, known):
     known.update(str(name) for name in task.output_list().names())
 
 
-def analyze_message(message):
+def analyze_message(message: caffe2_pb2.NetDef | caffe2_pb2.PlanDef) -> None:
     """Checks a NetDef, or the steps of a PlanDef after the external inputs of its nets."""
     if isinstance(message, caffe2_pb2.NetDef):
         analyze_net(message, set(), externals_exist=True)

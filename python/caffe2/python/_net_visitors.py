@@ -1,8 +1,12 @@
 """Functions chosen by the type of their argument, and indented text; public through net_printer."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Visitor:
@@ -12,7 +16,7 @@ class Visitor:
     visitors: dict[type, Callable[..., Any]] = {}
 
     @classmethod
-    def register(cls, kind):
+    def register(cls, kind: type) -> Callable[[_F], _F]:
         """A decorator of functions (visitor, object, ...) for objects of a type. Raises
         AssertionError if this class has a function for it."""
         def add(function):
@@ -23,11 +27,12 @@ class Visitor:
             return function
         return add
 
-    def __call__(self, obj, *args, **kwargs):
+    def __call__(self, obj: object, *args: Any, **kwargs: Any) -> Any:
         """Visits an object; does nothing for None. Raises TypeError for an unknown type."""
         if obj is None:
             return None
-        known = [cls.visitors for cls in type(self).__mro__ if "visitors" in cls.__dict__]
+        known = [cls.__dict__["visitors"] for cls in type(self).__mro__
+                 if "visitors" in cls.__dict__]
         for kind in type(obj).__mro__:
             for visitors in known:
                 if kind in visitors:
@@ -38,12 +43,12 @@ class Visitor:
 class Text:
     """Lines of text; the lines of a context are indented by four."""
 
-    def __init__(self):
-        self.lines = []
+    def __init__(self) -> None:
+        self.lines: list[str] = []
         self._indent = 0
 
     @contextmanager
-    def context(self, text):
+    def context(self, text: str | None) -> Iterator[None]:
         """Indents the lines added in the block under "with <text>:"; "pass" if there are none. Does
         nothing for None."""
         if text is None:
@@ -59,9 +64,9 @@ class Text:
         finally:
             self._indent -= 4
 
-    def add(self, text):
+    def add(self, text: str) -> None:
         """Adds a line."""
         self.lines.append(" " * self._indent + text)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(self.lines)

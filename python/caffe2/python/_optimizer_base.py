@@ -136,9 +136,10 @@ class Optimizer:
     def create_lars_inputs(self, param_init_net: Net, weight_decay: float, trust: float,
                            lr_max: float) -> tuple[BlobReference, BlobReference, BlobReference]:
         """The blobs weight_decay, trust and lr_max, one float each."""
-        values = {"weight_decay": weight_decay, "trust": trust, "lr_max": lr_max}
-        return tuple(param_init_net.ConstantFill([], name, shape=[1], value=value)
-                     for name, value in values.items())
+        def fill(name: str, value: float) -> BlobReference:
+            return param_init_net.ConstantFill([], name, shape=[1], value=value)
+
+        return (fill("weight_decay", weight_decay), fill("trust", trust), fill("lr_max", lr_max))
 
     def get_auxiliary_parameters(self) -> AuxOptimizerParams:
         """The blobs of the optimizer's state, to be saved with the parameters."""

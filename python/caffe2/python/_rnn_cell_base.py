@@ -1,10 +1,25 @@
 """The base of the cells of recurrent networks; public through caffe2.python.rnn_cell."""
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Sequence
+from typing import Protocol
 
 from caffe2.python import core, recurrent, scope
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.initializers import Initializer
+
+# Blobs [1, N, E] that a step reads besides its prepared input, each with E.
+ExtraInputs = Sequence[tuple[BlobLike, int]]
+
+
+class StateInitializer(Protocol):
+    """Makes the initial states of a cell."""
+
+    def create_states(self, model: ModelHelper) -> Sequence[BlobLike]:
+        """The blobs of the states, in order."""
 
 
 def _RectifyName(blob_reference_or_name):
@@ -38,13 +53,14 @@ class RNNCell:
       recompute_blobs: blobs of a step that the backward pass computes again instead of keeping.
     """
 
-    def __init__(self, name=None, forward_only=False, initializer=None):
+    def __init__(self, name: str | None = None, forward_only: bool = False,
+                 initializer: StateInitializer | None = None) -> None:
         self.name = name
-        self.recompute_blobs = []
+        self.recompute_blobs: list[BlobLike] = []
         self.forward_only = forward_only
         self.initializer = initializer
 
-    def scope(self, name):
+    def scope(self, name: str) -> str:
         """The name after the name of the cell: "lstm/name"."""
         return self.name + "/" + name if self.name is not None else name
 
@@ -54,8 +70,11 @@ class RNNCell:
         with scope.NameScope(self.name):
             return self.initializer.create_states(model)
 
-    def apply_over_sequence(self, model, inputs, seq_lengths=None, initial_states=None,
-                            outputs_with_grads=None):
+    def apply_over_sequence(
+            self, model: ModelHelper, inputs: BlobLike, seq_lengths: BlobLike | None = None,
+            initial_states: Sequence[BlobLike] | None = None,
+            outputs_with_grads: Sequence[int] | None = None,
+            ) -> tuple[core.BlobReference, Sequence[core.BlobReference]]:
         """Adds to a model the cell, run over a sequence.
 
         Args:
@@ -96,12 +115,14 @@ class RNNCell:
             recompute_blobs_on_backward=self.recompute_blobs)
         return self._prepare_output_sequence(model, all_states), all_states
 
-    def apply(self, model, input_t, seq_lengths, states, timestep):
+    def apply(self, model: ModelHelper, input_t: BlobLike, seq_lengths: BlobLike | None,
+              states: Sequence[BlobLike],
+              timestep: BlobLike) -> tuple[core.BlobReference, Sequence[core.BlobReference]]:
         """Adds one step to a model: the output [1, N, H] and the new states, for an input
         [1, N, D] and states [1, N, H]."""
         input_t = self.prepare_input(model, input_t)
-        states = self._apply(model, input_t, seq_lengths, states, timestep)
-        return self._prepare_output(model, states), states
+        next_states = self._apply(model, input_t, seq_lengths, states, timestep)
+        return self._prepare_output(model, next_states), next_states
 
     def _apply(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
         """apply_override, under the cell's name scope; its inputs are named outside of it."""
@@ -118,7 +139,10 @@ class RNNCell:
                 (_RectifyName(blob), size) for blob, size in extra_inputs])
         return rectified
 
-    def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+    def apply_override(self, model: ModelHelper, input_t: core.BlobReference,
+                       seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
+                       timestep: core.BlobReference,
+                       extra_inputs: ExtraInputs | None = None) -> Sequence[core.BlobReference]:
         """Adds the operators of one step.
 
         Args:
@@ -133,23 +157,23 @@ class RNNCell:
         """
         raise NotImplementedError(f"{type(self).__name__} has no apply_override")
 
-    def prepare_input(self, model, input_blob):
+    def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> BlobLike:
         """Adds the work that depends on the input only, for all steps (or one) at once."""
         return input_blob
 
-    def get_output_state_index(self):
+    def get_output_state_index(self) -> int:
         """The index of the state that is the output."""
         return 0
 
-    def get_state_names(self):
+    def get_state_names(self) -> list[str]:
         """The names of the states, in order, each after the name of the cell."""
         return [self.scope(name) for name in self.get_state_names_override()]
 
-    def get_state_names_override(self):
+    def get_state_names_override(self) -> list[str]:
         """Names of the states, without the cell's scope."""
         raise NotImplementedError(f"{type(self).__name__} has no get_state_names_override")
 
-    def get_output_dim(self):
+    def get_output_dim(self) -> int:
         """The number of units of the output."""
         raise NotImplementedError(f"{type(self).__name__} has no get_output_dim")
 
@@ -165,11 +189,11 @@ class RNNCell:
 class _ZeroStates:
     """Trained initial states that start at zero."""
 
-    def __init__(self, hidden_size, names):
+    def __init__(self, hidden_size: int, names: Sequence[str]) -> None:
         self.hidden_size = hidden_size
         self._names = names
 
-    def create_states(self, model):
+    def create_states(self, model: ModelHelper) -> list[core.BlobReference]:
         return [
             model.create_param(
                 param_name=name, shape=[self.hidden_size],
@@ -180,12 +204,12 @@ class _ZeroStates:
 class BasicRNNInitializer(_ZeroStates):
     """Makes initial_hidden_state [hidden_size]."""
 
-    def __init__(self, hidden_size):
+    def __init__(self, hidden_size: int) -> None:
         super().__init__(hidden_size, ["initial_hidden_state"])
 
 
 class LSTMInitializer(_ZeroStates):
     """Makes initial_hidden_state and initial_cell_state [hidden_size]."""
 
-    def __init__(self, hidden_size):
+    def __init__(self, hidden_size: int) -> None:
         super().__init__(hidden_size, ["initial_hidden_state", "initial_cell_state"])

@@ -1,27 +1,47 @@
 """Cells made of other cells; public through caffe2.python.rnn_cell."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import attention, brew, core, scope
-from caffe2.python._rnn_cell_base import RNNCell, _RectifyName, _RectifyNames
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python._rnn_cell_base import ExtraInputs, RNNCell, _RectifyName, _RectifyNames
 from caffe2.python.attention import AttentionType
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.parameter_sharing import ParameterSharing
 
 
 class DropoutCell(RNNCell):
     """A cell with dropout on its output, but not on its state."""
 
-    def __init__(self, internal_cell, dropout_ratio=None, use_cudnn=False, *, is_test, **kwargs):
+    def __init__(self, internal_cell: RNNCell, dropout_ratio: float | None = None,
+                 use_cudnn: bool = False, *, is_test: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.internal_cell = internal_cell
         self.dropout_ratio = dropout_ratio
         self.is_test = is_test
         self.use_cudnn = use_cudnn
         self.initializer = self.initializer or internal_cell.initializer
-        self.prepare_input = internal_cell.prepare_input
-        self.get_output_state_index = internal_cell.get_output_state_index
-        self.get_state_names = internal_cell.get_state_names
-        self.get_output_dim = internal_cell.get_output_dim
         self.mask = 0
+
+    def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> BlobLike:
+        """The prepare_input of the inner cell."""
+        return self.internal_cell.prepare_input(model, input_blob)
+
+    def get_output_state_index(self) -> int:
+        """The index of the inner cell's output among its states."""
+        return self.internal_cell.get_output_state_index()
+
+    def get_state_names(self) -> list[str]:
+        """The names of the states of the inner cell."""
+        return self.internal_cell.get_state_names()
+
+    def get_output_dim(self) -> int:
+        """The size of the inner cell's output."""
+        return self.internal_cell.get_output_dim()
 
     def _apply(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
         return self.internal_cell._apply(
@@ -48,10 +68,10 @@ class DropoutCell(RNNCell):
 class MultiRNNCellInitializer:
     """Makes the initial states of all layers, with their initializers."""
 
-    def __init__(self, cells):
+    def __init__(self, cells: Sequence[RNNCell]) -> None:
         self.cells = cells
 
-    def create_states(self, model):
+    def create_states(self, model: ModelHelper) -> list[core.BlobReference]:
         """The initial states of all cells, in order, each under the name scope layer_<i>."""
         states = []
         for i, cell in enumerate(self.cells):
@@ -68,7 +88,8 @@ class MultiRNNCell(RNNCell):
     their input to their output.
     """
 
-    def __init__(self, cells, residual_output_layers=None, **kwargs):
+    def __init__(self, cells: Sequence[RNNCell],
+                 residual_output_layers: Collection[int] | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cells = cells
         self.residual_output_layers = residual_output_layers or []
@@ -86,11 +107,11 @@ class MultiRNNCell(RNNCell):
             for name in cell.get_state_names()]
         self.initializer = MultiRNNCellInitializer(cells)
 
-    def layer_scoper(self, layer_id):
+    def layer_scoper(self, layer_id: int) -> Callable[[str], str]:
         """A function that puts the names of this cell and of a layer before a name."""
         return lambda name: f"{self.name}/layer_{layer_id}/{name}"
 
-    def prepare_input(self, model, input_blob):
+    def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> BlobLike:
         """The first layer's prepare_input of the sequence [T, N, D_in]."""
         input_blob = _RectifyName(input_blob)
         with core.NameScope(self.name or ""):
@@ -126,19 +147,22 @@ class MultiRNNCell(RNNCell):
                 layer_input = output
         return next_states
 
-    def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+    def apply_override(self, model: ModelHelper, input_t: core.BlobReference,
+                       seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
+                       timestep: core.BlobReference,
+                       extra_inputs: ExtraInputs | None = None) -> list[core.BlobReference]:
         """One step of all layers; the states of all of them, in order."""
         return self._apply(model, input_t, seq_lengths, states, timestep, extra_inputs)
 
-    def get_state_names(self):
+    def get_state_names(self) -> list[str]:
         """Names of the states of all layers, in order."""
         return self.state_names
 
-    def get_output_state_index(self):
+    def get_output_state_index(self) -> int:
         """The index of the last layer's output among all states."""
         return sum(self._state_counts[:-1]) + self.cells[-1].get_output_state_index()
 
-    def get_output_dim(self):
+    def get_output_dim(self) -> int:
         """The size D of the last layer's output."""
         return self.cells[-1].get_output_dim()
 
@@ -174,9 +198,10 @@ class AttentionCell(RNNCell):
       attention_memory_optimization: True to recompute blobs of size [L, N, E] for the gradient.
     """
 
-    def __init__(self, encoder_output_dim, encoder_outputs, encoder_lengths, decoder_cell,
-                 decoder_state_dim, attention_type, weighted_encoder_outputs,
-                 attention_memory_optimization, **kwargs):
+    def __init__(self, encoder_output_dim: int, encoder_outputs: BlobLike,
+                 encoder_lengths: BlobLike | None, decoder_cell: RNNCell, decoder_state_dim: int,
+                 attention_type: int, weighted_encoder_outputs: BlobLike | None,
+                 attention_memory_optimization: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if attention_type not in (AttentionType.Regular, AttentionType.Recurrent,
                                   AttentionType.Dot, AttentionType.SoftCoverage):
@@ -187,7 +212,7 @@ class AttentionCell(RNNCell):
         self.decoder_cell = decoder_cell
         self.decoder_state_dim = decoder_state_dim
         self.weighted_encoder_outputs = weighted_encoder_outputs
-        self.encoder_outputs_transposed = None
+        self.encoder_outputs_transposed: BlobLike | None = None
         self.attention_type = attention_type
         self.attention_memory_optimization = attention_memory_optimization
         # States after the decoder's: the context and, with SoftCoverage, the coverage.
@@ -231,11 +256,11 @@ class AttentionCell(RNNCell):
         model.net.AddExternalOutputs(*output)
         return output
 
-    def get_attention_weights(self):
+    def get_attention_weights(self) -> core.BlobReference:
         """The weights of one step [N, L, 1], a blob of the step net."""
         return self.attention_weights_3d
 
-    def prepare_input(self, model, input_blob):
+    def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> BlobLike:
         """Prepares the encoder's outputs once; returns the decoder's prepare_input of [T, N,
         D_in]."""
         if self.encoder_outputs_transposed is None:
@@ -252,7 +277,7 @@ class AttentionCell(RNNCell):
             model, self.encoder_outputs, self.scope(name), dim_in=self.encoder_output_dim,
             dim_out=self.encoder_output_dim, axis=2)
 
-    def build_initial_coverage(self, model):
+    def build_initial_coverage(self, model: ModelHelper) -> core.BlobReference:
         """The initial state of the coverage, zeros [L]. Also makes the weights of soft coverage.
         Call it before the cell is applied."""
         if self.attention_type != AttentionType.SoftCoverage:
@@ -264,7 +289,7 @@ class AttentionCell(RNNCell):
         return model.net.ConstantFill(
             length, self.scope("initial_coverage"), value=0.0, input_as_shape=1)
 
-    def get_state_names(self):
+    def get_state_names(self) -> list[str]:
         """The names of the decoder's states, the context and, with soft coverage, the coverage."""
         names = list(self.decoder_cell.get_state_names())
         names[self.get_output_state_index()] = self.scope("hidden_t_external")
@@ -273,11 +298,11 @@ class AttentionCell(RNNCell):
             names.append(self.scope("coverage_t"))
         return names
 
-    def get_output_dim(self):
+    def get_output_dim(self) -> int:
         """The size of the output: the decoder's state plus an encoder's output."""
         return self.decoder_state_dim + self.encoder_output_dim
 
-    def get_output_state_index(self):
+    def get_output_state_index(self) -> int:
         """The index of the decoder's output among the states."""
         return self.decoder_cell.get_output_state_index()
 
@@ -301,18 +326,20 @@ class UnrolledCell(RNNCell):
     Blobs of step t are under "timestep_<t>/". All steps share their parameters.
     """
 
-    def __init__(self, cell, T):
+    def __init__(self, cell: RNNCell, T: int) -> None:
         super().__init__(cell.name, cell.forward_only, cell.initializer)
         self.T = T
         self.cell = cell
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name == "cell":  # not set yet, as while copying
             raise AttributeError(name)
         return getattr(self.cell, name)
 
-    def apply_over_sequence(self, model, inputs, seq_lengths, initial_states,
-                            outputs_with_grads=None):
+    def apply_over_sequence(  # type: ignore[override]  # needs initial states
+            self, model: ModelHelper, inputs: BlobLike, seq_lengths: BlobLike | None,
+            initial_states: Sequence[BlobLike], outputs_with_grads: Sequence[int] | None = None,
+            ) -> tuple[core.BlobReference, Sequence[core.BlobReference]]:
         """As RNNCell.apply_over_sequence; initial states are [1, N, H]."""
         inputs = self.cell.prepare_input(model, inputs)
         step_inputs = model.net.Split(

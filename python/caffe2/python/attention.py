@@ -9,7 +9,14 @@ Sources: D. Bahdanau et al., arXiv:1409.0473 (regular); arXiv:1601.03317 (recurr
 al., arXiv:1508.04025 (dot); Z. Tu et al., arXiv:1601.04811 (soft coverage).
 """
 
+from __future__ import annotations
+
 from caffe2.python import brew
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
+from caffe2.python.model_helper import ModelHelper
+
+# The context, the weights, and the blobs to recompute.
+Attention = tuple[BlobReference, BlobReference, list[BlobReference]]
 
 
 class AttentionType:
@@ -68,9 +75,11 @@ def _attend(model, logits, encoder_output_dim, encoder_outputs_transposed, scope
 
 
 def apply_recurrent_attention(
-        model, encoder_output_dim, encoder_outputs_transposed, weighted_encoder_outputs,
-        decoder_hidden_state_t, decoder_hidden_state_dim,
-        attention_weighted_encoder_context_t_prev, scope, encoder_lengths=None):
+        model: ModelHelper, encoder_output_dim: int, encoder_outputs_transposed: BlobLike,
+        weighted_encoder_outputs: BlobLike, decoder_hidden_state_t: BlobLike,
+        decoder_hidden_state_dim: int, attention_weighted_encoder_context_t_prev: BlobLike,
+        scope: str,
+        encoder_lengths: BlobLike | None = None) -> Attention:
     """Weights from v . tanh(W_e encoder + W_c previous context + W_h hidden state)."""
     context = _project(
         model, attention_weighted_encoder_context_t_prev, encoder_output_dim, encoder_output_dim,
@@ -90,8 +99,10 @@ def apply_recurrent_attention(
 
 
 def apply_regular_attention(
-        model, encoder_output_dim, encoder_outputs_transposed, weighted_encoder_outputs,
-        decoder_hidden_state_t, decoder_hidden_state_dim, scope, encoder_lengths=None):
+        model: ModelHelper, encoder_output_dim: int, encoder_outputs_transposed: BlobLike,
+        weighted_encoder_outputs: BlobLike, decoder_hidden_state_t: BlobLike,
+        decoder_hidden_state_dim: int, scope: str,
+        encoder_lengths: BlobLike | None = None) -> Attention:
     """Weights from v . tanh(W_e encoder + W_h hidden state)."""
     hidden = _project(
         model, decoder_hidden_state_t, decoder_hidden_state_dim, encoder_output_dim, scope,
@@ -106,8 +117,9 @@ def apply_regular_attention(
 
 
 def apply_dot_attention(
-        model, encoder_output_dim, encoder_outputs_transposed, decoder_hidden_state_t,
-        decoder_hidden_state_dim, scope, encoder_lengths=None):
+        model: ModelHelper, encoder_output_dim: int, encoder_outputs_transposed: BlobLike,
+        decoder_hidden_state_t: BlobLike, decoder_hidden_state_dim: int, scope: str,
+        encoder_lengths: BlobLike | None = None) -> Attention:
     """Weights from encoder . hidden state, projected if their dimensions differ."""
     hidden = decoder_hidden_state_t
     if decoder_hidden_state_dim != encoder_output_dim:
@@ -127,9 +139,12 @@ def apply_dot_attention(
 
 
 def apply_soft_coverage_attention(
-        model, encoder_output_dim, encoder_outputs_transposed, weighted_encoder_outputs,
-        decoder_hidden_state_t, decoder_hidden_state_dim, scope, encoder_lengths, coverage_t_prev,
-        coverage_weights):
+        model: ModelHelper, encoder_output_dim: int, encoder_outputs_transposed: BlobLike,
+        weighted_encoder_outputs: BlobLike, decoder_hidden_state_t: BlobLike,
+        decoder_hidden_state_dim: int, scope: str, encoder_lengths: BlobLike | None,
+        coverage_t_prev: BlobLike,
+        coverage_weights: BlobLike) -> tuple[
+            BlobReference, BlobReference, list[BlobReference], BlobReference]:
     """Regular attention that also reads how much each encoder step has been attended to.
 
     coverage_t_prev is [1, N, L], coverage_weights [L, N, E]. The new coverage is the fourth result.

@@ -130,7 +130,7 @@ class Managed:
         """`value`, or the innermost current object of this class; see get_active_context."""
         return get_active_context(cls, value, required)
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._ctx_class = cls
 

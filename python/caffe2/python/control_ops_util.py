@@ -53,7 +53,7 @@ def _add(outer_net, op_type, cond_blob, lexical_scope, nets):
         arguments[argument] = do_net.Proto()
     condition = str(cond_blob)
     inputs = [condition, *dict.fromkeys(blob for blob in inputs if blob != condition)]
-    outer_net.__getattr__(op_type)(
+    getattr(outer_net, op_type)(
         [core.BlobReference(blob) for blob in inputs],
         [core.BlobReference(blob) for blob in dict.fromkeys(outputs)], **arguments)
 

@@ -4,13 +4,19 @@ The nets come from https://github.com/soumith/convnet-benchmarks. Inputs are ran
 forward, or forward, backward and a plain update of the parameters.
 """
 
+from __future__ import annotations
+
 import argparse
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import brew, core, model_helper, workspace
+from caffe2.python import brew, core, workspace
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.models import resnet
 
 _XAVIER: tuple[str, dict] = ("XavierFill", {})
@@ -21,7 +27,7 @@ def _model(name, order, cudnn_ws):
     arg_scope = {"order": order, "use_cudnn": True, "cudnn_exhaustive_search": True}
     if cudnn_ws is not None:
         arg_scope["ws_nbytes_limit"] = int(cudnn_ws)
-    return model_helper.ModelHelper(name=name, arg_scope=arg_scope)
+    return ModelHelper(name=name, arg_scope=arg_scope)
 
 
 def _conv(model, x, name, dim_in, dim_out, kernel, **kwargs):
@@ -41,13 +47,13 @@ def _classifier(model, x, dims):
     model.net.AveragedLoss(xent, "loss")
 
 
-def MLP(order, cudnn_ws):
+def MLP(order: str, cudnn_ws: int | None) -> tuple[ModelHelper, int]:
     """Eight stacks of sixteen fully connected layers of width 1000; input [batch, 1000]."""
     model = _model("MLP", order, cudnn_ws)
     width, layers, stacks = 1000, 16, 8
     outputs = []
     for stack in range(stacks):
-        x = "data"
+        x: BlobLike = "data"
         for layer in range(layers):
             x = brew.fc(model, x, f"fc_{layer}_{stack}", width, width, _XAVIER, _XAVIER)
         outputs.append(x)
@@ -56,7 +62,7 @@ def MLP(order, cudnn_ws):
     return model, width
 
 
-def AlexNet(order, cudnn_ws):
+def AlexNet(order: str, cudnn_ws: int | None) -> tuple[ModelHelper, int]:
     """One tower; input 224 x 224."""
     model = _model("alexnet", order, cudnn_ws)
     x = _conv(model, "data", "conv1", 3, 64, 11, stride=4, pad=2)
@@ -71,7 +77,7 @@ def AlexNet(order, cudnn_ws):
     return model, 224
 
 
-def OverFeat(order, cudnn_ws):
+def OverFeat(order: str, cudnn_ws: int | None) -> tuple[ModelHelper, int]:
     """The fast variant; input 231 x 231."""
     model = _model("overfeat", order, cudnn_ws)
     x = _conv(model, "data", "conv1", 3, 96, 11, stride=4)
@@ -86,11 +92,11 @@ def OverFeat(order, cudnn_ws):
     return model, 231
 
 
-def VGGA(order, cudnn_ws):
+def VGGA(order: str, cudnn_ws: int | None) -> tuple[ModelHelper, int]:
     """Eleven layers; input 231 x 231."""
     model = _model("vgga", order, cudnn_ws)
-    x, dim = "data", 3
-    layer = 0
+    x: BlobLike = "data"
+    dim, layer = 3, 0
     for stage, widths in enumerate(([64], [128], [256, 256], [512, 512], [512, 512])):
         for width in widths:
             layer += 1
@@ -124,7 +130,7 @@ _INCEPTION = (
     (832, 256, (160, 320), (32, 128), 128), (832, 384, (192, 384), (48, 128), 128))
 
 
-def Inception(order, cudnn_ws):
+def Inception(order: str, cudnn_ws: int | None) -> tuple[ModelHelper, int]:
     """GoogLeNet without its auxiliary classifiers; input 224 x 224."""
     model = _model("inception", order, cudnn_ws)
     x = _conv(model, "data", "conv1", 3, 64, 7, stride=2, pad=3)
@@ -142,7 +148,7 @@ def Inception(order, cudnn_ws):
     return model, 224
 
 
-def ResNet50(order, cudnn_ws):
+def ResNet50(order: str, cudnn_ws: int | None) -> tuple[ModelHelper, int]:
     """Input 224 x 224."""
     model = _model("resnet50", order, cudnn_ws)
     resnet.create_resnet50(model, "data", 3, 1000, label="label", no_bias=True)
@@ -152,14 +158,14 @@ def ResNet50(order, cudnn_ws):
 MODELS = {f.__name__: f for f in (MLP, AlexNet, OverFeat, VGGA, Inception, ResNet50)}
 
 
-def AddParameterUpdate(model):
+def AddParameterUpdate(model: ModelHelper) -> None:
     """Adds a plain step of gradient descent for each parameter."""
     iteration = brew.iter(model, "iter")
     rate = model.net.LearningRate(
         iteration, "LR", base_lr=-1e-8, policy="step", stepsize=10000, gamma=0.999)
     one = model.param_init_net.ConstantFill([], "ONE", shape=[1], value=1.0)
     for param in model.params:
-        gradient = model.param_to_grad[param]
+        gradient: Any = model.param_to_grad[param]  # dense in these nets
         model.net.WeightedSum([param, one, gradient, rate], param)
 
 
@@ -175,7 +181,8 @@ def _add_input(model, order, batch_size, input_size, device):
     workspace.FeedBlob("label", labels, device)
 
 
-def Benchmark(model_gen, arg):
+def Benchmark(model_gen: Callable[[str, int | None], tuple[ModelHelper, int]],
+              arg: argparse.Namespace) -> float:
     """Builds a net as the options say, times it, and returns milliseconds per iteration."""
     model, input_size = model_gen(arg.order, arg.cudnn_ws)
     device = core.DeviceOption(caffe2_pb2.CPU if arg.cpu else caffe2_pb2.CUDA)
@@ -208,7 +215,7 @@ def Benchmark(model_gen, arg):
     return milliseconds
 
 
-def GetArgumentParser():
+def GetArgumentParser() -> argparse.ArgumentParser:
     """The parser of the program's flags."""
     parser = argparse.ArgumentParser(description="Caffe2 benchmark.")
     parser.add_argument("--batch_size", type=int, default=128, help="images in a batch")
@@ -229,7 +236,7 @@ def GetArgumentParser():
     return parser
 
 
-def main():
+def main() -> None:
     """Times the net that the command line names."""
     parser = GetArgumentParser()
     args, flags = parser.parse_known_args()

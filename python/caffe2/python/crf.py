@@ -5,7 +5,10 @@ transitions [num_classes + 2, num_classes + 2] hold the score of class j after c
 two classes are the begin and the end of the sequence.
 """
 
+from __future__ import annotations
+
 from caffe2.python import core, crf_predict, recurrent
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.parameter_info import ParameterTags
 
@@ -18,7 +21,8 @@ class CRFWithLoss:
       transitions_blob: default: a new parameter crf_transitions, uniform in [-1, 1].
     """
 
-    def __init__(self, model, num_classes, transitions_blob=None):
+    def __init__(self, model: ModelHelper, num_classes: int,
+                 transitions_blob: core.BlobReference | None = None) -> None:
         self.model = model
         self.num_classes = num_classes
         self.num_classes_padded = num_classes + 2
@@ -29,7 +33,8 @@ class CRFWithLoss:
         self.transitions = transitions_blob
         model.AddParameter(transitions_blob, ParameterTags.WEIGHT)
 
-    def crf_loss(self, predictions, labels, seq_lengths=None):
+    def crf_loss(self, predictions: BlobLike, labels: BlobLike,
+                 seq_lengths: BlobLike | None = None) -> core.BlobReference:
         """Adds the loss to the model: a scalar blob. `seq_lengths` is not used."""
         net = self.model.net
         # A copy, so that both parts read the same transitions even if others update them meanwhile.
@@ -51,7 +56,7 @@ class CRFWithLoss:
         all_paths = self._crf_forward(rest, initial, transitions)
         return net.Sub([all_paths, path], core.ScopedBlobReference("crf_loss"))
 
-    def update_predictions(self, classes):
+    def update_predictions(self, classes: BlobLike) -> core.BlobReference:
         """Adds the best labeling of the scores `classes` [T, num_classes] as a whole: the blob of
         crf_predict.apply_crf."""
         return crf_predict.crf_update_predictions(self.model, self, classes)
@@ -59,7 +64,8 @@ class CRFWithLoss:
     pad_predictions = staticmethod(crf_predict.pad_predictions)
 
     @staticmethod
-    def pad_labels(labels, init_net, net, num_classes):
+    def pad_labels(labels: BlobLike, init_net: core.Net, net: core.Net,
+                   num_classes: int) -> core.BlobReference:
         """Adds to a net the labels between the classes of begin and end: int64 [T + 2]."""
         begin, end = (
             init_net.ConstantFill([], shape=[1], value=value, dtype=core.DataType.INT64)
@@ -102,7 +108,8 @@ class CRFWithLoss:
         return self.model.param_init_net.ConstantFill(
             [], *name, value=0, shape=[self.num_classes_padded], dtype=core.DataType.INT32)
 
-    def build_crf_net(self, input_blob, initial_state, transitions):
+    def build_crf_net(self, input_blob: BlobLike, initial_state: BlobLike,
+                      transitions: BlobLike) -> core.BlobReference:
         """Adds the recursion state[j] = x_t[j] + log sum_i e^(state[i] + transitions[i, j]), over
         input_blob [T, 1, C] from initial_state [1, C]; returns the last state [1, 1, C]."""
         width = self.num_classes_padded

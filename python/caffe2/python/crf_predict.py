@@ -1,14 +1,28 @@
 """Predictions of a conditional random field (caffe2.python.crf): the best labeling as a whole."""
 
+from __future__ import annotations
+
+from typing import Protocol
+
 import numpy as np
 
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python.model_helper import ModelHelper
 
 # The score of an impossible class.
 _LOW_SCORE = -1000.0
 
 
-def pad_predictions(predictions, init_net, net, num_classes):
+class CRFScores(Protocol):
+    """What the prediction takes of a CRFWithLoss."""
+
+    transitions: core.BlobReference
+    num_classes: int
+
+
+def pad_predictions(predictions: BlobLike, init_net: core.Net, net: core.Net,
+                    num_classes: int) -> core.BlobReference:
     """Predictions [T + 2, num_classes + 2], with a begin and an end that no other class can be."""
     width = num_classes + 2
 
@@ -27,13 +41,15 @@ def pad_predictions(predictions, init_net, net, num_classes):
     return padded
 
 
-def crf_update_predictions(model, crf_with_loss, classes):
+def crf_update_predictions(model: ModelHelper, crf_with_loss: CRFScores,
+                           classes: BlobLike) -> core.BlobReference:
     """See apply_crf; with the transitions of a CRFWithLoss."""
     return apply_crf(model.param_init_net, model.net, crf_with_loss.transitions, classes,
                      crf_with_loss.num_classes)
 
 
-def apply_crf(init_net, net, transitions, predictions, num_classes):
+def apply_crf(init_net: core.Net, net: core.Net, transitions: BlobLike, predictions: BlobLike,
+              num_classes: int) -> core.BlobReference:
     """Predictions [T, num_classes] in which, for each word, the score of its class in the best
     labeling and the highest score are swapped.
 

@@ -15,18 +15,26 @@ each batch into a queue that the net reads. Stop the workers before
 workspace.ResetWorkspace.
 """
 
+from __future__ import annotations
+
 import logging
 import queue
 import threading
 import time
+from collections.abc import Callable, Sequence
+from typing import Optional
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, scope, workspace
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.parallel_workers import (
     LOG_INT_SECS,
     GlobalWorkerCoordinator,
+    HasNet,
+    InitFunction,
+    Loggers,
     Metrics,
     State,
     Worker,
@@ -45,16 +53,26 @@ _POLL_SECONDS = 0.2
 # One coordinator serves all workers of the process, of this module and of parallel_workers.
 GlobalCoordinator = GlobalWorkerCoordinator
 
+# function(worker id, batch_size) -> a list of arrays, or None
+FetchFunction = Callable[[int, int], Optional[Sequence[np.ndarray]]]
 
-def get_worker_ids(num_workers):
+
+def _net_of(net: core.Net | HasNet) -> core.Net:
+    return net if isinstance(net, core.Net) else net.net
+
+
+def get_worker_ids(num_workers: int) -> list[int]:
     """The numbers 0 to num_workers - 1."""
     return list(range(num_workers))
 
 
-def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_worker_threads=2,
-                            input_source_name="train", max_buffered_batches=800, init_fun=None,
-                            external_loggers=None, dont_rebatch=False, batch_columns=None,
-                            timeout=600):
+def init_data_input_workers(net: core.Net | HasNet, input_blob_names: Sequence[BlobLike],
+                            fetch_fun: FetchFunction, batch_size: int, num_worker_threads: int = 2,
+                            input_source_name: str = "train", max_buffered_batches: int = 800,
+                            init_fun: InitFunction | None = None,
+                            external_loggers: Loggers | None = None, dont_rebatch: bool = False,
+                            batch_columns: Sequence[int] | None = None,
+                            timeout: float = 600) -> GlobalWorkerCoordinator:
     """Adds the input of a net from Python threads, under the current name and device scope.
 
     Args:
@@ -78,12 +96,11 @@ def init_data_input_workers(net, input_blob_names, fetch_fun, batch_size, num_wo
     A failure of `fetch_fun` is logged and ends the workers; a run of the net then fails. Returns
     the GlobalWorkerCoordinator; its start() starts the threads.
     """
-    net = getattr(net, "net", net)
     metrics = Metrics(external_loggers)
     feeder = BatchFeeder(
-        net, input_blob_names, batch_size, scope.CurrentDeviceScope(), scope.CurrentNameScope(),
-        input_source_name, queue.Queue(maxsize=max_buffered_batches), metrics, dont_rebatch,
-        batch_columns, timeout)
+        _net_of(net), input_blob_names, batch_size, scope.CurrentDeviceScope(),
+        scope.CurrentNameScope(), input_source_name, queue.Queue(maxsize=max_buffered_batches),
+        metrics, dont_rebatch, batch_columns, timeout)
     worker_ids = global_coordinator.get_new_worker_ids(num_worker_threads)
     coordinator = WorkerCoordinator(input_source_name, worker_ids, init_fun, feeder)
     for worker_id in worker_ids:
@@ -107,8 +124,11 @@ class BatchFeeder(State):
     The other arguments are init_data_input_workers'.
     """
 
-    def __init__(self, net, input_blob_names, batch_size, device_option, namescope,
-                 input_source_name, queue, metrics, dont_rebatch, batch_columns, timeout=600):
+    def __init__(self, net: core.Net, input_blob_names: Sequence[BlobLike], batch_size: int,
+                 device_option: caffe2_pb2.DeviceOption | None, namescope: str,
+                 input_source_name: str, queue: queue.Queue[list[np.ndarray]], metrics: Metrics,
+                 dont_rebatch: bool, batch_columns: Sequence[int] | None,
+                 timeout: float = 600) -> None:
         self._names = [namescope + str(name) for name in input_blob_names]
         self.batch_size = batch_size
         self.namescope = namescope
@@ -123,7 +143,7 @@ class BatchFeeder(State):
         self._inputs = 0  # rows put so far
         self._counting = threading.Lock()
         self._logged = (time.monotonic(), 0)
-        self._rest = None
+        self._rest: list[np.ndarray] | None = None
         self._timeout = timeout
         self._make_queue()
         self._let_read(net)
@@ -148,17 +168,17 @@ class BatchFeeder(State):
         net.DequeueBlobs(self._queue, [core.BlobReference(name) for name in self._names],
                          timeout_secs=float(self._timeout))
 
-    def reset(self, net, batch_size):
+    def reset(self, net: core.Net | HasNet, batch_size: int) -> None:
         """Lets another net (a Net or ModelHelper) read the input, in batches of another size."""
         self.batch_size = batch_size
         with core.DeviceScope(self._device or core.DeviceOption(caffe2_pb2.CPU)):
-            self._let_read(getattr(net, "net", net))
+            self._let_read(_net_of(net))
 
-    def stop(self):
+    def stop(self) -> None:
         """Closes the queue, which ends every wait for a batch."""
         workspace.RunOperatorOnce(core.CreateOperator("CloseBlobsQueue", [self._queue], []))
 
-    def put(self, chunk, coordinator):
+    def put(self, chunk: Sequence[np.ndarray], coordinator: WorkerCoordinator) -> None:
         """Buffers a fetched list of arrays; waits while the buffer is full.
 
         Raises ValueError if there are not as many arrays as blobs and, if batches are cut, for
@@ -185,7 +205,7 @@ class BatchFeeder(State):
                 self._inputs += self._rows(chunk)
             return
 
-    def next_batch(self, coordinator):
+    def next_batch(self, coordinator: WorkerCoordinator) -> list[np.ndarray] | None:
         """The arrays of the next batch; None when the coordinator ends."""
         while coordinator.is_active():
             size = self.batch_size
@@ -215,7 +235,7 @@ class BatchFeeder(State):
         self._rest = [rest for _, rest in parts]
         return [batch for batch, _ in parts]
 
-    def enqueue(self, batch):
+    def enqueue(self, batch: Sequence[np.ndarray]) -> None:
         """Puts a batch into the queue of the net; waits while the queue is full."""
         start = time.monotonic()
         for staged, array in zip(self._staged, batch):
@@ -235,12 +255,13 @@ class BatchFeeder(State):
 class DataWorker(Worker):
     """Fetches input with worker_fun(worker_id, batch_size) for a BatchFeeder."""
 
-    def __init__(self, coordinator, worker_id, worker_fun, metrics, batch_size, batch_feeder):
+    def __init__(self, coordinator: WorkerCoordinator, worker_id: int, worker_fun: FetchFunction,
+                 metrics: Metrics, batch_size: int, batch_feeder: BatchFeeder) -> None:
         Worker.__init__(self, coordinator, worker_id, worker_fun, metrics)
         self._batch_size = batch_size
         self._feeder = batch_feeder
 
-    def run(self):
+    def run(self) -> None:
         """Fetches one chunk and puts it into the queue."""
         chunk = self._worker_fun(self._worker_id, self._batch_size)
         if chunk is None:
@@ -249,13 +270,13 @@ class DataWorker(Worker):
         else:
             self._feeder.put(chunk, self._coordinator)
 
-    def finish(self):
+    def finish(self) -> None:
         """Logs the seconds of the fetch."""
         self._metrics.put_metric("fetcher_time", time.time() - self._start_time)
         self._metrics.log_metrics()
 
 
-def enqueuer(coordinator, batch_feeder):
+def enqueuer(coordinator: WorkerCoordinator, batch_feeder: BatchFeeder) -> None:
     """The loop of the thread that fills the queue of the net."""
     while coordinator.is_active():
         try:

@@ -257,7 +257,8 @@ class CounterReader(Reader):
 
     def __init__(self) -> None:
         super().__init__(Struct(("iter", np.int64)))
-        self.counter = self.should_stop = None
+        self.counter: BlobReference | None = None
+        self.should_stop: BlobReference | None = None
 
     def setup_ex(self, global_init_net: Net, global_finish_net: Net) -> None:
         """Makes the counter, once."""
@@ -269,7 +270,8 @@ class CounterReader(Reader):
                 local_finish_net: Net) -> tuple[list[Net], BlobReference | None, list[Any]]:
         """([nets], should_stop, [number of the read, from 0]); it never stops."""
         net = core.Net("limited_reader_counter")
-        number = net.CountUp([self.counter], 1)
+        counter: Any = self.counter  # made by setup_ex
+        number = net.CountUp([counter], 1)
         return [net], self.should_stop, [number]
 
 
@@ -299,6 +301,7 @@ class ReaderWithLimitBase(Reader):
         """The nets, should_stop and fields of the reader, which stops at the limit, too."""
         limit_net = core.Net("limited_reader_condition")
         should_stop = self.check_limiter_condition(limit_net)
+        local_data_finished: Any  # a reader with a limit reads from one that has an end
         nets, local_data_finished, fields = self.reader.read_ex(local_init_net, local_finish_net)
         self._set_schema(self.reader._schema)
         # A step looks at its stop blob after each net, so that one blob serves for both ends.
@@ -327,7 +330,7 @@ class ReaderWithLimit(ReaderWithLimitBase):
     def __init__(self, reader: Reader, num_iter: int | None = 1) -> None:
         ReaderWithLimitBase.__init__(self, reader)
         self.num_iter = num_iter
-        self.counter = None
+        self.counter: Any = None
         if num_iter is not None:
             self.counter = self.net.AddExternalInput(
                 core.ScopedBlobReference(self.net.NextName("counter")))
@@ -416,6 +419,7 @@ class CompositeReader(Reader):
         should_stop = _add_false(
             local_init_net, local_init_net.NextName("composite_should_stop"))
         nets, fields = [], []
+        reader_stop: Any
         for reader in self._readers:
             reader_nets, reader_stop, record = reader.read_record_ex(
                 local_init_net, local_finish_net)

@@ -1,8 +1,15 @@
 """Compares the results of operators and nets on several devices."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
+from caffe2.proto import caffe2_pb2
 from caffe2.python import workspace
+from caffe2.python._core.blob_reference import BlobLike
 
 
 class DeviceChecker:
@@ -13,7 +20,7 @@ class DeviceChecker:
       device_options: DeviceOptions.
     """
 
-    def __init__(self, threshold, device_options):
+    def __init__(self, threshold: float, device_options: Sequence[caffe2_pb2.DeviceOption]) -> None:
         self._threshold = threshold
         self._device_options = device_options
 
@@ -25,7 +32,10 @@ class DeviceChecker:
                     return False
         return True
 
-    def CheckSimple(self, op, inputs, outputs_to_check, input_device_options=None):
+    def CheckSimple(
+            self, op: caffe2_pb2.OperatorDef, inputs: Sequence[Any],
+            outputs_to_check: Sequence[int],
+            input_device_options: Mapping[str, caffe2_pb2.DeviceOption] | None = None) -> bool:
         """True if the outputs (given by index) of an operator agree on all devices."""
         input_device_options = input_device_options or {}
         results = []
@@ -39,13 +49,15 @@ class DeviceChecker:
                 workspace.ResetWorkspace()
         return self._agree(results, [op.output[i] for i in outputs_to_check])
 
-    def CheckNet(self, net, inputs=None, blobs_to_check=None, ignore=None):
+    def CheckNet(self, net: caffe2_pb2.NetDef, inputs: Mapping[str, Any] | None = None,
+                 blobs_to_check: Iterable[str] | None = None,
+                 ignore: Iterable[BlobLike] | None = None) -> bool:
         """True if the blobs (default: all outputs) of a net agree on all devices."""
         proto = type(net)()
         proto.CopyFrom(net)
-        ignore = {str(blob) for blob in ignore or ()}
+        ignored = {str(blob) for blob in ignore or ()}
         names = blobs_to_check or sorted({blob for op in proto.op for blob in op.output})
-        names = [name for name in names if name not in ignore]
+        names = [name for name in names if name not in ignored]
         results = []
         with workspace.WorkspaceGuard("_device_check_"):
             for device in self._device_options:

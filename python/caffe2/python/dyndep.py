@@ -1,5 +1,7 @@
 """Loads shared libraries of operators."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 from threading import Lock
@@ -17,7 +19,7 @@ _lock = Lock()
 _imported: set[str] = set()
 
 
-def InitOpsLibrary(name, trigger_lazy=True):
+def InitOpsLibrary(name: str, trigger_lazy: bool = True) -> None:
     """Loads a shared library, which registers its operators.
 
     `trigger_lazy` also loads the libraries of lazy_dyndep.
@@ -39,6 +41,6 @@ def InitOpsLibrary(name, trigger_lazy=True):
     core.RefreshRegisteredOperators(trigger_lazy)
 
 
-def GetImportedOpsLibraries():
+def GetImportedOpsLibraries() -> set[str]:
     """The paths loaded so far."""
     return set(_imported)

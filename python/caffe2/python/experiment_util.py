@@ -1,11 +1,15 @@
 """Logs of training runs: one CSV line per epoch."""
 
+from __future__ import annotations
+
 import abc
 import datetime
 import logging
 import numbers
 import time
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from caffe2.python import _import_c_extension as C
 
@@ -16,11 +20,11 @@ class ExternalLogger(abc.ABC):
     """The base of further destinations of logs."""
 
     @abc.abstractmethod
-    def set_runtime_args(self, runtime_args):
+    def set_runtime_args(self, runtime_args: Any) -> None:
         """Logs the arguments of the run."""
 
     @abc.abstractmethod
-    def log(self, log_dict):
+    def log(self, log_dict: Mapping[str, Any]) -> None:
         """Logs {key: value}."""
 
 
@@ -28,11 +32,12 @@ class ModelTrainerLog:
     """Writes "<expname>_<date>_<time>.log" in the current directory: the arguments, a header and a
     line for each call of `log`."""
 
-    def __init__(self, expname, runtime_args, external_loggers=None):
+    def __init__(self, expname: str, runtime_args: Any,
+                 external_loggers: Sequence[ExternalLogger] | None = None) -> None:
         now = datetime.datetime.fromtimestamp(time.time())
         self.experiment_id = now.strftime("%Y%m%d_%H%M%S")
         self.filename = f"{expname}_{self.experiment_id}.log"
-        self.headers = None
+        self.headers: list[str] | None = None
         self.start_time = self.last_time = time.time()
         self.last_input_count = 0
         self.cumulative_batch_count = 0
@@ -41,13 +46,13 @@ class ModelTrainerLog:
             external.set_runtime_args(runtime_args)
         self.logstr(f"# {runtime_args}")
 
-    def logstr(self, str):
+    def logstr(self, str: str) -> None:
         """Writes a line to the file and the logger."""
         with open(self.filename, "a") as file:
             file.write(str + "\n")
         logger.info(str)
 
-    def log(self, input_count, batch_count, additional_values):
+    def log(self, input_count: int, batch_count: int, additional_values: Mapping[str, Any]) -> None:
         """Logs a line.
 
         Args:

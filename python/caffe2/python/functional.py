@@ -1,6 +1,10 @@
 """Operators as functions of arrays: ``y = Functional.Relu(x)[0]``."""
 
+from __future__ import annotations
+
 from collections import namedtuple
+from collections.abc import Sequence
+from typing import Any
 
 from caffe2.python import core, workspace
 
@@ -9,12 +13,13 @@ OpSchema = workspace.C.OpSchema
 _UNBOUNDED = 2 ** 31 - 1
 
 
-def namedtupledict(typename, field_names, *args, **kwargs):
+def namedtupledict(typename: str, field_names: Sequence[str], *args: Any,
+                   **kwargs: Any) -> type[Any]:
     """A namedtuple class whose fields can also be indexed by name: ``values["output_0"]``. Names
     that are not identifiers get other attribute names, but still work as an index."""
     places = {name: i for i, name in enumerate(field_names)}
     kwargs.setdefault("rename", True)
-    base = namedtuple(typename, field_names, *args, **kwargs)
+    base: Any = namedtuple(typename, field_names, *args, **kwargs)  # type: ignore[misc]
 
     class NamedTupleDict(base):
         __slots__ = ()

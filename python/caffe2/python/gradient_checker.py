@@ -1,22 +1,35 @@
 """Compares gradients with difference quotients."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, net_drawer, utils, workspace
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python._core.gradients import Gradient, GradientOps
+
+# {input of an operator: the device that it is fed to}
+InputDevices = Mapping[str, caffe2_pb2.DeviceOption]
 
 
-def getGradientForOp(op):
+def getGradientForOp(op: caffe2_pb2.OperatorDef) -> GradientOps:
     """(gradient OperatorDefs, input gradients) of an operator. The gradient of an output "y" is
     "y_grad"."""
     return core.GradientRegistry.GetGradientForOp(op, [name + "_grad" for name in op.output])
 
 
-def assert_inferred(operators, outputs):
+def assert_inferred(operators: Sequence[caffe2_pb2.OperatorDef],
+                    outputs: Iterable[BlobLike]) -> None:
     """Raises AssertionError unless the shapes and types of blobs that operators wrote in the
     current workspace equal the ones inferred from the blobs that were there before. The shapes of
     Split with a blob of lengths, as in the gradient of Concat, are not compared."""
-    written, given, by_data = set(), {}, set()
+    written: set[str] = set()
+    by_data: set[str] = set()
+    given: dict[str, Any] = {}
     for op in operators:
         if op.type == "Split" and len(op.input) > 1:
             by_data.update(op.output)
@@ -26,7 +39,7 @@ def assert_inferred(operators, outputs):
     shapes, types = workspace.InferShapesAndTypes(
         [caffe2_pb2.NetDef(op=operators)], {name: value.shape for name, value in given.items()},
         blob_types={name: _type_of(value) for name, value in given.items()})
-    for name in outputs:
+    for name in map(str, outputs):
         if name in by_data and name not in shapes:
             continue
         assert name in shapes, f"the shape of {name} is not inferred"
@@ -109,16 +122,20 @@ class GradientChecker:
         them from.
     """
 
-    def __init__(self, stepsize, threshold, device_option=None, workspace_name="gradient_check",
-                 input_device_options=None):
+    def __init__(self, stepsize: float, threshold: float,
+                 device_option: caffe2_pb2.DeviceOption | None = None,
+                 workspace_name: str = "gradient_check",
+                 input_device_options: InputDevices | None = None) -> None:
         self._stepsize = stepsize
         self._threshold = threshold
         self._device_option = device_option
         self._workspace_name = workspace_name
         self._input_device_options = input_device_options or {}
 
-    def GetLossAndGrad(self, op, grad_ops, inputs, input_names, input_to_check, grad_name,
-                       outputs_with_grads):
+    def GetLossAndGrad(self, op: caffe2_pb2.OperatorDef, grad_ops: Sequence[caffe2_pb2.OperatorDef],
+                       inputs: Sequence[np.ndarray], input_names: Sequence[BlobLike],
+                       input_to_check: int, grad_name: Gradient,
+                       outputs_with_grads: Sequence[int]) -> tuple[float, np.ndarray]:
         """The loss 0.5 * sum(y^2) over some outputs, a float, and its gradient, an array.
 
         Args:
@@ -132,8 +149,11 @@ class GradientChecker:
                              self._input_device_options)
         return function.loss(inputs), function.gradient(inputs, input_to_check)
 
-    def CheckSimple(self, op, inputs, input_to_check, outputs_with_grads, grad_ops=None,
-                    input_device_options=None, ensure_outputs_are_inferred=False):
+    def CheckSimple(
+            self, op: caffe2_pb2.OperatorDef, inputs: Sequence[np.ndarray], input_to_check: int,
+            outputs_with_grads: Sequence[int], grad_ops: GradientOps | None = None,
+            input_device_options: InputDevices | None = None,
+            ensure_outputs_are_inferred: bool = False) -> tuple[bool, np.ndarray, np.ndarray]:
         """Checks the gradient of an operator at one input.
 
         Args:
@@ -193,8 +213,10 @@ class NetGradientChecker:
     """Checks the gradients of nets."""
 
     @staticmethod
-    def CompareNets(nets, outputs, outputs_with_grad_ids, inputs_with_grads, input_values=None,
-                    threshold=0.0000001, print_net_images=False):
+    def CompareNets(nets: Sequence[core.Net], outputs: Sequence[Sequence[BlobLike]],
+                    outputs_with_grad_ids: Sequence[int], inputs_with_grads: Sequence[BlobLike],
+                    input_values: Mapping[BlobLike, np.ndarray] | None = None,
+                    threshold: float = 0.0000001, print_net_images: bool = False) -> None:
         """Raises AssertionError unless nets have the same outputs and gradients.
 
         Args:
@@ -229,8 +251,10 @@ class NetGradientChecker:
                         err_msg=f"{what} {k} of net {net.Name()} and of {nets[0].Name()} differ")
 
     @staticmethod
-    def Check(net, outputs_with_grad, input_values, input_to_check=None, step_size=0.0001,
-              threshold=0.05, print_net=True):
+    def Check(net: core.Net, outputs_with_grad: Sequence[core.BlobReference],
+              input_values: Mapping[BlobLike, np.ndarray], input_to_check: BlobLike | None = None,
+              step_size: float = 0.0001, threshold: float = 0.05,
+              print_net: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Raises AssertionError unless the gradient of the sum of the outputs agrees with
         differences. Runs in the current workspace, which has the parameters of the net.
 
@@ -255,6 +279,6 @@ class NetGradientChecker:
         estimate = _estimate(total, values, index, step_size)
         total(values)
         workspace.RunNetOnce(full)
-        gradient = workspace.FetchBlob(gradients[names[index]])
+        gradient = _dense(gradients[names[index]], names[index])
         np.testing.assert_allclose(gradient, estimate, rtol=threshold, atol=threshold)
         return gradient, estimate

@@ -1,8 +1,14 @@
 """The gated recurrent unit (K. Cho et al., arXiv:1406.1078)."""
 
-import functools
+from __future__ import annotations
 
-from caffe2.python import brew, rnn_cell
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from caffe2.python import brew, core, rnn_cell
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python.model_helper import ModelHelper
 
 
 class GRUCell(rnn_cell.RNNCell):
@@ -13,8 +19,10 @@ class GRUCell(rnn_cell.RNNCell):
     tanh(r (W_o h_prev) + x_o), as in cuDNN. forget_bias and memory_optimization have no effect.
     """
 
-    def __init__(self, input_size, hidden_size, forget_bias, memory_optimization,
-                 drop_states=False, linear_before_reset=False, initializer=None, **kwargs):
+    def __init__(self, input_size: int, hidden_size: int, forget_bias: float,
+                 memory_optimization: bool, drop_states: bool = False,
+                 linear_before_reset: bool = False,
+                 initializer: rnn_cell.StateInitializer | None = None, **kwargs: Any) -> None:
         super().__init__(
             initializer=initializer or rnn_cell.BasicRNNInitializer(hidden_size), **kwargs)
         self.input_size = input_size
@@ -28,7 +36,11 @@ class GRUCell(rnn_cell.RNNCell):
         return brew.fc(
             model, state, name, dim_in=self.hidden_size, dim_out=self.hidden_size, axis=2)
 
-    def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+    def apply_override(
+            self, model: ModelHelper, input_t: core.BlobReference,
+            seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
+            timestep: core.BlobReference,
+            extra_inputs: rnn_cell.ExtraInputs | None = None) -> Sequence[core.BlobReference]:
         """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
         hidden_t_prev = states[0]
         input_t_reset, input_t_update, input_t_output = model.net.Split(
@@ -56,16 +68,16 @@ class GRUCell(rnn_cell.RNNCell):
         model.net.AddExternalOutputs(hidden_t)
         return (hidden_t,)
 
-    def prepare_input(self, model, input_blob):
+    def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> core.BlobReference:
         """The sequence [T, N, D_in] times the input weights, [T, N, 3 D]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=3 * self.hidden_size, axis=2)
 
-    def get_state_names_override(self):
+    def get_state_names_override(self) -> list[str]:
         """The one state, the output."""
         return ["hidden_t"]
 
-    def get_output_dim(self):
+    def get_output_dim(self) -> int:
         """The size D of the output."""
         return self.hidden_size
 

@@ -11,17 +11,28 @@
 gc is one device option, dc the list of all device options.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
 import hypothesis
 import hypothesis.extra.numpy
 import hypothesis.strategies as st
 import numpy as np
+from hypothesis.strategies import SearchStrategy
+from numpy.typing import DTypeLike
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, device_checker, gradient_checker, test_util, workspace
+from caffe2.python._core.gradients import GradientOps
+from caffe2.python.gradient_checker import InputDevices
+
+# function(size, is_sorted=...) -> arrays of segments.
+SegmentStrategy = Callable[..., SearchStrategy[np.ndarray]]
 
 # No deadline, which would fail at random: the first run of an operator takes longer. Caffe2's tests
 # filter many examples, and share methods with @given between classes.
@@ -47,17 +58,17 @@ def _devices(options):
     return {"gc": st.sampled_from(options) if options else st.nothing(), "dc": st.just(options)}
 
 
-def device_checker_device_options():
+def device_checker_device_options() -> SearchStrategy[list[caffe2_pb2.DeviceOption]]:
     """A strategy: the list of all device options."""
     return st.just(device_options)
 
 
-def gradient_checker_device_option():
+def gradient_checker_device_option() -> SearchStrategy[caffe2_pb2.DeviceOption]:
     """A strategy: one of the device options."""
     return st.sampled_from(device_options)
 
 
-def to_float32(x):
+def to_float32(x: float) -> float:
     """The number rounded to float32, as a float."""
     return float(np.float32(x))
 
@@ -68,18 +79,19 @@ gcs_gpu_only = gcs_cuda_only = _devices(_gpu_options)
 gcs_no_hip = gcs
 
 
-def is_sandcastle():
+def is_sandcastle() -> bool:
     """True in Facebook's continuous integration."""
     return False
 
 
-def is_travis():
+def is_travis() -> bool:
     """True in the continuous integration of Travis."""
     return False
 
 
-def floats(min_value=None, max_value=None, allow_nan=False, allow_infinity=False, width=32,
-           **kwargs):
+def floats(min_value: float | None = None, max_value: float | None = None, allow_nan: bool = False,
+           allow_infinity: bool = False, width: Literal[16, 32, 64] = 32,
+           **kwargs: Any) -> SearchStrategy[float]:
     """st.floats of float32 numbers. The bounds are rounded; default: ±1e3, or none where NaN or
     infinity is allowed."""
     if not allow_nan and not allow_infinity:
@@ -92,17 +104,22 @@ def floats(min_value=None, max_value=None, allow_nan=False, allow_infinity=False
                      allow_infinity=allow_infinity, width=width, **kwargs)
 
 
-def dims(min_value=1, max_value=5):
+def dims(min_value: int = 1, max_value: int = 5) -> SearchStrategy[int]:
     """Sizes of dimensions, from min_value to max_value."""
     return st.integers(min_value=min_value, max_value=max_value)
 
 
-def elements_of_type(dtype=np.float32, filter_=None):
+# Bytes of a float -> its bits.
+_FLOAT_WIDTHS: dict[int, Literal[16, 32, 64]] = {2: 16, 4: 32, 8: 64}
+
+
+def elements_of_type(dtype: DTypeLike = np.float32,
+                     filter_: Callable[[Any], bool] | None = None) -> SearchStrategy[Any]:
     """Numbers of an element type: floats in [-1, 1], integers from 0 on, booleans."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
-        width = 8 * dtype.itemsize
-        elements = st.floats(min_value=-1.0, max_value=1.0, width=width)
+        elements: SearchStrategy[Any] = st.floats(
+            min_value=-1.0, max_value=1.0, width=_FLOAT_WIDTHS[dtype.itemsize])
     elif dtype.kind == "b":
         elements = st.booleans()
     elif dtype.kind in "iu":
@@ -112,41 +129,50 @@ def elements_of_type(dtype=np.float32, filter_=None):
     return elements if filter_ is None else elements.filter(filter_)
 
 
-def arrays(dims, dtype=np.float32, elements=None, unique=False):
+def arrays(dims: int | Sequence[int], dtype: DTypeLike = np.float32,
+           elements: SearchStrategy[Any] | None = None,
+           unique: bool = False) -> SearchStrategy[np.ndarray]:
     """Arrays of a shape, of distinct elements if `unique`."""
     if elements is None:
         elements = elements_of_type(dtype)
-    return hypothesis.extra.numpy.arrays(dtype, dims, elements=elements, fill=st.nothing(),
-                                         unique=unique)
+    shape = dims if isinstance(dims, int) else tuple(dims)
+    return hypothesis.extra.numpy.arrays(
+        np.dtype(dtype), shape, elements=elements, fill=st.nothing(), unique=unique)
 
 
 def _shapes(min_dim, max_dim, **kwargs):
     return st.lists(dims(**kwargs), min_size=min_dim, max_size=max_dim)
 
 
-def tensor(min_dim=1, max_dim=4, dtype=np.float32, elements=None, unique=False, **kwargs):
+def tensor(min_dim: int = 1, max_dim: int = 4, dtype: DTypeLike = np.float32,
+           elements: SearchStrategy[Any] | None = None, unique: bool = False,
+           **kwargs: Any) -> SearchStrategy[np.ndarray]:
     """Arrays of min_dim to max_dim dimensions; min_value and max_value bound each."""
     return _shapes(min_dim, max_dim, **kwargs).flatmap(
         lambda shape: arrays(shape, dtype, elements, unique))
 
 
-def tensor1d(min_len=1, max_len=64, dtype=np.float32, elements=None):
+def tensor1d(min_len: int = 1, max_len: int = 64, dtype: DTypeLike = np.float32,
+             elements: SearchStrategy[Any] | None = None) -> SearchStrategy[np.ndarray]:
     """Arrays of one dimension; see tensor."""
     return tensor(1, 1, dtype, elements, min_value=min_len, max_value=max_len)
 
 
-def tensors(n, min_dim=1, max_dim=4, dtype=np.float32, elements=None, **kwargs):
+def tensors(n: int, min_dim: int = 1, max_dim: int = 4, dtype: DTypeLike = np.float32,
+            elements: SearchStrategy[Any] | None = None,
+            **kwargs: Any) -> SearchStrategy[list[np.ndarray]]:
     """Lists of n arrays of one shape."""
     return _shapes(min_dim, max_dim, **kwargs).flatmap(
         lambda shape: st.lists(arrays(shape, dtype, elements), min_size=n, max_size=n))
 
 
-def tensors1d(n, min_len=1, max_len=64, dtype=np.float32, elements=None):
+def tensors1d(n: int, min_len: int = 1, max_len: int = 64, dtype: DTypeLike = np.float32,
+              elements: SearchStrategy[Any] | None = None) -> SearchStrategy[list[np.ndarray]]:
     """Lists of arrays of one dimension and equal shape; see tensors."""
     return tensors(n, 1, 1, dtype, elements, min_value=min_len, max_value=max_len)
 
 
-def segment_ids(size, is_sorted):
+def segment_ids(size: int, is_sorted: bool) -> SearchStrategy[np.ndarray]:
     """int32 arrays of `size` segment numbers."""
     if size == 0:
         return st.just(np.empty([0], np.int32))
@@ -157,7 +183,8 @@ def segment_ids(size, is_sorted):
     return st.lists(numbers, min_size=size, max_size=size).map(lambda x: np.array(x, np.int32))
 
 
-def lengths(size, min_segments=None, max_segments=None, **kwargs):
+def lengths(size: int, min_segments: int | None = None, max_segments: int | None = None,
+            **kwargs: Any) -> SearchStrategy[np.ndarray]:
     """int32 arrays of segment lengths that add up to `size`."""
     low = 0 if min_segments is None else min_segments
     high = size if max_segments is None else max_segments
@@ -167,8 +194,10 @@ def lengths(size, min_segments=None, max_segments=None, **kwargs):
     return ends.map(lambda cuts: np.diff([0, *sorted(cuts), size]).astype(np.int32))
 
 
-def segmented_tensor(min_dim=1, max_dim=4, dtype=np.float32, is_sorted=True, elements=None,
-                     segment_generator=segment_ids, allow_empty=False, **kwargs):
+def segmented_tensor(min_dim: int = 1, max_dim: int = 4, dtype: DTypeLike = np.float32,
+                     is_sorted: bool = True, elements: SearchStrategy[Any] | None = None,
+                     segment_generator: SegmentStrategy = segment_ids, allow_empty: bool = False,
+                     **kwargs: Any) -> SearchStrategy[tuple[np.ndarray, np.ndarray]]:
     """Pairs (array, segments of its rows)."""
     generator = functools.partial(segment_generator, is_sorted=is_sorted)
     least = 0 if allow_empty else 1
@@ -177,18 +206,22 @@ def segmented_tensor(min_dim=1, max_dim=4, dtype=np.float32, is_sorted=True, ele
         arrays([s[0], *s[1]], dtype, elements), generator(s[0])))
 
 
-def lengths_tensor(min_segments=None, max_segments=None, *args, **kwargs):
+def lengths_tensor(min_segments: int | None = None, max_segments: int | None = None, *args: Any,
+                   **kwargs: Any) -> SearchStrategy[tuple[np.ndarray, np.ndarray]]:
     """Pairs (array, lengths of segments of its rows)."""
 
     def generator(size, is_sorted):
         return lengths(size, min_segments=min_segments, max_segments=max_segments)
 
-    return segmented_tensor(*args, segment_generator=generator, **kwargs)
+    kwargs["segment_generator"] = generator
+    return segmented_tensor(*args, **kwargs)
 
 
-def sparse_segmented_tensor(min_dim=1, max_dim=4, dtype=np.float32, is_sorted=True, elements=None,
-                            allow_empty=False, segment_generator=segment_ids, itype=np.int64,
-                            **kwargs):
+def sparse_segmented_tensor(
+        min_dim: int = 1, max_dim: int = 4, dtype: DTypeLike = np.float32, is_sorted: bool = True,
+        elements: SearchStrategy[Any] | None = None, allow_empty: bool = False,
+        segment_generator: SegmentStrategy = segment_ids, itype: DTypeLike = np.int64,
+        **kwargs: Any) -> SearchStrategy[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Triples (array, int64 row numbers, segments of these)."""
     least = 0 if allow_empty else 1
     shapes = st.tuples(_shapes(min_dim, max_dim, **kwargs), st.integers(least, 5))
@@ -198,14 +231,15 @@ def sparse_segmented_tensor(min_dim=1, max_dim=4, dtype=np.float32, is_sorted=Tr
         segment_generator(s[1], is_sorted=is_sorted)))
 
 
-def sparse_lengths_tensor(**kwargs):
+def sparse_lengths_tensor(
+        **kwargs: Any) -> SearchStrategy[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """A strategy: (data, indices, lengths of the segments)."""
     return sparse_segmented_tensor(
         segment_generator=lambda size, is_sorted: lengths(size), **kwargs)
 
 
 @contextlib.contextmanager
-def temp_workspace(name="temp_ws"):
+def temp_workspace(name: str = "temp_ws") -> Iterator[None]:
     """An empty current workspace for the block."""
     with workspace.WorkspaceGuard(name):
         workspace.ResetWorkspace()
@@ -213,7 +247,9 @@ def temp_workspace(name="temp_ws"):
         workspace.ResetWorkspace()
 
 
-def runOpBenchmark(device_option, op, inputs, input_device_options=None, iterations=10):
+def runOpBenchmark(device_option: caffe2_pb2.DeviceOption, op: caffe2_pb2.OperatorDef,
+                   inputs: Sequence[Any], input_device_options: InputDevices | None = None,
+                   iterations: int = 10) -> list[float]:
     """The milliseconds of each of `iterations` runs of an operator: a list."""
     with temp_workspace():
         _feed(op, inputs, device_option, input_device_options)
@@ -228,7 +264,9 @@ def runOpBenchmark(device_option, op, inputs, input_device_options=None, iterati
         return times
 
 
-def runOpOnInput(device_option, op, inputs, input_device_options=None):
+def runOpOnInput(device_option: caffe2_pb2.DeviceOption, op: caffe2_pb2.OperatorDef,
+                 inputs: Sequence[Any],
+                 input_device_options: InputDevices | None = None) -> list[Any]:
     """The outputs, a list, of a run of a copy of the operator on a device.
 
     `input_device_options`: {input: DeviceOption}; default: the device the operator reads it from.
@@ -255,20 +293,27 @@ def _feed(op, inputs, device_option, input_device_options=None):
 class HypothesisTestCase(test_util.TestCase):
     """Assertions about operators. Each uses a workspace of its own."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         """Seeds numpy, so that a failure repeats."""
         super().setUp()
         np.random.seed(0)
 
-    def assertDeviceChecks(self, device_options, op, inputs, outputs_to_check,
-                           input_device_options=None, threshold=0.01):
+    def assertDeviceChecks(self, device_options: Sequence[caffe2_pb2.DeviceOption],
+                           op: caffe2_pb2.OperatorDef, inputs: Sequence[Any],
+                           outputs_to_check: Sequence[int],
+                           input_device_options: InputDevices | None = None,
+                           threshold: float = 0.01) -> None:
         """Checks that the outputs, given by index, are the same on all devices."""
         checker = device_checker.DeviceChecker(threshold, device_options)
         self.assertTrue(checker.CheckSimple(op, inputs, outputs_to_check, input_device_options))
 
-    def assertGradientChecks(self, device_option, op, inputs, outputs_to_check,
-                             outputs_with_grads, grad_ops=None, threshold=0.005, stepsize=0.05,
-                             input_device_options=None, ensure_outputs_are_inferred=False):
+    def assertGradientChecks(self, device_option: caffe2_pb2.DeviceOption,
+                             op: caffe2_pb2.OperatorDef, inputs: Sequence[Any],
+                             outputs_to_check: int, outputs_with_grads: Sequence[int],
+                             grad_ops: GradientOps | None = None, threshold: float = 0.005,
+                             stepsize: float = 0.05,
+                             input_device_options: InputDevices | None = None,
+                             ensure_outputs_are_inferred: bool = False) -> None:
         """Checks that the gradient at input `outputs_to_check` agrees with difference quotients of
         the outputs `outputs_with_grads`."""
         checker = gradient_checker.GradientChecker(
@@ -280,10 +325,15 @@ class HypothesisTestCase(test_util.TestCase):
         self.assertTrue(good, f"gradient of {op.type} at input {outputs_to_check}:\n{gradient}\n"
                               f"by differences:\n{estimate}")
 
-    def assertReferenceChecks(self, device_option, op, inputs, reference,
-                              input_device_options=None, threshold=1e-4, output_to_grad=None,
-                              grad_reference=None, atol=None, outputs_to_check=None,
-                              ensure_outputs_are_inferred=False):
+    def assertReferenceChecks(self, device_option: caffe2_pb2.DeviceOption,
+                              op: caffe2_pb2.OperatorDef, inputs: Sequence[Any],
+                              reference: Callable[..., Sequence[Any]],
+                              input_device_options: InputDevices | None = None,
+                              threshold: float = 1e-4, output_to_grad: str | None = None,
+                              grad_reference: Callable[..., Sequence[Any]] | None = None,
+                              atol: float | None = None,
+                              outputs_to_check: Sequence[int] | None = None,
+                              ensure_outputs_are_inferred: bool = False) -> list[Any]:
         """Checks that an operator and a Python function give the same outputs.
 
         Args:
@@ -342,8 +392,11 @@ class HypothesisTestCase(test_util.TestCase):
             np.testing.assert_allclose(workspace.FetchBlob(blob), wanted, rtol=threshold,
                                        atol=threshold)
 
-    def assertValidationChecks(self, device_option, op, inputs, validator,
-                               input_device_options=None, as_kwargs=True, init_net=None):
+    def assertValidationChecks(self, device_option: caffe2_pb2.DeviceOption,
+                               op: caffe2_pb2.OperatorDef, inputs: Sequence[Any],
+                               validator: Callable[..., object],
+                               input_device_options: InputDevices | None = None,
+                               as_kwargs: bool = True, init_net: core.Net | None = None) -> None:
         """Calls the validator, which asserts, with inputs and outputs (by name, or as two
         lists)."""
         op.device_option.CopyFrom(device_option)
@@ -358,8 +411,11 @@ class HypothesisTestCase(test_util.TestCase):
             else:
                 validator(inputs=inputs, outputs=outputs)
 
-    def assertRunOpRaises(self, device_option, op, inputs, input_device_options=None,
-                          exception=(Exception,), regexp=None):
+    def assertRunOpRaises(
+            self, device_option: caffe2_pb2.DeviceOption, op: caffe2_pb2.OperatorDef,
+            inputs: Sequence[Any], input_device_options: InputDevices | None = None,
+            exception: type[BaseException] | tuple[type[BaseException], ...] = (Exception,),
+            regexp: str | None = None) -> None:
         """Checks that the operator fails, with a message that matches the pattern."""
         op.device_option.CopyFrom(device_option)
         with temp_workspace():

@@ -1,6 +1,10 @@
 """Helpers of unit tests of layers."""
 
+from __future__ import annotations
+
 from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +26,9 @@ class OpSpec(_OpSpec):
     """The expected operator: its type, lists of inputs and outputs, and {argument: value}. None in
     a list stands for any name; a field that is None is not checked."""
 
-    def __new__(cls, op_type, op_input, op_output, op_arg=None):
+    def __new__(cls, op_type: str, op_input: Sequence[str | None] | None,
+                op_output: Sequence[str | None] | None,
+                op_arg: Mapping[str, Any] | None = None) -> OpSpec:
         return super().__new__(cls, op_type, op_input, op_output, op_arg)
 
 
@@ -30,17 +36,18 @@ class LayersTestCase(test_util.TestCase):
     """Each test has an empty workspace and an empty layer model, `self.model`, whose features are a
     column "float_features" of [32] floats."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         """Makes the workspace and the model."""
         super().setUp()
         self.setup_example()
 
-    def setup_example(self):
+    def setup_example(self) -> None:
         """As setUp; hypothesis calls it before each example."""
         workspace.ResetWorkspace()
         self.reset_model()
 
-    def reset_model(self, input_feature_schema=None, trainer_extra_schema=None):
+    def reset_model(self, input_feature_schema: schema.Struct | None = None,
+                    trainer_extra_schema: schema.Struct | None = None) -> None:
         """Makes a new model, with the default columns or the given ones."""
         self.model = layer_model_helper.LayerModelHelper(
             "test_model",
@@ -48,11 +55,11 @@ class LayersTestCase(test_util.TestCase):
                 ("float_features", schema.Scalar((np.float32, (32,))))),
             trainer_extra_schema=trainer_extra_schema or schema.Struct())
 
-    def new_record(self, schema_obj):
+    def new_record(self, schema_obj: schema.Field) -> schema.Field:
         """A record of new blobs of the model."""
         return schema.NewRecord(self.model.net, schema_obj)
 
-    def get_training_nets(self, add_constants=False):
+    def get_training_nets(self, add_constants: bool = False) -> tuple[core.Net, core.Net]:
         """(init net, training net without gradients); the former makes the model's constants only
         with `add_constants`."""
         net = core.Net("train_net")
@@ -64,22 +71,22 @@ class LayersTestCase(test_util.TestCase):
             layer.add_operators(net, init_net)
         return init_net, net
 
-    def get_eval_net(self):
+    def get_eval_net(self) -> core.Net:
         """The evaluation net."""
         return layer_model_instantiator.generate_eval_net(self.model)
 
-    def get_predict_net(self):
+    def get_predict_net(self) -> core.Net:
         """The prediction net."""
         return layer_model_instantiator.generate_predict_net(self.model)
 
-    def run_train_net(self):
+    def run_train_net(self) -> None:
         """Runs one training step of a model without outputs."""
         self.model.output_schema = schema.Struct()
         init_net, net = layer_model_instantiator.generate_training_nets(self.model)
         workspace.RunNetOnce(init_net)
         workspace.RunNetOnce(net)
 
-    def run_train_net_forward_only(self, num_iter=1):
+    def run_train_net_forward_only(self, num_iter: int = 1) -> None:
         """Runs the training net of a model without outputs, without gradients."""
         if num_iter <= 0:
             raise ValueError(f"num_iter must be larger than 0, not {num_iter}")
@@ -89,7 +96,8 @@ class LayersTestCase(test_util.TestCase):
         workspace.CreateNet(net)
         workspace.RunNet(net.Proto().name, num_iter=num_iter)
 
-    def assertBlobsEqual(self, spec_blobs, op_blobs):
+    def assertBlobsEqual(self, spec_blobs: Sequence[str | None] | None,
+                         op_blobs: Sequence[str]) -> None:
         """Checks that the names that are specified are equal."""
         if spec_blobs is None:
             return
@@ -98,7 +106,8 @@ class LayersTestCase(test_util.TestCase):
             if expected is not None:
                 self.assertEqual(expected, blob)
 
-    def assertArgsEqual(self, spec_args, op_args):
+    def assertArgsEqual(self, spec_args: Mapping[str, Any],
+                        op_args: Sequence[caffe2_pb2.Argument]) -> None:
         """Checks that the Arguments are the entries of the dict, in any order."""
         self.assertEqual(len(spec_args), len(op_args))
         expected = caffe2_pb2.OperatorDef()
@@ -106,7 +115,8 @@ class LayersTestCase(test_util.TestCase):
             utils.MakeArgument(arg.name, spec_args[arg.name]) for arg in op_args)
         self.assertEqual(expected.arg, op_args)
 
-    def assertNetContainOps(self, net, op_specs):
+    def assertNetContainOps(self, net: core.Net,
+                            op_specs: Sequence[OpSpec]) -> list[caffe2_pb2.OperatorDef]:
         """Checks that the operators of the net match the OpSpecs, in order. Returns them."""
         ops = net.Proto().op
         self.assertEqual(len(op_specs), len(ops))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import collections
 import enum
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ log = logging.getLogger("memonger")
 
 # When a blob is first written and last used (operator positions in the traversal), and its size.
 LiveRange = collections.namedtuple("LiveRange", ["defined", "used", "size"])
+# Blobs that share memory, one after the other.
+Assignment = list[tuple[str, LiveRange]]
 Optimization = collections.namedtuple("Optimization", ["net", "assignments", "blob_assignments"])
 Statistics = collections.namedtuple("Statistics", ["baseline_nbytes", "optimized_nbytes"])
 
@@ -202,26 +204,27 @@ def estimate_memory_usage(protos: Iterable[caffe2_pb2.NetDef], shapes: Mapping[s
 class InterferenceGraph:
     """Operators, as nodes 0 to n - 1, with edges to the operators that must run later."""
 
-    def __init__(self, size):
-        self.successors = [set() for _ in range(size)]
-        self.predecessors = [set() for _ in range(size)]
+    def __init__(self, size: int) -> None:
+        self.successors: list[set[int]] = [set() for _ in range(size)]
+        self.predecessors: list[set[int]] = [set() for _ in range(size)]
 
-    def edges(self):
+    def edges(self) -> list[tuple[int, int]]:
         """Pairs (first, second), sorted."""
         return [(i, after) for i, all_after in enumerate(self.successors)
                 for after in sorted(all_after)]
 
-    def add_edge(self, first, second):
+    def add_edge(self, first: int, second: int) -> None:
         """Orders operator `first` before operator `second`."""
         self.successors[first].add(second)
         self.predecessors[second].add(first)
 
 
-def compute_interference_graph(ops):
+def compute_interference_graph(ops: Sequence[caffe2_pb2.OperatorDef]) -> InterferenceGraph:
     """The graph of a list of operators: the writer of a blob before its readers, and these before
     the next writer."""
     graph = InterferenceGraph(len(ops))
-    writers, readers = collections.defaultdict(set), collections.defaultdict(set)
+    writers: dict[str, set[int]] = collections.defaultdict(set)
+    readers: dict[str, set[int]] = collections.defaultdict(set)
     for i, op in enumerate(ops):
         for blob in (*op.input, *op.control_input):
             for before in writers[blob]:
@@ -234,7 +237,7 @@ def compute_interference_graph(ops):
     return graph
 
 
-def topological_sort_traversal(g):
+def topological_sort_traversal(g: InterferenceGraph) -> list[int]:
     """Operators in an order in which they can run: the one that became ready last runs first, so
     that blobs are read soon after they are written."""
     missing = [len(before) for before in g.predecessors]
@@ -252,10 +255,10 @@ def topological_sort_traversal(g):
     return order
 
 
-def topological_sort_traversal_longest_path(g):
+def topological_sort_traversal_longest_path(g: InterferenceGraph) -> list[int]:
     """Like topological_sort_traversal, but of the predecessors of an operator the longest chain
     runs first and short ones right before it, which keeps the lives of blobs short."""
-    heights = {}
+    heights: dict[int, int] = {}
     for i in topological_sort_traversal(g):
         heights[i] = 1 + max((heights[before] for before in g.predecessors[i]), default=0)
     order, done = [], set()
@@ -274,10 +277,11 @@ def topological_sort_traversal_longest_path(g):
     return order
 
 
-def compute_ranges(linearized_ops, blob_sizes=None):
+def compute_ranges(linearized_ops: Sequence[caffe2_pb2.OperatorDef],
+                   blob_sizes: Mapping[str, int] | None = None) -> dict[str, LiveRange]:
     """{blob: LiveRange} of operators in the order they run. `defined` is None for blobs from
     outside, `used` for blobs that no operator reads."""
-    ranges = {}
+    ranges: dict[str, LiveRange] = {}
     for i, op in enumerate(linearized_ops):
         for blob in op.input:
             known = ranges.get(blob, LiveRange(None, None, None))
@@ -292,7 +296,8 @@ def compute_ranges(linearized_ops, blob_sizes=None):
     return ranges
 
 
-def get_updated_ranges(ranges, max_live=None):
+def get_updated_ranges(ranges: Iterable[tuple[str, LiveRange]],
+                       max_live: int | None = None) -> list[tuple[str, LiveRange]]:
     """Pairs (blob, LiveRange) whose gaps are filled: -1 for `defined`, `max_live` (default: one
     after the last use of any blob) for `used`, 1 for `size`."""
     if max_live is None:
@@ -303,7 +308,8 @@ def get_updated_ranges(ranges, max_live=None):
             for blob, known in ranges]
 
 
-def is_compatible(candidate_range, assignment, static_blobs):
+def is_compatible(candidate_range: LiveRange, assignment: Assignment,
+                  static_blobs: Container[str]) -> bool:
     """True if a blob may follow the blobs of an assignment, a list of (blob, LiveRange)."""
     name, last = assignment[-1]
     if name in static_blobs or None in (candidate_range.defined, last.defined, last.used):
@@ -320,12 +326,14 @@ def _get_max_size(assignment):
     return max((_size(known) for _, known in assignment), default=0)
 
 
-def get_memory_usage(assignments):
+def get_memory_usage(assignments: Sequence[Assignment]) -> int:
     """Bytes of assignments whose ranges have sizes; else their number."""
     return sum(_get_max_size(assignment) for assignment in assignments)
 
 
-def compute_assignments_greedy(ranges_sorted, init_assignments=None):
+def compute_assignments_greedy(
+        ranges_sorted: Iterable[tuple[str, LiveRange]],
+        init_assignments: list[Assignment] | None = None) -> list[Assignment]:
     """Appends each (blob, LiveRange), in the order of last use, to the assignment of the nearest
     size that is free, or to a new one."""
     assignments = init_assignments or []
@@ -341,18 +349,21 @@ def compute_assignments_greedy(ranges_sorted, init_assignments=None):
     return assignments
 
 
-def compute_assignments_dp(ranges_sorted, init_assignment=None, counter=None):
+def compute_assignments_dp(ranges_sorted: Sequence[tuple[str, LiveRange]],
+                           init_assignment: Iterable[Assignment] | None = None,
+                           counter: list[int] | None = None) -> list[Assignment]:
     """The assignments with the least memory, by trying all; exponential in the number of blobs.
 
     `counter`: a list of one number, to which the number of tried assignments is added.
     """
-    best, best_bytes = None, None
+    best: list[Assignment] = []
+    best_bytes: int | None = None
 
     def extend(index, assignments, nbytes):
         nonlocal best, best_bytes
         if counter is not None:
             counter[0] += 1
-        if best is not None and nbytes >= best_bytes:
+        if best_bytes is not None and nbytes >= best_bytes:
             return
         if index == len(ranges_sorted):
             best, best_bytes = [list(assignment) for assignment in assignments], nbytes
@@ -373,7 +384,8 @@ def compute_assignments_dp(ranges_sorted, init_assignment=None, counter=None):
     return best
 
 
-def compute_assignments(ranges, static_blobs, algo):
+def compute_assignments(ranges: Mapping[str, LiveRange], static_blobs: Collection[str],
+                        algo: AssignmentAlgorithm) -> list[Assignment]:
     """Lists of (blob, LiveRange), each of which can share memory; static blobs have their own."""
     def last_use(item):
         known = item[1]
@@ -390,7 +402,7 @@ def compute_assignments(ranges, static_blobs, algo):
     return assignments + [[item] for item in ordered if item[0] in static_blobs]
 
 
-def verify_assignments(assignments):
+def verify_assignments(assignments: Iterable[Assignment]) -> None:
     """Raises ValueError if two blobs of one assignment are alive at the same time. Ranges must have
     no gaps, see get_updated_ranges."""
     for assignment in assignments:
@@ -400,19 +412,22 @@ def verify_assignments(assignments):
                                  f"memory is used until {known.used}")
 
 
-def compute_blob_assignments(assignments):
+def compute_blob_assignments(assignments: Iterable[Assignment]) -> dict[str, str]:
     """{blob: the last blob of its assignment}, for assignments of several."""
     return {blob: assignment[-1][0] for assignment in assignments if len(assignment) > 1
             for blob, _ in assignment}
 
 
-def apply_assignments(net, blob_assignments):
+def apply_assignments(net: caffe2_pb2.NetDef, blob_assignments: Mapping[str, str]) -> None:
     """Renames blobs of a NetDef in place."""
-    renamed = {str(old): str(new) for old, new in blob_assignments.items()}
+    renamed: dict[str | bytes, str | bytes] = {
+        str(old): str(new) for old, new in blob_assignments.items()}
     net.CopyFrom(caffe2_pb2.NetDef.FromString(C.rename_blobs(net.SerializeToString(), renamed)))
 
 
-def apply_recurrent_blob_assignments(op, blob_assignments, canonical_name):
+def apply_recurrent_blob_assignments(op: caffe2_pb2.OperatorDef,
+                                     blob_assignments: Mapping[str, str],
+                                     canonical_name: Callable[[str], str]) -> None:
     """Renames the outer blobs in the step nets of a RecurrentNetwork or its gradient, in place. The
     argument "<blob>.rename" holds the new name of a blob of the operator itself.
 
@@ -432,8 +447,11 @@ def apply_recurrent_blob_assignments(op, blob_assignments, canonical_name):
             op.arg.add(name=f"{blob}.rename", s=str(renamed).encode())
 
 
-def optimize_interference(net, static_blobs, ordering_function=topological_sort_traversal,
-                          blob_sizes=None, algo=AssignmentAlgorithm.GREEDY):
+def optimize_interference(
+        net: caffe2_pb2.NetDef, static_blobs: Collection[str],
+        ordering_function: Callable[[InterferenceGraph], list[int]] = topological_sort_traversal,
+        blob_sizes: Mapping[str, int] | None = None,
+        algo: AssignmentAlgorithm = AssignmentAlgorithm.GREEDY) -> Optimization:
     """Orders the operators of a NetDef and lets its blobs share memory.
 
     Args:
@@ -456,7 +474,7 @@ def optimize_interference(net, static_blobs, ordering_function=topological_sort_
     return Optimization(net=optimized, assignments=assignments, blob_assignments=blob_assignments)
 
 
-def blob_nbytes(blob):
+def blob_nbytes(blob: BlobLike) -> int:
     """Bytes of a blob of the workspace; 0 if it has none."""
     if not workspace.HasBlob(blob):
         log.warning("there is no blob %s", blob)
@@ -464,19 +482,19 @@ def blob_nbytes(blob):
     return getattr(workspace.FetchBlob(blob), "nbytes", 0)
 
 
-def collect_blob_sizes(net):
+def collect_blob_sizes(net: caffe2_pb2.NetDef) -> dict[str, int]:
     """{blob: bytes}, after the NetDef has run."""
     return {blob: blob_nbytes(blob) for op in net.op for blob in (*op.input, *op.output)}
 
 
-def compute_statistics(assignments):
+def compute_statistics(assignments: Iterable[Assignment]) -> Statistics:
     """Statistics: the bytes of all blobs in the workspace, without and with sharing."""
     sizes = [[blob_nbytes(blob) for blob, _ in assignment] for assignment in assignments]
     return Statistics(baseline_nbytes=sum(map(sum, sizes)),
                       optimized_nbytes=sum(map(max, sizes)))
 
 
-def verify_inplace_blobs(net_a, net_b):
+def verify_inplace_blobs(net_a: caffe2_pb2.NetDef, net_b: caffe2_pb2.NetDef) -> bool:
     """True if the same operators of two NetDefs work in place."""
     def in_place(op):
         return {(i, o) for i, x in enumerate(op.input) for o, y in enumerate(op.output) if x == y}
@@ -485,7 +503,7 @@ def verify_inplace_blobs(net_a, net_b):
         in_place(a) == in_place(b) for a, b in zip(net_a.op, net_b.op))
 
 
-def verify_graph_equality(net_a, net_b):
+def verify_graph_equality(net_a: caffe2_pb2.NetDef, net_b: caffe2_pb2.NetDef) -> bool:
     """True if two NetDefs have the same operators, and each reads the outputs of the same
     operators."""
     def sources(net):

@@ -12,6 +12,7 @@ from caffe2.python import core, recurrent, scope, workspace
 from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
 from caffe2.python._core.gradients import Gradient
 from caffe2.python._core.net import Net
+from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python._core.operator_types import CheckOperatorType
 from caffe2.python.modeling import initializers
 from caffe2.python.modeling.parameter_info import ParameterInfo, ParameterTags, Tags
@@ -41,7 +42,7 @@ _known_working_ops = {
 _DEFAULT_ARG_SCOPE = {"order": "NCHW", "use_cudnn": True, "cudnn_exhaustive_search": False}
 
 
-class ModelHelper:
+class ModelHelper(OperatorMethods):
     """A model under construction, filled by the functions of caffe2.python.brew.
 
     Attributes:
@@ -296,12 +297,14 @@ class ModelHelper:
 
     # -- Data --------------------------------------------------------------------------------------
 
-    def CreateDB(self, blob_out: BlobLike, db: str, db_type: str, **kwargs: Any) -> BlobReference:
+    def CreateDB(  # type: ignore[override]  # has no inputs
+            self, blob_out: BlobLike, db: str, db_type: str, **kwargs: Any) -> BlobReference:
         """A reader of a database, made by param_init_net."""
         return self.param_init_net.CreateDB([], blob_out, db=db, db_type=db_type, **kwargs)
 
-    def TensorProtosDBInput(self, unused_blob_in: BlobsLike, blob_out: BlobsLike, batch_size: int,
-                            db: str, db_type: str, **kwargs: Any) -> Any:
+    def TensorProtosDBInput(  # type: ignore[override]  # makes its own reader
+            self, unused_blob_in: BlobsLike, blob_out: BlobsLike, batch_size: int, db: str,
+            db_type: str, **kwargs: Any) -> Any:
         """Batches of TensorProtos records of a database."""
         reader = self.CreateDB("dbreader_" + db, db, db_type)
         return self.net.TensorProtosDBInput(reader, blob_out, batch_size=batch_size, **kwargs)
@@ -343,17 +346,15 @@ class ModelHelper:
         """Runs the created net; arguments as of workspace.RunNet."""
         workspace.RunNet(self.net, *args, **kwargs)
 
-    def __getattr__(self, op_type: str) -> Callable[..., Any]:
+    def _operator(self, op_type: str) -> Callable[..., Any]:
         """Any operator is a method that adds it to the net."""
-        if op_type.startswith("_"):
-            raise AttributeError(op_type)
         if not core.IsOperator(op_type):
             CheckOperatorType(op_type)
         if op_type not in _known_working_ops:
             if not self.allow_not_known_ops:
                 raise AttributeError(f"Operator {op_type} is not known to be safe")
             logger.debug("operator %s is called on a model directly", op_type)
-        return self.net.__getattr__(op_type)
+        return getattr(self.net, op_type)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_known_working_ops})

@@ -17,13 +17,14 @@ from typing import Any
 from caffe2.python import core
 from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._core.net_builder import NetBuilder
+from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python.control_ops_util import add_if_op, add_while_op
 from caffe2.python.task import Task, TaskGroup
 
 __all__ = ["NetBuilder", "Operations", "ops"]
 
 
-class Operations:
+class Operations(OperatorMethods):
     """Adds operators and control flow to the current NetBuilder; `ops` is its one object."""
 
     def net(self, net: core.Net | None = None, name: str | None = None) -> core.Net:
@@ -61,7 +62,8 @@ class Operations:
         return NetBuilder.current().add(
             _StopGuard(has_stopped_blob=has_stopped_blob, name=name))
 
-    def If(self, cond: core.BlobReference, name: str | None = None) -> _RunIf:
+    def If(  # type: ignore[override]  # the operator is of nets
+            self, cond: core.BlobReference, name: str | None = None) -> _RunIf:
         """A block that runs if the bool blob is true. The builder's other operators follow it.
 
         ``with ops.If(a) as c: ...``, ``with c.Elif(b) as c: ...``, ``with c.Else(): ...``

@@ -5,11 +5,16 @@ or PNG runs the program `dot`. As a program: python -m caffe2.python.net_drawer 
 --output net.svg
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import logging
+import os
 import struct
 import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.messages import TryReadProtoWithClass
@@ -20,24 +25,26 @@ from caffe2.python._core.net_graph import (  # noqa: F401 - public here, as in C
     GetOpNodeProducer,
     GetPydotGraph,
     Graph,
+    NodeProducer,
     operators_of,
 )
 
 logger = logging.getLogger(__name__)
 
-def GetPydotGraphMinimal(operators_or_net, name=None, rankdir="LR",
-                         minimal_dependency=False, op_node_producer=None):
+def GetPydotGraphMinimal(operators_or_net: Any, name: str | None = None,
+                         rankdir: str = "LR", minimal_dependency: bool = False,
+                         op_node_producer: NodeProducer | None = None) -> Graph:
     """The graph of operators alone, with an edge from the writer of a blob to each reader. With
     `minimal_dependency`, an operator has at most one edge from each other operator, and inputs
     older than its latest input are left out."""
     operators, net_name = operators_of(operators_or_net)
     produce = op_node_producer or GetOpNodeProducer(append_output=True)
     graph = Graph(name or net_name, rankdir)
-    writer = {}
+    writer: dict[str, tuple[int, str]] = {}
     for index, op in enumerate(operators):
         node, attributes = produce(op, index)
         graph.add_node(node, **attributes)
-        sources = dict.fromkeys(writer[blob] for blob in op.input if blob in writer)
+        sources = list(dict.fromkeys(writer[blob] for blob in op.input if blob in writer))
         if minimal_dependency and sources:
             sources = [max(sources)]
         for _, source in sources:
@@ -47,13 +54,15 @@ def GetPydotGraphMinimal(operators_or_net, name=None, rankdir="LR",
     return graph
 
 
-def GetOperatorMapForPlan(plan_def):
+def GetOperatorMapForPlan(
+        plan_def: caffe2_pb2.PlanDef) -> dict[str, Sequence[caffe2_pb2.OperatorDef]]:
     """{"<plan>_<net>": operators} of a PlanDef; nets without a name are "network_<index>"."""
     return {f"{plan_def.name}_{net.name or f'network_{i}'}": net.op
             for i, net in enumerate(plan_def.network)}
 
 
-def GetPlanGraph(plan_def, name=None, rankdir="TB"):
+def GetPlanGraph(plan_def: caffe2_pb2.PlanDef, name: str | None = None,
+                 rankdir: str = "TB") -> Graph:
     """The graph of the steps of a PlanDef and their nets. Edges lead to the next step or net.
     Dashed edges lead from a step to its first substep or net, or to all its concurrent ones."""
     graph = Graph(name or plan_def.name, rankdir)
@@ -96,7 +105,7 @@ def _empty_png():
             + chunk(b"IDAT", zlib.compress(bytes(5))) + chunk(b"IEND", b""))
 
 
-def GetGraphPngSafe(func, *args, **kwargs):
+def GetGraphPngSafe(func: Callable[..., Graph], *args: Any, **kwargs: Any) -> bytes:
     """The PNG, bytes, of the graph that a function makes of the arguments. If that fails, logs the
     error and returns an empty picture."""
     try:
@@ -106,7 +115,8 @@ def GetGraphPngSafe(func, *args, **kwargs):
         return _empty_png()
 
 
-def GetGraphInJson(operators_or_net, output_filepath):
+def GetGraphInJson(operators_or_net: Any,
+                   output_filepath: str | os.PathLike[str]) -> None:
     """Writes {"nodes": [...], "edges": [...]} of the full graph."""
     graph = GetPydotGraph(operators_or_net)
     with open(output_filepath, "w", encoding="utf-8") as file:
@@ -114,7 +124,7 @@ def GetGraphInJson(operators_or_net, output_filepath):
                    "edges": [{"source": s, "target": t} for s, t in graph.edges]}, file)
 
 
-def main():
+def main() -> None:
     """Draws the NetDef of a file."""
     parser = argparse.ArgumentParser(description="Draws a NetDef.")
     parser.add_argument("--input", required=True, help="NetDef file, binary or text")

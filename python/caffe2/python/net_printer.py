@@ -8,21 +8,30 @@
       y_relu = Relu(y, order="NCHW")  # CUDA:1, engine CUDNN
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os.path import commonprefix
+from typing import Union
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _net_analyzer, core
 from caffe2.python._net_visitors import Text, Visitor
 from caffe2.python.checkpoint import Job
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.task import Task, TaskGroup
+
+# What to_string shows.
+Printable = Union[core.Net, core.ExecutionStep, core.Plan, ModelHelper, Task, TaskGroup, Job,
+                  caffe2_pb2.NetDef, caffe2_pb2.PlanDef, caffe2_pb2.ExecutionStep]
 
 # Lists with more values are cut.
 _MOST_VALUES = 8
 _INDENT = "  "
 
 
-def format_value(argument):
+def format_value(argument: caffe2_pb2.Argument) -> str:
     """The value of an Argument as Python would write it, cut if it is long."""
     for field in ("f", "i", "s"):
         if argument.HasField(field):
@@ -50,7 +59,7 @@ def _literal(value):
     return f"{value:.7g}" if isinstance(value, float) else str(value)
 
 
-def format_device_option(option):
+def format_device_option(option: caffe2_pb2.DeviceOption) -> str:
     """ "CUDA:1", with the random seed and node if they are set; "" for the CPU alone."""
     parts = []
     if option.device_type != caffe2_pb2.CPU:
@@ -63,7 +72,7 @@ def format_device_option(option):
     return ", ".join(parts)
 
 
-def factor_prefix(vals, do_it=True):
+def factor_prefix(vals: Sequence[str], do_it: bool = True) -> str:
     """The names in one text; with `do_it`, a scope shared by several names appears once: a/[x,
     y]."""
     vals = [str(value) for value in vals]
@@ -74,7 +83,8 @@ def factor_prefix(vals, do_it=True):
     return f"{prefix}[{', '.join(name[len(prefix):] for name in vals)}]"
 
 
-def call(op, inputs=None, outputs=None, factor_prefixes=False):
+def call(op: str, inputs: Iterable[str | tuple[str, object]] | None = None,
+         outputs: Sequence[str] | None = None, factor_prefixes: bool = False) -> str:
     """ "y = Type(x, argument=value)"; `inputs` are names and pairs (argument, value)."""
     inputs = list(inputs or [])
     names = [item for item in inputs if not isinstance(item, tuple)]
@@ -197,30 +207,30 @@ class Printer(Visitor, Text):
     """Collects the text of the objects that it is called with; str() returns it. `c2_syntax`, an
     argument of Caffe2's Printer, has no effect."""
 
-    def __init__(self, factor_prefixes=False, c2_syntax=True):
+    def __init__(self, factor_prefixes: bool = False, c2_syntax: bool = True) -> None:
         super().__init__()
         self.factor_prefixes = factor_prefixes
 
-    def add_lines(self, lines):
+    def add_lines(self, lines: Iterable[str]) -> None:
         """Adds several lines."""
         for line in lines:
             self.add(line)
 
 
 @Printer.register(caffe2_pb2.OperatorDef)
-def print_op(text, op):
+def print_op(text: Printer, op: caffe2_pb2.OperatorDef) -> None:
     """Adds an OperatorDef and the nets in its arguments to a Printer."""
     text.add_lines(_operator_lines(op, "", text.factor_prefixes))
 
 
 @Printer.register(caffe2_pb2.NetDef)
-def print_net_def(text, net_def):
+def print_net_def(text: Printer, net_def: caffe2_pb2.NetDef) -> None:
     """Adds a NetDef to a Printer."""
     text.add_lines(_net_lines(net_def, factor_prefixes=text.factor_prefixes))
 
 
 @Printer.register(core.Net)
-def print_net(text, net):
+def print_net(text: Printer, net: core.Net) -> None:
     """Adds a Net to a Printer."""
     text(net.Proto())
 
@@ -231,7 +241,7 @@ def _print_plan(text, plan):
 
 
 @Printer.register(core.Plan)
-def print_plan(text, plan):
+def print_plan(text: Printer, plan: core.Plan) -> None:
     """Adds a Plan to a Printer."""
     text(plan.Proto())
 
@@ -242,19 +252,19 @@ def _print_step_def(text, step):
 
 
 @Printer.register(core.ExecutionStep)
-def print_step(text, step):
+def print_step(text: Printer, step: core.ExecutionStep) -> None:
     """Adds an ExecutionStep with the nets it runs to a Printer."""
     text(_as_message(step))
 
 
 @Printer.register(Task)
-def print_task(text, task):
+def print_task(text: Printer, task: Task) -> None:
     """Adds a Task, which may not change afterwards, to a Printer."""
     text.add_lines(_task_lines(task, _plan_of_task(task), "", text.factor_prefixes))
 
 
 @Printer.register(TaskGroup)
-def print_task_group(text, tg, header=None):
+def print_task_group(text: Printer, tg: TaskGroup, header: str | None = None) -> None:
     """Adds a TaskGroup, which may not change afterwards, to a Printer, within the context of a
     header if there is one."""
     with text.context(header):
@@ -262,12 +272,12 @@ def print_task_group(text, tg, header=None):
 
 
 @Printer.register(Job)
-def print_job(text, job):
+def print_job(text: Printer, job: Job) -> None:
     """Adds a Job, which may not change afterwards, to a Printer."""
     text.add_lines(_job_lines(job, text.factor_prefixes))
 
 
-def to_string(obj, factor_prefixes=False, c2_syntax=True):
+def to_string(obj: Printable, factor_prefixes: bool = False, c2_syntax: bool = True) -> str:
     """A Net, ExecutionStep, Plan, ModelHelper or message of these as text, or a Task, TaskGroup or
     Job, which may not change afterwards.
 
@@ -279,7 +289,7 @@ def to_string(obj, factor_prefixes=False, c2_syntax=True):
     return f"{printer}\n"
 
 
-def debug_net(net):
+def debug_net(net: core.Net) -> None:
     """Prints a net."""
     print(to_string(net), end="")
 
@@ -289,11 +299,12 @@ class Analyzer(Visitor):
     be in `workspace`, a set of names, to which the blobs are added that operators make. Raises
     AssertionError, which names a missing blob."""
 
-    def __init__(self):
-        self.workspace = set()
+    def __init__(self) -> None:
+        self.workspace: set[str] = set()
 
     @contextmanager
-    def set_workspace(self, ws=None, do_copy=False):
+    def set_workspace(self, ws: set[str] | None = None,
+                      do_copy: bool = False) -> Iterator[set[str]]:
         """Within the block, `ws` is the workspace; default: the present one, or with `do_copy` a
         copy of it."""
         outside = self.workspace
@@ -304,29 +315,29 @@ class Analyzer(Visitor):
         finally:
             self.workspace = outside
 
-    def define_blob(self, blob):
+    def define_blob(self, blob: str) -> None:
         """Notes that a blob exists."""
         self.workspace.add(blob)
 
-    def need_blob(self, blob):
+    def need_blob(self, blob: str) -> None:
         """Raises AssertionError unless a blob exists or is made by the set-up of a run."""
         _net_analyzer.need_blob(blob, self.workspace, f"blob {blob}")
 
 
 @Analyzer.register(caffe2_pb2.OperatorDef)
-def analyze_op(analyzer, op):
+def analyze_op(analyzer: Analyzer, op: caffe2_pb2.OperatorDef) -> None:
     """Has an Analyzer check an OperatorDef."""
     _net_analyzer.analyze_net(caffe2_pb2.NetDef(op=[op]), analyzer.workspace)
 
 
 @Analyzer.register(caffe2_pb2.NetDef)
-def analyze_net_def(analyzer, net_def):
+def analyze_net_def(analyzer: Analyzer, net_def: caffe2_pb2.NetDef) -> None:
     """Has an Analyzer check a NetDef."""
     _net_analyzer.analyze_net(net_def, analyzer.workspace)
 
 
 @Analyzer.register(core.Net)
-def analyze_net(analyzer, net):
+def analyze_net(analyzer: Analyzer, net: core.Net) -> None:
     """Has an Analyzer check a Net."""
     analyzer(net.Proto())
 
@@ -337,38 +348,38 @@ def _analyze_plan_def(analyzer, plan_def):
 
 
 @Analyzer.register(core.Plan)
-def analyze_plan(analyzer, plan):
+def analyze_plan(analyzer: Analyzer, plan: core.Plan) -> None:
     """Has an Analyzer check the steps of a Plan."""
     analyzer(plan.Proto())
 
 
 @Analyzer.register(core.ExecutionStep)
-def analyze_step(analyzer, step):
+def analyze_step(analyzer: Analyzer, step: core.ExecutionStep) -> None:
     """Has an Analyzer check an ExecutionStep with its nets."""
     analyzer(core.Plan(_copy_of_step(step)))
 
 
 @Analyzer.register(Task)
-def analyze_task(analyzer, task):
+def analyze_task(analyzer: Analyzer, task: Task) -> None:
     """Has an Analyzer check a Task, which may not change afterwards."""
     _net_analyzer.analyze_task(task, _plan_of_task(task), analyzer.workspace)
 
 
 @Analyzer.register(TaskGroup)
-def analyze_task_group(analyzer, tg):
+def analyze_task_group(analyzer: Analyzer, tg: TaskGroup) -> None:
     """Has an Analyzer check the tasks of a group, which may not change afterwards."""
     for task, plan in _plans_of_group(tg):
         _net_analyzer.analyze_task(task, plan, analyzer.workspace)
 
 
 @Analyzer.register(Job)
-def analyze_job(analyzer, job):
+def analyze_job(analyzer: Analyzer, job: Job) -> None:
     """Has an Analyzer check the groups of a Job in the order they run."""
     for group in (job.init_group, job.epoch_group, job.download_group, job.exit_group):
         analyze_task_group(analyzer, group)
 
 
-def analyze(obj):
+def analyze(obj: core.Net | core.Plan | core.ExecutionStep | Job | Task | TaskGroup) -> None:
     """Checks that every blob exists when an operator reads it, and that no two concurrent steps
     make the same blob.
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from caffe2.python.schema import Field
+
 
 class Normalizer:
     """Called with a LayerModelHelper and a record, adds a layer that normalizes the record, and
     returns its output."""
 
-    def __call__(self, net, param):
+    def __call__(self, net: Any, param: Field) -> Field:
         return self._run(net, param)
 
     def _run(self, net, param):

@@ -1,13 +1,17 @@
 """Tests that every optimizer has to pass: mix the classes into a unittest.TestCase that defines
 build_optimizer(model, **kwargs) and check_optimizer(optimizer)."""
 
+from __future__ import annotations
+
 import unittest
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from caffe2.python import brew, core, optimizer, workspace
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.initializers import Initializer, PseudoFP16Initializer
+from caffe2.python.optimizer import Optimizer
 
 
 class OptimizerTestBase:
@@ -20,11 +24,11 @@ class OptimizerTestBase:
     _num_steps = 2000
     _skip_gpu = False
 
-    def build_optimizer(self, model, **kwargs):
+    def build_optimizer(self, model: ModelHelper, **kwargs: Any) -> Optimizer:
         """Adds the optimizer to a model and returns it. Tests define it."""
         raise NotImplementedError("a test of an optimizer defines build_optimizer")
 
-    def check_optimizer(self, optimizer):
+    def check_optimizer(self, optimizer: Optimizer) -> None:
         """Checks properties of the optimizer. Tests define it."""
         raise NotImplementedError("a test of an optimizer defines check_optimizer")
 
@@ -48,7 +52,7 @@ class OptimizerTestBase:
         model.AddGradientOperators([loss])
         return model, perfect_model, data, label
 
-    def testDense(self):
+    def testDense(self) -> None:
         """A linear model learns its weights."""
         model, perfect_model, data, label = self._createDense()
         built = self.build_optimizer(model)
@@ -66,7 +70,7 @@ class OptimizerTestBase:
         self.check_optimizer(built)
 
     @unittest.skipIf(not workspace.has_gpu_support, "no GPU support")
-    def testGPUDense(self, dtype=core.DataType.FLOAT):
+    def testGPUDense(self, dtype: int = core.DataType.FLOAT) -> None:
         """A model runs with its optimizer whose last layer is on the host and whose other layers
         are on a GPU; `dtype` is the type of its parameters."""
         with core.DeviceScope(core.DeviceOption(workspace.GpuDeviceType, 0)):
@@ -83,7 +87,7 @@ class OptimizerTestBase:
         workspace.CreateNet(model.net, True)
         workspace.RunNet(model.net.Proto().name)
 
-    def testSparse(self):
+    def testSparse(self) -> None:
         """Weights are rows of a table that Gather reads; every step trains one of them."""
         perfect_model = np.array([2, 6, 5, 0, 1]).astype(np.float32)
         model = ModelHelper(name="test_sparse")
@@ -114,7 +118,14 @@ class OptimizerTestBase:
         self.check_optimizer(built)
 
 
-class LRModificationTestBase:
+if TYPE_CHECKING:
+    class _Tests(OptimizerTestBase, unittest.TestCase):
+        """What a test that mixes LRModificationTestBase in has, too."""
+else:
+    _Tests = object
+
+
+class LRModificationTestBase(_Tests):
     """Tests of the factors of the learning rate, for optimizers whose build function takes
     max_gradient_norm and allow_lr_injection. Needs OptimizerTestBase."""
 
@@ -126,7 +137,7 @@ class LRModificationTestBase:
             sum_squared_norms += np.linalg.norm(workspace.FetchBlob(values)) ** 2
         return max_gradient_norm / max(max_gradient_norm, np.sqrt(sum_squared_norms))
 
-    def test_global_norm_based_gradient_clipping(self):
+    def test_global_norm_based_gradient_clipping(self) -> None:
         """The rate falls as gradients grow beyond the bound."""
         model, _, data, label = self._createDense()
         built = self.build_optimizer(model, max_gradient_norm=1.0)
@@ -147,7 +158,7 @@ class LRModificationTestBase:
         np.testing.assert_almost_equal(ratio, reference, decimal=5)
         self.assertLess(reference, 1.0)
 
-    def test_lr_injection(self):
+    def test_lr_injection(self) -> None:
         """The injected factor changes the rate."""
         model, _, data, label = self._createDense()
         built = self.build_optimizer(model, max_gradient_norm=1, allow_lr_injection=True)

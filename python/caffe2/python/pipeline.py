@@ -111,11 +111,11 @@ class NetProcessor:
         self._frozen = True
         return self._blob_maps
 
-    def __call__(self, record):
+    def __call__(self, record: Field) -> Output:
         if self._frozen:
             raise RuntimeError("this NetProcessor is in use and makes no more copies")
         prefix = NetBuilder.current().name + "/"
-        remap = {}
+        remap: dict[str, str] = {}
         for net in self.thread_init_nets:
             cloned, remap = core.clone_and_bind_net(net, str(net) + prefix, prefix, remap)
             self._cloned_init_nets.append(cloned)
@@ -152,6 +152,7 @@ class ProcessingReader(Reader):
 
     def read_ex(self, init_net: Net, exit_net: Net) -> Any:
         """The nets of the reader and of the processor, should_stop and the processed fields."""
+        status: Any
         read_nets, status, record = self.reader.read_record_ex(init_net, exit_net)
         with NetBuilder() as builder:
             result = normalize_processor_output(self.processor(record))

@@ -1,5 +1,9 @@
 """Regularizers by name for the layers that are created within a block."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from caffe2.python import context
 from caffe2.python.modifier_context import ModifierContext, UseModifierBase
 
@@ -7,11 +11,11 @@ from caffe2.python.modifier_context import ModifierContext, UseModifierBase
 class RegularizerContext(ModifierContext, context.DefaultManaged):
     """The regularizers of the open UseRegularizer blocks, inner ones first."""
 
-    def has_regularizer(self, name):
+    def has_regularizer(self, name: str) -> bool:
         """True if an open block has a regularizer of this name."""
         return self._has_modifier(name)
 
-    def get_regularizer(self, name):
+    def get_regularizer(self, name: str) -> Any:
         """The regularizer of this name in the innermost block that has it; raises KeyError."""
         return self._provided_modifier(name, "regularizer")
 

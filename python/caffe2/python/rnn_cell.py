@@ -5,15 +5,22 @@ an LSTM with scope "LSTM" are LSTM/i2h_w, LSTM/i2h_b (of the input) and LSTM/gat
 LSTM/gates_t_b (recurrent).
 """
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from caffe2.python import brew, core, workspace
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._rnn_cell_base import (
     BasicRNNInitializer,
+    ExtraInputs,
     LSTMInitializer,
     RNNCell,
+    StateInitializer,
     _RectifyName,
     _RectifyNames,
 )
@@ -25,6 +32,7 @@ from caffe2.python._rnn_cell_composite import (
     UnrolledCell,
 )
 from caffe2.python.attention import AttentionType
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.initializers import Initializer
 
 __all__ = [
@@ -40,8 +48,10 @@ __all__ = [
 class BasicRNNCell(RNNCell):
     """h = activation(W_i x + W_h h_prev + b), with activation "tanh" or "relu"."""
 
-    def __init__(self, input_size, hidden_size, forget_bias, memory_optimization,
-                 drop_states=False, initializer=None, activation=None, **kwargs):
+    def __init__(self, input_size: int, hidden_size: int, forget_bias: float,
+                 memory_optimization: bool, drop_states: bool = False,
+                 initializer: StateInitializer | None = None, activation: str | None = None,
+                 **kwargs: Any) -> None:
         super().__init__(initializer=initializer or BasicRNNInitializer(hidden_size), **kwargs)
         if activation not in ("relu", "tanh"):
             raise RuntimeError(f"BasicRNNCell with unknown activation function ({activation})")
@@ -50,7 +60,10 @@ class BasicRNNCell(RNNCell):
         self.hidden_size = hidden_size
         self.activation = activation
 
-    def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+    def apply_override(self, model: ModelHelper, input_t: core.BlobReference,
+                       seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
+                       timestep: core.BlobReference,
+                       extra_inputs: ExtraInputs | None = None) -> Sequence[core.BlobReference]:
         """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
         hidden_t_prev = states[0]
         gates_t = brew.fc(model, hidden_t_prev, "gates_t", dim_in=self.hidden_size,
@@ -80,16 +93,16 @@ class BasicRNNCell(RNNCell):
             [hidden_t_prev, invalid], "hidden_invalid", broadcast=1, axis=1)
         return model.net.Add([hidden_valid, hidden_invalid], "hidden_t")
 
-    def prepare_input(self, model, input_blob):
+    def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> core.BlobReference:
         """The sequence [T, N, D_in] times the input weights, [T, N, D]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=self.hidden_size, axis=2)
 
-    def get_state_names_override(self):
+    def get_state_names_override(self) -> list[str]:
         """The one state, the output."""
         return ["hidden_t"]
 
-    def get_output_dim(self):
+    def get_output_dim(self) -> int:
         """The size D of the output."""
         return self.hidden_size
 
@@ -107,8 +120,9 @@ class LSTMCell(RNNCell):
     # The names of the two outputs of LSTMUnit.
     _unit_outputs = ("hidden_state", "cell_state")
 
-    def __init__(self, input_size, hidden_size, forget_bias, memory_optimization,
-                 drop_states=False, initializer=None, **kwargs):
+    def __init__(self, input_size: int, hidden_size: int, forget_bias: float,
+                 memory_optimization: bool, drop_states: bool = False,
+                 initializer: StateInitializer | None = None, **kwargs: Any) -> None:
         super().__init__(initializer=initializer or LSTMInitializer(hidden_size=hidden_size),
                          **kwargs)
         self.input_size = input_size
@@ -118,7 +132,10 @@ class LSTMCell(RNNCell):
         self.drop_states = drop_states
         self.gates_size = 4 * self.hidden_size
 
-    def apply_override(self, model, input_t, seq_lengths, states, timestep, extra_inputs=None):
+    def apply_override(self, model: ModelHelper, input_t: core.BlobReference,
+                       seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
+                       timestep: core.BlobReference,
+                       extra_inputs: ExtraInputs | None = None) -> Sequence[core.BlobReference]:
         """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
         hidden_t_prev, cell_t_prev = states
         fc_input, dim = hidden_t_prev, self.hidden_size
@@ -144,11 +161,11 @@ class LSTMCell(RNNCell):
             model, fc_input, "gates_t", dim_in=dim, dim_out=self.gates_size, axis=2)
         return brew.sum(model, [gates_t, input_t], gates_t)
 
-    def get_input_params(self):
+    def get_input_params(self) -> dict[str, str]:
         """Blobs of the weights and biases that the input is multiplied with."""
         return self._weights_and_biases("i2h")
 
-    def get_recurrent_params(self):
+    def get_recurrent_params(self) -> dict[str, str]:
         """Blobs of the weights and biases that the state is multiplied with."""
         return self._weights_and_biases("gates_t")
 
@@ -156,16 +173,16 @@ class LSTMCell(RNNCell):
         prefix = self.scope(layer)
         return {"weights": f"{prefix}_w", "biases": f"{prefix}_b"}
 
-    def prepare_input(self, model, input_blob):
+    def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> core.BlobReference:
         """The sequence [T, N, D_in] times the input weights, [T, N, gates]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=self.gates_size, axis=2)
 
-    def get_state_names_override(self):
+    def get_state_names_override(self) -> list[str]:
         """The output and the cell."""
         return ["hidden_t", "cell_t"]
 
-    def get_output_dim(self):
+    def get_output_dim(self) -> int:
         """The size D of the output."""
         return self.hidden_size
 
@@ -218,9 +235,11 @@ class _WithAttentionCell(AttentionCell):
 
     _decoder: type
 
-    def __init__(self, encoder_output_dim, encoder_outputs, encoder_lengths, decoder_input_dim,
-                 decoder_state_dim, name, attention_type, weighted_encoder_outputs, forget_bias,
-                 lstm_memory_optimization, attention_memory_optimization, forward_only=False):
+    def __init__(self, encoder_output_dim: int, encoder_outputs: BlobLike,
+                 encoder_lengths: BlobLike | None, decoder_input_dim: int, decoder_state_dim: int,
+                 name: str, attention_type: int, weighted_encoder_outputs: BlobLike | None,
+                 forget_bias: float, lstm_memory_optimization: bool,
+                 attention_memory_optimization: bool, forward_only: bool = False) -> None:
         decoder_cell = self._decoder(
             input_size=decoder_input_dim, hidden_size=decoder_state_dim, forget_bias=forget_bias,
             memory_optimization=lstm_memory_optimization, name=f"{name}/decoder")
@@ -245,20 +264,24 @@ class MILSTMWithAttentionCell(_WithAttentionCell):
 
     _decoder = MILSTMCell
 
-    def __init__(self, encoder_output_dim, encoder_outputs, decoder_input_dim, decoder_state_dim,
-                 name, attention_type, weighted_encoder_outputs, forget_bias,
-                 lstm_memory_optimization, attention_memory_optimization, forward_only=False,
-                 encoder_lengths=None):
+    def __init__(self, encoder_output_dim: int, encoder_outputs: BlobLike, decoder_input_dim: int,
+                 decoder_state_dim: int, name: str, attention_type: int,
+                 weighted_encoder_outputs: BlobLike | None, forget_bias: float,
+                 lstm_memory_optimization: bool, attention_memory_optimization: bool,
+                 forward_only: bool = False, encoder_lengths: BlobLike | None = None) -> None:
         super().__init__(
             encoder_output_dim, encoder_outputs, encoder_lengths, decoder_input_dim,
             decoder_state_dim, name, attention_type, weighted_encoder_outputs, forget_bias,
             lstm_memory_optimization, attention_memory_optimization, forward_only)
 
 
-def _LSTM(cell_class, model, input_blob, seq_lengths, initial_states, dim_in, dim_out, scope=None,
-          outputs_with_grads=(0,), return_params=False, memory_optimization=False, forget_bias=0.0,
-          forward_only=False, drop_states=False, return_last_layer_only=True,
-          static_rnn_unroll_size=None, **cell_kwargs):
+def _LSTM(cell_class: Callable[..., RNNCell], model: ModelHelper, input_blob: BlobLike,
+          seq_lengths: BlobLike | None, initial_states: Sequence[BlobLike] | None, dim_in: int,
+          dim_out: int | Sequence[int], scope: str | None = None,
+          outputs_with_grads: Sequence[int] = (0,), return_params: bool = False,
+          memory_optimization: bool = False, forget_bias: float = 0.0, forward_only: bool = False,
+          drop_states: bool = False, return_last_layer_only: bool = True,
+          static_rnn_unroll_size: int | None = None, **cell_kwargs: Any) -> tuple[Any, ...]:
     """Adds layers of a recurrent network to a model. LSTM, BasicRNN and the others are this
     function with a cell class.
 
@@ -295,15 +318,15 @@ def _LSTM(cell_class, model, input_blob, seq_lengths, initial_states, dim_in, di
     if static_rnn_unroll_size is not None:
         cell = UnrolledCell(cell, static_rnn_unroll_size)
     before_last = 2 * sum(len(layer.get_state_names()) for layer in cells[:-1])
-    _, result = cell.apply_over_sequence(
+    _, blobs = cell.apply_over_sequence(
         model=model, inputs=input_blob, seq_lengths=seq_lengths, initial_states=initial_states,
         outputs_with_grads=[before_last + i for i in outputs_with_grads])
-    if return_last_layer_only:
-        result = result[before_last:]
-    if return_params:
-        result = [*result, {"input": cell.get_input_params(),
-                            "recurrent": cell.get_recurrent_params()}]
-    return tuple(result)
+    results = tuple(blobs[before_last:] if return_last_layer_only else blobs)
+    if not return_params:
+        return results
+    layer: Any = cell  # only the cells with parameters of this form have the methods
+    return (*results, {"input": layer.get_input_params(),
+                       "recurrent": layer.get_recurrent_params()})
 
 
 LSTM = functools.partial(_LSTM, LSTMCell)
@@ -313,8 +336,11 @@ LayerNormLSTM = functools.partial(_LSTM, LayerNormLSTMCell)
 LayerNormMILSTM = functools.partial(_LSTM, LayerNormMILSTMCell)
 
 
-def cudnn_LSTM(model, input_blob, initial_states, dim_in, dim_out, scope, recurrent_params=None,
-               input_params=None, num_layers=1, return_params=False):
+def cudnn_LSTM(model: ModelHelper, input_blob: BlobLike, initial_states: Sequence[BlobLike],
+               dim_in: int, dim_out: int, scope: str,
+               recurrent_params: Mapping[str, BlobLike] | None = None,
+               input_params: Mapping[str, BlobLike] | None = None, num_layers: int = 1,
+               return_params: bool = False) -> tuple[Any, ...]:
     """Adds layers of LSTM over sequences that all have T steps. In Caffe2 they are one operator of
     cuDNN; here each layer is an LSTM with its usual parameters, on any device.
 
@@ -331,7 +357,8 @@ def cudnn_LSTM(model, input_blob, initial_states, dim_in, dim_out, scope, recurr
     cells [num_layers, N, dim_out].
     """
     given = {"input": input_params or {}, "recurrent": recurrent_params or {}}
-    extract_net, extracted = core.Net("lstm_param_extractor"), {"input": {}, "recurrent": {}}
+    extract_net = core.Net("lstm_param_extractor")
+    extracted: dict[str, dict[str, dict[int, Any]]] = {"input": {}, "recurrent": {}}
     hidden, cell = (
         _split_blob(model.net, states, num_layers,
                     core.ScopedBlobReference(f"{scope}/initial_{kind}"))
@@ -376,13 +403,18 @@ def _set_gates(init_net, blob, names, given):
         init_net.Concat(gates, [blob, blob + "_dims"], axis=0)
 
 
-def LSTMWithAttention(model, decoder_inputs, decoder_input_lengths, initial_decoder_hidden_state,
-                      initial_decoder_cell_state, initial_attention_weighted_encoder_context,
-                      encoder_output_dim, encoder_outputs, encoder_lengths, decoder_input_dim,
-                      decoder_state_dim, scope, attention_type=AttentionType.Regular,
-                      outputs_with_grads=(0, 4), weighted_encoder_outputs=None,
-                      lstm_memory_optimization=False, attention_memory_optimization=False,
-                      forget_bias=0.0, forward_only=False):
+def LSTMWithAttention(model: ModelHelper, decoder_inputs: BlobLike,
+                      decoder_input_lengths: BlobLike | None,
+                      initial_decoder_hidden_state: BlobLike, initial_decoder_cell_state: BlobLike,
+                      initial_attention_weighted_encoder_context: BlobLike, encoder_output_dim: int,
+                      encoder_outputs: BlobLike, encoder_lengths: BlobLike | None,
+                      decoder_input_dim: int, decoder_state_dim: int, scope: str,
+                      attention_type: int = AttentionType.Regular,
+                      outputs_with_grads: Sequence[int] = (0, 4),
+                      weighted_encoder_outputs: BlobLike | None = None,
+                      lstm_memory_optimization: bool = False,
+                      attention_memory_optimization: bool = False, forget_bias: float = 0.0,
+                      forward_only: bool = False) -> Sequence[core.BlobReference]:
     """Adds an LSTM that attends to the outputs of an encoder; see AttentionCell.
 
     Args:
@@ -404,8 +436,10 @@ def LSTMWithAttention(model, decoder_inputs, decoder_input_lengths, initial_deco
         model, decoder_inputs, decoder_input_lengths, states, outputs_with_grads)[1]
 
 
-def _layered_LSTM(model, input_blob, seq_lengths, initial_states, dim_in, dim_out, scope,
-                  create_lstm, **kwargs):
+def _layered_LSTM(model: ModelHelper, input_blob: BlobLike, seq_lengths: BlobLike | None,
+                  initial_states: Sequence[BlobLike] | None, dim_in: int, dim_out: int | list[int],
+                  scope: str, create_lstm: Callable[..., tuple[Any, ...]],
+                  **kwargs: Any) -> tuple[Any, ...]:
     """Layers of recurrent networks: the initial states of each are the last states of the previous
     one. For arguments and results see _LSTM; return_params needs a single layer."""
     dims = dim_out if isinstance(dim_out, list) else [dim_out]
@@ -423,13 +457,14 @@ def _layered_LSTM(model, input_blob, seq_lengths, initial_states, dim_in, dim_ou
 layered_LSTM = functools.partial(_layered_LSTM, create_lstm=LSTM)
 
 
-def GetLSTMParamNames():
+def GetLSTMParamNames() -> dict[str, list[str]]:
     """The names of the parameters of the four gates, in the order of LSTMUnit."""
     gates = ["input_gate", "forget_gate", "output_gate", "cell"]
     return {"weights": [gate + "_w" for gate in gates], "biases": [gate + "_b" for gate in gates]}
 
 
-def InitFromLSTMParams(lstm_pblobs, param_values):
+def InitFromLSTMParams(lstm_pblobs: Mapping[str, Mapping[str, BlobLike]],
+                       param_values: Mapping[str, Mapping[str, np.ndarray]]) -> None:
     """Feeds the parameters of an LSTM from arrays for each gate.
 
     Args:

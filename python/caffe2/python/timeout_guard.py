@@ -1,11 +1,14 @@
 """Ends a process whose work takes too long, instead of letting it hang."""
 
+from __future__ import annotations
+
 import contextlib
 import faulthandler
 import logging
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 log = logging.getLogger("timeout_guard")
 
@@ -26,14 +29,14 @@ class WatcherThread(threading.Thread):
     """A thread that ends the process unless, within `timeout_secs` seconds of its start,
     `completed` is set and `condition` notified."""
 
-    def __init__(self, timeout_secs):
+    def __init__(self, timeout_secs: float) -> None:
         super().__init__(daemon=True)
         self.timeout_secs = timeout_secs
         self.completed = False
         self.condition = threading.Condition()
         self.caller_thread = threading.current_thread()
 
-    def run(self):
+    def run(self) -> None:
         """Waits; on time-out KeyboardInterrupt, 10 seconds later an abort."""
         with self.condition:
             self.condition.wait_for(lambda: self.completed, self.timeout_secs)
@@ -42,7 +45,7 @@ class WatcherThread(threading.Thread):
 
 
 @contextlib.contextmanager
-def CompleteInTimeOrDie(timeout_secs):
+def CompleteInTimeOrDie(timeout_secs: float) -> Iterator[None]:
     """Ends the process (KeyboardInterrupt, 10 seconds later an abort) unless the block ends within
     `timeout_secs` seconds."""
     watcher = WatcherThread(timeout_secs)
@@ -55,7 +58,7 @@ def CompleteInTimeOrDie(timeout_secs):
             watcher.condition.notify()
 
 
-def EuthanizeIfNecessary(timeout_secs=120):
+def EuthanizeIfNecessary(timeout_secs: float = 120) -> None:
     """Aborts the process if it has not ended after `timeout_secs` seconds, for example because of
     threads that still run."""
 

@@ -7,6 +7,7 @@ from typing import Any, Union
 
 from caffe2.python import scope
 from caffe2.python._core.operator_help import operator_method
+from caffe2.python._core.operator_methods import OperatorMethodsOfBlob
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 
 # The name of a blob, or of several; functions also take bytes.
@@ -24,7 +25,7 @@ def ScopedBlobReference(name: str | bytes, *args: Any, **kwargs: Any) -> BlobRef
     return BlobReference(ScopedName(name), *args, **kwargs)
 
 
-class BlobReference:
+class BlobReference(OperatorMethodsOfBlob):
     """The name of a blob, and the net it came from.
 
     Calling an operator type on it adds the operator to that net with this blob as the first
@@ -93,9 +94,7 @@ class BlobReference:
         inputs = [] if inputs is None else rectify_blobs(inputs)
         return self._from_net._create_and_add(op_type, [self, *inputs], *args, **kwargs)
 
-    def __getattr__(self, op_type: str) -> Callable[..., Any]:
-        if op_type.startswith("_"):
-            raise AttributeError(op_type)
+    def _operator(self, op_type: str) -> Callable[..., Any]:
         if self._from_net is None:
             raise AttributeError(
                 f"You cannot use {op_type} on a blob reference that does not have a net source "

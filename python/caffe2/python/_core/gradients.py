@@ -19,6 +19,8 @@ Gradient = Optional[Union[BlobLike, GradientSlice]]
 Losses = Union[Sequence[BlobLike], Mapping[Any, Optional[BlobLike]]]
 
 _Operators = list[caffe2_pb2.OperatorDef]
+# The operators of a gradient, and the gradients of the inputs of the operator.
+GradientOps = tuple[_Operators, list[Gradient]]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 # The operator that makes a gradient, the index of its output, and its device. A sparse gradient has
@@ -83,7 +85,7 @@ class GradientRegistry:
 
     @classmethod
     def GetGradientForOp(cls, op: caffe2_pb2.OperatorDef,
-                         g_output: Sequence[Gradient]) -> tuple[_Operators, list[Gradient]]:
+                         g_output: Sequence[Gradient]) -> GradientOps:
         """(gradient OperatorDefs, input gradients) of one operator.
 
         Raises RuntimeError if the operator type has no gradient.

@@ -39,6 +39,7 @@ from caffe2.python._core.net_rewrite import (
 )
 from caffe2.python._core.operator_def import CreateOperator, _register_python_op
 from caffe2.python._core.operator_help import operator_method
+from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 from caffe2.python._core.records import NewRecord, record_by_prefix
 from caffe2.python._core.schema_fields import Field, Struct
@@ -49,7 +50,7 @@ from caffe2.python._core.unique_names import UniqueNames
 operator_observers: list[Callable[[caffe2_pb2.OperatorDef], object]] = []
 
 
-class Net:
+class Net(OperatorMethods):
     """A NetDef under construction.
 
     Calling an operator type on it adds the operator: ``y = net.Relu(x, "y")``. `outputs` is
@@ -172,9 +173,7 @@ class Net:
 
     # -- Construction ------------------------------------------------------------------------------
 
-    def __getattr__(self, op_type: str) -> Callable[..., Any]:
-        if op_type.startswith("_"):
-            raise AttributeError(op_type)
+    def _operator(self, op_type: str) -> Callable[..., Any]:
         CheckOperatorType(op_type)
         return operator_method(op_type, self._create_and_add)
 

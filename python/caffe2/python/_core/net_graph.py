@@ -10,6 +10,9 @@ from typing import Any
 
 from caffe2.proto import caffe2_pb2
 
+# A function that makes a node: its name and attributes.
+NodeProducer = Callable[..., tuple[str, dict[str, Any]]]
+
 OP_STYLE = {"shape": "box", "color": "#0F9D58", "style": "filled", "fontcolor": "#FFFFFF"}
 BLOB_STYLE = {"shape": "octagon"}
 
@@ -102,8 +105,7 @@ def _op_label(op, index):
     return f"{label}#{index}"
 
 
-def GetOpNodeProducer(append_output: bool = True,
-                      **kwargs: Any) -> Callable[..., tuple[str, dict[str, Any]]]:
+def GetOpNodeProducer(append_output: bool = True, **kwargs: Any) -> NodeProducer:
     """A function (OperatorDef, index) -> (node name, attributes)."""
 
     def produce(op, index):
@@ -115,7 +117,7 @@ def GetOpNodeProducer(append_output: bool = True,
     return produce
 
 
-def GetBlobNodeProducer(**kwargs: Any) -> Callable[..., tuple[str, dict[str, Any]]]:
+def GetBlobNodeProducer(**kwargs: Any) -> NodeProducer:
     """A function (node name, label) -> (node name, attributes)."""
     def produce(node_name, label):
         return node_name, {"label": label, **kwargs}
@@ -124,9 +126,8 @@ def GetBlobNodeProducer(**kwargs: Any) -> Callable[..., tuple[str, dict[str, Any
 
 
 def GetPydotGraph(operators_or_net: Any, name: str | None = None, rankdir: str = "LR",
-                  op_node_producer: Callable[..., tuple[str, dict[str, Any]]] | None = None,
-                  blob_node_producer: Callable[..., tuple[str, dict[str, Any]]] | None = None,
-                  ) -> Graph:
+                  op_node_producer: NodeProducer | None = None,
+                  blob_node_producer: NodeProducer | None = None) -> Graph:
     """The graph of operators and blobs. A blob that is written again is a node of its own."""
     produce_blob = blob_node_producer or GetBlobNodeProducer(**BLOB_STYLE)
     operators, net_name = operators_of(operators_or_net)

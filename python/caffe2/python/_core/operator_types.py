@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from caffe2.python import _import_c_extension as C
+from caffe2.python._core.schema_text import known_arguments
 
 _registered_operators = frozenset(C.registered_operators())
 
@@ -50,6 +51,7 @@ def RefreshRegisteredOperators(trigger_lazy: bool = True) -> None:
     _registered_operators = frozenset(C.registered_operators())
     _nearby_names.cache_clear()
     argument_names.cache_clear()
+    operand_limits.cache_clear()
 
 
 def registered_operators() -> frozenset[str]:
@@ -92,12 +94,15 @@ def CheckOperatorType(op_type: str) -> None:
 def argument_names(op_type: str) -> frozenset[str] | None:
     """The arguments that the schema of an operator type describes; None if there is no schema."""
     schema = C.OpSchema.get(op_type)
+    return None if schema is None else known_arguments(schema)
+
+
+@functools.cache
+def operand_limits(op_type: str) -> tuple[tuple[str, int, int], ...]:
+    """("input", fewest, most) and ("output", fewest, most) of an operator type; () if there is no
+    schema."""
+    schema = C.OpSchema.get(op_type)
     if schema is None:
-        return None
-    names = {arg.name for arg in schema.args}
-    # A window size has one description; it is given for all axes (kernel) or for each (kernel_h).
-    for name in names & {"kernel", "stride", "dilation", "adj"}:
-        names |= {name + "s", name + "_h", name + "_w"}
-    if "pad" in names:
-        names |= {"pads", "pad_t", "pad_l", "pad_b", "pad_r"}
-    return frozenset(names)
+        return ()
+    return (("input", schema.min_input, schema.max_input),
+            ("output", schema.min_output, schema.max_output))

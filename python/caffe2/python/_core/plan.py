@@ -345,7 +345,7 @@ def scoped_execution_step(name: str, *args: Any, **kwargs: Any) -> ExecutionStep
 
 def add_nets_in_order(step: ExecutionStep | Net, net_list: list[Net]) -> list[Net]:
     """Appends the nets of a step and its substeps to the list, each once, in order of first use."""
-    if hasattr(step, "Substeps"):
+    if isinstance(step, ExecutionStep):
         for substep in step.Substeps():
             add_nets_in_order(substep, net_list)
         nets = step.Nets()

@@ -55,7 +55,8 @@ class Metadata(collections.namedtuple(
 
     __slots__ = ()
 
-    def __new__(cls, categorical_limit=None, expected_value=None, feature_specs=None):
+    def __new__(cls, categorical_limit: int | None = None, expected_value: float | None = None,
+                feature_specs: Any = None) -> Metadata:
         return super().__new__(cls, categorical_limit, expected_value, feature_specs)
 
 

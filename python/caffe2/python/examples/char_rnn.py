@@ -3,9 +3,12 @@
     python -m caffe2.python.examples.char_rnn --train_data shakespeare.txt
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,7 +27,7 @@ class CharRNN:
     of seq_length characters, and keeps its LSTM state from piece to piece.
     """
 
-    def __init__(self, args):
+    def __init__(self, args: argparse.Namespace) -> None:
         self.seq_length = args.seq_length
         self.batch_size = args.batch_size
         self.iters_to_report = args.iters_to_report
@@ -40,7 +43,7 @@ class CharRNN:
                              f"({self.batch_size})")
         print(f"The text has {len(text)} characters, {self.D} different ones")
 
-    def CreateModel(self):
+    def CreateModel(self) -> None:
         """Builds the nets: training, prediction alone, and the one that carries the state over."""
         model = model_helper.ModelHelper(name="char_rnn")
         input_blob, seq_lengths, hidden_init, cell_init, target = model.net.AddExternalInputs(
@@ -66,7 +69,7 @@ class CharRNN:
         self.prepare_state.Copy(self.hidden_output, hidden_init)
         self.prepare_state.Copy(self.cell_state, cell_init)
 
-    def Initialize(self):
+    def Initialize(self) -> None:
         """Fills the parameters, clears the state and creates the nets."""
         workspace.RunNetOnce(self.model.param_init_net)
         zeros = np.zeros([1, self.batch_size, self.hidden_size], np.float32)
@@ -85,7 +88,7 @@ class CharRNN:
         workspace.FeedBlob("seq_lengths", np.full(self.batch_size, len(characters), np.int32))
         workspace.RunNet(self.prepare_state.Name())
 
-    def TrainIteration(self):
+    def TrainIteration(self) -> float:
         """One step of gradient descent; returns the loss, in nats a character."""
         steps = self._position + np.arange(self.seq_length + 1)
         starts = self._block * np.arange(self.batch_size)
@@ -96,7 +99,7 @@ class CharRNN:
         workspace.RunNet(self.model.net.Name())
         return float(workspace.FetchBlob(self.loss))
 
-    def TrainModel(self, num_iterations=None):
+    def TrainModel(self, num_iterations: int | None = None) -> None:
         """Trains for a number of iterations; default: until interrupted."""
         self.Initialize()
         smooth_loss = np.log(self.D) * self.seq_length
@@ -116,7 +119,7 @@ class CharRNN:
             log.debug("Smooth loss: %s", smooth_loss)
             losses, start = [], time.perf_counter()
 
-    def GenerateText(self, num_characters, ch):
+    def GenerateText(self, num_characters: int, ch: str) -> str:
         """`ch` and `num_characters` characters after it, each drawn from the prediction of the
         model. Starts from the LSTM state of the training, and changes it."""
         index = self.char_to_idx[ch]
@@ -130,7 +133,7 @@ class CharRNN:
         return "".join(text)
 
 
-def ParseArguments(args=None):
+def ParseArguments(args: Sequence[str] | None = None) -> argparse.Namespace:
     """The flags of the command line, or of a list of strings."""
     parser = argparse.ArgumentParser(description="Caffe2: Char RNN Training")
     parser.add_argument("--train_data", required=True,
@@ -150,7 +153,7 @@ def ParseArguments(args=None):
 
 
 @utils.debug
-def main():
+def main() -> None:
     """Trains the model and prints samples."""
     args = ParseArguments()
     device = core.DeviceOption(caffe2_pb2.CUDA if args.gpu else caffe2_pb2.CPU, 0)

@@ -8,15 +8,20 @@
 With the default rates, the test accuracy is 47 % after the first 49,000 training images.
 """
 
+from __future__ import annotations
+
+import argparse
 import logging
 
-from caffe2.python import brew, core, model_helper, optimizer
+from caffe2.python import brew, core, optimizer
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.examples import image_classifier
+from caffe2.python.model_helper import ModelHelper
 
 logging.basicConfig(level=logging.INFO)
 
 
-def add_model(model, data):
+def add_model(model: ModelHelper, data: BlobLike) -> core.BlobReference:
     """Three convolutions with pooling, two fully connected layers."""
     x = brew.conv(model, data, "conv1", 3, 32, kernel=5, stride=1, pad=2)  # 32 -> 32
     x = brew.max_pool(model, x, "pool1", kernel=3, stride=2)  # -> 15
@@ -32,7 +37,8 @@ def add_model(model, data):
     return brew.softmax(model, x, "softmax")
 
 
-def add_training_operators(model, softmax, label, args):
+def add_training_operators(model: ModelHelper, softmax: BlobLike, label: BlobLike,
+                           args: argparse.Namespace) -> None:
     """Adds loss, accuracy, gradients and the optimizer."""
     xent = model.LabelCrossEntropy([softmax, label], "xent")
     loss = model.AveragedLoss(xent, "loss")
@@ -43,16 +49,16 @@ def add_training_operators(model, softmax, label, args):
         model, base_learning_rate=args.base_learning_rate, policy="fixed", momentum=0.9)
 
 
-def add_checkpoints(model, every, prefix):
+def add_checkpoints(model: ModelHelper, every: int, prefix: str) -> None:
     """Writes iteration and parameters to <prefix>_<iteration>.lmdb every `every` iterations."""
     iteration = brew.iter(model, "iter")
     model.Checkpoint([iteration, *model.params], [], db=prefix + "_%05d.lmdb", db_type="lmdb",
                      every=every)
 
 
-def train(args):
+def train(args: argparse.Namespace) -> None:
     """Trains for --iterations, with checkpoints if --checkpoint_every is set."""
-    model = model_helper.ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
+    model = ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
     data, label = image_classifier.add_input(model, args, args.train_data)
     add_training_operators(model, add_model(model, data), label, args)
     if args.checkpoint_every:
@@ -61,7 +67,7 @@ def train(args):
     image_classifier.run_training(model, args.iterations)
 
 
-def parse_args():
+def parse_args() -> argparse.Namespace:
     """The flags of the command line."""
     parser = image_classifier.make_parser(
         "A small net on CIFAR-10", batch_size=100, iterations=2000, base_learning_rate=0.01)
@@ -71,7 +77,7 @@ def parse_args():
     return parser.parse_args()
 
 
-def main():
+def main() -> None:
     """Trains, tests and exports."""
     args = parse_args()
     core.GlobalInit(["caffe2", "--caffe2_log_level=1"])

@@ -1,12 +1,20 @@
 """Shared by the examples that classify small pictures: reading, running, flags, export."""
 
+from __future__ import annotations
+
 import argparse
 import logging
+from collections.abc import Callable
 
 import numpy as np
 
-from caffe2.python import brew, core, model_helper, workspace
+from caffe2.python import brew, core, workspace
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.predictor import mobile_exporter
+
+# function(model, data) -> the softmax
+AddModel = Callable[[ModelHelper, BlobLike], core.BlobReference]
 
 ARG_SCOPE = {"order": "NCHW"}
 LOG_EVERY = 50  # iterations
@@ -14,7 +22,8 @@ LOG_EVERY = 50  # iterations
 log = logging.getLogger("image_classifier")
 
 
-def add_images(model, args, reader):
+def add_images(model: ModelHelper, args: argparse.Namespace,
+               reader: BlobLike) -> tuple[core.BlobReference, core.BlobReference]:
     """Images [batch, channels, height, width] with values from 0 to less than 1, and their classes,
     int32 [batch], from a reader of TensorProtos."""
     data_uint8, label = model.net.TensorProtosDBInput(
@@ -24,18 +33,19 @@ def add_images(model, args, reader):
     return model.net.StopGradient(data, data), label
 
 
-def add_input(model, args, db):
+def add_input(model: ModelHelper, args: argparse.Namespace,
+              db: str) -> tuple[core.BlobReference, core.BlobReference]:
     """As add_images, from a database of which this model reads all records."""
     return add_images(model, args, model.CreateDB("dbreader_" + db, db=db, db_type=args.db_type))
 
 
-def create(model):
+def create(model: ModelHelper) -> None:
     """Initializes the parameters that the model defines and creates its net."""
     workspace.RunNetOnce(model.param_init_net)
     workspace.CreateNet(model.net, overwrite=True)
 
 
-def run_training(model, iterations):
+def run_training(model: ModelHelper, iterations: int) -> None:
     """Runs the net `iterations` times; logs its blobs "loss" and "accuracy"."""
     for i in range(iterations):
         workspace.RunNet(model.net)
@@ -44,13 +54,13 @@ def run_training(model, iterations):
                      workspace.FetchBlob("loss"), workspace.FetchBlob("accuracy"))
 
 
-def test(add_model, args):
+def test(add_model: AddModel, args: argparse.Namespace) -> float:
     """Logs and returns the mean accuracy, 0 to 1, over args.test_iterations batches of test data.
 
     `add_model(model, data)` adds the network and returns its softmax. The parameters are in the
     workspace.
     """
-    model = model_helper.ModelHelper(name="test_net", arg_scope=ARG_SCOPE, init_params=False)
+    model = ModelHelper(name="test_net", arg_scope=ARG_SCOPE, init_params=False)
     data, label = add_input(model, args, args.test_data)
     brew.accuracy(model, [add_model(model, data), label], "accuracy")
     create(model)
@@ -58,14 +68,15 @@ def test(add_model, args):
     for _ in range(args.test_iterations):
         workspace.RunNet(model.net)
         accuracies.append(float(workspace.FetchBlob("accuracy")))
-    log.info("test accuracy: %.4f", np.mean(accuracies))
-    return np.mean(accuracies)
+    mean = float(np.mean(accuracies))
+    log.info("test accuracy: %.4f", mean)
+    return mean
 
 
-def export(add_model, prefix):
+def export(add_model: AddModel, prefix: str) -> ModelHelper:
     """Writes <prefix>_init_net.pb and <prefix>_predict_net.pb, "data" to "softmax"; returns the
     model."""
-    model = model_helper.ModelHelper(name="deploy_net", arg_scope=ARG_SCOPE, init_params=False)
+    model = ModelHelper(name="deploy_net", arg_scope=ARG_SCOPE, init_params=False)
     model.net.AddExternalInput("data")
     add_model(model, "data")
     model.net.AddExternalOutput("softmax")
@@ -76,7 +87,8 @@ def export(add_model, prefix):
     return model
 
 
-def make_parser(description, batch_size, iterations, base_learning_rate):
+def make_parser(description: str, batch_size: int, iterations: int,
+                base_learning_rate: float) -> argparse.ArgumentParser:
     """A parser of the flags that these examples share, with the given defaults."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--train_data", required=True, help="training database of TensorProtos")

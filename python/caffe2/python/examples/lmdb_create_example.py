@@ -6,6 +6,8 @@ Each value is a TensorProtos of two tensors: the image (float, [3, height, width
 (int32, [1]), as TensorProtosDBInput reads them.
 """
 
+from __future__ import annotations
+
 import argparse
 
 import numpy as np
@@ -15,7 +17,8 @@ from caffe2.python import _import_c_extension as C
 from caffe2.python import model_helper, utils, workspace
 
 
-def create_db(output_file, num_images=128, size=(3, 32, 32), seed=0):
+def create_db(output_file: str, num_images: int = 128, size: tuple[int, ...] = (3, 32, 32),
+              seed: int = 0) -> float:
     """Makes the database; returns the sum of all pixels and labels."""
     random = np.random.RandomState(seed)
     database = C.create_db("lmdb", output_file, C.Mode.new)
@@ -34,7 +37,8 @@ def create_db(output_file, num_images=128, size=(3, 32, 32), seed=0):
     return checksum
 
 
-def read_db_with_caffe2(db_file, expected_checksum, num_images=128, batch_size=32):
+def read_db_with_caffe2(db_file: str, expected_checksum: float, num_images: int = 128,
+                        batch_size: int = 32) -> None:
     """Reads the database in batches; raises ValueError if the sum differs."""
     model = model_helper.ModelHelper(name="lmdbtest")
     data, label = model.TensorProtosDBInput(
@@ -50,7 +54,7 @@ def read_db_with_caffe2(db_file, expected_checksum, num_images=128, batch_size=3
         raise ValueError(f"{db_file}: read {checksum}, written {expected_checksum}")
 
 
-def main():
+def main() -> None:
     """Writes the example database, reads it back and compares."""
     parser = argparse.ArgumentParser(description="LMDB creation")
     parser.add_argument("--output_file", required=True, help="path of the new database")

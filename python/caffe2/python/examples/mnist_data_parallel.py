@@ -8,7 +8,11 @@ The databases are made as for mnist_lenet. --batch_size is per process. docs/lau
 launchers.
 """
 
+from __future__ import annotations
+
+import argparse
 import logging
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +27,8 @@ log = logging.getLogger("mnist_data_parallel")
 RATE_STEPS, RATE_FACTOR = 3, 0.3  # the learning rate falls to 0.3 of it after each third
 
 
-def build(name, db, args, rendezvous, trains):
+def build(name: str, db: str, args: argparse.Namespace, rendezvous: dict[str, Any],
+          trains: bool) -> model_helper.ModelHelper:
     """A created data-parallel model of one replica on the CPU; its blobs begin with cpu_0/."""
     model = model_helper.ModelHelper(
         name=name, arg_scope=image_classifier.ARG_SCOPE, init_params=trains)
@@ -50,12 +55,12 @@ def build(name, db, args, rendezvous, trains):
     return model
 
 
-def fetch(blob):
+def fetch(blob: str) -> float:
     """The value of a scalar blob of the replica."""
     return float(workspace.FetchBlob("cpu_0/" + blob))
 
 
-def train(args, rendezvous):
+def train(args: argparse.Namespace, rendezvous: dict[str, Any]) -> None:
     """Trains for --iterations."""
     model = build("train", args.train_data, args, rendezvous, trains=True)
     for i in range(args.iterations):
@@ -64,7 +69,7 @@ def train(args, rendezvous):
             log.info("iteration %d: loss %.4f, accuracy %.3f", i, fetch("loss"), fetch("accuracy"))
 
 
-def test(args, rendezvous):
+def test(args: argparse.Namespace, rendezvous: dict[str, Any]) -> None:
     """Logs the mean accuracy, 0 to 1, over --test_iterations batches of this process."""
     model = build("test", args.test_data, args, rendezvous, trains=False)
     accuracies = []
@@ -75,7 +80,7 @@ def test(args, rendezvous):
              rendezvous["num_shards"], np.mean(accuracies))
 
 
-def main():
+def main() -> None:
     """Trains and tests."""
     args = image_classifier.make_parser(
         "LeNet on MNIST, data parallel", batch_size=64, iterations=200,

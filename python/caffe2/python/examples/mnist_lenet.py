@@ -7,16 +7,21 @@
         --train_data mnist-train-lmdb --test_data mnist-test-lmdb
 """
 
+from __future__ import annotations
+
+import argparse
 import logging
 
-from caffe2.python import brew, core, model_helper, optimizer
+from caffe2.python import brew, core, optimizer
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.examples import image_classifier
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.predictor import predictor_exporter as pe
 
 logging.basicConfig(level=logging.INFO)
 
 
-def add_lenet(model, data):
+def add_lenet(model: ModelHelper, data: BlobLike) -> core.BlobReference:
     """Two convolutions and two fully connected layers (LeCun et al., 1998)."""
     conv1 = brew.conv(model, data, "conv1", dim_in=1, dim_out=20, kernel=5)  # 28 -> 24
     pool1 = brew.max_pool(model, conv1, "pool1", kernel=2, stride=2)  # -> 12
@@ -28,7 +33,8 @@ def add_lenet(model, data):
     return brew.softmax(model, pred, "softmax")
 
 
-def add_training_operators(model, softmax, label, args):
+def add_training_operators(model: ModelHelper, softmax: BlobLike, label: BlobLike,
+                           args: argparse.Namespace) -> None:
     """Adds loss, accuracy, gradients and the optimizer."""
     xent = model.LabelCrossEntropy([softmax, label], "xent")
     loss = model.AveragedLoss(xent, "loss")
@@ -38,16 +44,16 @@ def add_training_operators(model, softmax, label, args):
         model, base_learning_rate=args.base_learning_rate, policy="step", stepsize=1, gamma=0.999)
 
 
-def train(args):
+def train(args: argparse.Namespace) -> None:
     """Trains for --iterations."""
-    model = model_helper.ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
+    model = ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
     data, label = image_classifier.add_input(model, args, args.train_data)
     add_training_operators(model, add_lenet(model, data), label, args)
     image_classifier.create(model)
     image_classifier.run_training(model, args.iterations)
 
 
-def export(prefix):
+def export(prefix: str) -> None:
     """Writes <prefix>.minidb, and <prefix>_init_net.pb with <prefix>_predict_net.pb."""
     model = image_classifier.export(add_lenet, prefix)
     pe.save_to_db("minidb", prefix + ".minidb", pe.PredictorExportMeta(
@@ -55,7 +61,7 @@ def export(prefix):
         inputs=["data"], outputs=["softmax"]))
 
 
-def main():
+def main() -> None:
     """Trains, tests and exports."""
     args = image_classifier.make_parser(
         "LeNet on MNIST", batch_size=64, iterations=200, base_learning_rate=0.1).parse_args()

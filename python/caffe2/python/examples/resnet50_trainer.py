@@ -11,10 +11,13 @@ images, to measure the speed. All shards need the same run_id and meet through R
 Each epoch ends with a test and a saved model.
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import os
 import time
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import (
@@ -28,6 +31,8 @@ from caffe2.python import (
     timeout_guard,
     workspace,
 )
+from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python.model_helper import ModelHelper
 from caffe2.python.models import resnet
 from caffe2.python.predictor import predictor_exporter as pred_exp
 from caffe2.python.predictor import predictor_py_utils as pred_utils
@@ -47,7 +52,8 @@ EPOCHS_PER_STEP, STEP_FACTOR = 30, 0.1
 TEST_BATCHES = 100
 
 
-def add_image_input(model, reader, batch_size, args, is_test):
+def add_image_input(model: ModelHelper, reader: BlobLike, batch_size: int, args: argparse.Namespace,
+                    is_test: bool) -> None:
     """Images "data" [batch, channels, size, size] about -1 to 1 and "label" [batch]."""
     data, _ = brew.image_input(
         model, reader, ["data", "label"], batch_size=batch_size, output_type=args.dtype,
@@ -57,7 +63,7 @@ def add_image_input(model, reader, batch_size, args, is_test):
     model.StopGradient(data, data)
 
 
-def add_null_input(model, batch_size, args):
+def add_null_input(model: ModelHelper, batch_size: int, args: argparse.Namespace) -> None:
     """Random images and labels, made once."""
     suffix = "_fp32" if args.dtype == "float16" else ""
     data = model.param_init_net.GaussianFill(
@@ -69,8 +75,9 @@ def add_null_input(model, batch_size, args):
         [], ["label"], shape=[batch_size], value=1, dtype=core.DataType.INT32)
 
 
-def forward_pass(model, loss_scale, args, is_test=False):
-    """The net, its loss and its accuracy; returns the loss."""
+def forward_pass(model: ModelHelper, loss_scale: float, args: argparse.Namespace,
+                 is_test: bool = False) -> list[core.BlobReference]:
+    """The net, its loss and its accuracy; returns the losses, here one."""
     pred = resnet.create_resnext(
         model, "data", num_input_channels=args.num_channels, num_labels=args.num_labels,
         num_layers=args.num_layers, num_groups=args.resnext_num_groups,
@@ -85,10 +92,12 @@ def forward_pass(model, loss_scale, args, is_test=False):
     return [loss]
 
 
-def add_optimizer(model, args, iterations_per_epoch):
+def add_optimizer(model: ModelHelper, args: argparse.Namespace,
+                  iterations_per_epoch: int) -> optimizer.Optimizer:
     """Adds momentum SGD, whose rate falls to a tenth every 30 epochs."""
-    options = {"momentum": MOMENTUM, "nesterov": NESTEROV, "policy": "step", "gamma": STEP_FACTOR,
-               "stepsize": EPOCHS_PER_STEP * iterations_per_epoch}
+    options: dict[str, Any] = {
+        "momentum": MOMENTUM, "nesterov": NESTEROV, "policy": "step", "gamma": STEP_FACTOR,
+        "stepsize": EPOCHS_PER_STEP * iterations_per_epoch}
     if args.float16_compute:
         return optimizer.build_fp16_sgd(
             model, args.base_learning_rate, weight_decay=args.weight_decay, **options)
@@ -96,7 +105,7 @@ def add_optimizer(model, args, iterations_per_epoch):
     return optimizer.build_multi_precision_sgd(model, args.base_learning_rate, **options)
 
 
-def make_rendezvous(args):
+def make_rendezvous(args: argparse.Namespace) -> dict[str, Any]:
     """How the shards meet; sets args.num_shards and args.shard_id."""
     rendezvous = data_parallel_model.RendezvousFromEnvironment(
         num_shards=args.num_shards, shard_id=args.shard_id, run_id=args.run_id,
@@ -107,9 +116,11 @@ def make_rendezvous(args):
     return rendezvous
 
 
-def build_model(name, db, args, per_device, rendezvous, iterations_per_epoch=None):
+def build_model(name: str, db: str, args: argparse.Namespace, per_device: int,
+                rendezvous: dict[str, Any], iterations_per_epoch: int | None = None) -> ModelHelper:
     """A created data-parallel model; for testing unless `iterations_per_epoch` is given."""
     trains = iterations_per_epoch is not None
+    epoch_iterations = iterations_per_epoch or 0
     model = model_helper.ModelHelper(name=name, init_params=trains, arg_scope={
         "order": "NCHW", "use_cudnn": True, "cudnn_exhaustive_search": True,
         "ws_nbytes_limit": args.cudnn_workspace_limit_mb * 1024 * 1024})
@@ -125,7 +136,7 @@ def build_model(name, db, args, per_device, rendezvous, iterations_per_epoch=Non
         forward_pass_builder_fun=lambda model, loss_scale: forward_pass(
             model, loss_scale, args, is_test=not trains),
         optimizer_builder_fun=(
-            lambda model: add_optimizer(model, args, iterations_per_epoch)) if trains else None,
+            lambda model: add_optimizer(model, args, epoch_iterations)) if trains else None,
         devices=args.devices, rendezvous=rendezvous if trains else None,
         optimize_gradient_memory=False, use_nccl=args.use_nccl, cpu_device=args.use_cpu,
         shared_model=args.use_cpu and args.num_shards == 1, combine_spatial_bn=False)
@@ -136,14 +147,15 @@ def build_model(name, db, args, per_device, rendezvous, iterations_per_epoch=Non
     return model
 
 
-def mean_over_devices(model, blob):
+def mean_over_devices(model: ModelHelper, blob: str) -> float:
     """The mean of a scalar blob over the model's devices."""
     values = [float(workspace.FetchBlob(f"{model._device_prefix}_{device}/{blob}"))
               for device in model._devices]
     return sum(values) / len(values)
 
 
-def run_test(model, args, total_batch_size):
+def run_test(model: ModelHelper, args: argparse.Namespace,
+             total_batch_size: int) -> tuple[float, float]:
     """(top-1, top-5) accuracy."""
     count = TEST_BATCHES
     if args.test_epoch_size is not None:
@@ -156,7 +168,9 @@ def run_test(model, args, total_batch_size):
     return top1, top5
 
 
-def run_epoch(args, epoch, model, test_model, total_batch_size, explog):
+def run_epoch(args: argparse.Namespace, epoch: int, model: ModelHelper,
+              test_model: ModelHelper | None, total_batch_size: int,
+              explog: experiment_util.ModelTrainerLog) -> int:
     """Trains for an epoch, tests and logs; returns the number of the next epoch."""
     iterations = int(args.epoch_size / total_batch_size / args.num_shards)
     log.info("Starting epoch %d/%d", epoch, args.num_epochs)
@@ -184,12 +198,13 @@ def run_epoch(args, epoch, model, test_model, total_batch_size, explog):
     return epoch + 1
 
 
-def model_path(args, epoch):
+def model_path(args: argparse.Namespace, epoch: int) -> str:
     """The file of the model after an epoch."""
     return os.path.join(args.file_store_path, f"{args.save_model_name}_{epoch}.mdl")
 
 
-def save_model(args, model, epoch, previous):
+def save_model(args: argparse.Namespace, model: ModelHelper, epoch: int,
+               previous: str | None) -> str:
     """Writes the model of the first device, removes the file `previous`; returns the new path."""
     prefix = f"{model._device_prefix}_{model._devices[0]}/"
     # Random images are made once, like parameters.
@@ -206,7 +221,7 @@ def save_model(args, model, epoch, previous):
     return path
 
 
-def load_model(path, model):
+def load_model(path: str, model: ModelHelper) -> None:
     """Reads the parameters of a saved model (and its iteration) into the workspace."""
     log.info("Loading model %s", path)
     meta = pred_exp.load_from_db(path, "minidb")
@@ -221,7 +236,7 @@ def load_model(path, model):
     workspace.FeedBlob("optimizer_iteration", iteration, core.DeviceOption(caffe2_pb2.CPU))
 
 
-def resume(args, model):
+def resume(args: argparse.Namespace, model: ModelHelper) -> int:
     """Loads --load_model_path; returns the epoch to continue with."""
     load_model(args.load_model_path, model)
     data_parallel_model.FinalizeAfterCheckpoint(model)
@@ -234,7 +249,7 @@ def resume(args, model):
     return int(suffix)
 
 
-def train(args):
+def train(args: argparse.Namespace) -> None:
     """Trains for --num_epochs on all devices, and tests after each."""
     if args.gpus is not None:
         args.devices = [int(device) for device in args.gpus.split(",")]
@@ -279,7 +294,7 @@ def _truth(text):
     return text.lower() not in ("", "0", "false", "no")
 
 
-def parse_args():
+def parse_args() -> argparse.Namespace:
     """The flags of the command line."""
     parser = argparse.ArgumentParser(description="Caffe2: ResNet-50 training")
     add = parser.add_argument

@@ -54,8 +54,8 @@ def _conv(model, is_nd, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=
     return model.net.Conv(inputs, blob_out, order=order, **kwargs)
 
 
-def conv(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
-         kernel: int | Sequence[int], weight_init: FillerLike | None = None,
+def conv(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
+         dim_out: int, kernel: int | Sequence[int], weight_init: FillerLike | None = None,
          bias_init: FillerLike | None = None, WeightInitializer: InitializerLike | None = None,
          BiasInitializer: InitializerLike | None = None, group: int = 1,
          transform_inputs: BlobsLike | None = None, **kwargs: Any) -> BlobReference:
@@ -75,8 +75,8 @@ def conv(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int
                  WeightInitializer, BiasInitializer, group, transform_inputs, **kwargs)
 
 
-def conv_nd(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
-            kernel: int | Sequence[int], weight_init: FillerLike | None = None,
+def conv_nd(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
+            dim_out: int, kernel: int | Sequence[int], weight_init: FillerLike | None = None,
             bias_init: FillerLike | None = None, WeightInitializer: InitializerLike | None = None,
             BiasInitializer: InitializerLike | None = None, group: int = 1,
             transform_inputs: BlobsLike | None = None, order: str = "NCHW",
@@ -86,7 +86,7 @@ def conv_nd(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: 
                  WeightInitializer, BiasInitializer, group, transform_inputs, order=order, **kwargs)
 
 
-def group_conv(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int,
+def group_conv(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
                dim_out: int, kernel: int | Sequence[int], weight_init: FillerLike | None = None,
                bias_init: FillerLike | None = None, group: int = 1, **kwargs: Any) -> BlobReference:
     """conv with groups: channels are split, and each part has filters of its own."""
@@ -94,8 +94,8 @@ def group_conv(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_i
                 group=group, **kwargs)
 
 
-def group_conv_deprecated(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int,
-                          dim_out: int, kernel: int | Sequence[int],
+def group_conv_deprecated(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike,
+                          dim_in: int, dim_out: int, kernel: int | Sequence[int],
                           weight_init: FillerLike | None = None,
                           bias_init: FillerLike | None = None, group: int = 1,
                           use_cudnn: bool = False, order: str = "NCHW",
@@ -117,7 +117,7 @@ def group_conv_deprecated(model: ModelHelper, blob_in: BlobsLike, blob_out: Blob
     return model.net.Concat(outputs, [blob_out, f"_{blob_out}_concat_dims"], order=order)[0]
 
 
-def conv_transpose(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int,
+def conv_transpose(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
                    dim_out: int, kernel: int, weight_init: FillerLike | None = None,
                    bias_init: FillerLike | None = None, use_cudnn: bool = False,
                    order: str = "NCHW", cudnn_exhaustive_search: bool = False,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python.helpers._shared import add_param
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.initializers import FillerLike
 from caffe2.python.modeling.parameter_info import ParameterTags
 
 
-def elementwise_linear(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim: int,
+def elementwise_linear(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim: int,
                        weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
                        **kwargs: Any) -> BlobReference:
     """Y = X * w + b with one w and b for each column: X and Y [N, dim]; parameters <blob_out>_w (1

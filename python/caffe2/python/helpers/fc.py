@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python.helpers._shared import add_weight_and_bias
 from caffe2.python.helpers.fc_variants import fc_decomp, fc_prune, fc_sparse, packed_fc
 from caffe2.python.model_helper import ModelHelper
@@ -13,7 +13,7 @@ from caffe2.python.modeling.initializers import FillerLike, InitializerLike
 __all__ = ["fc", "fc_decomp", "fc_prune", "fc_sparse", "packed_fc"]
 
 
-def fc(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
+def fc(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int, dim_out: int,
        weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
        WeightInitializer: InitializerLike | None = None,
        BiasInitializer: InitializerLike | None = None, enable_tensor_core: bool = False,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python.helpers._shared import add_param, add_weight_and_bias
 from caffe2.python.model_helper import ModelHelper
 from caffe2.python.modeling.initializers import FillerLike, InitializerLike
 from caffe2.python.modeling.parameter_info import ParameterTags
 
 
-def packed_fc(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
-              weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
-              WeightInitializer: InitializerLike | None = None,
+def packed_fc(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
+              dim_out: int, weight_init: FillerLike | None = None,
+              bias_init: FillerLike | None = None, WeightInitializer: InitializerLike | None = None,
               BiasInitializer: InitializerLike | None = None, **kwargs: Any) -> BlobReference:
     """fc. Weights are laid out for the processor by the operator FC itself."""
     blob_out = blob_out or model.net.NextName()
@@ -22,8 +22,8 @@ def packed_fc(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in
     return model.net.FC([blob_in, *parameters], blob_out, **kwargs)
 
 
-def fc_decomp(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
-              rank_approx: int = 5, weight_init: FillerLike | None = None,
+def fc_decomp(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
+              dim_out: int, rank_approx: int = 5, weight_init: FillerLike | None = None,
               bias_init: FillerLike | None = None, WeightInitializer: InitializerLike | None = None,
               BiasInitializer: InitializerLike | None = None, **kwargs: Any) -> BlobReference:
     """Y = (X V) U^T + b, a layer with weights of low rank.
@@ -46,10 +46,11 @@ def fc_decomp(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in
                         **kwargs)
 
 
-def fc_prune(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int, dim_out: int,
-             weight_init: FillerLike | None = None, bias_init: FillerLike | None = None,
-             mask_init: FillerLike | None = None, threshold: float = 0.00001,
-             need_compress_rate: bool = False, comp_lb: float = 0.05, **kwargs: Any) -> Any:
+def fc_prune(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
+             dim_out: int, weight_init: FillerLike | None = None,
+             bias_init: FillerLike | None = None, mask_init: FillerLike | None = None,
+             threshold: float = 0.00001, need_compress_rate: bool = False, comp_lb: float = 0.05,
+             **kwargs: Any) -> Any:
     """fc that sets small weights to zero while it trains; by the operator FC_Prune.
 
     Further state: <blob_out>_mask, _ag_dw and _mask_seq, as the weights [dim_out, dim_in]. Returns
@@ -68,13 +69,13 @@ def fc_prune(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in:
                       ("ConstantFill", {"value": threshold}), computed)
     bound = add_param(model, blob_out + "_comp_lb", [1], None, ("ConstantFill", {"value": comp_lb}),
                       computed)
+    kwargs["need_compress_rate"] = need_compress_rate
     outputs = [blob_out, blob_out + "_compress_rate"] if need_compress_rate else [blob_out]
     return model.net.FC_Prune(
-        [blob_in, weight, mask, bias, ag_dw, mask_seq, thres, bound], outputs,
-        need_compress_rate=need_compress_rate, **kwargs)
+        [blob_in, weight, mask, bias, ag_dw, mask_seq, thres, bound], outputs, **kwargs)
 
 
-def fc_sparse(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, w_csr: BlobLike,
+def fc_sparse(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, w_csr: BlobLike,
               iw: BlobLike, jw: BlobLike, bias: BlobLike, **kwargs: Any) -> BlobReference:
     """fc with weights in compressed rows (values, row starts, columns). Needs the operator
     FC_Sparse, and a model with init_params=False: the weights must exist."""

@@ -14,16 +14,18 @@ from caffe2.python.modeling.initializers import FillerLike
 def relu(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, use_cudnn: bool = False,
          order: str = "NCHW", **kwargs: Any) -> BlobReference:
     """max(x, 0); may be in place."""
-    return model.net.Relu(blob_in, blob_out, order=order, **with_engine(use_cudnn, kwargs))
+    kwargs["order"] = order
+    return model.net.Relu(blob_in, blob_out, **with_engine(use_cudnn, kwargs))
 
 
 def tanh(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, use_cudnn: bool = False,
          order: str = "NCHW", **kwargs: Any) -> BlobReference:
     """Hyperbolic tangent; may be in place."""
-    return model.net.Tanh(blob_in, blob_out, order=order, **with_engine(use_cudnn, kwargs))
+    kwargs["order"] = order
+    return model.net.Tanh(blob_in, blob_out, **with_engine(use_cudnn, kwargs))
 
 
-def prelu(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, num_channels: int = 1,
+def prelu(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike, num_channels: int = 1,
           slope_init: FillerLike | None = None, **kwargs: Any) -> BlobReference:
     """Relu with a trained slope below zero, <blob_out>_slope [num_channels], 0.25 at first."""
     operator, arguments = slope_init or ("ConstantFill", {"value": 0.25})

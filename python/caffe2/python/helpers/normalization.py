@@ -36,7 +36,7 @@ def softmax(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None = 
     return model.net.Softmax(blob_in, blob_out, **kwargs)
 
 
-def instance_norm(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim_in: int,
+def instance_norm(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
                   order: str = "NCHW", **kwargs: Any) -> BlobReference:
     """Normalizes each channel of each image; parameters <blob_out>_s and _b [dim_in]."""
     blob_out = blob_out or model.net.NextName()
@@ -49,7 +49,7 @@ def instance_norm(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | N
     return model.net.InstanceNorm(inputs, outputs, order=order, **kwargs)[0]
 
 
-def spatial_bn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim_in: int,
+def spatial_bn(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
                init_scale: float = 1.0, init_bias: float = 0.0,
                ScaleInitializer: InitializerLike | None = None,
                BiasInitializer: InitializerLike | None = None,
@@ -75,7 +75,7 @@ def spatial_bn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None
     return model.net.SpatialBN(inputs, outputs, order=order, **kwargs)[0]
 
 
-def spatial_gn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None, dim_in: int,
+def spatial_gn(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, dim_in: int,
                init_scale: float = 1.0, init_bias: float = 0.0,
                ScaleInitializer: InitializerLike | None = None,
                BiasInitializer: InitializerLike | None = None,
@@ -97,7 +97,7 @@ def spatial_gn(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None
     return model.net.GroupNorm([blob_in, scale, bias], outputs, order=order, **kwargs)[0]
 
 
-def moments_with_running_stats(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike | None,
+def moments_with_running_stats(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None,
                                dim_in: int, RunningMeanInitializer: InitializerLike | None = None,
                                RunningVarianceInitializer: InitializerLike | None = None,
                                order: str = "NCHW",
@@ -118,7 +118,7 @@ def moments_with_running_stats(model: ModelHelper, blob_in: BlobsLike, blob_out:
                              keepdims=False, **kwargs)
 
 
-def layer_norm(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike, dim_in: int,
+def layer_norm(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike, dim_in: int,
                axis: int = 1, epsilon: float = 1e-4, initial_scale: float = 1.0,
                initial_bias: float = 0.0) -> BlobReference:
     """Normalizes over the dimensions from `axis` on, then scales and shifts by <blob_out>_scale and

@@ -28,4 +28,5 @@ def image_input(model: ModelHelper, blob_in: BlobsLike, blob_out: Sequence[BlobL
 def video_input(model: ModelHelper, blob_in: BlobsLike, blob_out: Sequence[BlobLike],
                 **kwargs: Any) -> Any:
     """Batches of clips of a database reader; needs the operator VideoInput."""
-    return model.net.VideoInput(blob_in, blob_out, **kwargs)
+    return model.net.VideoInput(  # type: ignore[attr-defined]  # of another library
+        blob_in, blob_out, **kwargs)

@@ -22,7 +22,8 @@ def accuracy(model: ModelHelper, blob_in: Sequence[BlobLike], blob_out: BlobLike
     if _is_cpu(device) or kwargs.get("top_k", 1) == 1:
         return model.net.Accuracy(blob_in, blob_out, **kwargs)
     # With top_k above 1 the operator exists for the CPU only.
-    host = [model.net.CopyGPUToCPU(blob, str(blob) + "_host") for blob in blob_in]
+    host = [model.net.CopyGPUToCPU(  # type: ignore[attr-defined]  # only where there are GPUs
+        blob, str(blob) + "_host") for blob in blob_in]
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
         return model.net.Accuracy(host, blob_out, **kwargs)
 
@@ -43,5 +44,5 @@ def add_weight_decay(model: ModelHelper, weight_decay: float) -> None:
     decay = model.param_init_net.ConstantFill([], "wd", shape=[1], value=weight_decay)
     one = model.param_init_net.ConstantFill([], "ONE", shape=[1], value=1.0)
     for param in model.weights:
-        gradient = model.param_to_grad[param]
+        gradient: Any = model.param_to_grad[param]  # a blob: the operator refuses slices
         model.net.WeightedSum([gradient, one, param, decay], gradient)

@@ -54,7 +54,7 @@ def clip_arguments(clip_param: tuple[float | None, float | None] | None) -> dict
 
 
 def clipped(net: core.Net, params: list[BlobReference],
-            arguments: dict[str, float] | None) -> list[BlobReference]:
+            arguments: dict[str, Any] | None) -> list[BlobReference]:
     """The parameters, clipped if there are arguments of Clip."""
     if arguments is None:
         return params

@@ -33,7 +33,8 @@ class HomotopyWeight(ModelLayer):
         assert len(data) == 2, f"HomotopyWeight is of two columns, not {len(data)}"
         self.x, self.y = data
         self.use_external_iter = atomic_iter is not None
-        self.atomic_iter = atomic_iter if self.use_external_iter else self.create_atomic_iter()
+        self.atomic_iter: BlobReference = (
+            self.create_atomic_iter() if atomic_iter is None else atomic_iter)
         assert max_weight > min_weight, f"{max_weight} is not above {min_weight}"
         self.scale = float(max_weight - min_weight)
         self.offset = model.add_global_constant(f"{self.name}_offset_1dfloat", float(min_weight))

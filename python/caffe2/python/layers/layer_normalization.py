@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.layers._inputs import require_scalar
 from caffe2.python.layers.batch_normalization import scale_and_bias
 from caffe2.python.layers.layers import LayerModel, ModelLayer, Optim, Record
@@ -36,7 +35,7 @@ class LayerNormalization(ModelLayer):
             self, self.input_shape[0], scale_init_value, scale_optim, bias_optim)
         self.use_layer_norm_op = use_layer_norm_op
         if use_layer_norm_op:
-            self.epsilon: float | BlobReference = epsilon
+            self.epsilon: Any = epsilon  # a number, or else a blob
         else:
             assert len(self.input_shape) == 1, (
                 "When using alternative implementation, input data can only be 2D")

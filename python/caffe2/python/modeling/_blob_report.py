@@ -1,8 +1,14 @@
 """The base of modifiers that report on blobs of a net."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
 
 from caffe2.python import core, schema
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.modeling.net_modifier import NetModifier
 
 
@@ -16,7 +22,7 @@ class BlobReport(NetModifier):
 
     _width = 1  # number of floats in a result
 
-    def __init__(self, blobs, logging_frequency):
+    def __init__(self, blobs: Iterable[BlobLike], logging_frequency: int) -> None:
         self._blobs = list(blobs)
         self._logging_frequency = logging_frequency
         self._suffix = ""
@@ -24,12 +30,14 @@ class BlobReport(NetModifier):
     def _compute(self, net, blob):
         raise NotImplementedError("a BlobReport defines _compute")
 
-    def field_name_suffix(self):
+    def field_name_suffix(self) -> str:
         """The suffix of the names of the reported blobs."""
         return self._suffix
 
-    def modify_net(self, net, init_net=None, grad_map=None, blob_to_device=None,
-                   modify_output_record=False):
+    def modify_net(self, net: core.Net, init_net: core.Net | None = None,
+                   grad_map: Mapping[str, Any] | None = None,
+                   blob_to_device: Mapping[str, Any] | None = None,
+                   modify_output_record: bool = False) -> None:
         """Raises ValueError if the net lacks one of the blobs."""
         for blob_name in self._blobs:
             blob = core.BlobReference(str(blob_name))

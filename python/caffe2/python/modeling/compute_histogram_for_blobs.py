@@ -1,6 +1,11 @@
 """Reports histograms of blobs."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.modeling._blob_report import BlobReport
 
 
@@ -12,17 +17,19 @@ class ComputeHistogramForBlobs(BlobReport):
     above. Blob "<blob>_curr_normalized_hist" holds it for the last run, or with `accumulate`,
     "<blob>_acc_normalized_hist" for all runs."""
 
-    def __init__(self, blobs, logging_frequency, num_buckets=30, lower_bound=0.0, upper_bound=1.0,
-                 accumulate=False):
+    def __init__(self, blobs: Iterable[BlobLike], logging_frequency: int, num_buckets: int = 30,
+                 lower_bound: float = 0.0, upper_bound: float = 1.0,
+                 accumulate: bool = False) -> None:
         if num_buckets <= 0:
             raise ValueError(f"a histogram of {num_buckets} buckets")
         if not lower_bound < upper_bound:
             raise ValueError(f"a histogram from {lower_bound} to {upper_bound}")
         super().__init__(blobs, logging_frequency)
         self._accumulate = accumulate
-        self._arguments = {"num_buckets": int(num_buckets), "lower_bound": float(lower_bound),
-                           "upper_bound": float(upper_bound)}
-        self._width = self._arguments["num_buckets"] + 2
+        self._arguments: dict[str, float] = {
+            "num_buckets": int(num_buckets), "lower_bound": float(lower_bound),
+            "upper_bound": float(upper_bound)}
+        self._width = int(num_buckets) + 2
         self._suffix = f"_{'acc' if accumulate else 'curr'}_normalized_hist"
 
     def _compute(self, net, blob):

@@ -1,6 +1,11 @@
 """Reports norms of blobs."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.modeling._blob_report import BlobReport
 
 
@@ -11,7 +16,8 @@ class ComputeNormForBlobs(BlobReport):
     With `row_index`, the norm of this row of a matrix, in "<blob>_row_<i>_l<p>_norm".
     """
 
-    def __init__(self, blobs, logging_frequency, p=2, compute_averaged_norm=False, row_index=None):
+    def __init__(self, blobs: Iterable[BlobLike], logging_frequency: int, p: int = 2,
+                 compute_averaged_norm: bool = False, row_index: int | None = None) -> None:
         if p not in (1, 2):
             raise ValueError(f"norms are L1 or L2, not L{p}")
         super().__init__(blobs, logging_frequency)

@@ -1,6 +1,11 @@
 """Reports statistics of blobs."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 from caffe2.python import core
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.modeling._blob_report import BlobReport
 
 
@@ -10,7 +15,7 @@ class ComputeStatisticsForBlobs(BlobReport):
 
     _width = 4
 
-    def __init__(self, blobs, logging_frequency):
+    def __init__(self, blobs: Iterable[BlobLike], logging_frequency: int) -> None:
         super().__init__(blobs, logging_frequency)
         self._suffix = "_summary"
 

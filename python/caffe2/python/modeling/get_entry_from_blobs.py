@@ -1,5 +1,10 @@
 """Reports single entries of blobs."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.modeling._blob_report import BlobReport
 
 
@@ -12,7 +17,8 @@ class GetEntryFromBlobs(BlobReport):
       i1, i2: row and column; -1 means all rows or columns.
     """
 
-    def __init__(self, blobs, logging_frequency, i1=0, i2=0):
+    def __init__(self, blobs: Iterable[BlobLike], logging_frequency: int, i1: int = 0,
+                 i2: int = 0) -> None:
         super().__init__(blobs, logging_frequency)
         self._i1, self._i2 = i1, i2
         self._suffix = f"_{i1}_{i2}" if i2 >= 0 else f"_{i1}_all" if i1 >= 0 else "_all_all"

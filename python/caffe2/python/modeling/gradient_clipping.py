@@ -1,5 +1,10 @@
 """Clips the gradients of a net."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from caffe2.python import core
 from caffe2.python.modeling.net_modifier import NetModifier
 
@@ -24,9 +29,11 @@ class GradientClipping(NetModifier):
     GRAD_CLIP_METHODS = [BY_NORM, BY_VALUE]
     CLIP_GRADIENT_NORM_TYPES = [L2_NORM, L1_NORM]
 
-    def __init__(self, grad_clip_method, clip_norm_type="l2_norm", clip_threshold=0.1,
-                 use_parameter_norm=False, compute_norm_ratio=False, clip_max=1, clip_min=-1,
-                 blobs_to_include=None, blobs_to_exclude=None):
+    def __init__(self, grad_clip_method: str, clip_norm_type: str = "l2_norm",
+                 clip_threshold: float = 0.1, use_parameter_norm: bool = False,
+                 compute_norm_ratio: bool = False, clip_max: float = 1, clip_min: float = -1,
+                 blobs_to_include: Sequence[str] | None = None,
+                 blobs_to_exclude: Sequence[str] | None = None) -> None:
         if grad_clip_method not in self.GRAD_CLIP_METHODS:
             raise ValueError(f"{grad_clip_method} is not one of {self.GRAD_CLIP_METHODS}")
         if clip_norm_type not in self.CLIP_GRADIENT_NORM_TYPES:
@@ -40,8 +47,10 @@ class GradientClipping(NetModifier):
         self.blobs_to_include = blobs_to_include
         self.blobs_to_exclude = blobs_to_exclude
 
-    def modify_net(self, net, init_net=None, grad_map=None, blob_to_device=None,
-                   modify_output_record=False):
+    def modify_net(self, net: core.Net, init_net: core.Net | None = None,
+                   grad_map: Mapping[str, Any] | None = None,
+                   blob_to_device: Mapping[str, Any] | None = None,
+                   modify_output_record: bool = False) -> None:
         """Needs `grad_map`. Raises ValueError for blobs without a gradient."""
         gradients = {str(blob): grad for blob, grad in (grad_map or {}).items()}
         included = [str(blob) for blob in self.blobs_to_include or gradients]

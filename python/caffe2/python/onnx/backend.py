@@ -1,6 +1,11 @@
 """Turns ONNX models into NetDefs and runs them. Supports operator sets 6 to 28, and the operators
 of convolutional networks (`_TRANSLATORS`)."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import onnx
 from onnx import numpy_helper
@@ -12,7 +17,7 @@ from caffe2.python import core
 from caffe2.python.onnx.backend_rep import Caffe2Rep
 from caffe2.python.onnx.error import Unsupported
 from caffe2.python.onnx.frontend import CAFFE2_TYPES
-from caffe2.python.onnx.helper import fill_operator, named_outputs
+from caffe2.python.onnx.helper import Inputs, fill_operator, named_outputs
 
 _OLDEST_OPSET, _NEWEST_OPSET = 6, 28
 
@@ -448,7 +453,9 @@ class Caffe2Backend(base.Backend):
     """ONNX's interface for backends: prepare, run_model, run_node."""
 
     @classmethod
-    def onnx_graph_to_caffe2_net(cls, model, device="CPU", opset_version=None):
+    def onnx_graph_to_caffe2_net(
+            cls, model: onnx.ModelProto, device: str = "CPU",
+            opset_version: int | None = None) -> tuple[caffe2_pb2.NetDef, caffe2_pb2.NetDef]:
         """(init net, predict net) as NetDefs. Raises Unsupported for a model that cannot be run."""
         if not cls.supports_device(device):
             raise Unsupported(f"device {device}")
@@ -477,7 +484,7 @@ class Caffe2Backend(base.Backend):
         return init_net, predict_net
 
     @classmethod
-    def prepare(cls, model, device="CPU", **kwargs):
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> Caffe2Rep:
         """A Caffe2Rep of a checked model."""
         super().prepare(model, device, **kwargs)
         init_net, predict_net = cls.onnx_graph_to_caffe2_net(model, device)
@@ -486,12 +493,16 @@ class Caffe2Backend(base.Backend):
                          [name for name in predict_net.external_input if name not in made])
 
     @classmethod
-    def run_model(cls, model, inputs, device="CPU", **kwargs):
+    def run_model(cls, model: onnx.ModelProto, inputs: Inputs, device: str = "CPU",
+                  **kwargs: Any) -> tuple[Any, ...]:
         """prepare(model).run(inputs)."""
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
-    def run_node(cls, node, inputs, device="CPU", outputs_info=None, opset_version=None, **kwargs):
+    def run_node(  # type: ignore[override]  # onnx says that further arguments are dicts
+            cls, node: onnx.NodeProto, inputs: Inputs, device: str = "CPU",
+            outputs_info: Sequence[tuple[np.dtype, tuple[int, ...]]] | None = None,
+            opset_version: int | None = None, **kwargs: Any) -> tuple[Any, ...]:
         """Runs one node on arrays (a list, or a dict by name). Raises Unsupported for a node that
         cannot be run."""
         if not cls.supports_device(device):
@@ -510,13 +521,13 @@ class Caffe2Backend(base.Backend):
         return named_outputs(node.output, [ws.fetch_blob(name) for name in node.output])
 
     @classmethod
-    def supports_device(cls, device_str):
+    def supports_device(cls, device_str: str) -> bool:
         """True for "CPU", and with GPUs for "CUDA" and "CUDA:<i>"."""
         kind = str(device_str).split(":")[0]
         return kind == "CPU" or (kind == "CUDA" and C.num_cuda_devices() > 0)
 
     @classmethod
-    def is_compatible(cls, model, device="CPU", **kwargs):
+    def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
         """True if the model can be run."""
         try:
             cls.onnx_graph_to_caffe2_net(model, device)

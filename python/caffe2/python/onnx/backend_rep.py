@@ -1,17 +1,24 @@
 """ONNX models that are ready to run."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from onnx.backend import base
 
+from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python._core.errors import call_explained
-from caffe2.python.onnx.helper import named_outputs
+from caffe2.python.onnx.helper import Inputs, named_outputs
 
 
 class Caffe2Rep(base.BackendRep):
     """A model that is ready to run, in a workspace of its own."""
 
-    def __init__(self, init_net, predict_net, uninitialized):
+    def __init__(self, init_net: caffe2_pb2.NetDef, predict_net: caffe2_pb2.NetDef,
+                 uninitialized: Sequence[str]) -> None:
         self.init_net, self.predict_net = init_net, predict_net
         self.uninitialized = uninitialized
         self.workspace = C.Workspace()
@@ -20,7 +27,7 @@ class Caffe2Rep(base.BackendRep):
             self.workspace.create_blob(name)
         self._net = self.workspace.create_net(predict_net)
 
-    def run(self, inputs, **kwargs):
+    def run(self, inputs: Inputs | np.ndarray, **kwargs: Any) -> tuple[Any, ...]:
         """The named_outputs of the model.
 
         Args:

@@ -1,7 +1,11 @@
 """NetDefs as ONNX models (operator set 15)."""
 
+from __future__ import annotations
+
 import collections
 import logging
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 import onnx
@@ -12,6 +16,9 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import workspace
 from caffe2.python.onnx.error import Unsupported
+
+# {input: (element type of onnx.TensorProto, shape)}
+ValueInfo = Mapping[str, tuple[int, Sequence[int]]]
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +48,7 @@ class _Operator:
         self._arguments = {argument.name: argument for argument in op.arg}
         self._used_names = used_names
 
-    def fail(self, why):
+    def fail(self, why: str) -> NoReturn:
         raise Unsupported(
             f"operator {self.type} ({', '.join(self.output)}) has no counterpart in ONNX: {why}")
 
@@ -354,7 +361,9 @@ CAFFE2_TYPES = {
 _ONNX_TYPES = {caffe2: kind for kind, caffe2 in CAFFE2_TYPES.items()}
 
 
-def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):
+def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
+                             init_net: caffe2_pb2.NetDef | None = None,
+                             value_info: ValueInfo | None = None) -> onnx.GraphProto:
     """An onnx.GraphProto that computes what `predict_net` does in test mode.
 
     Args:
@@ -377,8 +386,9 @@ def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):
     shapes, types = _infer_shapes(predict_net, known)
 
     used_names = {name for op in predict_net.op for name in (*op.input, *op.output)} | set(known)
-    current = {}  # blob -> its present name in the graph, where each name is written once
-    versions = collections.Counter()
+    # blob -> its present name in the graph, where each name is written once
+    current: dict[str, str] = {}
+    versions: collections.Counter[str] = collections.Counter()
     written = set(known)
     nodes, constants = [], []
     for op in predict_net.op:
@@ -422,13 +432,15 @@ def caffe2_net_to_onnx_graph(predict_net, init_net=None, value_info=None):
         nodes, predict_net.name or "net", inputs, outputs, [*initializers, *constants])
 
 
-def caffe2_init_net_to_initializer(init_net):
+def caffe2_init_net_to_initializer(init_net: caffe2_pb2.NetDef) -> list[TensorProto]:
     """The onnx.TensorProtos of the blobs that an init net makes."""
     return [numpy_helper.from_array(array, name)
             for name, array in _initial_values(init_net).items()]
 
 
-def caffe2_net_to_onnx_model(predict_net, init_net=None, value_info=None):
+def caffe2_net_to_onnx_model(predict_net: caffe2_pb2.NetDef,
+                             init_net: caffe2_pb2.NetDef | None = None,
+                             value_info: ValueInfo | None = None) -> onnx.ModelProto:
     """The graph of caffe2_net_to_onnx_graph as a model that passes onnx.checker."""
     model = onnx_helper.make_model(
         caffe2_net_to_onnx_graph(predict_net, init_net, value_info),

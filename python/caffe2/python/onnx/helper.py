@@ -1,7 +1,12 @@
 """Functions for frontend, backend and their users."""
 
+from __future__ import annotations
+
 import collections
 import logging
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Union
 
 import numpy as np
 
@@ -9,12 +14,15 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import core, utils
 from caffe2.python.onnx.workspace import Workspace
 
+# Values by name, or in order.
+Inputs = Union[dict[str, np.ndarray], Sequence[np.ndarray]]
+
 log = logging.getLogger(__name__)
 
 _used_names: set[str] = set()
 
 
-def dummy_name(used_names=None):
+def dummy_name(used_names: Iterable[str] | None = None) -> str | None:
     """A new blob name. With `used_names`, forgets the earlier names and avoids these instead."""
     if used_names is not None:
         _used_names.clear()
@@ -28,12 +36,14 @@ def dummy_name(used_names=None):
     return name
 
 
-def named_outputs(names, values):
+def named_outputs(names: Iterable[str], values: Iterable[Any]) -> Any:
     """The values as a namedtuple that can also be indexed by name. The fields of names that are not
     identifiers are _0, _1, ..."""
     names = list(names)
 
-    class Outputs(collections.namedtuple("Outputs", names, rename=True)):
+    base: Any = collections.namedtuple("Outputs", names, rename=True)  # type: ignore[misc]
+
+    class Outputs(base):
         __slots__ = ()
 
         def __getitem__(self, key):
@@ -42,7 +52,7 @@ def named_outputs(names, values):
     return Outputs(*values)
 
 
-def c2_native_run_op(op_def, inputs):
+def c2_native_run_op(op_def: caffe2_pb2.OperatorDef, inputs: Inputs) -> tuple[Workspace, Any]:
     """Runs one operator in a workspace of its own.
 
     Args:
@@ -56,7 +66,8 @@ def c2_native_run_op(op_def, inputs):
     return ws, named_outputs(op_def.output, ws.FetchBlobs(op_def.output))
 
 
-def c2_native_run_net(init_net, predict_net, inputs, debug_arg=None):
+def c2_native_run_net(init_net: caffe2_pb2.NetDef | None, predict_net: caffe2_pb2.NetDef,
+                      inputs: Inputs, debug_arg: str | None = None) -> tuple[Workspace, Any]:
     """Runs two NetDefs (the first may be None) in a workspace of their own.
 
     Args:
@@ -87,13 +98,13 @@ def _feed(ws, inputs, names, debug_arg=None):
         ws.FeedBlob(name, np.asarray(value))
 
 
-def load_caffe2_net(file):
+def load_caffe2_net(file: str | os.PathLike[str]) -> caffe2_pb2.NetDef:
     """A NetDef from a file, binary or text."""
     with open(file, "rb") as f:
         return utils.TryReadProtoWithClass(caffe2_pb2.NetDef, f.read())
 
 
-def save_caffe2_net(net, file, output_txt=False):
+def save_caffe2_net(net: caffe2_pb2.NetDef, file: str, output_txt: bool = False) -> None:
     """Writes a NetDef; with `output_txt` also as text beside it (file + "txt")."""
     with open(file, "wb") as f:
         f.write(net.SerializeToString())
@@ -102,7 +113,7 @@ def save_caffe2_net(net, file, output_txt=False):
             f.write(str(net))
 
 
-def fill_operator(array, output):
+def fill_operator(array: np.ndarray, output: str) -> caffe2_pb2.OperatorDef:
     """The operator that makes a blob of this content.
 
     Raises TypeError for an element type that has no such operator.
@@ -110,8 +121,9 @@ def fill_operator(array, output):
     return core.Net("fill").Const(np.asarray(array), output).Net().Proto().op[0]
 
 
-def benchmark_caffe2_model(init_net, predict_net, warmup_iters=3, main_iters=10,
-                           layer_details=True):
+def benchmark_caffe2_model(init_net: caffe2_pb2.NetDef, predict_net: caffe2_pb2.NetDef,
+                           warmup_iters: int = 3, main_iters: int = 10,
+                           layer_details: bool = True) -> float:
     """The mean milliseconds of a run of `predict_net`, whose inputs `init_net` must make. With
     `layer_details`, further runs time each operator, and the times are logged."""
     ws = Workspace()

@@ -1,7 +1,10 @@
 """Workspaces as objects."""
 
+from __future__ import annotations
+
 import itertools
 import weakref
+from typing import Any
 
 from caffe2.python import workspace
 
@@ -14,11 +17,11 @@ class Workspace:
     `ws.FeedBlob("x", x)`. Its blobs and nets are freed with the object. The empty workspace stays
     for the next object."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._name = _free_names.pop() if _free_names else f"__onnx_workspace_{next(_numbers)}"
         weakref.finalize(self, _clear, self._name)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         function = getattr(workspace, name)
         if not callable(function):
             return function

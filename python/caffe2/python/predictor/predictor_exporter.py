@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterable, Mapping, Sequence
 
 from caffe2.proto import caffe2_pb2, metanet_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, scope, workspace
+from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.predictor import predictor_py_utils as utils
 from caffe2.python.predictor import serde
 from caffe2.python.predictor.predictor_constants import predictor_constants
@@ -31,9 +33,13 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
     Raises ValueError for a parameter that is also an input or output, and for equal inputs.
     """
 
-    def __new__(cls, predict_net, parameters, inputs, outputs, shapes=None, name="",
-                extra_init_net=None, global_init_net=None, net_type=None, num_workers=None,
-                trainer_prefix=None):
+    def __new__(cls, predict_net: core.Net | core.Plan | caffe2_pb2.NetDef | caffe2_pb2.PlanDef,
+                parameters: Iterable[BlobLike], inputs: Iterable[BlobLike],
+                outputs: Iterable[BlobLike], shapes: Mapping[str, Sequence[int]] | None = None,
+                name: str = "", extra_init_net: core.Net | caffe2_pb2.NetDef | None = None,
+                global_init_net: core.Net | caffe2_pb2.NetDef | None = None,
+                net_type: str | None = None, num_workers: int | None = None,
+                trainer_prefix: str | None = None) -> PredictorExportMeta:
         inputs, outputs, parameters = (
             [str(blob) for blob in blobs] for blobs in (inputs, outputs, parameters))
         if len(set(inputs)) != len(inputs):

@@ -1,17 +1,19 @@
 """A recurrent network with random inputs, ready to run; for tests of cells."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from caffe2.python import scope, workspace
 from caffe2.python.model_helper import ModelHelper
 
 
-def sigmoid(x):
+def sigmoid(x: np.ndarray) -> np.ndarray:
     """1 / (1 + exp(-x)), for arrays."""
     return 1.0 / (1.0 + np.exp(-x))
 
 
-def tanh(x):
+def tanh(x: np.ndarray) -> np.ndarray:
     """The hyperbolic tangent, for arrays."""
     return np.tanh(x)
 

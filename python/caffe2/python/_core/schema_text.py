@@ -1,0 +1,78 @@
+"""The schemas of operators as text. Imports nothing of the package or of others, so that the build
+can use it (scripts/make_operator_stub.py)."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+_WIDTH = 96
+_UNLIMITED = 2**30  # the schema's number of operands without an upper limit, or more
+
+# Arguments that every operator takes.
+COMMON_ARGUMENTS = ("name", "device_option", "control_input", "engine")
+
+
+def _paragraph(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "    ")
+
+
+def _section(title: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    lines = [_paragraph(f"{name}: {text}", "  ") for name, text in pairs]
+    return ["", title + ":", *lines] if lines else []
+
+
+def count_text(least: int, most: int) -> str:
+    """A number of operands between two limits: "1", "1 to 3", "1 or more"."""
+    if least == most:
+        return str(least)
+    return f"{least} or more" if most >= _UNLIMITED else f"{least} to {most}"
+
+
+def schema_doc(schema: Any, op_type: str) -> str:
+    """The docstring of an operator: what it computes, inputs, outputs and arguments. `schema` is
+    its OpSchema, or None."""
+    if schema is None:
+        return f"Adds the operator {op_type}, which has no schema."
+    lines = [textwrap.fill(schema.doc, _WIDTH)] if schema.doc else [f"The operator {op_type}."]
+    inputs = count_text(schema.min_input, schema.max_input)
+    outputs = count_text(schema.min_output, schema.max_output)
+    lines += _section(f"Inputs ({inputs})", schema.input_desc)
+    lines += _section(f"Outputs ({outputs})", schema.output_desc)
+    lines += _section("Arguments", [(arg.name, arg.description) for arg in schema.args])
+    if schema.cpu_only:
+        lines += ["", _paragraph(f"It has no version for GPUs: {schema.cpu_only}.")]
+    return "\n".join(lines)
+
+
+def keyword_arguments(schema: Any) -> list[str]:
+    """The names that an operator's method takes by keyword: the arguments that the schema (or None)
+    describes, in its order, and the common ones."""
+    names = [arg.name for arg in schema.args] if schema is not None else []
+    return [name for name in dict.fromkeys((*names, *COMMON_ARGUMENTS))
+            if name.isidentifier() and not keyword.iskeyword(name)
+            and name not in ("inputs", "outputs")]
+
+
+def known_arguments(schema: Any) -> frozenset[str]:
+    """All names of arguments that an OpSchema describes."""
+    names = {arg.name for arg in schema.args}
+    # A window size has one description; it is given for all axes (kernel) or for each (kernel_h).
+    for name in names & {"kernel", "stride", "dilation", "adj"}:
+        names |= {name + "s", name + "_h", name + "_w"}
+    if "pad" in names:
+        names |= {"pads", "pad_t", "pad_l", "pad_b", "pad_r"}
+    return frozenset(names)
+
+
+# How the description of an argument begins -> its type in the stub.
+_ARGUMENT_TYPES = {"int": "_Int", "float": "_Float", "bool": "_Int", "string": "_Text"}
+
+
+def argument_type(description: str) -> str:
+    """The type, in the stub of the operators, of an argument with this description."""
+    match = re.match(r"\((int|float|bool|string)[,)]", description)
+    return _ARGUMENT_TYPES[match[1]] if match else "_Value"
