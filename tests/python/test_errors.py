@@ -92,6 +92,35 @@ def test_unknown_arguments_warn_at_the_line_of_the_caller():
             brew.conv(model, "x", "y", 3, 4, kernel=3, strid=2)
 
 
+@pytest.mark.parametrize("inputs, outputs, message", [
+    (["x", "w"], "y", "operator Relu has 1 input, not 2"),
+    ([], "y", "operator Relu has 1 input, not 0"),
+    ("x", ["y", "z"], "operator Relu has 1 output, not 2"),
+])
+def test_wrong_numbers_of_operands_warn_at_the_line_of_the_caller(inputs, outputs, message):
+    net = core.Net("n")
+    with pytest.warns(core.OperandCountWarning, match=message) as caught:
+        net.Relu(inputs, outputs)
+    assert caught[0].filename == __file__
+    assert len(net.Proto().op) == 1  # kept, as in Caffe2
+
+
+def test_wrong_operators_are_value_errors_on_request():
+    net = core.Net("n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", core.OperatorWarning)
+        with pytest.raises(ValueError, match="Conv has 2 to 3 inputs, not 1"):
+            net.Conv("x", "y", kernel=3)
+        with pytest.raises(ValueError, match="Conv has no argument kernl; did you mean kernel"):
+            net.Conv(["x", "w"], "y", kernl=3)
+        with pytest.raises(ValueError, match="SoftmaxWithLoss has 2 outputs, not 1"):
+            core.CreateOperator("SoftmaxWithLoss", ["x", "label"], "y")
+        with pytest.raises(ValueError, match="Sum has 1 or more inputs, not 0"):
+            net.Sum([], "y")
+        net.Sum([f"x{i}" for i in range(100)], "y")  # any number
+    assert [op.type for op in net.Proto().op] == ["Sum"]
+
+
 def test_known_arguments_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error", core.UnknownArgumentWarning)

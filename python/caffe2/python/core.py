@@ -56,6 +56,8 @@ from caffe2.python._core.net_rewrite import (
 from caffe2.python._core.operator_def import (
     CreateOperator,
     CreatePythonOperator,
+    OperandCountWarning,
+    OperatorWarning,
     UnknownArgumentWarning,
 )
 from caffe2.python._core.operator_types import (
@@ -94,7 +96,8 @@ __all__ = [
     "RegisterLazyImport", "remap_input", "remap_proto", "RemapEntry", "scope",
     "scoped_execution_step", "ScopedBlobReference", "ScopedName", "SetEnginePref",
     "SetGlobalEnginePref", "SetOpEnginePref", "SetPerOpEnginePref", "to_execution_step",
-    "TriggerLazyImport", "UnknownArgumentWarning", "control_op_remap", "DEFAULT_REMAP_FUNCS",
+    "OperandCountWarning", "OperatorWarning", "TriggerLazyImport", "UnknownArgumentWarning",
+    "control_op_remap", "DEFAULT_REMAP_FUNCS",
     "get_net_name", "GetIndexFromGradientList", "GradGenMeta", "InferOpBlobDevicesAsDict",
     "InferOpDeviceAsBlobDevices", "OpSSA", "output_to_list", "recurrent_network_op_remap",
     "SparseGradGenMeta", "update_placeholder_op_output", "utils",

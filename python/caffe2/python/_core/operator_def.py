@@ -13,15 +13,24 @@ from caffe2.python import scope
 from caffe2.python._core.arguments import MakeArgument
 from caffe2.python._core.blob_reference import BlobsLike, rectify_blobs
 from caffe2.python._core.errors import creation_line
-from caffe2.python._core.operator_types import argument_names
+from caffe2.python._core.operator_types import argument_names, operand_limits
+from caffe2.python._core.schema_text import count_text
 
 
-class UnknownArgumentWarning(UserWarning):
-    """An operator was given an argument that its type does not have, and that has no effect.
+class OperatorWarning(UserWarning, ValueError):
+    """An operator was given what its type does not have.
 
-    Caffe2 takes such arguments in silence, and scripts rely on it. To make them errors:
-    ``warnings.simplefilter("error", core.UnknownArgumentWarning)``.
+    Caffe2 says nothing when the operator is added, and scripts rely on it. After
+    ``warnings.simplefilter("error", core.OperatorWarning)`` it is raised, as a ValueError.
     """
+
+
+class UnknownArgumentWarning(OperatorWarning):
+    """An argument that the operator type does not have, and that has no effect."""
+
+
+class OperandCountWarning(OperatorWarning):
+    """Too few or too many inputs or outputs; a net with the operator cannot be created."""
 
 
 # Arguments that model helpers pass to every operator (arg_scope), and arguments that choose between
@@ -31,11 +40,26 @@ _ARGUMENTS_OF_ALL = frozenset((
     "exhaustive_search", "ws_nbytes_limit", "deterministic", "shared_buffer", "float16_compute",
     "math_mode", "enable_tensor_core", "allow_broadcast_fastpath",
     "convolution_transform_strategy"))
-_warned_of_arguments: dict = {}
+_warned: dict = {}
+
+
+def _warn(message, category):
+    """One warning for each line of the caller and each message."""
+    file, line, _ = (creation_line() or [("<caffe2>", 1, "")])[0]
+    warnings.warn_explicit(message, category, file, line, registry=_warned)
+
+
+def _warn_of_operand_counts(operator):
+    for (what, least, most), blobs in zip(
+            operand_limits(operator.type), (operator.input, operator.output)):
+        if not least <= len(blobs) <= most:
+            plural = "" if least == most == 1 else "s"
+            _warn(f"operator {operator.type} has {count_text(least, most)} {what}{plural}, not "
+                  f"{len(blobs)}", OperandCountWarning)
 
 
 def _warn_of_unknown_arguments(op_type, names):
-    """One warning for each line of the caller that gives an argument the type does not have."""
+    """Warns of each argument that the type does not have."""
     known = argument_names(op_type)
     if known is None or known.issuperset(names):
         return
@@ -45,10 +69,7 @@ def _warn_of_unknown_arguments(op_type, names):
             hint = f"; did you mean {near[0]}?"
         else:
             hint = f"; it has: {', '.join(sorted(known))}" if known else ""
-        file, line, _ = (creation_line() or [("<caffe2>", 1, "")])[0]
-        warnings.warn_explicit(
-            f"operator {op_type} has no argument {name}{hint}", UnknownArgumentWarning, file, line,
-            registry=_warned_of_arguments)
+        _warn(f"operator {op_type} has no argument {name}{hint}", UnknownArgumentWarning)
 
 
 def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, name: str = "",
@@ -67,7 +88,7 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
 
     Raises TypeError for a value that cannot be a blob, ValueError for one that cannot be an
     argument. An argument that the operator type does not have is kept, with an
-    UnknownArgumentWarning.
+    UnknownArgumentWarning; so is a wrong number of inputs or outputs, with an OperandCountWarning.
     """
     operator = caffe2_pb2.OperatorDef()
     operator.type = operator_type
@@ -96,6 +117,7 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
         if value is not None:
             operator.arg.append(MakeArgument(key, value))
     _warn_of_unknown_arguments(operator_type, kwargs)
+    _warn_of_operand_counts(operator)
     return operator
 
 
