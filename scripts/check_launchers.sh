@@ -190,7 +190,7 @@ row() {
   elif [ "$program" = Caffe2 ]; then
     shards_seen=$(grep -c "Finished iteration 6/6 of epoch 0" "$log" || true)
   else
-    shards_seen=$(grep -oE "shard [0-9]+ of $shards: test" "$log" | sort -u | wc -l)
+    shards_seen=$({ grep -oE "shard [0-9]+ of $shards: test" "$log" || true; } | sort -u | wc -l)
   fi
   understood=$(grep -oE '[A-Za-z_]+( run)?: shard 0 of .*' "$log" | head -n 1 | sed 's/, run_id.*//' || true)
   accuracy=$(grep -oE '(Validation-accuracy=|test accuracy: )[0-9.]+' "$log" | tail -n "$shards" |
