@@ -1,8 +1,12 @@
 // The named workspaces and the class Workspace.
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "caffe2/graph/inference.h"
 #include "distributed/common_world_op.h"
 #include "distributed/joined_runs.h"
 #include "python/pybind_state.h"
@@ -117,6 +121,15 @@ void AddWorkspaceClass(py::module_& m) {
           py::arg("net"), py::arg("overwrite") = false, kInside)
       .def("create_blob", &Workspace::CreateBlob, py::arg("name"), kInside,
            "The blob of this name, made if there is none.")
+      .def(
+          "_optimize_for_inference",
+          [](Workspace& self, const std::string& bytes, const std::set<std::string>& keep) {
+            auto net = ParseProto<NetDef>(bytes);
+            auto parameters = OptimizeForInference(&net, &self, {.keep = keep});
+            return std::make_pair(ProtoBytes(net), parameters);
+          },
+          py::arg("net"), py::arg("keep"),
+          "(the net made fast for inference, the blobs after whose change it must be made again).")
       .def("_remove_blob", &Workspace::RemoveBlob, py::arg("name"))
       .def("check_finite", &CheckFinite, py::arg("blobs"),
            "Throws, naming the blob, if a tensor of floating-point numbers among the blobs holds "

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "caffe2/core/argument.h"
+#include "caffe2/core/device.h"
 #include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/fusion.h"
 
@@ -13,6 +14,11 @@ namespace {
 bool IsIdentity(const OperatorDef& op) {
   return op.type() == "StopGradient" ||
          (op.type() == "Dropout" && ArgumentHelper(op).GetSingleArgument<bool>("is_test", false));
+}
+
+void ReplaceInput(const std::string& from, const std::string& to, OperatorDef* op) {
+  std::replace(op->mutable_input()->begin(), op->mutable_input()->end(), from, to);
+  std::replace(op->mutable_control_input()->begin(), op->mutable_control_input()->end(), from, to);
 }
 
 // Makes the readers of the output of operator i, an identity, read its input instead. False if a
@@ -27,12 +33,7 @@ bool BypassIdentity(int i, const Dataflow& flow, NetDef* net) {
   const std::vector<int>& readers = flow.ReadersOf(i, 0);
   // The last reader must not write it either: not every operator can work in place.
   if (!readers.empty() && flow.IsWrittenBetween(to, i, readers.back() + 1)) return false;
-  for (const int reader : readers) {
-    OperatorDef* op = net->mutable_op(reader);
-    std::replace(op->mutable_input()->begin(), op->mutable_input()->end(), from, to);
-    std::replace(op->mutable_control_input()->begin(), op->mutable_control_input()->end(), from,
-                 to);
-  }
+  for (const int reader : readers) ReplaceInput(from, to, net->mutable_op(reader));
   return true;
 }
 
@@ -54,17 +55,72 @@ void RemoveUnreadInputs(const std::set<std::string>& before, NetDef* net) {
                 inputs->end());
 }
 
+bool IsConvolution(const OperatorDef& op) {
+  return op.type().rfind("Conv", 0) == 0 && op.type() != "ConvTranspose" && op.input_size() > 1;
+}
+
+// What the passes may fold, convert or transform.
+std::set<std::string> ParametersOf(const NetDef& net) {
+  const Dataflow flow(net);
+  std::set<std::string> parameters;
+  for (const OperatorDef& op : net.op()) {
+    if (!IsConvolution(op) && op.type() != "SpatialBN") continue;
+    for (int i = 1; i < op.input_size(); ++i) {
+      if (!flow.IsWritten(op.input(i))) parameters.insert(op.input(i));
+    }
+  }
+  return parameters;
+}
+
 void MarkConstantFilters(NetDef* net) {
   const Dataflow flow(*net);
   for (OperatorDef& op : *net->mutable_op()) {
-    if (op.type().rfind("Conv", 0) == 0 && op.type() != "ConvTranspose" && op.input_size() > 1 &&
-        !flow.IsWritten(op.input(1))) {
+    if (IsConvolution(op) && !flow.IsWritten(op.input(1))) {
       SetArgument(&op, "constant_filter", 1);
     }
   }
 }
 
+// True if operator i, a convolution with a sum, can write its output over the summand.
+bool CanWriteOverSummand(int i, const Dataflow& flow, const NetDef& net) {
+  const OperatorDef& op = net.op(i);
+  const std::string &from = op.output(0), &summand = op.input(op.input_size() - 1);
+  const int writer = flow.WriterOf(i, op.input_size() - 1);
+  if (from == summand || writer < 0 || flow.Escapes(i, 0)) return false;
+  const auto& outputs = net.op(writer).output();
+  const int output =
+      static_cast<int>(std::find(outputs.begin(), outputs.end(), summand) - outputs.begin());
+  if (flow.Escapes(writer, output) || flow.ReadersOf(writer, output).back() != i ||
+      std::count(op.input().begin(), op.input().end(), summand) != 1) {
+    return false;
+  }
+  if (flow.IsTouchedBetween(from, -1, i) || flow.IsWrittenBetween(from, i, net.op_size())) {
+    return false;
+  }
+  const std::vector<int>& readers = flow.ReadersOf(i, 0);
+  return readers.empty() || !flow.IsWrittenBetween(summand, i, readers.back() + 1);
+}
+
 }  // namespace
+
+int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep) {
+  int count = 0;
+  for (int i = 0; i < net->op_size(); ++i) {
+    const std::string& type = net->op(i).type();
+    if ((type != "ConvSum" && type != "ConvSumRelu") ||
+        ToDevice(DeviceOptionOf(net->op(i), *net)).type != CPU) {
+      continue;
+    }
+    const Dataflow flow(*net, keep);
+    if (!CanWriteOverSummand(i, flow, *net)) continue;
+    OperatorDef* op = net->mutable_op(i);
+    const std::string from = op->output(0), to = op->input(op->input_size() - 1);
+    op->set_output(0, to);
+    for (const int reader : flow.ReadersOf(i, 0)) ReplaceInput(from, to, net->mutable_op(reader));
+    ++count;
+  }
+  return count;
+}
 
 int RemoveIdentities(NetDef* net, const std::set<std::string>& keep) {
   int count = 0;
@@ -81,13 +137,17 @@ int RemoveIdentities(NetDef* net, const std::set<std::string>& keep) {
   return count;
 }
 
-void OptimizeForInference(NetDef* net, Workspace* ws, const InferenceOptions& options) {
+std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
+                                           const InferenceOptions& options) {
   const std::set<std::string> read = ReadBlobs(*net);
+  std::set<std::string> parameters = ParametersOf(*net);
   RemoveIdentities(net, options.keep);
   if (options.fold_batch_norm) FoldBatchNorm(net, ws, options.keep);
   if (options.fuse) FuseOperators(net, {FusionLevel::kAll, options.keep});
+  WriteSumsInPlace(net, options.keep);
   if (options.constant_filters) MarkConstantFilters(net);
   RemoveUnreadInputs(read, net);
+  return parameters;
 }
 
 }  // namespace caffe2

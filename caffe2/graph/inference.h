@@ -23,11 +23,21 @@ struct InferenceOptions {
 // Rewrites `net`, a net in test mode whose parameters are in `ws`: runs the passes below and
 // FuseOperators and sets constant_filter, as the options ask. Adds parameters to the workspace and
 // changes none, so that training can go on with the old ones.
-void OptimizeForInference(NetDef* net, Workspace* ws, const InferenceOptions& options = {});
+//
+// Returns the blobs whose values the result may hold in another form: parameters of convolutions
+// and of SpatialBN. After one of them changes, optimize the original net again and create it anew.
+std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
+                                           const InferenceOptions& options = {});
 
 // Removes Dropout with is_test and StopGradient if their readers can read their input instead.
 // Returns the number of operators removed.
 int RemoveIdentities(NetDef* net, const std::set<std::string>& keep = {});
+
+// Lets each ConvSum and ConvSumRelu of a CPU write its result over its summand, which saves a copy:
+// the output's name becomes the summand's. Only if an operator of the net writes the summand, no
+// other operator reads it later, both are read inside the net only, and no operator writes the
+// output again. Returns the number of operators changed.
+int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep = {});
 
 // Folds SpatialBN with is_test into the Conv before it, if no other operator reads the blob between
 // them and the net writes none of the parameters. With s = scale / sqrt(var + epsilon):

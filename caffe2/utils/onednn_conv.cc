@@ -47,13 +47,15 @@ struct ConvDescs {
     constexpr Tag kLast[] = {Tag::owi, Tag::ohwi, Tag::odhwi};
     constexpr Tag kGroupFirst[] = {Tag::goiw, Tag::goihw, Tag::goidhw};
     constexpr Tag kGroupLast[] = {Tag::abdc, Tag::abdec, Tag::abdefc};
-    Tag tag = (problem.channels_last ? kLast : kFirst)[rank - 1];
+    Tag first = kFirst[rank - 1], last = kLast[rank - 1];
     if (problem.groups > 1) {
       filter.insert(filter.begin(), problem.groups);
       filter[1] /= problem.groups;
-      tag = (problem.channels_last ? kGroupLast : kGroupFirst)[rank - 1];
+      first = kGroupFirst[rank - 1], last = kGroupLast[rank - 1];
     }
-    given_filter = {filter, filter_type, tag};
+    given_filter = {filter, filter_type, problem.channels_last ? last : first};
+    // Winograd's layout for inference cannot be reached from NHWC in one reorder.
+    plain_filter = winograd ? memory::desc(filter, type, first) : given_filter;
     any_filter = {filter, type, Tag::any};
     any_d_filter = {filter, filter_type, Tag::any};
     if (problem.bias_type) {
@@ -72,7 +74,7 @@ struct ConvDescs {
   }
 
   dnnl::algorithm algorithm;
-  memory::desc given_src, given_dst, given_bias, given_filter;
+  memory::desc given_src, given_dst, given_bias, given_filter, plain_filter;
   memory::desc src, dst, bias, any_filter, any_d_filter;
   Dims stride, dilates, pad_begin, pad_end;
 };
@@ -200,11 +202,16 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction) {
     const int64_t across = (problem.dst[3] + size - 1) / size;
     return problem.dst[0] * down * across;
   };
-  // With few channels there is little to save; with few tiles transforming the filter does not pay.
-  if (problem.type.Match<float>()) return channels >= 32 && tiles(4) >= 64;
+  // With few channels there is little to save. With few tiles transforming the filter does not pay;
+  // if that is done once, reading it must.
+  const bool kept = problem.constant_filter && direction == ConvDirection::kForward;
+  if (problem.type.Match<float>()) return channels >= 32 && tiles(4) >= (kept ? 16 : 64);
+  int64_t min_tiles = 512;
+  if (kept) min_tiles = std::max<int64_t>(40, channels / 6);
   // Each thread sums its own filter gradient.
-  const int64_t min_tiles =
-      direction == ConvDirection::kBackwardFilter ? std::max(196, 98 * omp_get_max_threads()) : 512;
+  if (direction == ConvDirection::kBackwardFilter) {
+    min_tiles = std::max(196, 98 * omp_get_max_threads());
+  }
   return WinogradSupports(problem) && !HasAmx() && channels >= 64 && tiles(2) >= min_tiles;
 }
 
@@ -224,16 +231,21 @@ ConvForward::ConvForward(const ConvProblem& problem) : problem_(problem) {
     return;
   }
   MakePrimitive(ConvDirection::kForward, problem, [&](const ConvDescs& d) {
-    // For inference, Winograd's filter has a special layout, to which NHWC cannot be reordered.
-    const auto kind = d.algorithm == dnnl::algorithm::convolution_winograd
+    // For inference, oneDNN's Winograd takes filters that are transformed already.
+    const bool keep = problem.constant_filter;
+    const auto kind = d.algorithm == dnnl::algorithm::convolution_winograd && !keep
                           ? prop_kind::forward_training
                           : prop_kind::forward_inference;
     const auto pd = ForwardDesc(d, kind, ForwardAttributes(problem));
     primitive_ =
         std::make_unique<BoundPrimitive>(dnnl::convolution_forward(pd), pd.scratchpad_desc());
     primitive_->AddInput(DNNL_ARG_SRC, d.given_src, pd.src_desc());
-    primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc(),
-                         problem.constant_filter);
+    if (keep) {
+      primitive_->AddConstantInput(DNNL_ARG_WEIGHTS, d.given_filter, d.plain_filter,
+                                   pd.weights_desc());
+    } else {
+      primitive_->AddInput(DNNL_ARG_WEIGHTS, d.given_filter, pd.weights_desc());
+    }
     if (problem_.bias_type) primitive_->AddInput(DNNL_ARG_BIAS, d.given_bias, pd.bias_desc());
     if (problem.add_to_dst) {
       primitive_->AddInOut(DNNL_ARG_DST, d.given_dst, pd.dst_desc());

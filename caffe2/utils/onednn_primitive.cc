@@ -71,22 +71,28 @@ size_t BoundPrimitive::ReserveScratch(size_t bytes) {
 }
 
 void BoundPrimitive::AddInput(int arg, const dnnl::memory::desc& given,
-                              const dnnl::memory::desc& wanted, bool constant) {
-  Add(arg, given, wanted, constant ? Access::kReadConstant : Access::kRead);
+                              const dnnl::memory::desc& wanted) {
+  Add(arg, given, given, wanted, Access::kRead);
+}
+
+void BoundPrimitive::AddConstantInput(int arg, const dnnl::memory::desc& given,
+                                      const dnnl::memory::desc& plain,
+                                      const dnnl::memory::desc& wanted) {
+  Add(arg, given, plain, wanted, Access::kReadConstant);
 }
 
 void BoundPrimitive::AddOutput(int arg, const dnnl::memory::desc& given,
                                const dnnl::memory::desc& wanted) {
-  Add(arg, given, wanted, Access::kWrite);
+  Add(arg, given, given, wanted, Access::kWrite);
 }
 
 void BoundPrimitive::AddInOut(int arg, const dnnl::memory::desc& given,
                               const dnnl::memory::desc& wanted) {
-  Add(arg, given, wanted, Access::kReadWrite);
+  Add(arg, given, given, wanted, Access::kReadWrite);
 }
 
-void BoundPrimitive::Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
-                         Access access) {
+void BoundPrimitive::Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& plain,
+                         const dnnl::memory::desc& wanted, Access access) {
   Slot slot;
   slot.input = access != Access::kWrite;
   slot.output = access == Access::kWrite || access == Access::kReadWrite;
@@ -96,7 +102,13 @@ void BoundPrimitive::Add(int arg, const dnnl::memory::desc& given, const dnnl::m
   if (slot.reordered) {
     slot.wanted = MakeMemory(wanted);
     Translate("a reorder", [&] {
-      if (slot.input) slot.before = dnnl::reorder(slot.given, slot.wanted);
+      if (plain != given) {
+        slot.plain = MakeMemory(plain);
+        slot.to_plain = dnnl::reorder(slot.given, slot.plain);
+      }
+      if (slot.input) {
+        slot.before = dnnl::reorder(plain == given ? slot.given : slot.plain, slot.wanted);
+      }
       if (slot.output) slot.after = dnnl::reorder(slot.wanted, slot.given);
     });
     if (slot.constant) {
@@ -111,6 +123,14 @@ void BoundPrimitive::Add(int arg, const dnnl::memory::desc& given, const dnnl::m
   slots_.push_back(std::move(slot));
 }
 
+void BoundPrimitive::ReorderInput(Slot& slot) {
+  if (!slot.plain) return Reorder(slot.before, slot.given, slot.wanted);
+  const auto copy = GetAllocator(CPU).Allocate(slot.plain.get_desc().get_size(), Device{});
+  SetAddress(&slot.plain, copy.get());
+  Reorder(slot.to_plain, slot.given, slot.plain);
+  Reorder(slot.before, slot.plain, slot.wanted);
+}
+
 void BoundPrimitive::Run(std::initializer_list<const void*> addresses) {
   CAFFE_ENFORCE_EQ(addresses.size(), slots_.size());
   char* scratch = ThreadScratch(scratch_bytes_);
@@ -121,7 +141,7 @@ void BoundPrimitive::Run(std::initializer_list<const void*> addresses) {
     if (slot.reordered) {
       SetAddress(&slot.wanted, slot.constant ? slot.kept.get() : scratch + slot.scratch_offset);
       if (slot.input && !(slot.constant && slot.kept_source == *address)) {
-        Reorder(slot.before, slot.given, slot.wanted);
+        ReorderInput(slot);
         slot.kept_source = *address;
       }
     }

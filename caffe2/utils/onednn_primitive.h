@@ -37,10 +37,12 @@ class BoundPrimitive {
   BoundPrimitive(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad);
 
   // Arguments, in the order in which Run takes their addresses. `given` is the caller's layout,
-  // `wanted` the primitive's. A constant input that needs a reorder is reordered in the first run
-  // and again only if its address changes.
-  void AddInput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
-                bool constant = false);
+  // `wanted` the primitive's.
+  void AddInput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
+  // An input that is reordered in the first run and again only if its address changes. oneDNN may
+  // have a reorder only from `plain`, another layout of `given`: then it takes two.
+  void AddConstantInput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& plain,
+                        const dnnl::memory::desc& wanted);
   void AddOutput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
   // An output whose old contents the primitive reads.
   void AddInOut(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
@@ -53,6 +55,8 @@ class BoundPrimitive {
     dnnl::memory given;
     dnnl::memory wanted;          // the same object as `given` if there is no reorder
     dnnl::reorder before, after;  // around the primitive, if it reads and if it writes
+    dnnl::memory plain;           // a constant's layout before `before`, if not `given`
+    dnnl::reorder to_plain;
     bool reordered = false;
     bool input = false;
     bool output = false;
@@ -63,8 +67,9 @@ class BoundPrimitive {
   };
 
   enum class Access { kRead, kReadConstant, kWrite, kReadWrite };
-  void Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted,
-           Access access);
+  void Add(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& plain,
+           const dnnl::memory::desc& wanted, Access access);
+  static void ReorderInput(Slot& slot);
   size_t ReserveScratch(size_t bytes);  // returns the offset
 
   dnnl::primitive primitive_;

@@ -13,6 +13,13 @@ CAFFE2_INLINE void Round(float value, bfloat16* to) {
   to->x = static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+// max(value, 0); NaN stays NaN. A mask, because loops with a conditional move before a rounding do
+// not vectorise.
+CAFFE2_INLINE float ZeroIfNegative(float value) {
+  const uint32_t keep = static_cast<uint32_t>(value < 0) - 1;
+  return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, value) & keep);
+}
+
 // 16 planes to 2 x 2 pixels.
 template <bool kAdd, bool kRelu>
 CAFFE2_INLINE void FinishTile(const float* from, int64_t plane, int64_t channels, const float* bias,
@@ -35,9 +42,9 @@ CAFFE2_INLINE void FinishTile(const float* from, int64_t plane, int64_t channels
         left += Widen(pixels[2 * y][c]);
         right += Widen(pixels[2 * y + 1][c]);
       }
-      if constexpr (kRelu) {  // NaN stays NaN
-        left = left < 0 ? 0 : left;
-        right = right < 0 ? 0 : right;
+      if constexpr (kRelu) {
+        left = ZeroIfNegative(left);
+        right = ZeroIfNegative(right);
       }
       Store(left, &pixels[2 * y][c]);
       Store(right, &pixels[2 * y + 1][c]);

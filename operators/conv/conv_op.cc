@@ -34,6 +34,9 @@ class ConvOp final : public Operator<CPUContext> {
     const Tensor& filter = Input(1);
     const Tensor* bias = has_bias_ ? &Input(2) : nullptr;
     Prepare(x, filter, bias);
+    // The kernels tell filters apart by their addresses: memory of the last one must not be used
+    // again for another.
+    if (constant_filter_ && !filter.shares_storage_with(filter_)) filter_.ShareData(filter);
     if (kSum) {
       const Tensor& z = Input(InputSize() - 1);
       CAFFE_ENFORCE(z.sizes() == y_dims_, "Z has shape ", ShapeString(z.sizes()), ", Y ",
@@ -86,6 +89,7 @@ class ConvOp final : public Operator<CPUContext> {
   const bool constant_filter_;
   const bool has_bias_;
   std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
+  Tensor filter_{CPU};  // constant: the one of the last run
   onednn::ConvProblem problem_;
   std::optional<onednn::ConvForward> conv_;
 };

@@ -1,7 +1,9 @@
 #include "caffe2/graph/inference.h"
 
 #include <functional>
+#include <set>
 
+#include "caffe2/graph/fusion.h"
 #include "tests/graph/image_net.h"
 
 namespace caffe2 {
@@ -88,6 +90,67 @@ TEST(FoldBatchNormTest, ConvolutionsThatWriteOneBlob) {
   EXPECT_EQ(FoldBatchNorm(&builder.net(), &ws), 2);
   ASSERT_TRUE(ws.RunNetOnce(builder.net()));
   ExpectClose(ValuesOf(ws, x), plain, 1e-5f, x);
+}
+
+// A fused net of two residual blocks: stem, a_out, b_out and pool.
+struct ResidualSums {
+  ResidualSums() : builder(&ws, "NHWC", /*is_test=*/true) {
+    std::string x = builder.Conv(builder.Input("data", 2, 4, 6), "stem", 4, 8, 1);
+    for (const char* name : {"a", "b"}) {
+      const std::string block = name;
+      const std::string y =
+          builder.Conv(builder.Conv(x, block + "_conv1", 8, 8, 1), block + "_conv2", 8, 8, 3);
+      x = builder.Relu(builder.Sum(y, x, block + "_sum"), block + "_out");
+    }
+    builder.AveragePool(x, "pool");
+    builder.net().add_external_output("pool");
+    EXPECT_TRUE(ws.RunNetOnce(builder.net()));
+    plain = ValuesOf(ws, "pool");
+    FuseOperators(&builder.net(), {});
+    EXPECT_EQ(CountType(builder.net(), "ConvSumRelu"), 2);
+  }
+  // The number of changes; the net must compute the same.
+  int WriteInPlace(const std::set<std::string>& keep = {}) {
+    NetDef net = builder.net();
+    const int count = WriteSumsInPlace(&net, keep);
+    EXPECT_TRUE(ws.RunNetOnce(net));
+    ExpectClose(ValuesOf(ws, "pool"), plain, 1e-6f, "pool");
+    return count;
+  }
+
+  Workspace ws;
+  ImageNetBuilder builder;
+  std::vector<float> plain;
+};
+
+TEST(WriteSumsInPlaceTest, WritesOverSummandsThatNobodyReadsLater) {
+  ResidualSums sums;
+  EXPECT_EQ(sums.WriteInPlace(), 2);
+  EXPECT_EQ(sums.WriteInPlace({"stem"}), 1) << "the first summand is read from outside";
+  EXPECT_EQ(sums.WriteInPlace({"a_out"}), 0) << "the first result is, and is the second summand";
+  EXPECT_EQ(sums.WriteInPlace({"b_out"}), 1);
+}
+
+TEST(WriteSumsInPlaceTest, RefusesWhatChangesResults) {
+  {
+    ResidualSums sums;  // a summand that is read later
+    sums.builder.Relu("stem", "later");
+    sums.builder.net().add_external_output("later");
+    EXPECT_EQ(sums.WriteInPlace(), 1);
+    EXPECT_EQ(ValuesOf(sums.ws, "later").size(), ValuesOf(sums.ws, "stem").size());
+  }
+  {
+    ResidualSums sums;  // a summand that the net does not write
+    NetDef& net = sums.builder.net();
+    net.mutable_op()->DeleteSubrange(0, 1);
+    net.add_external_input("stem");
+    EXPECT_EQ(sums.WriteInPlace(), 1);
+  }
+  {
+    ResidualSums sums;  // an output that is written twice
+    sums.builder.Relu("a_out", "a_out");
+    EXPECT_EQ(sums.WriteInPlace({"stem"}), 0);
+  }
 }
 
 // Dropout between two Relu, with what `change` does to the three.

@@ -62,6 +62,22 @@ def test_models_of_caffe2_run(files, shape, output_shape):
         np.testing.assert_allclose(result.reshape(len(result), -1).sum(axis=1), 1, rtol=1e-4)
 
 
+@pytest.mark.parametrize("files, shape", [
+    (["squeezenet"], (1, 3, 227, 227)),
+    (["resnet32_cifar10"], (2, 3, 32, 32)),
+    (["mtcnn_pnet"], (1, 3, 64, 48)),
+    (["segmentation_mobilenet", "mobileNetInit.pb", "mobileNetPredict.pb"], (1, 3, 224, 224)),
+])
+def test_models_of_caffe2_predict_the_same_when_optimized(files, shape):
+    """Within 1e-3 of the largest value: filters are folded, and Winograd rounds."""
+    folder, init, predict = (files + ["init_net.pb", "predict_net.pb"])[:3]
+    nets = net_of_caffe2(folder, init), net_of_caffe2(folder, predict)
+    image = np.random.default_rng(0).random(shape, np.float32)
+    expected = workspace.Predictor(*nets, optimize=False).run([image])[0]
+    result = workspace.Predictor(*nets).run([image])[0]
+    np.testing.assert_allclose(result, expected, atol=1e-3 * np.abs(expected).max())
+
+
 def test_a_style_model_of_caffe2_paints_a_picture():
     predictor = model_of_caffe2("style_crayon", "crayon_init.pb", "crayon_predict.pb")
     row, column = np.mgrid[0:60, 0:80]

@@ -47,6 +47,34 @@ def test_exported_model_predicts_the_same():
         predictor.run([x, x])
 
 
+def test_predictor_follows_new_parameters():
+    """Also those that it has folded into others or converted, like these of the convolution."""
+    model = ModelHelper("norm", arg_scope={"order": "NCHW"})
+    brew.conv(model, "x", "conv", 3, 4, kernel=3, pad=1)
+    brew.spatial_bn(model, "conv", "norm", 4, is_test=True)
+    brew.relu(model, "norm", "y")
+    workspace.RunNetOnce(model.param_init_net)
+    random = np.random.default_rng(1)
+    x = random.standard_normal((2, 3, 8, 8), np.float32)
+    init_net, predict_net = mobile_exporter.Export(
+        workspace, model.net, model.params + model.GetComputedParams())
+    predictor = workspace.Predictor(init_net, predict_net)
+    plain = workspace.Predictor(init_net, predict_net, optimize=False)
+
+    def check(inputs):
+        expected = plain.run(inputs)[0]
+        np.testing.assert_allclose(predictor.run(inputs)[0], expected, rtol=1e-4, atol=1e-5)
+        return expected
+
+    last = check({"x": x})
+    for blob in ("conv_w", "conv_b", "norm_s", "norm_b", "norm_rm"):
+        fed = random.standard_normal(workspace.FetchBlob(blob).shape, np.float32)
+        result = check({"x": x, blob: fed})
+        assert not np.allclose(result, last, rtol=1e-3), blob
+        last = check({"x": x})
+        np.testing.assert_array_equal(last, result)
+
+
 @pytest.mark.parametrize("values", [
     np.float32([[1.5]]), np.float64([1e300]), np.int32([1, 2]), np.int64([2**40]),
     np.array([True, False]), np.array([b"a", b"bc"], dtype=object)])

@@ -33,13 +33,16 @@ class Predictor:
       init_net, predict_net: NetDefs, Nets, or serialized NetDefs.
       trust_model: allow every operator, also those that open files or run Python, and parameters
         that are not finite.
+      optimize: fold batch normalization into filters, fuse operators, and convert filters to the
+        kernels' layout once. Results differ by rounding at most.
 
     The inputs are the external inputs of the predict net that the init net does not fill; if it
     fills them all, as in some exported models, each of them may be an input. The outputs are its
     external outputs, or, if it names none, the first output of its last operator.
     """
 
-    def __init__(self, init_net: Any, predict_net: Any, trust_model: bool = False) -> None:
+    def __init__(self, init_net: Any, predict_net: Any, trust_model: bool = False,
+                 optimize: bool = True) -> None:
         init, predict = _net(init_net), _net(predict_net)
         if not trust_model:
             init, predict = restricted("init_net", init), restricted("predict_net", predict)
@@ -55,16 +58,26 @@ class Predictor:
             self.outputs = list(predict.op[-1].output[:1])
         for blob in self.inputs:
             self._workspace.create_blob(blob)
-        named = caffe2_pb2.NetDef()
-        named.CopyFrom(predict)
-        named.name = predict.name or "predict"
-        self._net = self._workspace.create_net(named)
+        self._predict = caffe2_pb2.NetDef()
+        self._predict.CopyFrom(predict)
+        self._predict.name = predict.name or "predict"
+        self._optimize = optimize
+        self._create_net()
+
+    def _create_net(self) -> None:
+        net, self._constants = self._predict, set()
+        if self._optimize:
+            serialized, self._constants = self._workspace._optimize_for_inference(
+                self._predict.SerializeToString(), set(self.outputs))
+            net = caffe2_pb2.NetDef.FromString(serialized)
+        self._net = self._workspace.create_net(net, overwrite=True)
 
     def run(self, inputs: Mapping[Any, Any] | Sequence[Any]) -> list[Any]:
         """A list of the outputs.
 
         Args:
-          inputs: {blob: array}, or a list of arrays for the first of `self.inputs`.
+          inputs: {blob: array}, or a list of arrays for the first of `self.inputs`. Parameters may
+            be among them and keep their new values; the net is then optimized again.
 
         Raises ValueError for other inputs, RuntimeError if the net fails.
         """
@@ -77,6 +90,8 @@ class Predictor:
             raise ValueError(f"{sorted(unknown)} are no inputs; there are {self.inputs}")
         for blob, value in inputs.items():
             self._workspace.feed_blob(blob, value)
+        if self._constants & {str(blob) for blob in inputs}:
+            self._create_net()
         self._net.run()
         return [self._workspace.fetch_blob(blob) for blob in self.outputs]
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -288,6 +289,43 @@ TEST_P(ConvAlgorithmTest, AllGiveTheSameUpToRounding) {
   }
 }
 
+// Moves the blob's tensor to memory that the caller can watch.
+std::weak_ptr<void> OwnMemory(Blob* blob) {
+  auto* tensor = blob->GetMutable<Tensor>();
+  const auto memory = std::make_shared<std::vector<float>>(tensor->data<float>(),
+                                                           tensor->data<float>() + tensor->numel());
+  const std::shared_ptr<void> values(memory, memory->data());
+  tensor->ShareExternalPointer(values, tensor->dtype(), tensor->nbytes());
+  return values;
+}
+
+// Filters that are transformed once: in the first run, and again after the blob got another tensor.
+TEST_P(ConvAlgorithmTest, ConstantFiltersAreKept) {
+  const std::vector<float> conv = Reference(c_, x_, filter_, bias_);
+  for (const char* algorithm : {"AUTO", "DIRECT", "WINOGRAD"}) {
+    SCOPED_TRACE(algorithm);
+    FeedImage(&ws_, "w", c_.filter, filter_, nhwc_);
+    auto args = Args(algorithm);
+    args.push_back(MakeArgument<int>("constant_filter", 1));
+    const auto op = CreateOperator(Op("Conv", {"X", "w", "b"}, {"Y"}, args), &ws_);
+    for (int run = 0; run < 2; ++run) {
+      ASSERT_TRUE(op->Run());
+      ExpectImage(ws_, "Y", c_.y, conv, nhwc_, 1e-4f, 1e-4f);
+    }
+    // While the operator tells filters apart by their addresses, it must keep the last one's
+    // memory.
+    const std::weak_ptr<void> old = OwnMemory(ws_.GetBlob("w"));
+    ASSERT_TRUE(op->Run());
+    ws_.GetBlob("w")->Reset();
+    EXPECT_FALSE(old.expired());
+    FeedImage(&ws_, "w", c_.filter, std::vector<float>(filter_.size(), 0.f), nhwc_);
+    ASSERT_TRUE(op->Run());
+    std::vector<float> biases;
+    for (size_t i = 0; i < conv.size(); ++i) biases.push_back(bias_[i / (9 * 7) % 48]);
+    ExpectImage(ws_, "Y", c_.y, biases, nhwc_, 1e-6f, 1e-6f);
+  }
+}
+
 TEST_P(ConvAlgorithmTest, GradientsAgree) {
   for (const char* algorithm : {"DIRECT", "WINOGRAD"}) {
     const std::string prefix = algorithm;
@@ -325,6 +363,15 @@ TEST(Conv, WinogradIsForManyChannelsAndTiles) {
   EXPECT_TRUE(refused([](auto* p) { p->filter[1] = p->src[1] = 3; }));
   EXPECT_TRUE(refused([](auto* p) { p->src = p->dst = {1, 64, 16, 16}; }));
   EXPECT_TRUE(refused([](auto* p) { p->type = TypeMeta::Make<bfloat16>(); })) << "in NCHW";
+  // A filter that is transformed once may have fewer tiles.
+  const auto kept = [](int64_t size) {
+    return [size](auto* p) {
+      p->src = p->dst = {1, 64, size, size};
+      p->constant_filter = true;
+    };
+  };
+  EXPECT_FALSE(refused(kept(16)));
+  EXPECT_TRUE(refused(kept(12)));
 }
 
 TEST(Conv, FusedGradients) {
