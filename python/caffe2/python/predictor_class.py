@@ -65,7 +65,8 @@ class Predictor:
         self._create_net()
 
     def _create_net(self) -> None:
-        net, self._constants = self._predict, set()
+        net = self._predict
+        self._constants: set[str] = set()
         if self._optimize:
             serialized, self._constants = self._workspace._optimize_for_inference(
                 self._predict.SerializeToString(), set(self.outputs))
