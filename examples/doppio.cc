@@ -85,6 +85,7 @@ Action Parse(Words words, const Words& command) {
   AddDataCommand(&program, &action);
   AddReportCommand(&program, &action);
   AddCompareCommand(&program, &action);
+  AddPythonCommands(&program, &action);
   AddStoreCommands(&program, &action);
   AddCompletionCommand(&program, &action);
   std::reverse(words.begin(), words.end());  // as CLI11 wants them

@@ -38,15 +38,25 @@ std::map<std::string, TensorShape> ShapesOfWorkspace(const Workspace& ws) {
   return shapes;
 }
 
+std::vector<TensorShape> ParseShapes(const std::vector<std::string>& messages) {
+  std::vector<TensorShape> shapes;
+  for (const std::string& message : messages) shapes.push_back(ParseProto<TensorShape>(message));
+  return shapes;
+}
+
 std::vector<py::bytes> InferOperator(const OpSchema& schema, const std::string& op,
                                      const std::vector<std::string>& inputs) {
-  std::vector<TensorShape> shapes;
-  for (const std::string& input : inputs) shapes.push_back(ParseProto<TensorShape>(input));
   std::vector<py::bytes> outputs;
-  for (const TensorShape& shape : schema.InferTensor(ParseProto<OperatorDef>(op), shapes)) {
+  for (const TensorShape& shape :
+       schema.InferTensor(ParseProto<OperatorDef>(op), ParseShapes(inputs))) {
     outputs.push_back(ProtoBytes(shape));
   }
   return outputs;
+}
+
+uint64_t FlopsOfShapes(const OpSchema& schema, const std::string& op,
+                       const std::vector<std::string>& inputs) {
+  return schema.InferCost(ParseProto<OperatorDef>(op), ParseShapes(inputs)).flops;
 }
 
 // (floating-point operations, bytes written) of one run on blobs of the current workspace.
@@ -105,7 +115,8 @@ void AddSchemas(py::module_& m) {
       .def("inplace_allowed", &OpSchema::inplace_allowed, py::arg("input"), py::arg("output"))
       .def("CalculateOutput", &OpSchema::CalculateOutput, py::arg("num_inputs"),
            "The number of outputs, or -1 if the schema cannot tell.")
-      .def("_infer_tensor", &InferOperator, py::arg("op"), py::arg("input_shapes"));
+      .def("_infer_tensor", &InferOperator, py::arg("op"), py::arg("input_shapes"))
+      .def("_infer_flops", &FlopsOfShapes, py::arg("op"), py::arg("input_shapes"));
 
   m.def("get_operator_cost", &OperatorCost, py::arg("op"), py::arg("input_blobs"));
   m.def("registered_operators", &RegisteredOperators);

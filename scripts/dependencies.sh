@@ -26,7 +26,8 @@ FRESH_PACKAGES=(git debootstrap)
 # documentation, and the linter.
 PYTHON_PACKAGES=(
   'numpy>=1.24' 'protobuf>=3.20,<6' 'pybind11>=2.13' 'pytest>=7' 'hypothesis>=6' 'mypy>=1.11'
-  'mkdocs>=1.6,<2' 'ruff==0.6.9' 'tensorboard>=2.13,<2.21' 'pillow>=9'
+  'mkdocs>=1.6,<2' 'ruff==0.6.9' 'tensorboard>=2.13,<2.21' 'pillow>=9' 'onnx>=1.15'
+  'safetensors>=0.4'
 )
 
 # make_python_environment DIR: the virtual environment, made once and again when the list changes.

@@ -19,6 +19,8 @@ void AddDoctorCommand(CLI::App* program, Action* action);
 void AddDataCommand(CLI::App* program, Action* action);
 void AddReportCommand(CLI::App* program, Action* action);
 void AddCompareCommand(CLI::App* program, Action* action);
+// convert and inspect.
+void AddPythonCommands(CLI::App* program, Action* action);
 // top, runs and clean.
 void AddStoreCommands(CLI::App* program, Action* action);
 // Add it last: it knows the commands before it, and itself.

@@ -87,7 +87,10 @@ void AddCommand(const CLI::App& command, const std::string& path, std::string* w
     for (const std::string& name : option->get_lnames()) known += " --" + name;
     for (const std::string& name : option->get_snames()) known += " -" + name;
   }
-  *words += "    \"" + path + "\") _doppio_reply \"" + known.substr(1) + "\" ;;\n";
+  // A module of Python knows its options itself.
+  if (!known.empty()) {
+    *words += "    \"" + path + "\") _doppio_reply \"" + known.substr(1) + "\" ;;\n";
+  }
 }
 
 std::string Script(const CLI::App& program, const std::string& shell) {

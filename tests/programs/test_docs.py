@@ -41,6 +41,9 @@ def options_of_doppio():
         options |= set(re.findall(r"--(\w+)", text))
         listed = text.partition("\nSubcommands:\n")[2]
         commands += [(*command, name) for name in re.findall(r"^  (\w+)", listed, re.MULTILINE)]
+    # Two are modules of Python, which a build may lack.
+    for module in (ROOT / "python" / "caffe2" / "python" / "convert").glob("*_command.py"):
+        options |= set(re.findall(r'add_argument\("--(\w+)"', module.read_text()))
     return options
 
 

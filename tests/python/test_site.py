@@ -29,7 +29,7 @@ def _blocks(page, language):
 def _environment(**variables):
     python = pathlib.Path(caffe2.__file__).parent.parent
     return {**os.environ, "PYTHONPATH": str(python), "OMP_NUM_THREADS": "1",
-            "PATH": f"{BIN}:{os.environ['PATH']}", **variables}
+            "DOPPIO_PYTHON": sys.executable, "PATH": f"{BIN}:{os.environ['PATH']}", **variables}
 
 
 def test_the_site_builds_without_a_warning(tmp_path):

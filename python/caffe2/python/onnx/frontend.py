@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import logging
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import NoReturn, Union
 
 import numpy as np
 import onnx
@@ -16,9 +16,12 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import workspace
 from caffe2.python.onnx.error import Unsupported
+from caffe2.python.onnx.layout import to_nchw
 
 # {input: (element type of onnx.TensorProto, shape)}
-ValueInfo = Mapping[str, tuple[int, Sequence[int]]]
+ValueInfo = Mapping[str, tuple[int, Sequence[Union[int, str]]]]
+# {blob: array}
+Values = Mapping[str, np.ndarray]
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +38,8 @@ _SAME_MEANING = {
 }
 _BINARY = {"Add": "Add", "Sub": "Sub", "Mul": "Mul", "Div": "Div"}
 _LEGACY_SAME, _LEGACY_CEIL = 2, 3
+_IMAGE = ("N", "C", "H", "W")  # where the shape of images is not known
+_FREE = 2  # what free dimensions are while shapes are inferred
 
 
 class _Operator:
@@ -113,13 +118,8 @@ class _Operator:
         is_nchw = self.arg("order", "NCHW") == "NCHW"
         return self.arg("axis", 1 if is_nchw else self.rank(self.input[0]) - 1)
 
-    def check_order(self):
-        if self.arg("order", "NCHW") != "NCHW":
-            self.fail("its order is NHWC")
-
 
 def _conv(op):
-    op.check_order()
     window = _window(op)
     count = len(window["kernel_shape"])
     op.node(op.type, op.input, op.output[:1],
@@ -140,7 +140,6 @@ def _window(op):
 
 
 def _pool(op):
-    op.check_order()
     kind = op.type.replace("Pool", "")
     if op.arg("global_pooling", 0):
         op.node(f"Global{kind}Pool", op.input, op.output)
@@ -154,7 +153,6 @@ def _pool(op):
 
 
 def _spatial_bn(op):
-    op.check_order()
     if not op.arg("is_test", 0):
         op.fail("it is in training mode (is_test=0)")
     op.node("BatchNormalization", op.input[:5], op.output[:1], epsilon=op.arg("epsilon", 1e-5))
@@ -208,7 +206,6 @@ def _matmul(op):
 
 
 def _instance_norm(op):
-    op.check_order()
     op.node("InstanceNormalization", op.input, op.output[:1], epsilon=op.arg("epsilon", 1e-5))
 
 
@@ -225,7 +222,6 @@ def _reshape(op):
 
 
 def _channel_shuffle(op):
-    op.check_order()
     groups = op.arg("group", 1)
     channels = op.shape(op.input[0])[1]
     spatial = op.shape(op.input[0])[2:]
@@ -238,7 +234,6 @@ def _channel_shuffle(op):
 
 
 def _pad_image(op):
-    op.check_order()
     top, left, bottom, right = op.pads()
     pads = op.constant(np.array([0, 0, top, left, 0, 0, bottom, right], np.int64), "pads")
     value = op.constant(np.float32(op.arg("value", 0.0)), "value")
@@ -253,7 +248,6 @@ def _clip(op):
 
 
 def _resize_nearest(op):
-    op.check_order()
     scales = op.constant(
         np.float32([1, 1, op.arg("height_scale", 1.0), op.arg("width_scale", 1.0)]), "scales")
     op.node("Resize", [op.input[0], "", scales], op.output, mode="nearest",
@@ -266,7 +260,6 @@ def _scale(op):
 
 
 def _prelu(op):
-    op.check_order()
     slope, rank = op.input[1], op.rank(op.input[0])
     if rank > 2:
         axes = op.constant(np.arange(1, rank - 1), "axes")
@@ -309,8 +302,14 @@ def _with_attributes(op_type, **names):
     return translate
 
 
-def _permutation(*perm):
-    return lambda op: op.node("Transpose", op.input, op.output, perm=perm)
+def _to_channels_first(op):
+    last = len(op.shapes.get(op.input[0], _IMAGE)) - 1
+    op.node("Transpose", op.input, op.output, perm=[0, last, *range(1, last)])
+
+
+def _to_channels_last(op):
+    last = len(op.shapes.get(op.input[0], _IMAGE)) - 1
+    op.node("Transpose", op.input, op.output, perm=[0, *range(2, last + 1), 1])
 
 
 _TRANSLATORS = {
@@ -319,8 +318,8 @@ _TRANSLATORS = {
     "AveragePool": _pool, "ChannelShuffle": _channel_shuffle, "Clip": _clip, "Concat": _concat,
     "Conv": _conv, "ConvTranspose": _conv, "ExpandDims": _with_axes, "FC": _fc,
     "FCTransposed": _fc, "InstanceNorm": _instance_norm, "MatMul": _matmul,
-    "MaxPool": _pool, "NCHW2NHWC": _permutation(0, 2, 3, 1),
-    "NHWC2NCHW": _permutation(0, 3, 1, 2), "PRelu": _prelu, "PadImage": _pad_image,
+    "MaxPool": _pool, "NCHW2NHWC": _to_channels_last,
+    "NHWC2NCHW": _to_channels_first, "PRelu": _prelu, "PadImage": _pad_image,
     "Reshape": _reshape, "ResizeNearest": _resize_nearest, "Scale": _scale, "Slice": _slice,
     "Softmax": _softmax, "SpatialBN": _spatial_bn, "Split": _split, "Squeeze": _with_axes,
     "Elu": _with_attributes("Elu", alpha=("alpha", 1.0)),
@@ -335,17 +334,36 @@ _TRANSLATORS = {
 
 
 def _initial_values(init_net):
-    """{blob: array} of the blobs that the init net makes."""
+    """{blob: array} of the blobs that the init net makes, or of a dict of them."""
+    if init_net is None or isinstance(init_net, Mapping):
+        return dict(init_net or {})
     ws = C.Workspace()
     ws.run(init_net)
     return {name: ws.fetch_blob(name) for op in init_net.op for name in op.output}
 
 
-def _infer_shapes(predict_net, inputs):
-    shapes, types = workspace.InferShapesAndTypes(
-        [predict_net], {name: list(shape) for name, (_, shape) in inputs.items()},
+def _infer_shapes(predict_net, inputs, free):
+    """Shapes and types of all blobs, if the free dimensions of the inputs are `free`."""
+    return workspace.InferShapesAndTypes(
+        [predict_net],
+        {name: [free if isinstance(dim, str) else dim for dim in shape]
+         for name, (_, shape) in inputs.items()},
         blob_types={name: CAFFE2_TYPES[kind] for name, (kind, _) in inputs.items()})
-    return shapes, types
+
+
+def _with_free_dimensions(predict_net, inputs, shapes):
+    """The shapes of _infer_shapes(..., 2), in which the dimensions that depend on the free ones of
+    the inputs have their name, or None if they are another number."""
+    names = {dim for _, shape in inputs.values() for dim in shape if isinstance(dim, str)}
+    if not names:
+        return shapes
+    if len(names) > 1:
+        raise ValueError(f"free dimensions are called {sorted(names)}; they must have one name")
+    (name,) = names
+    others, _ = _infer_shapes(predict_net, inputs, _FREE + 1)
+    return {blob: [a if a == b else name if (a, b) == (_FREE, _FREE + 1) else None
+                   for a, b in zip(shape, others.get(blob, shape))]
+            for blob, shape in shapes.items()}
 
 
 CAFFE2_TYPES = {
@@ -362,20 +380,23 @@ _ONNX_TYPES = {caffe2: kind for kind, caffe2 in CAFFE2_TYPES.items()}
 
 
 def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
-                             init_net: caffe2_pb2.NetDef | None = None,
+                             init_net: caffe2_pb2.NetDef | Values | None = None,
                              value_info: ValueInfo | None = None) -> onnx.GraphProto:
     """An onnx.GraphProto that computes what `predict_net` does in test mode.
 
     Args:
-      predict_net: a NetDef with operators of _TRANSLATORS, which may work in place.
-      init_net: a NetDef that makes the parameters, which become initializers.
+      predict_net: a NetDef with operators of _TRANSLATORS, which may work in place, and on NHWC
+        images.
+      init_net: a NetDef that makes the parameters, or {blob: array} of them. They become
+        initializers.
       value_info: {input: (element type of onnx.TensorProto, shape)}, at least for the inputs that
-        `init_net` does not make.
+        `init_net` does not make. A dimension may be a name: then it is free, as that of the images
+        in a batch. All free dimensions have one name and one size.
 
     Raises ValueError for inputs without value_info, and Unsupported, with operator and reason, for
     what ONNX cannot express.
     """
-    initial = _initial_values(init_net) if init_net is not None else {}
+    predict_net, initial = to_nchw(predict_net, _initial_values(init_net))
     value_info = dict(value_info or {})
     missing = set(predict_net.external_input) - set(initial) - set(value_info)
     if missing:
@@ -383,7 +404,8 @@ def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
     known = dict(value_info)
     for name, array in initial.items():
         known.setdefault(name, (onnx_helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
-    shapes, types = _infer_shapes(predict_net, known)
+    shapes, types = _infer_shapes(predict_net, known, _FREE)
+    described = _with_free_dimensions(predict_net, known, shapes)
 
     used_names = {name for op in predict_net.op for name in (*op.input, *op.output)} | set(known)
     # blob -> its present name in the graph, where each name is written once
@@ -412,7 +434,7 @@ def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
         constants += operator.constants
 
     def describe(name, renamed):
-        shape = shapes.get(name)
+        shape = described.get(name)
         kind = _ONNX_TYPES.get(types.get(name), TensorProto.FLOAT)
         return onnx_helper.make_tensor_value_info(renamed, kind, shape)
 
@@ -439,7 +461,7 @@ def caffe2_init_net_to_initializer(init_net: caffe2_pb2.NetDef) -> list[TensorPr
 
 
 def caffe2_net_to_onnx_model(predict_net: caffe2_pb2.NetDef,
-                             init_net: caffe2_pb2.NetDef | None = None,
+                             init_net: caffe2_pb2.NetDef | Values | None = None,
                              value_info: ValueInfo | None = None) -> onnx.ModelProto:
     """The graph of caffe2_net_to_onnx_graph as a model that passes onnx.checker."""
     model = onnx_helper.make_model(

@@ -148,15 +148,18 @@ def set_model_info(meta_net_def: metanet_pb2.MetaNetDef, project_str: str, model
 
 
 def save_to_db(db_type: str, db_destination: str, predictor_export_meta: PredictorExportMeta,
-               use_ideep: bool = False) -> None:
+               use_ideep: bool = False, info: Mapping[str, str] | None = None) -> None:
     """Writes nets and parameters (from the current workspace) to a new database.
 
-    `use_ideep` is without effect: parameters have one layout on the CPU.
+    `use_ideep` is without effect: parameters have one layout on the CPU. `info`, {key: text}, is
+    stored for users of the model.
     """
     C.show_progress_state("saving")
-    workspace.FeedBlob(
-        predictor_constants.META_NET_DEF, serde.serialize_protobuf_struct(
-            get_meta_net_def(predictor_export_meta, db_type=db_type)))
+    meta_net_def = get_meta_net_def(predictor_export_meta, db_type=db_type)
+    for key, value in (info or {}).items():
+        utils.AddApplicationSpecificInfo(meta_net_def, key, value)
+    workspace.FeedBlob(predictor_constants.META_NET_DEF,
+                       serde.serialize_protobuf_struct(meta_net_def))
     workspace.RunOperatorOnce(core.CreateOperator(
         "Save",
         [core.BlobReference(blob) for blob in

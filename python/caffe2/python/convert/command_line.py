@@ -1,0 +1,43 @@
+"""What both commands take."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from caffe2.python.convert.errors import USAGE, ConvertError
+from caffe2.python.convert.model import Model
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises ConvertError for wrong arguments."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises ConvertError."""
+        raise ConvertError(f"{message} (see {self.prog} --help)", USAGE)
+
+
+def positive(text: str) -> int:
+    """A positive number; raises ArgumentTypeError."""
+    if not text.isdecimal() or not 0 < int(text) < 2 ** 31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def input_shape(text: str) -> tuple[str, list[int]]:
+    """(input or "", shape without the batch) of "data=3,224,224" or "3,224,224"."""
+    name, _, dims = text.rpartition("=")
+    return name, [positive(dim) for dim in dims.split(",")]
+
+
+def set_shapes(model: Model, shapes: list[tuple[str, list[int]]]) -> None:
+    """Gives inputs the shapes of input_shape. Raises ConvertError for an unknown input."""
+    for name, dims in shapes:
+        if not name and len(model.inputs) != 1:
+            raise ConvertError(f"the model has the inputs {', '.join(model.inputs)}: write "
+                               "--input_shape NAME=3,224,224", USAGE)
+        name = name or model.inputs[0]
+        if name not in model.inputs:
+            raise ConvertError(f"the model has no input {name}, but {', '.join(model.inputs)}",
+                               USAGE)
+        model.shapes[name] = [0, *dims]

@@ -1,0 +1,43 @@
+"""Errors of conversions, with the exit statuses of the programs (caffe2/core/exit_code.h)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+USAGE, BAD_DATA, NO_INPUT, SYSTEM, CANNOT_WRITE = 64, 65, 66, 71, 73
+
+
+class ConvertError(ValueError):
+    """A model cannot be read, converted or written. The message is one line: what, and what to
+    do."""
+
+    def __init__(self, message: str, status: int = BAD_DATA) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def one_line(error: BaseException) -> str:
+    """The text of an error of another library as one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return "; ".join(lines[:2]) or type(error).__name__
+
+
+def needs(package: str, what: str, error: ImportError) -> ConvertError:
+    """The error for a package of PyPI that is missing."""
+    return ConvertError(f"{what} need the package {package}, which {sys.executable} cannot import "
+                        f"({one_line(error)}): pip install {package}", SYSTEM)
+
+
+def run_command(name: str, command: Callable[[], int]) -> int:
+    """The exit status of a command; an error that it raises is printed as one line."""
+    try:
+        return command()
+    except ConvertError as error:
+        status, message = error.status, str(error)
+    except OSError as error:
+        status, message = NO_INPUT, one_line(error)
+    except MemoryError:
+        status, message = SYSTEM, "the memory does not suffice for the model"
+    print(f"{name}: {message}", file=sys.stderr)
+    return status

@@ -1,0 +1,56 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+
+from caffe2.python.convert.errors import CANNOT_WRITE, NO_INPUT, ConvertError, one_line
+
+
+@contextlib.contextmanager
+def whole_file(path: str) -> Iterator[str]:
+    """The name of a temporary file beside `path`, which becomes `path` if the block succeeds and is
+    removed otherwise. Raises ConvertError if the file cannot be written."""
+    folder = os.path.dirname(path) or "."
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError("it is a folder")
+        handle, temporary = tempfile.mkstemp(
+            prefix=f".{os.path.basename(path)}.", suffix=".part", dir=folder)
+        os.close(handle)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+
+
+def _cannot_write(path, error):
+    return ConvertError(f"cannot write {path}: {error.strerror or one_line(error)}", CANNOT_WRITE)
+
+
+def read_bytes(path: str) -> bytes:
+    """The content of a file; raises ConvertError."""
+    check_readable(path)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def check_readable(path: str) -> None:
+    """Raises ConvertError if a file cannot be read."""
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise ConvertError(f"cannot read {path}: {error.strerror}", NO_INPUT) from error

@@ -1,0 +1,68 @@
+"""The formats by the ends of their names."""
+
+from __future__ import annotations
+
+import os
+
+from caffe2.python.convert import net_pair, onnx_file, predictor_file, state_files
+from caffe2.python.convert.errors import USAGE, ConvertError
+from caffe2.python.convert.model import Model
+
+KNOWN = ("model.mdl or .minidb (an exported predictor), model.onnx, model.safetensors, model.pth "
+         "or .pt (a state dict of PyTorch), init_net.pb,predict_net.pb, or a folder with these two")
+
+_ENDS = {".mdl": "predictor", ".minidb": "predictor", ".onnx": "onnx",
+         ".safetensors": "safetensors", ".pth": "torch", ".pt": "torch", ".pb": "net",
+         ".pbtxt": "net", "": "pair"}
+
+
+def format_of(path: str) -> str:
+    """"predictor", "onnx", "safetensors", "torch", "pair", or "net" for one net alone. Raises
+    ConvertError for others."""
+    if "," in path or os.path.isdir(path) or path.endswith("/"):
+        return "pair"
+    end = os.path.splitext(path)[1].lower()
+    if end not in _ENDS:
+        raise ConvertError(f"{path}: the format of files that end in {end} is not known; name "
+                           f"{KNOWN}", USAGE)
+    return _ENDS[end]
+
+
+def _read_state(path, kind):
+    return (state_files.read_torch if kind == "torch" else state_files.read_safetensors)(path)
+
+
+def read(path: str, like: Model | None = None) -> Model:
+    """The model of a file; `like` as for state_files.model_of_state. Raises ConvertError."""
+    kind = format_of(path)
+    if kind in ("torch", "safetensors"):
+        return state_files.model_of_state(_read_state(path, kind), like)
+    if like is not None:
+        raise ConvertError(f"--like is only for parameters without a net, and {path} has one",
+                           USAGE)
+    if kind == "predictor":
+        return predictor_file.read(path)
+    if kind == "onnx":
+        return onnx_file.read(path)
+    if kind == "net":
+        return net_pair.read_predict_net(path)
+    return net_pair.read(path)
+
+
+def write(model: Model, path: str, names: str | None = None, batch: int | None = None) -> None:
+    """Writes a model. `names` as for state_files.state_of_model, `batch` as for onnx_file.write.
+    Raises ConvertError."""
+    kind = format_of(path)
+    if kind == "predictor":
+        predictor_file.write(model, path)
+    elif kind == "onnx":
+        onnx_file.write(model, path, batch)
+    elif kind == "torch":
+        state_files.write_torch(state_files.state_of_model(model, names), path)
+    elif kind == "safetensors":
+        state_files.write_safetensors(state_files.state_of_model(model, names), path)
+    elif kind == "net":
+        raise ConvertError(f"{path} would be one net: name two as init_net.pb,predict_net.pb, or a "
+                           "folder", USAGE)
+    else:
+        net_pair.write(model, path)

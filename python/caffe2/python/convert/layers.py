@@ -1,0 +1,75 @@
+"""The layers of a model: shapes, parameters, operations; and a picture of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python._core import net_graph
+from caffe2.python.convert.errors import SYSTEM, ConvertError
+from caffe2.python.convert.model import Model, infer_shapes
+
+
+@dataclasses.dataclass
+class Layer:
+    """An operator of the net.
+
+    shape: of the first output; None if it cannot be told.
+    parameters: how many numbers it is the first to use.
+    flops: floating-point operations, a multiply-add counts 2; None if they cannot be told.
+    """
+
+    type: str
+    output: str
+    shape: list[int] | None
+    parameters: int
+    flops: int | None
+
+
+def _flops(op, shapes):
+    schema = C.OpSchema.get(op.type)
+    if schema is None or any(name not in shapes for name in op.input):
+        return None
+    inputs = [caffe2_pb2.TensorShape(dims=shapes[name], data_type=caffe2_pb2.TensorProto.FLOAT)
+              .SerializeToString() for name in op.input]
+    try:
+        return schema._infer_flops(op.SerializeToString(), inputs)
+    except RuntimeError:
+        return None  # an operator on other types than float
+
+
+def layers_of(model: Model, batch: int = 1) -> list[Layer]:
+    """The layers for batches of so many images. Raises ConvertError for a net that cannot work on
+    the shapes of its inputs."""
+    shapes = infer_shapes(model, batch)
+    layers: list[Layer] = []
+    counted: set[str] = set()
+    for op in model.net.op:
+        new = {name for name in op.input if name in model.values} - counted
+        counted |= new
+        output = op.output[0] if op.output else ""
+        layers.append(Layer(op.type, output, shapes.get(output),
+                            sum(model.values[name].size for name in new), _flops(op, shapes)))
+    return layers
+
+
+def draw(model: Model, layers: Sequence[Layer]) -> str:
+    """The net as SVG: operators with their shapes, without parameters. Raises ConvertError where
+    the program `dot` is missing."""
+    net = caffe2_pb2.NetDef.FromString(model.net.SerializeToString())
+    for op in net.op:
+        op.input[:] = [name for name in op.input if name not in model.values]
+        del op.output[1:]
+
+    def operator(op, index):
+        shape = layers[index].shape
+        text = op.type if shape is None else f"{op.type}\n{' x '.join(map(str, shape))}"
+        return f"{index} {op.type}", {**net_graph.OP_STYLE, "label": text}
+
+    graph = net_graph.GetPydotGraph(net, rankdir="TB", op_node_producer=operator)
+    try:
+        return graph.create_svg().decode()
+    except RuntimeError as error:
+        raise ConvertError(f"no picture: {error}", SYSTEM) from error

@@ -1,0 +1,72 @@
+"""Models as an init net and a predict net, each a NetDef in a file (binary, or text to read)."""
+
+from __future__ import annotations
+
+import os
+
+from google.protobuf.message import DecodeError
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python._core.messages import TryReadProtoWithClass
+from caffe2.python.convert.errors import NO_INPUT, ConvertError
+from caffe2.python.convert.files import read_bytes, whole_file
+from caffe2.python.convert.model import Model, model_of_nets
+from caffe2.python.onnx.helper import fill_operator
+
+_NAMES = ("init_net.pb", "predict_net.pb")
+
+
+def paths_of(path: str) -> tuple[str, str]:
+    """(init net, predict net) of "init.pb,predict.pb", or of a folder. Raises ConvertError."""
+    names = path.split(",")
+    if len(names) == 1:
+        return os.path.join(path, _NAMES[0]), os.path.join(path, _NAMES[1])
+    if len(names) != 2 or not all(names):
+        raise ConvertError(f"{path}: two nets are named as init_net.pb,predict_net.pb")
+    return names[0], names[1]
+
+
+def _read_net(path):
+    try:
+        net = TryReadProtoWithClass(caffe2_pb2.NetDef, read_bytes(path))
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise ConvertError(f"{path} is not a NetDef, or is damaged") from error
+    if not net.op and not net.name:
+        raise ConvertError(f"{path} is not a NetDef, or has no operators")
+    return net
+
+
+def read(path: str) -> Model:
+    """The model of two nets: "init.pb,predict.pb", or a folder with init_net.pb and
+    predict_net.pb. Raises ConvertError."""
+    init, predict = paths_of(path)
+    if "," not in path and not os.path.isdir(path):
+        raise ConvertError(f"cannot read {path}: there is no such folder", NO_INPUT)
+    return model_of_nets(_read_net(init), _read_net(predict), init, predict)
+
+
+def read_predict_net(path: str) -> Model:
+    """The model of a predict net alone, without parameters. Its input is its first external
+    input. Raises ConvertError."""
+    return model_of_nets(None, _read_net(path), "", path)
+
+
+def write(model: Model, path: str) -> None:
+    """Writes both nets; a folder is made. Raises ConvertError."""
+    init = caffe2_pb2.NetDef(name=f"{model.net.name}_init")
+    for name, value in model.values.items():
+        try:
+            init.op.append(fill_operator(value, name))
+        except TypeError as error:
+            raise ConvertError(f"no net can make the parameter {name}: {error}") from error
+    init.external_output[:] = list(model.values)
+    init_path, predict_path = paths_of(path)
+    if "," not in path:
+        try:
+            os.makedirs(path, exist_ok=True)
+        except OSError as error:
+            raise ConvertError(f"cannot make the folder {path}: {error.strerror}") from error
+    with whole_file(init_path) as a, whole_file(predict_path) as b:
+        for temporary, net in ((a, init), (b, model.net)):
+            with open(temporary, "wb") as file:
+                file.write(net.SerializeToString())

@@ -1,0 +1,67 @@
+"""Exported predictors: one minidb file with nets and parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import workspace
+from caffe2.python.convert.errors import ConvertError, one_line
+from caffe2.python.convert.files import check_readable, whole_file
+from caffe2.python.convert.model import Model, argument
+from caffe2.python.onnx.workspace import Workspace
+from caffe2.python.predictor import predictor_exporter, predictor_py_utils
+from caffe2.python.predictor.predictor_constants import predictor_constants as keys
+
+
+def _shapes(meta, inputs):
+    """Of the inputs that the file fills with zeros of a shape."""
+    shapes = {}
+    for entry in meta.nets:
+        for op in entry.value.op if entry.key == keys.PREDICT_INIT_NET_TYPE else ():
+            shape = argument(op, "shape")
+            if op.output and op.output[0] in inputs and shape and len(shape.ints) > 1:
+                shapes[op.output[0]] = list(shape.ints)
+    return shapes
+
+
+def read(path: str) -> Model:
+    """The model of a file. Its nets may only have operators that a model which is not trusted may
+    use. Raises ConvertError."""
+    check_readable(path)
+    ws = Workspace()
+    with workspace.WorkspaceGuard(ws._name):
+        try:
+            meta = predictor_exporter.load_from_db(path, "minidb")
+            net = predictor_py_utils.GetNet(meta, keys.PREDICT_NET_TYPE)
+            workspace.RunNetOnce(predictor_py_utils.GetNet(meta, keys.GLOBAL_INIT_NET_TYPE))
+            parameters = predictor_py_utils.GetBlobs(meta, keys.PARAMETERS_BLOB_TYPE)
+            values = {name: np.array(workspace.FetchBlob(name)) for name in parameters}
+        except (RuntimeError, ValueError, KeyError, TypeError) as error:
+            raise ConvertError(
+                f"{path} is not an exported predictor that can be read: {one_line(error)}"
+            ) from error
+    inputs = predictor_py_utils.GetBlobs(meta, keys.INPUTS_BLOB_TYPE)
+    outputs = predictor_py_utils.GetBlobs(meta, keys.OUTPUTS_BLOB_TYPE)
+    net = caffe2_pb2.NetDef.FromString(net.SerializeToString())
+    net.external_input[:] = [*inputs, *values]
+    net.external_output[:] = outputs
+    return Model(net, values, inputs, outputs, _shapes(meta, inputs),
+                 predictor_py_utils.GetApplicationSpecificInfoDict(meta))
+
+
+def write(model: Model, path: str) -> None:
+    """Writes a model; raises ConvertError."""
+    ws = Workspace()
+    with whole_file(path) as temporary, workspace.WorkspaceGuard(ws._name):
+        for name, value in model.values.items():
+            workspace.FeedBlob(name, value)
+        export = predictor_exporter.PredictorExportMeta(
+            model.net, list(model.values), model.inputs, model.outputs,
+            shapes={name: [max(shape[0], 1), *shape[1:]] for name, shape in model.shapes.items()})
+        try:
+            predictor_exporter.save_to_db("minidb", temporary, export, info=model.info)
+        except RuntimeError as error:
+            raise ConvertError(f"cannot write {path}: {one_line(error)}") from error
+
+

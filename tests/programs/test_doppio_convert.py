@@ -1,0 +1,80 @@
+"""`doppio convert` and `doppio inspect`: how the program starts the Python package. What the
+package does is tested in tests/python/test_convert.py."""
+
+import importlib.util
+import re
+import sys
+
+import pytest
+from model_files import model, op
+
+from conftest import BIN, run
+
+PACKAGE = BIN.parent / "python" / "caffe2"
+needs_package = pytest.mark.skipif(
+    importlib.util.find_spec("google.protobuf") is None
+    or not list(PACKAGE.glob("python/caffe2_pybind11_state*.so")),
+    reason="the build has no Python package")
+
+
+def doppio(*words, **variables):
+    return run("doppio", *words, env={"DOPPIO_PYTHON": sys.executable, **variables})
+
+
+@pytest.fixture
+def pixels(tmp_path):
+    """A model that takes pictures of 8 x 8 grey pixels."""
+    path = tmp_path / "model.mdl"
+    path.write_bytes(model(init=[op("ConstantFill", [], ["data"], shape=[1, 8, 8], value=0.0)]))
+    return path
+
+
+@needs_package
+def test_convert_and_inspect(pixels, tmp_path):
+    done = doppio("convert", pixels, tmp_path / "pair")
+    assert (done.returncode, done.output) == (0, "")
+    assert sorted(path.name for path in (tmp_path / "pair").iterdir()) == [
+        "init_net.pb", "predict_net.pb"]
+    for words in ((pixels,), (tmp_path / "pair", "--input_shape", "8,8")):
+        done = doppio("inspect", *words)
+        assert done.returncode == 0, done.output
+        assert ["Softmax", "softmax", "1x64", "0", "64"] in [
+            line.split() for line in done.output.splitlines()]
+
+
+@needs_package
+def test_their_errors_are_one_line_with_a_status(pixels, tmp_path):
+    for words, status, line in (
+            (("convert", pixels, tmp_path / "out.xyz"), 64,
+             "doppio convert: .*out.xyz: the format"),
+            (("convert", tmp_path / "none.mdl", tmp_path / "out.mdl"), 66,
+             "doppio convert: cannot read .*none.mdl"),
+            (("inspect",), 64, r"doppio inspect: .*model \(see doppio inspect --help\)")):
+        done = doppio(*words)
+        assert done.returncode == status and re.match(f"{line}[^\n]*\n$", done.output), done.output
+    done = doppio("convert", "--help")
+    assert done.returncode == 0 and "usage: doppio convert" in done.output
+
+
+def test_python_that_is_missing_is_named(tmp_path):
+    done = doppio("convert", "a.mdl", "b.mdl", DOPPIO_PYTHON=tmp_path / "python9")
+    assert done.returncode == 64
+    assert re.match(r"doppio: convert: cannot start the Python interpreter \S+/python9 \(No such "
+                    r"file or directory\): .*DOPPIO_PYTHON\n$", done.output), done.output
+
+
+def test_a_package_that_is_missing_is_named(tmp_path):
+    bare = tmp_path / "python"  # without site packages, and without a place to look for ours
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    bare.chmod(0o755)
+    done = doppio("inspect", "a.mdl", DOPPIO_PYTHON=bare)
+    assert done.returncode == 71
+    assert re.match(r"doppio inspect: needs the Python package of Doppio, which \S+ cannot import "
+                    r"\(.*\): install it there with pip, .*DOPPIO_PYTHON\n$",
+                    done.output), done.output
+
+
+def test_completion_knows_the_commands():
+    done = run("doppio", "completion", "bash")
+    assert done.returncode == 0
+    assert " convert inspect " in done.output

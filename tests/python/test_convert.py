@@ -1,0 +1,444 @@
+"""Models from format to format: what a model computes stays the same, and wrong input is refused in
+one line."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import core
+from caffe2.python.convert import convert_command, formats, inspect_command, resnet
+from caffe2.python.convert.files import whole_file
+from caffe2.python.convert.layers import layers_of
+from caffe2.python.convert.model import Model
+from caffe2.python.onnx.helper import fill_operator
+
+# What torchvision's documentation says: parameters, and multiply-adds of an image of 224 x 224 in
+# units of 1e9.
+PUBLISHED = {18: (11689512, 1.81), 34: (21797672, 3.66), 50: (25557032, 4.09),
+             101: (44549160, 7.80), 152: (60192808, 11.51)}
+
+
+def predict(model, x):
+    ws = C.Workspace()
+    for name, value in {**model.values, model.inputs[0]: x}.items():
+        ws.feed_blob(name, value)
+    ws.run(model.net)
+    return ws.fetch_blob(model.outputs[0])
+
+
+def random_state(depth, labels=10, channels=3):
+    """A state dict as torchvision would give it, with statistics that let signals through."""
+    rng = np.random.default_rng(depth)
+    state = {}
+    for name, shape in resnet._torch_shapes(depth, channels, labels).items():
+        if len(shape) > 1:
+            scale = np.float32(np.prod(shape[1:]) ** -0.5)
+            state[name] = rng.standard_normal(shape, dtype=np.float32) * scale
+        else:
+            state[name] = rng.random(shape, dtype=np.float32) + np.float32(0.2)
+    return state
+
+
+def on_nhwc(model):
+    """The same network on NHWC images, as our trainers make it: with another epsilon, and no
+    padding of the max pooling."""
+    net = caffe2_pb2.NetDef.FromString(model.net.SerializeToString())
+    values = dict(model.values)
+    for op in net.op:
+        if op.type in ("Conv", "SpatialBN", "MaxPool", "AveragePool"):
+            kept = [arg for arg in op.arg if arg.name not in ("order", "epsilon")
+                    and (op.type != "MaxPool" or arg.name != "pad")]
+            del op.arg[:]
+            op.arg.extend(kept)
+            op.arg.add(name="order", s=b"NHWC")
+        if op.type == "SpatialBN":
+            op.arg.add(name="epsilon", f=1e-3)
+        if op.type == "Conv":
+            values[op.input[1]] = np.ascontiguousarray(values[op.input[1]].transpose(0, 2, 3, 1))
+    return Model(net, values, model.inputs, model.outputs, {"data": [1, 64, 64, 3]},
+                 {"mean": "128", "order": "NHWC"})
+
+
+def small_model():
+    net = core.Net("small")
+    net.AddExternalInput("x", "w", "b", "fw", "fb")
+    net.Conv(["x", "w", "b"], "c", kernel=3, stride=2)
+    net.Relu("c", "c")
+    net.FC(["c", "fw", "fb"], "scores")
+    net.Softmax("scores", "y")
+    net.AddExternalOutput("y")
+    rng = np.random.RandomState(3)
+    values = {name: rng.uniform(-1, 1, shape).astype(np.float32) for name, shape in {
+        "w": (4, 3, 3, 3), "b": (4,), "fw": (5, 36), "fb": (5,)}.items()}
+    return Model(net.Proto(), values, ["x"], ["y"], {"x": [0, 3, 7, 8]}, {"mean": "1,2,3"})
+
+
+X = np.random.RandomState(4).uniform(-1, 1, (2, 3, 7, 8)).astype(np.float32)
+
+
+def convert(*words):
+    return convert_command.main([str(word) for word in words], "convert")
+
+
+def error_of(capsys, *words, command=convert_command):
+    """(exit status, the one line that a failing command prints)."""
+    status = command.main([str(word) for word in words], "convert")
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("convert: ") and err.count("\n") == 1, err
+    return status, err
+
+
+@pytest.mark.parametrize("target", ["b.mdl", "pair", "i.pb,p.pb"])
+def test_models_with_a_net_stay_the_same(target, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = small_model()
+    formats.write(model, "a.mdl")
+    assert convert("a.mdl", target) == 0
+    assert convert(target, "c.mdl") == 0
+    again = formats.read("c.mdl")
+    assert (again.inputs, again.outputs) == (["x"], ["y"])
+    np.testing.assert_array_equal(predict(again, X), predict(model, X))
+    assert list(again.net.op) == list(model.net.op)
+    if target == "b.mdl":
+        assert again.info == model.info and again.shapes == {"x": [1, 3, 7, 8]}
+    assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
+
+
+def test_a_text_net_and_a_net_that_also_makes_its_input(tmp_path):
+    model = small_model()
+    init = caffe2_pb2.NetDef(name="init")
+    init.op.extend(fill_operator(value, name) for name, value in model.values.items())
+    init.op.extend([fill_operator(np.zeros((1, 3, 7, 8), np.float32), "x")])
+    model.net.op[0].device_option.device_type = caffe2_pb2.CUDA
+    init.op[0].device_option.device_type = caffe2_pb2.CUDA
+    (tmp_path / "i.pbtxt").write_text(str(init))
+    (tmp_path / "p.pbtxt").write_text(str(model.net))
+    read = formats.read(f"{tmp_path}/i.pbtxt,{tmp_path}/p.pbtxt")
+    assert read.inputs == ["x"] and read.shapes == {"x": [1, 3, 7, 8]}
+    assert sorted(read.values) == sorted(model.values)
+
+
+def test_onnx_both_ways(tmp_path):
+    pytest.importorskip("onnx")
+    model = small_model()
+    formats.write(model, f"{tmp_path}/a.mdl")
+    assert convert(tmp_path / "a.mdl", tmp_path / "a.onnx") == 0
+    assert convert(tmp_path / "a.onnx", tmp_path / "b.mdl") == 0
+    again = formats.read(f"{tmp_path}/b.mdl")
+    assert again.info == model.info and again.shapes == {"x": [1, 3, 7, 8]}
+    np.testing.assert_allclose(predict(again, X), predict(model, X), rtol=1e-5)
+    assert formats.read(f"{tmp_path}/a.onnx").shapes == {"x": [0, 3, 7, 8]}
+    assert convert(tmp_path / "a.mdl", tmp_path / "four.onnx", "--batch_size", 4) == 0
+    assert formats.read(f"{tmp_path}/four.onnx").shapes == {"x": [4, 3, 7, 8]}
+
+
+@pytest.mark.parametrize("form", ["nchw", "nhwc"])
+def test_onnxruntime_computes_the_same(form, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    model = resnet.model_of_state(random_state(18))
+    x = np.random.RandomState(1).normal(0, 1, (3, 3, 64, 64)).astype(np.float32)
+    if form == "nhwc":
+        model, x = on_nhwc(model), np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    formats.write(model, f"{tmp_path}/a.mdl")
+    shape = ",".join(map(str, x.shape[1:]))
+    assert convert(tmp_path / "a.mdl", tmp_path / "a.onnx", "--input_shape", shape) == 0
+    session = runtime.InferenceSession(f"{tmp_path}/a.onnx")
+    for count in (1, 3):
+        (result,) = session.run(None, {"data": x[:count]})
+        np.testing.assert_allclose(result, predict(model, x[:count]), rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("depth", resnet.DEPTHS)
+def test_resnets_are_those_that_torchvision_documents(depth):
+    model = resnet.model_of_state({
+        name: np.zeros(shape, np.float32)
+        for name, shape in resnet._torch_shapes(depth, 3, 1000).items()})
+    parameters, gigaflops = PUBLISHED[depth]
+    running = sum(value.size for name, value in model.values.items()
+                  if name.endswith(("_rm", "_riv")))
+    layers = layers_of(model)
+    assert sum(layer.parameters for layer in layers) == parameters + running
+    products = sum(layer.flops for layer in layers if layer.type in ("Conv", "FC"))
+    assert abs(products / 2e9 - gigaflops) < 0.02
+    assert layers[-1].shape == [1, 1000]
+
+
+@pytest.mark.parametrize("depth", [18, 50])
+def test_a_trained_resnet_becomes_a_state_dict_that_computes_the_same(depth):
+    """Our trainers' epsilon is 1e-3, and Python's builder may give convolutions a bias."""
+    model = on_nhwc(resnet.model_of_state(random_state(depth)))
+    bias = np.float32(np.random.RandomState(1).uniform(-1, 1, 64))
+    model.values["comp_0_conv_1_b"] = bias
+    next(op for op in model.net.op if op.output[0] == "comp_0_conv_1").input.append(
+        "comp_0_conv_1_b")
+    state = resnet.state_of_model(model)
+    (note,) = model.notes
+    assert "model.maxpool.padding = 0" in note
+    again = resnet.model_of_state(state)
+    pool = next(op for op in again.net.op if op.type == "MaxPool")
+    next(arg for arg in pool.arg if arg.name == "pad").i = 0  # as the note says
+    x = np.random.RandomState(1).normal(0, 1, (2, 64, 64, 3)).astype(np.float32)
+    np.testing.assert_allclose(predict(again, np.ascontiguousarray(x.transpose(0, 3, 1, 2))),
+                               predict(model, x), rtol=1e-3, atol=1e-6)
+
+
+def test_a_state_dict_for_the_net_of_another_model():
+    state = random_state(18)
+    like = on_nhwc(resnet.model_of_state(random_state(18)))
+    for value in like.values.values():
+        value[...] = 0.5
+    model = resnet.model_like(state, like)
+    assert model.net.op[0].arg[-1].s == b"NHWC"
+    again = resnet.state_of_model(model)
+    for name, value in state.items():
+        np.testing.assert_array_equal(again[name], value, err_msg=name)
+
+
+def test_names_with_the_scope_of_caffe2s_trainers():
+    state = random_state(18)
+    model = resnet.model_of_state(state)
+    for op in model.net.op:
+        op.input[:] = ["gpu_0/" + name for name in op.input]
+        op.output[:] = ["gpu_0/" + name for name in op.output]
+    model.values = {"gpu_0/" + name: value for name, value in model.values.items()}
+    again = resnet.state_of_model(model)
+    assert all((again[name] == value).all() for name, value in state.items())
+
+
+def test_another_variant_is_refused():
+    model = resnet.model_of_state(random_state(50))
+    for op in model.net.op:  # version 1: the stride is in the first convolution of the block
+        if op.output[0] in ("comp_3_conv_1", "comp_3_conv_2"):
+            next(arg for arg in op.arg if arg.name == "stride").i = \
+                2 if op.output[0] == "comp_3_conv_1" else 1
+    with pytest.raises(ValueError, match="comp_3_conv_1 has the stride 2, in torchvision it has 1"):
+        resnet.state_of_model(model)
+
+
+@pytest.mark.parametrize("change, why", [
+    (lambda state: state.pop("layer2.0.bn1.bias"), "layer2.0.bn1.bias of ResNet-18 is missing"),
+    (lambda state: state.update({"fc.bias": np.zeros(3, np.float32)}),
+     r"fc.bias has the shape \(3,\), in ResNet-18 it has \(10,\)"),
+    (lambda state: state.update({"extra.weight": np.zeros(3)}), "no parameter extra.weight"),
+    (lambda state: state.pop("fc.weight"), "not of a torchvision ResNet"),
+    (lambda state: [state.pop(name) for name in list(state) if name.startswith("layer4.1")],
+     r"\(2, 2, 2, 1\) blocks"),
+    (lambda state: state.update({"conv1.weight": np.zeros(3, np.float32)}), "4 dimensions"),
+])
+def test_state_dicts_that_do_not_fit(change, why):
+    state = random_state(18)
+    change(state)
+    with pytest.raises(ValueError, match=why):
+        resnet.model_of_state(state)
+
+
+def test_safetensors_of_a_resnet(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    state = random_state(18)
+    safetensors.save_file(state, f"{tmp_path}/a.safetensors")
+    assert convert(tmp_path / "a.safetensors", tmp_path / "a.mdl") == 0
+    assert convert(tmp_path / "a.mdl", tmp_path / "b.safetensors") == 0
+    again = safetensors.load_file(f"{tmp_path}/b.safetensors")
+    assert sorted(name for name in again if not name.endswith("num_batches_tracked")) == sorted(
+        state)
+    for name, value in state.items():
+        np.testing.assert_array_equal(again[name], value, err_msg=name)
+
+
+def test_safetensors_of_any_net(tmp_path, capsys):
+    safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    model = small_model()
+    formats.write(model, f"{tmp_path}/a.mdl")
+    assert convert(tmp_path / "a.mdl", tmp_path / "a.safetensors") == 0
+    values = safetensors.load_file(f"{tmp_path}/a.safetensors")
+    assert {name: value.tolist() for name, value in values.items()} == {
+        name: value.tolist() for name, value in model.values.items()}
+    values["w"] = values["w"] * 2
+    safetensors.save_file(values, f"{tmp_path}/twice.safetensors")
+    words = (tmp_path / "twice.safetensors", tmp_path / "b.mdl")
+    assert convert(*words, "--like", tmp_path / "a.mdl") == 0
+    model.values["w"] = values["w"]
+    np.testing.assert_array_equal(predict(formats.read(f"{tmp_path}/b.mdl"), X), predict(model, X))
+    os.remove(tmp_path / "b.mdl")
+    for change, why in (({"fb": np.zeros(6, np.float32)},
+                         "fb has the shape (6,), the model that --like names has (5,)"),
+                        ({"more": np.zeros(1, np.float32)}, "no parameter more")):
+        safetensors.save_file({**values, **change}, f"{tmp_path}/twice.safetensors")
+        status, line = error_of(capsys, *words, "--like", tmp_path / "a.mdl")
+        assert status == 65 and why in line
+    status, line = error_of(capsys, *words)
+    assert status == 65 and "--like" in line
+    (tmp_path / "twice.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0nonsense")
+    status, line = error_of(capsys, *words)
+    assert status == 65 and "twice.safetensors is not a safetensors file" in line
+    assert not (tmp_path / "b.mdl").exists()
+
+
+def test_colours_in_the_other_order(tmp_path, capsys):
+    model = small_model()
+    formats.write(model, f"{tmp_path}/a.mdl")
+    assert convert(tmp_path / "a.mdl", tmp_path / "b.mdl", "--swap_channels") == 0
+    swapped = formats.read(f"{tmp_path}/b.mdl")
+    np.testing.assert_allclose(predict(swapped, np.ascontiguousarray(X[:, ::-1])),
+                               predict(model, X), rtol=1e-5)
+    model.values["w"] = model.values["w"][:, :2]
+    formats.write(model, f"{tmp_path}/a.mdl")
+    status, line = error_of(capsys, tmp_path / "a.mdl", tmp_path / "c.mdl", "--swap_channels")
+    assert status == 65 and "w takes 2 channels, not 3" in line
+    assert not (tmp_path / "c.mdl").exists()
+
+
+def test_wrong_calls_and_files(tmp_path, capsys):
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    good, target = tmp_path / "a.mdl", tmp_path / "out.mdl"
+    (tmp_path / "junk.mdl").write_bytes(b"\x05\0\0\0nonsense" * 9)
+    (tmp_path / "junk.pb").write_bytes(b"\xff\xfe" * 30)
+    cut = tmp_path / "cut.mdl"
+    cut.write_bytes(good.read_bytes()[:-50])
+    for words, status, text in (
+            ((), 64, "source, target"),
+            ((good,), 64, "target"),
+            ((good, target, "--bacth_size", 2), 64, "--bacth_size"),
+            ((good, target, "--batch_size", 0), 64, "'0' is not a positive number"),
+            ((good, target, "--input_shape", "3,x"), 64, "'x' is not a positive number"),
+            ((good, target, "--input_shape", "data=3,7,8"), 64, "no input data, but x"),
+            ((good, tmp_path / "out.txt"), 64, ".txt is not known; name model.mdl"),
+            ((good, tmp_path / "out.pb"), 64, "init_net.pb,predict_net.pb"),
+            ((tmp_path / "junk.pb", target), 64, "junk.pb alone has no parameters"),
+            ((good, target, "--like", good), 64, "--like is only for parameters"),
+            ((tmp_path / "none.mdl", target), 66, "No such file"),
+            ((tmp_path / "none", target), 66, "no such folder"),
+            ((tmp_path / "junk.mdl", target), 65, "junk.mdl is not an exported predictor"),
+            ((cut, target), 65, "cut.mdl is not an exported predictor"),
+            ((f"{tmp_path}/junk.pb,{tmp_path}/junk.pb", target), 65, "junk.pb is not a NetDef"),
+            ((good, tmp_path / "no/folder/out.mdl"), 73, "cannot write"),
+            ((good, tmp_path / "w.safetensors", "--names", "torchvision"), 65, "not a ResNet")):
+        found, line = error_of(capsys, *words)
+        assert (found, text in line) == (status, True), (words, found, line)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.mdl", "cut.mdl", "junk.mdl", "junk.pb"]
+
+
+def test_what_onnx_cannot_express(tmp_path, capsys):
+    pytest.importorskip("onnx")
+    model = small_model()
+    model.shapes = {}
+    formats.write(model, f"{tmp_path}/pair")
+    words = (tmp_path / "pair", tmp_path / "a.onnx")
+    status, line = error_of(capsys, *words)
+    assert status == 65 and "--input_shape x=3,224,224" in line
+    status, line = error_of(capsys, *words, "--input_shape", "3,9,9")
+    assert status == 65 and "cannot run on one input of the shape x [3, 9, 9]" in line
+    model.net.op[3].type = "LogSoftmaxOfMine"
+    formats.write(model, f"{tmp_path}/pair")
+    status, line = error_of(capsys, *words, "--input_shape", "3,7,8")
+    assert status == 65 and "LogSoftmaxOfMine" in line
+    (tmp_path / "junk.onnx").write_bytes(b"nonsense")
+    status, line = error_of(capsys, tmp_path / "junk.onnx", tmp_path / "a.mdl")
+    assert status == 65 and "junk.onnx is not an ONNX model" in line
+    assert not (tmp_path / "a.onnx").exists() and not (tmp_path / "a.mdl").exists()
+
+
+def test_a_stranger_s_net_writes_no_files(tmp_path, capsys):
+    model = small_model()
+    formats.write(model, f"{tmp_path}/pair")
+    init = caffe2_pb2.NetDef.FromString((tmp_path / "pair/init_net.pb").read_bytes())
+    save = init.op.add(type="Save", input=["w"])
+    save.arg.add(name="db", s=f"{tmp_path}/stolen".encode())
+    save.arg.add(name="db_type", s=b"minidb")
+    save.arg.add(name="absolute_path", i=1)
+    (tmp_path / "pair/init_net.pb").write_bytes(init.SerializeToString())
+    status, line = error_of(capsys, tmp_path / "pair", tmp_path / "a.mdl")
+    assert status == 65 and "Save" in line and not (tmp_path / "stolen").exists()
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch, capsys):
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    for package, target in (("torch", "a.pth"), ("safetensors", "a.safetensors"),
+                            ("onnx", "a.onnx")):
+        monkeypatch.setitem(sys.modules, package, None)
+        monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
+        status, line = error_of(capsys, tmp_path / "a.mdl", tmp_path / target)
+        assert status == 71 and f"pip install {package}" in line and sys.executable in line
+        assert not (tmp_path / target).exists()
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_nothing(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("before")
+    with pytest.raises(KeyError), whole_file(str(path)) as temporary:
+        with open(temporary, "w") as file:
+            file.write("half")
+        raise KeyError
+    assert [each.name for each in tmp_path.iterdir()] == ["a"] and path.read_text() == "before"
+
+
+def test_a_parameter_that_is_used_twice_counts_once():
+    model = small_model()
+    model.net.op.add(type="Sum", input=["w", "w"], output=["again"])
+    assert [layer.parameters for layer in layers_of(model)] == [112, 0, 185, 0, 0]
+
+
+def inspect(capsys, *words):
+    assert inspect_command.main([str(word) for word in words], "inspect") == 0
+    return capsys.readouterr().out
+
+
+def test_inspect(tmp_path, capsys):
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    lines = [line.split() for line in inspect(capsys, tmp_path / "a.mdl").splitlines()]
+    # Conv: 4 x 3 x 3 outputs of 3 x 3 x 3 products, and their bias; FC: 36 x 5 products.
+    assert lines[0] == ["input", "x:", "Nx3x7x8"]
+    conv, _, fc, softmax = lines[2:6]
+    assert conv[:4] == ["Conv", "c", "1x4x3x3", "112"]
+    assert int(conv[4].replace(",", "")) in (2 * 27 * 36, 2 * 27 * 36 + 36)
+    assert fc[:4] == ["FC", "scores", "1x5", "185"] and softmax == ["Softmax", "y", "1x5", "0", "5"]
+    assert lines[-1] == ["mean:", "1,2,3"]
+    two = json.loads(inspect(capsys, tmp_path / "a.mdl", "--json", "--batch_size", 2))
+    assert two["parameters"] == 112 + 185 and two["outputs"] == ["y"]
+    assert [layer["shape"] for layer in two["layers"]] == [
+        [2, 4, 3, 3], [2, 4, 3, 3], [2, 5], [2, 5]]
+    assert two["flops"] == sum(layer["flops"] for layer in two["layers"])
+
+
+def test_inspect_a_net_without_parameters(tmp_path, capsys):
+    (tmp_path / "predict.pb").write_bytes(small_model().net.SerializeToString())
+    out = inspect(capsys, tmp_path / "predict.pb")
+    assert "input x: ?" in out and "--input_shape" in out
+    status, line = error_of(capsys, tmp_path / "none.pb", command=inspect_command)
+    assert status == 66 and "none.pb" in line
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    status, line = error_of(capsys, tmp_path / "a.mdl", "--input_shape", "5,7,8",
+                            command=inspect_command)
+    assert status == 65 and "the shapes do not fit" in line
+
+
+def test_the_picture(tmp_path, capsys, monkeypatch):
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = (tmp_path / "a.mdl", "--svg", tmp_path / "a.svg")
+    status, line = error_of(capsys, *words, command=inspect_command)
+    assert status == 71 and "Graphviz" in line and not (tmp_path / "a.svg").exists()
+    dot = tmp_path / "dot"  # draws nothing, but shows what it is asked to draw
+    dot.write_text("#!/bin/sh\n/bin/cat\n")
+    dot.chmod(0o755)
+    inspect(capsys, *words)
+    drawn = (tmp_path / "a.svg").read_text()
+    assert '"Conv\\n1 x 4 x 3 x 3"' in drawn and '"blob x"' in drawn
+    assert "fw" not in drawn  # a parameter
+
+
+def test_python_runs_the_command(tmp_path):
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    for module in ("convert", "convert.inspect_command"):
+        done = subprocess.run(
+            [sys.executable, "-m", f"caffe2.python.{module}", "--help"], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == 0 and "--input_shape" in done.stdout
