@@ -232,7 +232,7 @@ CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& opti
     LoadBlobs(ws, options.schedule.evaluate ? Params(nets) : SharedBlobs(nets), whole,
               /*need_checksum=*/false);
   }
-  const CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
+  CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
   CAFFE_ENFORCE_EQ(checkpoint.shard_size(), LayoutOf(checkpoint).num_shards, path,
                    " does not have the state of each shard");
   CAFFE_ENFORCE(std::equal(nets.computed_params.begin(), nets.computed_params.end(),
