@@ -25,6 +25,7 @@ caffe2_find_library(HiredisC hiredis/hiredis.h hiredis)
 # oneDNN's CMake package on Debian needs OpenCL's headers.
 caffe2_find_library(OneDnn oneapi/dnnl/dnnl.h dnnl)
 caffe2_find_library(GlooC gloo/context.h gloo)
+caffe2_find_library(MicroHttpd microhttpd.h microhttpd)
 
 # Headers only; its CMake package has other names in other versions.
 find_path(Cli11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)

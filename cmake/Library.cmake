@@ -16,6 +16,12 @@ set_target_properties(caffe2 PROPERTIES SOVERSION 0)
 target_link_libraries(caffe2 PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(caffe2 PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 
+# The HTTP server of --metrics_port, which only programs link that have this flag.
+add_library(caffe2_metrics_server STATIC ${CMAKE_SOURCE_DIR}/train/observe/metrics_server.cc)
+caffe2_target_settings(caffe2_metrics_server)
+target_precompile_headers(caffe2_metrics_server REUSE_FROM caffe2_core)
+target_link_libraries(caffe2_metrics_server PRIVATE MicroHttpd::MicroHttpd)
+
 # libcaffe2_image: decoding and augmentation (libjpeg-turbo, OpenCV) and the operators on top of it.
 file(GLOB image_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/db/image/*.cc
      ${CMAKE_SOURCE_DIR}/operators/image/image_input_*.cc)

@@ -5,6 +5,7 @@
 
 #include "caffe2/core/context.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/trace.h"
 #include "caffe2/utils/waiting_time.h"
 
 namespace caffe2::db {
@@ -76,6 +77,7 @@ void BatchPipeline::ThrowIfStopped() {
 }
 
 void BatchPipeline::ReadSlot(Slot* slot) {
+  const TracedSpan span("input", "read a batch");
   slot->batch.error = nullptr;
   try {
     reader_->Read(consumer_, &slot->batch.source, [this] { ThrowIfStopped(); });
@@ -88,6 +90,7 @@ void BatchPipeline::ReadSlot(Slot* slot) {
 }
 
 std::exception_ptr BatchPipeline::DecodeItems(Slot* slot, int begin, int end) {
+  const TracedSpan span("input", "decode");
   InputBatch* batch = &slot->batch;
   for (int item = begin; item < end; ++item) {
     try {
@@ -192,6 +195,7 @@ BatchPipeline::Slot* BatchPipeline::WaitForFront(std::unique_lock<std::mutex>* l
   const auto ready = [this] { return !under_way_.empty() && under_way_.front()->ready; };
   if (!ready()) {
     const TimedWait wait(WaitFor::kInput);
+    const TracedSpan span("input", "wait for a batch");
     const auto start = std::chrono::steady_clock::now();
     constexpr std::chrono::milliseconds kLookUp{50};
     while (!done_.wait_for(*lock, kLookUp, ready)) {

@@ -56,6 +56,15 @@ class DBReader::Stream {
     batch->generation = generation_;
   }
 
+  void ReadRecordOfDatabase(int64_t i, Record* record) {
+    CheckReadAgain();
+    CAFFE_ENFORCE(i >= 0 && i < num_records_, "record ", i, " of ", source_, ", which has ",
+                  num_records_);
+    const auto reading = LockReading({});
+    record->global_index = i;
+    index_->Read(i, &record->key, &record->value);
+  }
+
   void Visit(const VisitFn& visit) {
     CheckReadAgain();
     const auto reading = LockReading({});
@@ -312,6 +321,9 @@ const DBReaderOptions& DBReader::options() const { return stream_->options(); }
 int64_t DBReader::NumRecords() const { return stream_->NumRecords(); }
 std::string DBReader::KeyAtPosition() { return stream_->KeyAtPosition(); }
 void DBReader::ReadBatch(int n, RecordBatch* batch) { stream_->ReadBatch(n, batch); }
+void DBReader::ReadRecord(int64_t i, Record* record) const {
+  stream_->ReadRecordOfDatabase(i, record);
+}
 void DBReader::Visit(const VisitFn& visit) const { stream_->Visit(visit); }
 void DBReader::CountKeys() { stream_->CountKeys(); }
 KeySums DBReader::TakeKeySums(int64_t epoch) { return stream_->TakeKeySums(epoch); }

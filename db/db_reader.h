@@ -64,6 +64,11 @@ class DBReader {
   // strings keep their memory.
   void ReadBatch(int n, RecordBatch* batch);
 
+  // Reads record 0 <= i < NumRecords() of the database, in the order of the database. Ignores
+  // shards and does not move the position. Throws as KeyAtPosition, and IoError if it cannot be
+  // read.
+  void ReadRecord(int64_t i, Record* record) const;
+
   // Calls visit(key, value) for every record of the database, in the order of the database, until
   // it returns false. Ignores shards and does not move the position. Throws as KeyAtPosition.
   using VisitFn = std::function<bool(const std::string& key, const std::string& value)>;

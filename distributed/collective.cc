@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include "caffe2/utils/trace.h"
 #include "caffe2/utils/waiting_time.h"
 #include "distributed/accumulate.h"
 
@@ -121,6 +122,7 @@ void Communicator::Agree(const std::string& operation, const std::string& detail
 
 void Communicator::Allreduce(const std::string& name, void* data, int64_t count, TypeMeta type) {
   const TimedWait wait(WaitFor::kShards);
+  const TracedSpan span("exchange", "Allreduce", name);
   CheckCanAccumulate(type);
   Agree("Allreduce", name, count, type, 0);
   if (size_ > 1 && count > 0) DoAllreduce(data, count, type);
@@ -129,6 +131,7 @@ void Communicator::Allreduce(const std::string& name, void* data, int64_t count,
 void Communicator::Broadcast(const std::string& name, void* data, int64_t count, TypeMeta type,
                              int root) {
   const TimedWait wait(WaitFor::kShards);
+  const TracedSpan span("exchange", "Broadcast", name);
   CAFFE_ENFORCE(type.copy() == nullptr, "cannot send elements of type ", type.name());
   Agree("Broadcast", name, count, type, root);
   if (size_ > 1 && count > 0) DoBroadcast(data, static_cast<size_t>(count) * type.itemsize(), root);
@@ -137,6 +140,7 @@ void Communicator::Broadcast(const std::string& name, void* data, int64_t count,
 void Communicator::Allgather(const std::string& name, const void* input, void* output,
                              int64_t count, TypeMeta type) {
   const TimedWait wait(WaitFor::kShards);
+  const TracedSpan span("exchange", "Allgather", name);
   CAFFE_ENFORCE(type.copy() == nullptr, "cannot send elements of type ", type.name());
   Agree("Allgather", name, count, type, 0);
   if (count > 0) DoAllgather(input, output, static_cast<size_t>(count) * type.itemsize());
@@ -145,6 +149,7 @@ void Communicator::Allgather(const std::string& name, const void* input, void* o
 void Communicator::ReduceScatter(const std::string& name, void* data,
                                  const std::vector<int64_t>& counts, TypeMeta type) {
   const TimedWait wait(WaitFor::kShards);
+  const TracedSpan span("exchange", "ReduceScatter", name);
   CAFFE_ENFORCE_EQ(counts.size(), static_cast<size_t>(size_), "ReduceScatter ", name,
                    ": there must be one count for each shard");
   std::string shown;
@@ -161,6 +166,7 @@ void Communicator::ReduceScatter(const std::string& name, void* data,
 
 void Communicator::Barrier(const std::string& name) {
   const TimedWait wait(WaitFor::kShards);
+  const TracedSpan span("exchange", "Barrier", name);
   Agree("Barrier", name, 0, TypeMeta(), 0);
   DoBarrier();
 }

@@ -353,6 +353,8 @@ constexpr double kUnwindSeconds = 20;
 // Trains. Returns the exit status: 0, or 128 + the number of the signal that ended the run.
 inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
   if (options.schedule.evaluate) options = ForEvaluation(std::move(options));
+  SetPredictions(&options);
+  SetTrace(&options);
   Validate(options);
   options.shards.on_peer_lost = [](const std::string& line) {
     EndProcessAfter(kUnwindSeconds, line, static_cast<int>(ExitCode::kPeerLost));

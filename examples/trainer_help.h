@@ -33,7 +33,10 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
           {"Results, checkpoints and logs",
            "file_store_path save_model_name model_prefix keep_models keep_best log_style log_csv "
            "log_every "
-           "log_dir log_histograms_every disp_batches test_epoch_size checkpoint_every "
+           "log_dir log_histograms_every log_worst_images trace trace_iterations metrics_port "
+           "metrics_address "
+           "disp_batches test_epoch_size "
+           "checkpoint_every "
            "checkpoint_path keep_checkpoints "
            "resume auto_resume"},
           {"Without effect, kept for Caffe2's scripts",

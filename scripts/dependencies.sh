@@ -6,7 +6,7 @@ BUILD_PACKAGES=(
   g++ cmake ninja-build ccache lld pkg-config
   libprotobuf-dev protobuf-compiler libgflags-dev libgoogle-glog-dev
   liblmdb-dev libleveldb-dev zlib1g-dev
-  libhiredis-dev libgloo-dev libssl-dev
+  libhiredis-dev libgloo-dev libssl-dev libmicrohttpd-dev
   libdnnl-dev libopencv-dev libjpeg-dev libcli11-dev
 )
 # To build and run the tests and benchmarks.

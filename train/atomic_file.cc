@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -125,6 +126,15 @@ void AtomicFile::Publish() {
   const size_t slash = target_.path.rfind('/');
   Sync(slash == std::string::npos ? "." : target_.path.substr(0, slash + 1),
        O_RDONLY | O_DIRECTORY);
+}
+
+void WriteWholeFile(const std::string& path, const std::string& contents) {
+  AtomicFile file({path});
+  std::ofstream stream(file.temporary_path(), std::ios::binary);
+  stream << contents;
+  stream.close();
+  if (!stream) Fail("write", file.temporary_path());
+  file.Publish();
 }
 
 void AppendChecksum(const std::string& path) {

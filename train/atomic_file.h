@@ -43,6 +43,9 @@ class AtomicFile {
   bool published_ = false;
 };
 
+// Writes a file, which appears complete or not at all. Throws IoError.
+void WriteWholeFile(const std::string& path, const std::string& contents);
+
 // Appends the string blob "!!CHECKSUM" to a minidb file: the CRC-32 of all bytes before it, as 8
 // hexadecimal digits. Throws IoError.
 void AppendChecksum(const std::string& path);

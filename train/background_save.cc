@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/trace.h"
 #include "train/run_lock.h"
 
 namespace caffe2 {
@@ -26,6 +27,7 @@ void BackgroundSave::WaitForLast() {
 void BackgroundSave::Start(std::function<void()> save, std::string warning) {
   thread_ = std::thread([this, save = std::move(save), warning = std::move(warning)] {
     try {
+      const TracedSpan span("save", "write in the background");
       save();
     } catch (const std::exception& error) {
       error_ = std::current_exception();

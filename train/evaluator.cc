@@ -55,9 +55,19 @@ Evaluator::Evaluator(const TrainOptions& options, RecordKind kind, ModelView* vi
   view->Refresh();  // the net needs its inputs
   ws->RunNetOnce(nets_.init);
   ws->CreateNet(nets_.net);
-  records_ = ws->GetBlob(kTestReader)->Get<std::unique_ptr<db::DBReader>>()->NumRecords();
+  records_ = Reader()->NumRecords();
   const int64_t limit = options.schedule.test_epoch_size;
   if (limit > 0) records_ = std::min(records_, limit);
+  const auto& worst = options.output.worst_images;
+  const std::string text = run->Broadcast(worst ? std::to_string(*worst) : "");
+  if (!text.empty()) worst_images_ = std::stoi(text);
+}
+
+db::DBReader* Evaluator::Reader() const {
+  return view_->workspace()
+      ->GetBlob(kTestReader)
+      ->GetMutable<std::unique_ptr<db::DBReader>>()
+      ->get();
 }
 
 int64_t Evaluator::RecordsOfShard() const {
@@ -65,21 +75,46 @@ int64_t Evaluator::RecordsOfShard() const {
   return first < records_ ? (records_ - first + step - 1) / step : 0;
 }
 
+void Evaluator::NotePredictions(const Tensor& softmax, const Tensor& label, int64_t rows,
+                                int64_t first, TestPredictions* predictions) const {
+  const int64_t labels = softmax.size(1);
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t record = (first + i) * run_->num_shards() + run_->shard_id();
+    predictions->Add(record, label.data<int32_t>()[i], softmax.data<float>() + i * labels, labels);
+  }
+}
+
+std::shared_ptr<const TestPredictions> Evaluator::GatherPredictions(const TestPredictions& own) {
+  auto all = std::make_shared<TestPredictions>(*worst_images_);
+  for (const std::string& part : run_->Gather(own.Encode())) all->Merge(part);
+  if (!run_->IsWriter()) return nullptr;
+  for (WrongImage& image : *all->mutable_worst()) {
+    db::Record record;
+    Reader()->ReadRecord(image.record, &record);
+    image.key = record.key;
+  }
+  return all;
+}
+
 TestReport Evaluator::Run() {
   const auto start = Clock::now();
   Workspace* ws = view_->workspace();
   view_->Refresh();
   // Start at the shard's first record; drop the records that the last test has read ahead.
-  (*ws->GetBlob(kTestReader)->GetMutable<std::unique_ptr<db::DBReader>>())->Restore(0);
+  Reader()->Restore(0);
   TestSums sums;
+  TestPredictions predictions(worst_images_.value_or(0));
   const int64_t records = RecordsOfShard();
   while (sums.images < records) {
     ws->RunNet(nets_.net.name());
     // The last batch also has records that are counted already.
     const int64_t rows = std::min(options_.schedule.batch_size, records - sums.images);
-    Tensor softmax(CPU), label(CPU);
-    AddRows(OnHost(ws->GetBlob(nets_.softmax)->Get<Tensor>(), &softmax),
-            OnHost(ws->GetBlob(nets_.label)->Get<Tensor>(), &label), rows, &sums);
+    Tensor softmax_copy(CPU), label_copy(CPU);
+    const Tensor& softmax = OnHost(ws->GetBlob(nets_.softmax)->Get<Tensor>(), &softmax_copy);
+    const Tensor& label = OnHost(ws->GetBlob(nets_.label)->Get<Tensor>(), &label_copy);
+    const int64_t first = sums.images;
+    AddRows(softmax, label, rows, &sums);
+    if (worst_images_) NotePredictions(softmax, label, rows, first, &predictions);
   }
   SumOverShards(&sums, run_);
   TestReport report;
@@ -88,6 +123,7 @@ TestReport Evaluator::Run() {
   report.loss = sums.loss / images;
   report.accuracy = static_cast<double>(sums.top1) / images;
   report.accuracy_top5 = static_cast<double>(sums.top5) / images;
+  if (worst_images_) report.predictions = GatherPredictions(predictions);
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return report;
 }

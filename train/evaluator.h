@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 
+#include "db/db_reader.h"
 #include "train/model_view.h"
 #include "train/options.h"
 #include "train/report.h"
+#include "train/test_predictions.h"
 
 namespace caffe2 {
 
@@ -26,21 +30,29 @@ void AddRows(const Tensor& softmax, const Tensor& label, int64_t rows, TestSums*
 class Evaluator {
  public:
   // Opens the database and makes the net in the view's workspace. All arguments must outlive it.
+  // All shards must call it together.
   Evaluator(const TrainOptions& options, RecordKind kind, ModelView* view, ShardRun* run);
 
   // Refreshes the view and tests; all shards must call it. All get the same report, except for the
-  // time.
+  // time and the predictions.
   TestReport Run();
 
  private:
   // The number of records that this shard tests.
   int64_t RecordsOfShard() const;
+  db::DBReader* Reader() const;
+  // `first` is the position of the first row in the shard's stream.
+  void NotePredictions(const Tensor& softmax, const Tensor& label, int64_t rows, int64_t first,
+                       TestPredictions* predictions) const;
+  // Merges the predictions of all shards; null on other shards than the one that writes files.
+  std::shared_ptr<const TestPredictions> GatherPredictions(const TestPredictions& own);
 
   const TrainOptions& options_;
   ModelView* view_;
   ShardRun* run_;
   InferenceNets nets_;
-  int64_t records_ = 0;  // number of records to test, over all shards
+  int64_t records_ = 0;              // number of records to test, over all shards
+  std::optional<int> worst_images_;  // as shard 0 has it
 };
 
 }  // namespace caffe2

@@ -200,6 +200,10 @@ void CheckKeepsItsStart(const OutputOptions& output, int num_epochs) {
 
 void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckPositive("log_every", output.log_every);
+  CheckUsage(output.trace_path.empty() ||
+                 (output.trace_first >= 1 && output.trace_first <= output.trace_last),
+             "--trace_iterations is ", output.trace_first, "-", output.trace_last,
+             ", must be two iterations in order, from 1");
   CheckNotNegative("checkpoint_every", output.checkpoint_every);
   CheckNotNegative("keep_models", output.keep_models);
   CheckUsage(!output.keep_best || output.model_path,

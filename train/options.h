@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -157,6 +158,13 @@ struct OutputOptions {
   std::string csv_path;         // one line per epoch (CsvLog); "": none
   std::string description;      // first line of the CSV: the settings of the run
   int64_t log_every = 1;        // iterations between log lines
+  // Tests note their predictions (TestReport::predictions), with so many of the worst images;
+  // nullopt: they do not. Only that of shard 0 counts.
+  std::optional<int> worst_images;
+  // A timeline of iterations trace_first to trace_last of the run, counted from 1 (RunTrace); "":
+  // none.
+  std::string trace_path;
+  int64_t trace_first = 0, trace_last = 0;
 
   bool WritesCheckpoints() const { return checkpoint_every > 0 || checkpoint_on_stop; }
 };

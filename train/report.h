@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace caffe2 {
 
+class TestPredictions;
 class Workspace;
 struct TrainNets;
 struct TrainOptions;
@@ -24,6 +27,15 @@ struct StartReport {
   int64_t total_iterations = 0;
 };
 
+// Where the time of one shard went.
+struct ShardSpeed {
+  double images_per_second = 0;
+  double input_wait = 0;  // fraction of the time in which it waited for images
+  // Fraction of the time in which its host did collective operations, which is mostly waiting for
+  // slower shards.
+  double exchanging = 0;
+};
+
 // One iteration, or the mean over the iterations since the last report.
 struct IterationReport {
   int epoch = 0;          // counted from 0
@@ -39,6 +51,9 @@ struct IterationReport {
   double job_images_per_second = 0;  // of all shards
   double input_wait = 0;             // fraction of the time in which this shard waited for images
   double learning_rate = 0;          // of the last iteration
+  // By shard, of the exchanges since the last report, as of the iteration before each; empty until
+  // then, with one shard, and with parameter servers.
+  std::vector<ShardSpeed> shards;
 };
 
 struct EpochReport {
@@ -61,6 +76,9 @@ struct TestReport {
   double accuracy_top5 = 0;
   double best_accuracy = 0;  // of this test and the ones before
   double seconds = 0;
+  // Of all shards, with the keys of the worst images; null unless shard 0 asks for it
+  // (OutputOptions::worst_images), and on other shards.
+  std::shared_ptr<const TestPredictions> predictions = nullptr;
 };
 
 // Listens to the training loop, on the training thread. Implementations must not change the run.
@@ -68,6 +86,8 @@ class TrainListener {
  public:
   virtual ~TrainListener() = default;
   virtual void OnStart(const StartReport& report) {}
+  // What this shard does from now on: training, testing, saving or finished.
+  virtual void OnState(const std::string& state) {}
   virtual void OnEpochStart(int epoch, int num_epochs) {}
   virtual void OnIteration(const IterationReport& report) {}
   virtual void OnTest(const TestReport& report) {}

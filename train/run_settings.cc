@@ -75,6 +75,8 @@ std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {
   settings["patience"] = MakeString(schedule.patience);
   settings["keep_best"] = MakeString(output.keep_best);
   settings["evaluate"] = MakeString(schedule.evaluate);
+  settings["trace_iterations"] =
+      output.trace_path.empty() ? "" : MakeString(output.trace_first, "-", output.trace_last);
   settings["finetune"] = MakeString(output.finetune);
   settings["models are saved"] = MakeString(output.model_path != nullptr);
   settings["zero_init_residual"] = MakeString(options.model.shape.residual_scale == 0);

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/utils/trace.h"
+#include "caffe2/utils/waiting_time.h"
 #include "db/db_reader.h"
 #include "distributed/collective.h"
 #include "train/evaluation.h"
@@ -187,6 +189,9 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
     auto* reader = ws_.GetBlob(nets_.reader)->GetMutable<std::unique_ptr<db::DBReader>>()->get();
     coverage_check_ = std::make_unique<CoverageCheck>(reader, run_.get());
   }
+  if (!options_.output.trace_path.empty()) {
+    trace_ = std::make_unique<RunTrace>(options_, nets_, &ws_, run_.get());
+  }
   LogEpochSize();
   listener_->OnStart({.options = &options_,
                       .nets = &nets_,
@@ -235,6 +240,7 @@ bool Trainer::EndsEarly() const {
 int Trainer::Loop() {
   bool ended = LimitReached();
   while (!ended && progress_.epoch < options_.schedule.num_epochs) ended = RunEpoch();
+  if (trace_) trace_->Finish();
   const bool stopped = stop_signal_ != 0;
   const bool saves = stopped ? saver_ != nullptr : options_.output.checkpoint_every > 0;
   if (saves && checkpointed_at_ != progress_.total_iterations) Checkpoint();
@@ -273,7 +279,9 @@ bool Trainer::RunEpoch() {
   SetState("training");
   const int64_t every = options_.output.checkpoint_every;
   while (IterationsLeft() > 0 && !LimitReached()) {
+    if (trace_) trace_->BeforeIteration(progress_.total_iterations + 1);
     const Status status = RunIteration();
+    if (trace_) trace_->AfterIteration(progress_.total_iterations);
     const bool last = IterationsLeft() == 0 || LimitReached();
     Report(status, last);
     CheckParameters(status);
@@ -291,7 +299,9 @@ bool Trainer::RunEpoch() {
 }
 
 Trainer::Status Trainer::RunIteration() {
+  const TracedSpan span("iteration", "iteration", MakeString(progress_.total_iterations + 1));
   const auto start = Clock::now();
+  const double input = WaitedSeconds(WaitFor::kInput), shards = WaitedSeconds(WaitFor::kShards);
   CAFFE_ENFORCE(ws_.RunNet(nets_.train.name()), "the training net failed");
   ++progress_.total_iterations;
   ++progress_.epoch_iterations;
@@ -320,6 +330,10 @@ Trainer::Status Trainer::RunIteration() {
   const double seconds = SecondsSince(start);
   progress_.seconds += seconds;
   pending_seconds_ += seconds;
+  ++unsent_.iterations;
+  unsent_.all += seconds;
+  unsent_.input += WaitedSeconds(WaitFor::kInput) - input;
+  unsent_.exchanging += WaitedSeconds(WaitFor::kShards) - shards;
   stop_signal_ = status.stop;
   return status;
 }
@@ -348,15 +362,23 @@ Trainer::Status Trainer::Exchange(const Status& sums) {
   const bool bad = !(loss <= kMaxLoss);
   const auto shards = static_cast<size_t>(run_->num_shards());
   const auto self = static_cast<size_t>(run_->shard_id());
-  std::vector<double> values(3 + 3 * shards, 0.0);
+  const size_t times = 3 + 3 * shards;  // where the shards' seconds begin, four numbers each
+  std::vector<double> values(times + 4 * shards, 0.0);
   values[0] = bad ? 0.0 : loss;
   values[1] = sums.accuracy / n;
   values[2] = sums.accuracy_top5 / n;
   values[3 + self] = bad ? 1.0 : 0.0;
   values[3 + shards + self] = std::isfinite(loss) ? loss : 0.0;
   values[3 + 2 * shards + self] = stop_ ? stop_() : 0;
+  const ShardSeconds own = std::exchange(unsent_, {});
+  const double own_times[] = {own.iterations, own.all, own.input, own.exchanging};
+  std::copy_n(own_times, 4, values.begin() + static_cast<ptrdiff_t>(times + 4 * self));
   run_->Sum(&values);
   Status status;
+  for (size_t s = 0; s < shards; ++s) {
+    const double* of_shard = values.data() + times + 4 * s;
+    status.shards.push_back({of_shard[0], of_shard[1], of_shard[2], of_shard[3]});
+  }
   status.iterations = sums.iterations;
   status.loss = values[0] / run_->num_shards();
   status.accuracy = values[1] / run_->num_shards();
@@ -385,6 +407,7 @@ void Trainer::Report(const Status& status, bool last) {
   pending_.accuracy += exchanged * status.accuracy;
   pending_.accuracy_top5 += exchanged * status.accuracy_top5;
   pending_.iterations += status.iterations;
+  AddShardSeconds(status.shards);
   const int64_t every = options_.output.log_every, now = progress_.total_iterations;
   const bool due = now / every > (now - status.iterations) / every;
   if (!due && !last) return;
@@ -407,6 +430,7 @@ void Trainer::Report(const Status& status, bool last) {
   report.input_wait = (waited - waited_before_) / std::max(pending_seconds_, 1e-9);
   waited_before_ = waited;
   report.learning_rate = LearningRate();
+  report.shards = TakeShardSpeeds();
   listener_->OnIteration(report);
   shard_status_.epoch = report.epoch;
   shard_status_.iteration = report.iteration;
@@ -415,6 +439,29 @@ void Trainer::Report(const Status& status, bool last) {
   run_->UpdateStatus(shard_status_);
   pending_ = Status();
   pending_seconds_ = 0;
+}
+
+void Trainer::AddShardSeconds(const std::vector<ShardSeconds>& shards) {
+  pending_shards_.resize(shards.size());
+  for (size_t s = 0; s < shards.size(); ++s) {
+    ShardSeconds& sum = pending_shards_[s];
+    sum.iterations += shards[s].iterations;
+    sum.all += shards[s].all;
+    sum.input += shards[s].input;
+    sum.exchanging += shards[s].exchanging;
+  }
+}
+
+std::vector<ShardSpeed> Trainer::TakeShardSpeeds() {
+  std::vector<ShardSpeed> speeds;
+  for (const ShardSeconds& shard : std::exchange(pending_shards_, {})) {
+    if (run_->num_shards() == 1 || !(shard.all > 0)) return {};
+    const auto images = shard.iterations * static_cast<double>(options_.schedule.batch_size);
+    speeds.push_back({.images_per_second = images / shard.all,
+                      .input_wait = shard.input / shard.all,
+                      .exchanging = shard.exchanging / shard.all});
+  }
+  return speeds;
 }
 
 // Called after the last iteration of an epoch, or of a run that ends within an epoch.
@@ -450,6 +497,7 @@ void Trainer::FinishEpoch() {
 
 void Trainer::Test() {
   SetState("testing");
+  const TracedSpan span("test", "test");
   last_test_ = evaluator_->Run();
   last_test_.epoch = progress_.epoch;
   last_test_.best_accuracy = std::max(progress_.best.accuracy, last_test_.accuracy);
@@ -461,6 +509,7 @@ void Trainer::ExportModels() {
   const bool better = evaluator_ && progress_.best.Update(last_test_.accuracy, last_test_.epoch);
   if (!output.model_path) return;
   SetState("saving");
+  const TracedSpan span("save", "copy the model");
   std::vector<std::string> paths = {output.model_path(progress_.epoch)};
   if (better && output.keep_best) paths.push_back(output.best_model_path);
   Export(paths);
@@ -496,6 +545,7 @@ void Trainer::NoteModels() {
 
 void Trainer::Checkpoint() {
   SetState("saving");
+  const TracedSpan span("save", "copy the state for a checkpoint");
   saver_->Save(progress_);
   checkpointed_at_ = progress_.total_iterations;
   SetState("training");
@@ -509,6 +559,7 @@ double Trainer::WaitedForInput() const {
 void Trainer::SetState(const std::string& state) {
   shard_status_.state = state;
   run_->UpdateStatus(shard_status_);
+  listener_->OnState(state);
 }
 
 // 0 if an epoch ends before this process has run an iteration.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "caffe2/core/workspace.h"
 #include "train/checkpoint.h"
@@ -11,6 +12,7 @@
 #include "train/evaluator.h"
 #include "train/model_exporter.h"
 #include "train/model_view.h"
+#include "train/observe/run_trace.h"
 #include "train/options.h"
 #include "train/parameter_check.h"
 #include "train/parameter_worker.h"
@@ -53,6 +55,11 @@ class Trainer {
   const TrainNets& nets() const { return nets_; }
 
  private:
+  // Where the time of one shard went, in seconds.
+  struct ShardSeconds {
+    double iterations = 0;  // how many
+    double all = 0, input = 0, exchanging = 0;
+  };
   // The result of the exchange between the shards after an iteration, or, with local SGD, after all
   // iterations since the last average.
   struct Status {
@@ -62,6 +69,7 @@ class Trainer {
     int stop = 0;        // the largest signal of all shards
     int bad_shard = -1;  // the first shard with a loss that is not a number or too large
     double bad_loss = 0;
+    std::vector<ShardSeconds> shards;  // since the exchange before, without this iteration
   };
 
   // Runs and times parts of the net that is to be trained, if that was asked for.
@@ -80,6 +88,8 @@ class Trainer {
   Status RunIteration();
   // True if the shards exchange after this iteration, which has been counted.
   bool IsExchangeDue() const;
+  void AddShardSeconds(const std::vector<ShardSeconds>& shards);
+  std::vector<ShardSpeed> TakeShardSpeeds();
   // `sums` holds the sums of this shard's iterations since the last exchange.
   Status Exchange(const Status& sums);
   void CheckParameters(const Status& status);
@@ -122,13 +132,16 @@ class Trainer {
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<CoverageCheck> coverage_check_;    // null without --check_coverage
   std::unique_ptr<ParameterCheck> parameter_check_;  // null with one shard, or if switched off
+  std::unique_ptr<RunTrace> trace_;                  // null without a timeline
   Progress progress_;
   TestReport last_test_;
   ShardStatus shard_status_;
   Status unexchanged_;  // sums since the last exchange, of this shard
   Status pending_;      // sums since the last report
   double pending_seconds_ = 0;
-  double waited_before_ = 0;  // WaitedForInput() at the last report
+  ShardSeconds unsent_;                       // of this shard, since the last exchange
+  std::vector<ShardSeconds> pending_shards_;  // of all shards, since the last report
+  double waited_before_ = 0;                  // WaitedForInput() at the last report
   int stop_signal_ = 0;
   int64_t started_at_ = 0;        // total iterations when this process began to train
   int64_t checkpointed_at_ = -1;  // total iterations

@@ -15,11 +15,13 @@ namespace caffe2 {
 namespace {
 
 constexpr int kPatienceMs = 1000;
+constexpr char kClearLine[] = "\r\033[K";
 
 // stdio locks the stream while it calls Write.
 struct State {
   bool blocked = false;  // nobody has read for kPatienceMs
   long lost = 0;         // texts dropped since then
+  bool in_bar = false;   // the last text began with a carriage return and did not end its line
 };
 
 bool HasRoom(int wait_ms) {
@@ -61,6 +63,11 @@ ssize_t Write(void* cookie, const char* data, size_t size) {
         "\n[" + std::to_string(state->lost) + " texts were lost here: nobody read them in time]\n";
     if (WriteAll(state, note.data(), note.size())) *state = State();
   }
+  if (size == 0) return 0;
+  // A progress bar ends without a line feed, and other threads log meanwhile.
+  const bool follows_bar = state->in_bar && *data != '\r' && *data != '\n';
+  if (follows_bar && !state->blocked) WriteAll(state, kClearLine, sizeof(kClearLine) - 1);
+  state->in_bar = data[size - 1] != '\n' && *data == '\r';
   if (state->blocked || !WriteAll(state, data, size)) ++state->lost;
   return static_cast<ssize_t>(size);
 }

@@ -6,7 +6,7 @@
 #include "examples/doppio/commands.h"
 #include "examples/doppio/data/inspect.h"
 #include "examples/doppio/data/prepare.h"
-#include "examples/doppio/html.h"
+#include "train/atomic_file.h"
 
 namespace caffe2 {
 namespace {

@@ -1,11 +1,8 @@
 #include "examples/doppio/html.h"
 
 #include <cstdint>
-#include <fstream>
 
-#include "caffe2/core/exit_code.h"
 #include "caffe2/utils/version.h"
-#include "train/atomic_file.h"
 
 namespace caffe2 {
 namespace {
@@ -22,7 +19,9 @@ body { margin: 0 auto; padding: 24px; max-width: 1100px; background: var(--paper
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 h1 { font-size: 24px; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 18px; margin: 32px 0 8px; }
-h3 { font-size: 15px; margin: 0 0 4px; }
+h3 { font-size: 15px; margin: 20px 0 4px; }
+.card h3 { margin-top: 0; }
+.grid + .scroll { margin-top: 12px; }
 .note { color: var(--soft); }
 .warning { color: var(--bad); }
 table.data { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -39,7 +38,8 @@ table.data td.number, table.data th.number { text-align: right; white-space: now
 .scroll { overflow-x: auto; }
 .pictures { display: flex; flex-wrap: wrap; gap: 6px; }
 .pictures figure { margin: 0; text-align: center; font-size: 12px; color: var(--soft); }
-.pictures img { display: block; width: 72px; height: 72px; object-fit: contain;
+.pictures figcaption { max-width: 110px; overflow-wrap: anywhere; }
+.pictures img { display: block; margin: 0 auto; width: 72px; height: 72px; object-fit: contain;
   background: var(--card); border-radius: 4px; image-rendering: auto; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--soft); font: 11px system-ui, "DejaVu Sans", sans-serif; }
@@ -97,17 +97,6 @@ std::string HtmlPage(const std::string& title, const std::string& body) {
          EscapeHtml(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n<h1>" +
          EscapeHtml(title) + "</h1>\n" + body + "\n<footer>Written by Doppio " +
          EscapeHtml(VersionAndCommit()) + ".</footer>\n</body>\n</html>\n";
-}
-
-void WriteWholeFile(const std::string& path, const std::string& contents) {
-  AtomicFile file({path});
-  {
-    std::ofstream stream(file.temporary_path(), std::ios::binary);
-    stream << contents;
-    stream.close();
-    if (!stream) ThrowIoError(ExitCode::kCannotWrite, "cannot write ", path);
-  }
-  file.Publish();
 }
 
 }  // namespace caffe2

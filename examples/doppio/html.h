@@ -16,7 +16,4 @@ std::string Base64(std::string_view bytes);
 // .warning.
 std::string HtmlPage(const std::string& title, const std::string& body);
 
-// Writes a file, which appears complete or not at all. Throws IoError.
-void WriteWholeFile(const std::string& path, const std::string& contents);
-
 }  // namespace caffe2

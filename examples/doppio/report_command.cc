@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "examples/doppio/commands.h"
-#include "examples/doppio/html.h"
 #include "examples/doppio/report/page.h"
+#include "train/atomic_file.h"
 
 namespace caffe2 {
 

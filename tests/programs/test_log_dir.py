@@ -175,7 +175,7 @@ def test_nothing_is_dropped_into_the_current_directory(databases, tmp_path):
     assert done.returncode == 0, done.output
     assert [path.name for path in here.iterdir()] == ["logs"]
     names = sorted(path.name.split(".")[0] for path in (here / "logs").iterdir())
-    assert names == ["events", "metrics", "settings"]
+    assert names == ["events", "metrics", "predictions", "settings"]
 
 
 def test_the_csv_has_caffe2s_name_where_the_records_are(databases, tmp_path):
@@ -238,7 +238,7 @@ def test_training_goes_on_when_the_disk_is_full(databases, tmp_path):
     """The graph alone is larger than the limit."""
     done = run("resnet50_trainer", *training(
         databases, tmp_path, log_dir=tmp_path / "logs", log_every=1, save_model_name="",
-        epoch_size=640), file_kib=4)
+        epoch_size=640, log_worst_images=0), file_kib=4)
     assert done.returncode == 0, done.output
     assert done.output.count("Training goes on without it") == 2
     assert math.isfinite(json.loads(

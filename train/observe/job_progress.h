@@ -57,6 +57,7 @@ class ProgressBar : public TrainListener {
   explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}
   ~ProgressBar() override { Clear(); }
   void OnStart(const StartReport& report) override;
+  void OnState(const std::string& state) override { log_->OnState(state); }
   void OnEpochStart(int epoch, int num_epochs) override;
   void OnIteration(const IterationReport& report) override;
   void OnTest(const TestReport& report) override;

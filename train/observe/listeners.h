@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,9 @@ class Listeners : public TrainListener {
   void Add(std::unique_ptr<TrainListener> listener) { list_.push_back(std::move(listener)); }
   void OnStart(const StartReport& report) override {
     for (auto& each : list_) each->OnStart(report);
+  }
+  void OnState(const std::string& state) override {
+    for (auto& each : list_) each->OnState(state);
   }
   void OnEpochStart(int epoch, int num_epochs) override {
     for (auto& each : list_) each->OnEpochStart(epoch, num_epochs);

@@ -2,14 +2,10 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "caffe2/core/cpu_cores.h"
-#include "caffe2/core/exit_code.h"
 #include "caffe2/utils/json_text.h"
 #include "caffe2/utils/version.h"
 #include "distributed/host.h"
@@ -73,6 +69,18 @@ std::string DataJson(const DataOptions& data, const std::string& source) {
       .ToString();
 }
 
+std::string ShardsJson(const std::vector<ShardSpeed>& shards) {
+  std::string json;
+  for (const ShardSpeed& shard : shards) {
+    json += (json.empty() ? "" : ",") + JsonObject()
+                                            .Add("images_per_second", shard.images_per_second)
+                                            .Add("input_wait", shard.input_wait)
+                                            .Add("exchanging", shard.exchanging)
+                                            .ToString();
+  }
+  return "[" + json + "]";
+}
+
 }  // namespace
 
 MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metrics.jsonl") {}
@@ -103,6 +111,7 @@ void MetricsLog::OnIteration(const IterationReport& report) {
                    .Add("learning_rate", report.learning_rate)
                    .Add("images_per_second", report.job_images_per_second)
                    .Add("input_wait", report.input_wait)
+                   .AddJson("shards", ShardsJson(report.shards))
                    .ToString() +
                "\n");
 }
@@ -154,15 +163,7 @@ void SettingsLog::OnStart(const StartReport& report) {
       .AddJson("train_data", DataJson(data, data.train_data));
   if (!data.test_data.empty()) settings.AddJson("test_data", DataJson(data, data.test_data));
 
-  AtomicFile file(FileTarget{directory_ + "/settings.json"});
-  std::ofstream stream(file.temporary_path());
-  stream << settings.ToString() << "\n";
-  stream.close();
-  if (!stream) {
-    ThrowIoError(ExitCode::kCannotWrite, "cannot write ", file.temporary_path(), ": ",
-                 std::strerror(errno));
-  }
-  file.Publish();
+  WriteWholeFile(directory_ + "/settings.json", settings.ToString() + "\n");
 }
 
 }  // namespace caffe2

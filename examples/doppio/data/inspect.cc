@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -14,12 +13,12 @@
 #include "db/data_set.h"
 #include "db/db.h"
 #include "db/image/image_record.h"
+#include "examples/doppio/pictures.h"
 #include "examples/doppio/progress.h"
 
 namespace caffe2::data {
 namespace {
 
-constexpr int kPictureSide = 96;
 constexpr size_t kMaxNamed = 20;  // damaged records
 
 struct Channel {
@@ -54,17 +53,6 @@ std::vector<Channel> SumChannels(const db::ImageView<uint8_t>& view) {
   return channels;
 }
 
-// A small PNG; empty for images that are neither gray nor colour.
-std::string Thumbnail(const db::ImageView<uint8_t>& view) {
-  if (view.channels != 1 && view.channels != 3) return "";
-  const int longer = std::max(view.height, view.width);
-  if (longer <= kPictureSide) return db::EncodeImage(view, ".png");
-  const auto side = [&](int old) {
-    return std::max(1, static_cast<int>(int64_t{old} * kPictureSide / longer));
-  };
-  return db::EncodeImage(db::ResizeImage(view, side(view.height), side(view.width)).view, ".png");
-}
-
 Seen LookAt(const std::string& record, bool wants_picture) {
   Seen seen;
   seen.bytes = record.size();
@@ -93,7 +81,7 @@ class Inspector {
     found_.db_type = data_set ? set.type : options.db_type;
     database_ = db::CreateDB(found_.db_type, found_.source, db::READ);
     if (found_.db_type == "auto") found_.db_type = db::GuessDBType(found_.source);
-    ReadClassNames(data_set);
+    found_.class_names = FindClassNames(found_.db_type, found_.source);
   }
 
   void Run() {
@@ -121,12 +109,6 @@ class Inspector {
   }
 
  private:
-  void ReadClassNames(bool data_set) {
-    if (data_set) found_.class_names = db::ClassNames(found_.db_type, found_.source);
-    std::ifstream file(found_.source + ".classes.txt");  // as `doppio data prepare` writes it
-    for (std::string line; std::getline(file, line);) found_.class_names.push_back(line);
-  }
-
   Seen Read(db::RecordIndex* index, int64_t i, bool shared) {
     std::string key, value;
     try {
@@ -226,10 +208,7 @@ Inspection Inspect(const InspectOptions& options) {
 }
 
 std::string LabelText(const Inspection& found, int64_t label) {
-  if (label < 0 || label >= static_cast<int64_t>(found.class_names.size())) {
-    return std::to_string(label);
-  }
-  return MakeString(label, " (", found.class_names[static_cast<size_t>(label)], ")");
+  return caffe2::LabelText(found.class_names, label);
 }
 
 }  // namespace caffe2::data

@@ -16,9 +16,9 @@
 #include "db/db_reader.h"
 #include "db/image/image_record.h"
 #include "db/record_writer.h"
-#include "examples/doppio/html.h"
 #include "examples/doppio/progress.h"
 #include "examples/doppio/text.h"
+#include "train/atomic_file.h"
 #include "train/stop_signal.h"
 
 namespace caffe2::data {

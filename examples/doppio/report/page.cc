@@ -1,35 +1,16 @@
 #include "examples/doppio/report/page.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "caffe2/core/logging.h"
 #include "examples/doppio/html.h"
 #include "examples/doppio/report/chart.h"
+#include "examples/doppio/report/predictions.h"
+#include "examples/doppio/report/table.h"
 
 namespace caffe2::report {
 namespace {
-
-std::string Cell(const std::string& text, bool number = false) {
-  return std::string(number ? "<td class=\"number\">" : "<td>") + EscapeHtml(text) + "</td>";
-}
-
-std::string Head(const std::string& text, bool number = false) {
-  return std::string(number ? "<th class=\"number\">" : "<th>") + EscapeHtml(text) + "</th>";
-}
-
-std::string Row(const std::string& cells) { return "<tr>" + cells + "</tr>"; }
-
-std::string Table(const std::string& rows) {
-  return "<div class=\"scroll\"><table class=\"data\">" + rows + "</table></div>";
-}
-
-std::string Formatted(const char* format, double value) {
-  char text[48];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
 
 Series SeriesOf(const std::string& name, const std::vector<Event>& events, const std::string& y) {
   Series series{name, {}, {}, false};
@@ -68,6 +49,78 @@ std::string ResultsHtml(const RunRecords& run) {
     rows += Row(Head(result.name) + Cell(result.text, true));
   }
   return Table(rows);
+}
+
+std::string ShardName(size_t shard, const std::string& number) {
+  return MakeString("shards.", shard, ".", number);
+}
+
+// How many shards the iterations tell of.
+size_t CountShards(const RunRecords& run) {
+  size_t count = 0;
+  for (const Event& event : run.iterations) {
+    while (event.Has(ShardName(count, "images_per_second"))) ++count;
+  }
+  return count;
+}
+
+// A series for each shard; of many shards the smallest, the middle and the largest value of each
+// iteration.
+std::vector<Series> ShardSeries(const RunRecords& run, size_t shards, const std::string& number) {
+  constexpr size_t kMaxSeries = 6;
+  std::vector<Series> series;
+  if (shards <= kMaxSeries) {
+    for (size_t s = 0; s < shards; ++s) {
+      series.push_back(SeriesOf(MakeString("shard ", s), run.iterations, ShardName(s, number)));
+    }
+    return series;
+  }
+  series = {{"smallest", {}, {}}, {"median", {}, {}}, {"largest", {}, {}}};
+  for (const Event& event : run.iterations) {
+    std::vector<double> values;
+    for (size_t s = 0; event.Has(ShardName(s, number)); ++s) {
+      values.push_back(event.Number(ShardName(s, number)));
+    }
+    if (values.empty()) continue;
+    std::sort(values.begin(), values.end());
+    for (size_t i = 0; i < series.size(); ++i) {
+      series[i].x.push_back(event.Number("total_iterations"));
+      series[i].y.push_back(values[i * (values.size() - 1) / 2]);
+    }
+  }
+  return series;
+}
+
+double MeanOf(const RunRecords& run, const std::string& number) {
+  double sum = 0, count = 0;
+  for (const Event& event : run.iterations) {
+    if (!event.Has(number)) continue;
+    sum += event.Number(number);
+    ++count;
+  }
+  return sum / std::max(count, 1.);
+}
+
+// Empty for runs of one shard.
+std::string ShardsHtml(const RunRecords& run) {
+  const size_t shards = CountShards(run);
+  if (shards == 0) return "";
+  std::string html =
+      "<h2>Shards</h2><p class=\"note\">Shards that sum their gradients all go as fast as the "
+      "slowest. It is the one that spends the least time in exchanges: the others wait there for "
+      "it.</p><div class=\"grid\">";
+  html += Card("Images per second, by shard", ShardSeries(run, shards, "images_per_second"));
+  html += Card("Share of time in exchanges", ShardSeries(run, shards, "exchanging"));
+  std::string rows = Row(Head("shard", true) + Head("images/s", true) + Head("input wait", true) +
+                         Head("in exchanges", true));
+  for (size_t s = 0; s < shards; ++s) {
+    const auto mean = [&](const char* number) { return MeanOf(run, ShardName(s, number)); };
+    rows +=
+        Row(Cell(MakeString(s), true) + Cell(Formatted("%.1f", mean("images_per_second")), true) +
+            Cell(Formatted("%.1f %%", 100 * mean("input_wait")), true) +
+            Cell(Formatted("%.1f %%", 100 * mean("exchanging")), true));
+  }
+  return html + "</div>" + Table(rows);
 }
 
 std::string EpochsHtml(const RunRecords& run) {
@@ -164,7 +217,9 @@ std::string ReportPage(const RunRecords& run) {
     if (curve.of_tests) series.push_back(SeriesOf("test", run.tests, curve.y));
     body += Card(curve.title, series);
   }
-  body += "</div>" + EpochsHtml(run);
+  body += "</div>" + ShardsHtml(run);
+  if (run.predictions) body += PredictionsHtml(*run.predictions);
+  body += EpochsHtml(run);
   body += PairsHtml("The run", run.facts) + PairsHtml("Settings", run.flags);
   return HtmlPage("Run " + run.directory, body);
 }

@@ -20,11 +20,22 @@ bool Parse(const std::string& json, Struct* object) {
   return google::protobuf::util::JsonStringToMessage(json, object).ok();
 }
 
+// A list of objects: its numbers get the names "shards.0.images_per_second" and so on.
+void AddList(const std::string& name, const google::protobuf::ListValue& list, Event* event) {
+  for (int i = 0; i < list.values_size(); ++i) {
+    for (const auto& [member, value] : list.values(i).struct_value().fields()) {
+      if (value.kind_case() != Value::kNumberValue) continue;
+      event->numbers[name + "." + std::to_string(i) + "." + member] = value.number_value();
+    }
+  }
+}
+
 Event EventOf(const Struct& object) {
   Event event;
   for (const auto& [name, value] : object.fields()) {
     if (value.kind_case() == Value::kNumberValue) event.numbers[name] = value.number_value();
     if (value.kind_case() == Value::kStringValue) event.texts[name] = value.string_value();
+    if (value.kind_case() == Value::kListValue) AddList(name, value.list_value(), &event);
   }
   return event;
 }
@@ -132,11 +143,12 @@ RunRecords ReadRunRecords(const std::string& directory) {
       ++run.unreadable_lines;
     }
   }
-  if (run.starts.empty() && run.iterations.empty()) {
+  if (run.starts.empty() && run.iterations.empty() && run.tests.empty()) {
     ThrowIoError(ExitCode::kBadData, path, " has no event of a run (", run.unreadable_lines,
                  " lines that are not JSON)");
   }
   ReadSettings(directory + "/settings.json", &run);
+  run.predictions = ReadPredictions(directory);
   return run;
 }
 

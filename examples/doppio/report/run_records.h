@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "examples/doppio/report/predictions.h"
+
 namespace caffe2::report {
 
-// One line of metrics.jsonl: its numbers and texts by name.
+// One line of metrics.jsonl: its numbers and texts by name. Numbers in lists are named
+// "shards.0.images_per_second".
 struct Event {
   std::map<std::string, double> numbers;
   std::map<std::string, std::string> texts;
@@ -25,9 +29,11 @@ struct RunRecords {
   int64_t unreadable_lines = 0;              // of metrics.jsonl; the last may be cut short
   std::map<std::string, std::string> facts;  // program, version, host, ... of settings.json
   std::map<std::string, std::string> flags;  // empty without settings.json
+  std::optional<Predictions> predictions;    // of the last test; nullopt without predictions.json
 };
 
-// Reads <directory>/metrics.jsonl and, if it is there, settings.json. Throws IoError that says what
+// Reads <directory>/metrics.jsonl and, if they are there, settings.json and
+// predictions.json. Throws IoError that says what
 // is missing or damaged.
 RunRecords ReadRunRecords(const std::string& directory);
 

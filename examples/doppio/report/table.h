@@ -1,0 +1,30 @@
+// Pieces of tables of HtmlPage.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "examples/doppio/html.h"
+
+namespace caffe2::report {
+
+// Cells of text, aligned to the right if they hold numbers.
+inline std::string Cell(const std::string& text, bool number = false) {
+  return std::string(number ? "<td class=\"number\">" : "<td>") + EscapeHtml(text) + "</td>";
+}
+inline std::string Head(const std::string& text, bool number = false) {
+  return std::string(number ? "<th class=\"number\">" : "<th>") + EscapeHtml(text) + "</th>";
+}
+inline std::string Row(const std::string& cells) { return "<tr>" + cells + "</tr>"; }
+inline std::string Table(const std::string& rows) {
+  return "<div class=\"scroll\"><table class=\"data\">" + rows + "</table></div>";
+}
+
+// One number by a format of printf.
+inline std::string Formatted(const char* format, double value) {
+  char text[48];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+}  // namespace caffe2::report

@@ -1,0 +1,33 @@
+// What the last test predicted, for people and programs: predictions.json.
+#pragma once
+
+#include <string>
+
+#include "train/observe/run_log_file.h"
+#include "train/options.h"
+#include "train/report.h"
+
+namespace caffe2 {
+
+// After each test whose report has predictions, replaces <directory>/predictions.json:
+//   {"epoch": 3, "images": 10000, "num_labels": 10,
+//    "database": "mnist_test_lmdb", "db_type": "lmdb",
+//    "counts": [[label, predicted, images], ...],
+//    "worst": [{"record": 17, "key": "00017", "label": 4, "predicted": 9, "confidence": 0.93,
+//               "label_probability": 0.01}, ...]}
+// Cells of "counts" without images are left out; "worst" is sorted, the worst first. If the file
+// cannot be written, one warning says so.
+class PredictionsLog : public TrainListener {
+ public:
+  PredictionsLog(const std::string& directory, const TrainOptions& options)
+      : path_(directory + "/predictions.json"), options_(options) {}
+
+  void OnTest(const TestReport& report) override;
+
+ private:
+  const std::string path_;
+  const TrainOptions options_;
+  bool failed_ = false;
+};
+
+}  // namespace caffe2
