@@ -6,7 +6,7 @@ import time
 import pytest
 
 from conftest import last_line, run, training, wait_for_line
-from redis_server import RedisServer, redis_keys
+from redis_server import RedisServer, redis_cli, redis_keys
 
 
 def flags_of(port, **flags):
@@ -23,7 +23,7 @@ def model_bytes(folder):
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("fault", ["killed", "stopped", "restarted"])
+@pytest.mark.parametrize("fault", ["killed", "stopped", "restarted", "flushed"])
 def test_training_goes_on_without_redis(fault, databases, redis_server, shards, tmp_path):
     folders = {name: tmp_path / name for name in ("control", "run")}
     for folder in folders.values():
@@ -34,7 +34,9 @@ def test_training_goes_on_without_redis(fault, databases, redis_server, shards, 
             shards.start(*training(databases, folder, shard_id=shard, **flags))
         if name == "run":
             wait_for_line(shards.processes[0], "Finished iteration")
-            if fault == "stopped":
+            if fault == "flushed":
+                redis_cli(redis_server.port, "flushall")
+            elif fault == "stopped":
                 redis_server.process.send_signal(signal.SIGSTOP)
             else:
                 redis_server.kill()
@@ -44,7 +46,7 @@ def test_training_goes_on_without_redis(fault, databases, redis_server, shards, 
             assert status == 0, output
         shards.processes.clear()
     assert model_bytes(folders["run"]) == model_bytes(folders["control"])
-    if fault == "restarted":
+    if fault in ("restarted", "flushed"):
         assert redis_keys(redis_server.port) == []
 
 

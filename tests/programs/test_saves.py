@@ -1,5 +1,6 @@
 """Checkpoints and models: written once, by the run that owns them, whatever freezes or fills up."""
 
+import re
 import resource
 import signal
 import struct
@@ -102,6 +103,46 @@ def test_a_shard_frozen_inside_of_a_save_does_no_harm(
     resumed = [shards.start(*saving(databases, tmp_path, shard_id=shard, **more), "--resume")
                for shard in range(2)]
     wait_for_line(resumed[0], "Finished iteration")
+
+
+def test_a_writer_killed_inside_of_a_save_leaves_a_whole_checkpoint(
+    databases, redis_server, shards, tmp_path
+):
+    flags = {"num_shards": 2, "run_id": "killed", "redis_host": "127.0.0.1", "batch_size": 16,
+             "redis_port": redis_server.port, "rendezvous_timeout": 90}
+    resume = []
+    for _ in range(3):
+        writer, other = (
+            shards.start(*saving(databases, tmp_path, shard_id=shard, **flags), *resume)
+            for shard in range(2))
+        freeze_inside_of_a_save(writer, tmp_path)
+        writer.kill()
+        output = other.communicate(timeout=60)[0]
+        assert other.returncode == 75, output[-2000:]
+        assert "peer lost: shard=0 " in last_line(output)
+        assert f"pid={writer.pid} " in last_line(output)
+        resume = ["--resume"] if (tmp_path / "checkpoint").exists() else []
+    assert resume
+    last = shards.start(*saving(databases, tmp_path, batch_size=32), "--resume")
+    wait_for_line(last, f"Resumed from {tmp_path}/checkpoint: iteration ")
+    wait_for_line(last, "Wrote checkpoint")
+    last.send_signal(signal.SIGTERM)
+    assert last.wait(timeout=60) == 128 + signal.SIGTERM
+    assert not list(tmp_path.glob("*.tmp.*"))
+
+
+def test_a_signal_inside_of_a_save_is_obeyed_after_it(databases, shards, tmp_path):
+    process = shards.start(*saving(databases, tmp_path))
+    freeze_inside_of_a_save(process, tmp_path)
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGCONT)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 128 + signal.SIGTERM, output[-2000:]
+    assert not list(tmp_path.glob("*.tmp.*"))
+    iterations = re.search(r"after (\d+) iterations: the run is saved", output).group(1)
+    done = run("resnet50_trainer", *saving(
+        databases, tmp_path, max_iterations=iterations), "--resume")
+    assert f"iteration {iterations}, " in done.output, done.output[-2000:]
 
 
 def test_two_runs_on_one_path(databases, shards, tmp_path):
