@@ -13,7 +13,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/usage_error.h"
 
 namespace caffe2 {
 
@@ -141,7 +141,7 @@ std::string InterfaceAddress(const std::string& name) {
     if (interface.name == name || interface.address == name) return interface.address;
     known += " " + interface.name + "=" + interface.address;
   }
-  CAFFE_THROW("there is no network interface ", name, " with an address; this host has:", known);
+  ThrowUsage("there is no network interface ", name, " with an address; this host has:", known);
 }
 
 }  // namespace caffe2

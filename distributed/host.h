@@ -43,7 +43,7 @@ struct Interface {
 };
 // Interfaces that are up and have an address, IPv4 first.
 std::vector<Interface> ListInterfaces();
-// The address of the interface with this name or address. Throws EnforceNotMet, which lists the
+// The address of the interface with this name or address. Throws UsageError, which lists the
 // interfaces of this host, if there is none.
 std::string InterfaceAddress(const std::string& name);
 

@@ -320,9 +320,13 @@ Trainer::Status Trainer::RunIteration() {
   } else {
     run_->ThrowIfFailed();
   }
-  CAFFE_ENFORCE(status.bad_shard < 0, "Exploded gradients: the loss of ",
-                run_->DescribeShard(status.bad_shard), " is ", status.bad_loss, " in iteration ",
-                progress_.epoch_iterations, " of epoch ", progress_.epoch);
+  if (status.bad_shard >= 0) {
+    throw PeerLost(
+        MakeString("Exploded gradients: the loss of ", run_->DescribeShard(status.bad_shard),
+                   " is ", status.bad_loss, " in iteration ", progress_.epoch_iterations,
+                   " of epoch ", progress_.epoch),
+        status.bad_shard, ExitCode::kBadData);
+  }
   if (servers_) status.stop = ExchangeWithServers();
   const auto n = static_cast<double>(status.iterations);
   progress_.loss_sum += n * status.loss;
