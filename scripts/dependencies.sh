@@ -10,7 +10,7 @@ BUILD_PACKAGES=(
   libdnnl-dev libopencv-dev libjpeg-dev libcli11-dev
 )
 # To build and run the tests and benchmarks.
-TEST_PACKAGES=(libgtest-dev redis-server redis-tools wget python3 python3-dev python3-venv)
+TEST_PACKAGES=(libgtest-dev git redis-server redis-tools wget python3 python3-dev python3-venv)
 # To run the fuzz targets (scripts/fuzz.sh).
 FUZZ_PACKAGES=(clang libomp-dev)
 # To check formatting and style.
