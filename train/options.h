@@ -159,7 +159,7 @@ struct OutputOptions {
   std::string description;      // first line of the CSV: the settings of the run
   int64_t log_every = 1;        // iterations between log lines
   // Tests note their predictions (TestReport::predictions), with so many of the worst images;
-  // nullopt: they do not. Only that of shard 0 counts.
+  // nullopt: they do not. Only the value of shard 0 counts.
   std::optional<int> worst_images;
   // A timeline of iterations trace_first to trace_last of the run, counted from 1 (RunTrace); "":
   // none.

@@ -29,7 +29,7 @@ class TestPredictions {
   // predicted, as in AddRows().
   void Add(int64_t record, int32_t label, const float* probabilities, int64_t labels);
 
-  // All predictions as text, without keys, and adding those of such a text.
+  // All predictions as text, without keys, and adding the predictions of such a text.
   std::string Encode() const;
   void Merge(const std::string& encoded);
 

@@ -21,7 +21,7 @@ def _parser(name):
                         "parameters of SOURCE; torchvision's ResNets need none")
     parser.add_argument("--names", choices=("torchvision", "caffe2"),
                         help="names of parameters in .safetensors and .pth; default: torchvision's "
-                        "for ResNets, else those of the blobs")
+                        "for ResNets, else the names of the blobs")
     parser.add_argument("--input_shape", action="append", default=[], type=input_shape,
                         metavar="[NAME=]3,224,224", help="the shape of an input without the batch, "
                         "if the file does not have it")

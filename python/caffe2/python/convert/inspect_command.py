@@ -60,7 +60,7 @@ def _print_table(model, layers):
     totals = _totals(layers)
     others = totals["unknown_flops"]
     print(f"{len(layers)} operators, {totals['parameters']:,} parameters, "
-          f"{totals['flops']:,} FLOPs" + (f" and those of {others} operators" if others else ""))
+          f"{totals['flops']:,} FLOPs" + (f", not counting {others} operators" if others else ""))
     if not model.shapes:
         print("give the shape of the input for shapes and FLOPs: --input_shape 3,224,224")
     for key, value in sorted(model.info.items()):

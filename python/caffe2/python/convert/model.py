@@ -100,10 +100,10 @@ def initial_values(init: caffe2_pb2.NetDef, name: str) -> dict[str, np.ndarray]:
 
 
 def infer_shapes(model: Model, batch: int | None = None) -> dict[str, list[int]]:
-    """{blob: shape} of the blobs whose shape can be told from that of inputs and parameters.
+    """{blob: shape} of the blobs whose shape follows from the shapes of inputs and parameters.
 
     Args:
-      batch: the first dimension of all inputs; default: that of `model.shapes`, but at least 1.
+      batch: the first dimension of all inputs; default: as in `model.shapes`, but at least 1.
 
     Raises ConvertError for a net that cannot work on these shapes.
     """

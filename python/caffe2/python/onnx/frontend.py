@@ -390,8 +390,8 @@ def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
       init_net: a NetDef that makes the parameters, or {blob: array} of them. They become
         initializers.
       value_info: {input: (element type of onnx.TensorProto, shape)}, at least for the inputs that
-        `init_net` does not make. A dimension may be a name: then it is free, as that of the images
-        in a batch. All free dimensions have one name and one size.
+        `init_net` does not make. A dimension may be a name: then it is free, like the size of
+        a batch. All free dimensions have one name and one size.
 
     Raises ValueError for inputs without value_info, and Unsupported, with operator and reason, for
     what ONNX cannot express.

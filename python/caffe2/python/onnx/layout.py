@@ -14,7 +14,7 @@ _ORDERED_INPUTS = {
     "InstanceNorm": (0,), "LRN": (0,), "MaxPool": (0,), "PRelu": (0,), "PadImage": (0,),
     "ResizeNearest": (0,), "SpatialBN": (0,),
 }
-# What they compute does not depend on the order, if it is that of all their inputs.
+# What they compute does not depend on the order, if all their inputs have the same order.
 _ANY_ORDER = {
     "Abs", "Ceil", "Clip", "Copy", "Dropout", "Elu", "Exp", "Floor", "LeakyRelu", "Log", "Max",
     "Mean", "Min", "Negative", "Relu", "Scale", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt",
