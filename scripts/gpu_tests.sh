@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by gpu_check.sh: runs the tests on the GPU, in several processes at once. A process ends
 # with its first test that fails, as a kernel that fails takes the device from all that its process
-# does afterwards, and a new one goes on behind it: so each failure is one of the test itself. A test
+# does afterwards, and a new one goes on after it: so each failure is one of the test itself. A test
 # that is skipped for want of a GPU fails. Adds a row for each program; $out/tests.txt has what became
 # of each test.
 

@@ -65,7 +65,7 @@ def _plain(text):
 
 
 def _documentation(doc, indent):
-    """The docstring behind the signature, indented; "..." if there is none."""
+    """The docstring after the signature, indented; "..." if there is none."""
     lines = inspect.cleandoc(doc or "").split("\n")
     text = "\n".join(lines[1:]).strip() if lines[0].endswith(")") or "->" in lines[0] else ""
     return _docstring("" if "Overloaded function" in (doc or "") else text, indent)

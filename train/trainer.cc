@@ -85,11 +85,12 @@ int Trainer::Run() {
   } catch (const std::exception& error) {
     if (run_->membership() == nullptr) throw;
     const std::string line = run_->ReportFailure(error);
+    const ExitCode code = ExitCodeOf(error);
     // Several shards may have been asked to stop, of which the first to give up ends the run. The
-    // line is in the log.
+    // line is in the log. A loss that exploded, or parameters that differ, end it with their code.
     const int signal = stop_ ? stop_() : 0;
-    if (signal != 0 && IsPeerError(error)) return signal;
-    ThrowIoError(ExitCodeOf(error), line);
+    if (signal != 0 && IsPeerError(error) && code == ExitCode::kPeerLost) return signal;
+    ThrowIoError(code, line);
   }
 }
 
