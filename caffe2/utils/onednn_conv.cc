@@ -27,19 +27,36 @@ memory::desc PlainActivation(const Dims& dims, memory::data_type type, bool chan
   return {dims, type, (channels_last ? kLast : kFirst)[rank]};
 }
 
+// The types of arrays; `inner_filter` is the primitive's.
+struct ConvTypes {
+  explicit ConvTypes(const ConvProblem& problem)
+      : src(ToDataType(problem.type)),
+        filter(ToDataType(problem.filter_type)),
+        inner_filter(src),
+        dst(src) {}
+  explicit ConvTypes(const ByteEpilogue& epilogue)
+      : src(memory::data_type::u8),
+        filter(memory::data_type::s8),
+        inner_filter(filter),
+        dst(epilogue.float_dst ? memory::data_type::f32 : src) {}
+
+  memory::data_type src, filter, inner_filter, dst;
+};
+
 // The layouts of a convolution: `given` is the caller's, the others are the primitive's. A direct
 // convolution uses the caller's activations as they are. Winograd works in float and needs layouts
 // of its own.
 struct ConvDescs {
-  ConvDescs(const ConvProblem& problem, dnnl::algorithm how) : algorithm(how) {
+  ConvDescs(const ConvProblem& problem, dnnl::algorithm how)
+      : ConvDescs(problem, how, ConvTypes(problem)) {}
+  ConvDescs(const ConvProblem& problem, dnnl::algorithm how, const ConvTypes& types)
+      : algorithm(how) {
     const bool winograd = how == dnnl::algorithm::convolution_winograd;
-    const memory::data_type given_type = ToDataType(problem.type);
-    const memory::data_type type = winograd ? memory::data_type::f32 : given_type;
-    const memory::data_type filter_type = ToDataType(problem.filter_type);
+    const memory::data_type type = winograd ? memory::data_type::f32 : types.inner_filter;
     const size_t rank = problem.stride.size();
     CAFFE_ENFORCE(rank >= 1 && rank <= 3, "a convolution needs 1 to 3 spatial axes, not ", rank);
-    given_src = PlainActivation(problem.src, given_type, problem.channels_last);
-    given_dst = PlainActivation(problem.dst, given_type, problem.channels_last);
+    given_src = PlainActivation(problem.src, types.src, problem.channels_last);
+    given_dst = PlainActivation(problem.dst, types.dst, problem.channels_last);
     src = winograd ? memory::desc(problem.src, type, Tag::any) : given_src;
     dst = winograd ? memory::desc(problem.dst, type, Tag::any) : given_dst;
     Dims filter = problem.filter;
@@ -53,11 +70,11 @@ struct ConvDescs {
       filter[1] /= problem.groups;
       first = kGroupFirst[rank - 1], last = kGroupLast[rank - 1];
     }
-    given_filter = {filter, filter_type, problem.channels_last ? last : first};
+    given_filter = {filter, types.filter, problem.channels_last ? last : first};
     // Winograd's layout for inference cannot be reached from NHWC in one reorder.
     plain_filter = winograd ? memory::desc(filter, type, first) : given_filter;
     any_filter = {filter, type, Tag::any};
-    any_d_filter = {filter, filter_type, Tag::any};
+    any_d_filter = {filter, types.filter, Tag::any};
     if (problem.bias_type) {
       given_bias = {{problem.filter[0]}, ToDataType(problem.bias_type), Tag::a};
       bias = winograd ? memory::desc({problem.filter[0]}, type, Tag::a) : given_bias;
@@ -79,14 +96,23 @@ struct ConvDescs {
   Dims stride, dilates, pad_begin, pad_end;
 };
 
-dnnl::primitive_attr ForwardAttributes(const ConvProblem& problem) {
-  dnnl::post_ops ops;
-  if (problem.add_to_dst) ops.append_sum(1.f);
+void AppendElementwise(dnnl::algorithm algorithm, float alpha, float beta, dnnl::post_ops* ops) {
 #if DNNL_VERSION_MAJOR >= 3
-  if (problem.relu) ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+  ops->append_eltwise(algorithm, alpha, beta);
 #else
-  if (problem.relu) ops.append_eltwise(1.f, dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+  ops->append_eltwise(1.f, algorithm, alpha, beta);
 #endif
+}
+
+dnnl::primitive_attr ForwardAttributes(const ConvProblem& problem,
+                                       const ByteEpilogue& epilogue = {}) {
+  constexpr float kMostByte = 255;
+  dnnl::post_ops ops;
+  if (problem.add_to_dst) ops.append_sum(epilogue.summand_factor);
+  if (problem.relu) AppendElementwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f, &ops);
+  if (epilogue.least > 0) {
+    AppendElementwise(dnnl::algorithm::eltwise_clip, epilogue.least, kMostByte, &ops);
+  }
   dnnl::primitive_attr attr = UserScratchpad();
   attr.set_post_ops(ops);
   return attr;
@@ -176,13 +202,14 @@ void MakePrimitive(ConvDirection direction, const ConvProblem& problem, const Ma
   Translate(what, [&] { make(ConvDescs(problem, dnnl::algorithm::convolution_direct)); });
 }
 
+bool HasIsa(dnnl::cpu_isa wanted) {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
 // True for processors with AMX: direct convolutions in bfloat16 beat Winograd there.
 bool HasAmx() {
-  static const bool amx = [] {
-    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-    const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
-    return (isa & wanted) == wanted;
-  }();
+  static const bool amx = HasIsa(dnnl::cpu_isa::avx512_core_amx);
   return amx;
 }
 
@@ -272,6 +299,61 @@ void ConvForward::Run(const void* src, const void* filter, const void* bias, voi
   } else {
     primitive_->Run({src, filter, dst});
   }
+}
+
+bool AddsBytesExactly() {
+  static const bool exact =
+      HasIsa(dnnl::cpu_isa::avx512_core_vnni) || HasIsa(dnnl::cpu_isa::avx2_vnni);
+  return exact;
+}
+
+ByteConvForward::ByteConvForward(const ConvProblem& problem, const ByteEpilogue& epilogue)
+    : multipliers_(epilogue.multipliers), bias_(epilogue.offsets) {
+  CAFFE_ENFORCE(AddsBytesExactly(), "this processor does not add products of bytes exactly");
+  const auto filters = static_cast<size_t>(problem.filter[0]);
+  CAFFE_ENFORCE(multipliers_.size() == filters && bias_.size() == filters,
+                "multipliers, offsets and filters: ", multipliers_.size(), ", ", bias_.size(), ", ",
+                filters);
+  dnnl::primitive_attr attr = ForwardAttributes(problem, epilogue);
+#if DNNL_VERSION_MAJOR >= 3
+  attr.set_scales_mask(DNNL_ARG_WEIGHTS, problem.groups > 1 ? 3 : 1);
+#else
+  // The factors apply to the bias, too.
+  attr.set_output_scales(1 << 1, multipliers_);
+  for (size_t m = 0; m < filters; ++m) bias_[m] /= multipliers_[m];
+#endif
+  Translate("byte " + problem.ToString(), [&] {
+    ConvDescs d(problem, dnnl::algorithm::convolution_direct, ConvTypes(epilogue));
+    const memory::desc values({problem.filter[0]}, memory::data_type::f32, Tag::a);
+    d.bias = values;
+    const auto pd = ForwardDesc(d, prop_kind::forward_inference, attr);
+    const std::string kernel = pd.impl_info_str();
+    CAFFE_ENFORCE(kernel.rfind("ref", 0) != 0, "oneDNN has only a slow kernel, ", kernel, ", for ",
+                  problem.ToString());
+    primitive_ =
+        std::make_unique<BoundPrimitive>(dnnl::convolution_forward(pd), pd.scratchpad_desc());
+    primitive_->AddInput(DNNL_ARG_SRC, d.given_src, pd.src_desc());
+    primitive_->AddConstantInput(DNNL_ARG_WEIGHTS, d.given_filter, d.plain_filter,
+                                 pd.weights_desc());
+    primitive_->AddInput(DNNL_ARG_BIAS, values, pd.bias_desc());
+#if DNNL_VERSION_MAJOR >= 3
+    primitive_->AddInput(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, values, values);
+#endif
+    if (problem.add_to_dst) {
+      primitive_->AddInOut(DNNL_ARG_DST, d.given_dst, pd.dst_desc());
+    } else {
+      primitive_->AddOutput(DNNL_ARG_DST, d.given_dst, pd.dst_desc());
+    }
+  });
+}
+ByteConvForward::~ByteConvForward() = default;
+
+void ByteConvForward::Run(const uint8_t* src, const int8_t* filter, void* dst) {
+#if DNNL_VERSION_MAJOR >= 3
+  primitive_->Run({src, filter, bias_.data(), multipliers_.data(), dst});
+#else
+  primitive_->Run({src, filter, bias_.data(), dst});
+#endif
 }
 
 ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(problem) {

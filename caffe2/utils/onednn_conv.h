@@ -75,6 +75,37 @@ class ConvForward {
   const ConvProblem problem_;
 };
 
+// What follows the sum of products of bytes for filter m:
+//   dst = multipliers[m] * sum + offsets[m] + summand_factor * dst,
+// in float; the last part is there if the problem has add_to_dst. Bytes are rounded to even and
+// clipped to [least, 255].
+struct ByteEpilogue {
+  std::vector<float> multipliers, offsets;  // one for each filter
+  float summand_factor = 1;
+  float least = 0;
+  bool float_dst = false;  // dst is float, else uint8_t
+
+  bool operator==(const ByteEpilogue&) const = default;
+};
+
+// True if this processor adds products of uint8_t and int8_t exactly (VNNI). Others saturate sums
+// of two products to 16 bits, which suffices only for int8_t in [-64, 64].
+bool AddsBytesExactly();
+
+// A convolution of uint8_t with int8_t filters; sums are exact. The problem's types are not read,
+// it has no bias, and its filter is constant. The constructor throws EnforceNotMet if oneDNN cannot
+// do it or not AddsBytesExactly().
+class ByteConvForward {
+ public:
+  ByteConvForward(const ConvProblem& problem, const ByteEpilogue& epilogue);
+  ~ByteConvForward();
+  void Run(const uint8_t* src, const int8_t* filter, void* dst);
+
+ private:
+  std::unique_ptr<BoundPrimitive> primitive_;
+  std::vector<float> multipliers_, bias_;  // as this version of oneDNN takes them
+};
+
 // d src = transposed convolution of d dst.
 class ConvBackwardData {
  public:

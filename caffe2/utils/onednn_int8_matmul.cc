@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/onednn_conv.h"
 #include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
@@ -12,19 +13,6 @@ namespace {
 
 constexpr int kSignOffset = 128;     // of int8 to uint8
 constexpr int64_t kGrain = 1 << 15;  // elements for each thread
-
-// True if sums of two products of a uint8 and an int8 are exact. Processors without VNNI saturate
-// them to 16 bits, which suffices only for int8 in [-64, 64].
-bool AddsPairsExactly() {
-  static const bool exact = [] {
-    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-    const auto has = [isa](dnnl::cpu_isa wanted) {
-      return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
-    };
-    return has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni);
-  }();
-  return exact;
-}
 
 // c[j] -= factor * (the sum of a)
 CAFFE2_SIMD_CLONES void SubtractRowSum(int64_t k, const uint8_t* a, int32_t factor, int64_t n,
@@ -43,7 +31,7 @@ Int8Factor::Int8Factor(bool transposed, int64_t n, int64_t k, const uint8_t* b, 
       zero_point_(zero_point - kSignOffset),
       column_sums_(n, static_cast<int32_t>(-k * zero_point_)) {
   const int64_t size = n * k;
-  terms_.assign(AddsPairsExactly() ? 1 : 2, std::vector<int8_t>(size));
+  terms_.assign(onednn::AddsBytesExactly() ? 1 : 2, std::vector<int8_t>(size));
   for (int64_t i = 0; i < size; ++i) {
     const int value = b[i] - kSignOffset;
     const int half = terms_.size() == 1 ? 0 : value / 2;

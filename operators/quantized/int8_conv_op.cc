@@ -8,47 +8,13 @@
 #include "operators/common/element_type.h"
 #include "operators/conv/conv_op.h"
 #include "operators/conv/conv_transpose_op.h"
-#include "operators/quantized/int8_op.h"
+#include "operators/quantized/int8_packed_conv.h"
+#include "operators/quantized/int8_product.h"
 
 namespace caffe2::int8 {
 namespace {
 
 constexpr int64_t kBlockBytes = 1 << 20;  // bytes that a product reads at a time
-
-// Shared by the operators: X, the filter W, the bias in input 2 (optional), Y.
-class Int8ProductOp : public Int8Operator {
- public:
-  Int8ProductOp(const OperatorDef& def, Workspace* ws)
-      : Int8Operator(def, ws), result_(Quantization::Read(*this)) {}
-
- protected:
-  struct Operands {
-    const Int8TensorCPU *X, *W;
-    uint8_t x_zero, w_zero;
-    double unit;          // the value of a sum of 1
-    const int32_t* bias;  // null if there is none
-  };
-  // `channels` is the number of channels of the result.
-  Operands Read(int64_t channels) const {
-    Operands in{&Levels(0), &Levels(1), 0, 0, 0, nullptr};
-    const Quantization x = Quantization::Of(*in.X), w = Quantization::Of(*in.W);
-    in.x_zero = x.zero_point;
-    in.w_zero = w.zero_point;
-    in.unit = static_cast<double>(x.scale) * w.scale;
-    if (InputSize() > 2) {
-      const Tensor& bias = Input<Int8TensorCPU>(2).t;
-      CAFFE_ENFORCE_EQ(bias.numel(), channels, "values of bias and channels of Y");
-      in.bias = bias.data<int32_t>();
-    }
-    return in;
-  }
-  const Quantization& result() const { return result_; }
-
-  std::vector<int32_t> sums_;  // kept from run to run
-
- private:
-  const Quantization result_;
-};
 
 // A plain function, as clones cannot be templates.
 CAFFE2_SIMD_CLONES void AddProducts(int64_t n, const uint8_t* x, int32_t x_zero, const int32_t* w,
@@ -61,12 +27,12 @@ void CheckImages(const std::vector<int64_t>& dims) {
   CAFFE_ENFORCE_EQ(dims.size(), size_t{4}, "axes of the images ", ShapeString(dims));
 }
 
-// A convolution of images N x H x W x C.
-template <Activation activation>
+// A convolution of images N x H x W x C. The forms with a sum add their last input.
+template <bool has_sum, Activation activation>
 class Int8ConvOp final : public Int8ProductOp {
  public:
   Int8ConvOp(const OperatorDef& def, Workspace* ws)
-      : Int8ProductOp(def, ws), arguments_(ArgumentHelper(def)) {
+      : Int8ProductOp(def, ws, has_sum), arguments_(ArgumentHelper(def)) {
     CheckChannelsLast(*this);
   }
   bool RunOnDevice() override {
@@ -74,14 +40,11 @@ class Int8ConvOp final : public Int8ProductOp {
     CheckImages(X.sizes());
     shape_ = ConvShape::Make(arguments_, X.sizes(), W.sizes());
     const Operands in = Read(shape_.y.channels);
-    const Requantizer requantize(in.unit, result(), activation);
-    Tensor* Y = SetResult(result());
-    Y->Resize(shape_.y.ToDims(StorageOrder::kNHWC));
-    auto* y = Y->mutable_data<uint8_t>();
+    Result y = MakeResult(in, shape_.y.ToDims(StorageOrder::kNHWC), activation);
+    if (y.empty() || RunPacked(in, shape_, y)) return true;
     const int64_t channels = shape_.y.channels;
     const bool depthwise = shape_.group == channels && shape_.group == shape_.x.channels;
-    const std::vector<Int8Factor> factors = depthwise ? std::vector<Int8Factor>() : Factors(in);
-    const std::vector<int32_t> taps = depthwise ? DepthwiseTaps(in) : std::vector<int32_t>();
+    PackIfNeeded(in, depthwise);
     const int64_t pixels = shape_.y.batch * shape_.y.SpatialSize();
     const int64_t block = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(Columns(), channels),
                                               1, std::max<int64_t>(pixels, 1));
@@ -89,11 +52,11 @@ class Int8ConvOp final : public Int8ProductOp {
       const int64_t n = std::min(block, pixels - begin);
       sums_.resize(n * channels);
       if (depthwise) {
-        SumDepthwise(in, taps, begin, n);
+        SumDepthwise(in, taps_, begin, n);
       } else {
-        Multiply(in, factors, begin, n);
+        Multiply(in, factors_, begin, n);
       }
-      requantize.Run(n * channels, sums_.data(), y + begin * channels);
+      y.Write(begin, n, sums_.data());
     }
     return true;
   }
@@ -101,6 +64,13 @@ class Int8ConvOp final : public Int8ProductOp {
  private:
   // The number of bytes of X that a filter of one group reads.
   int64_t Columns() const { return CheckedNumel(shape_.filter) / shape_.filter[0]; }
+
+  // Prepares the filter for Multiply or SumDepthwise, if it is another than in the last run.
+  void PackIfNeeded(const Operands& in, bool depthwise) {
+    if (IsLastFilter() && !(factors_.empty() && taps_.empty())) return;
+    factors_ = depthwise ? std::vector<Int8Factor>() : Factors(in);
+    taps_ = depthwise ? DepthwiseTaps(in) : std::vector<int32_t>();
+  }
 
   std::vector<Int8Factor> Factors(const Operands& in) const {
     const int64_t filters = shape_.y.channels / shape_.group, columns = Columns();
@@ -211,13 +181,15 @@ class Int8ConvOp final : public Int8ProductOp {
   const WindowArguments arguments_;
   ConvShape shape_;
   std::vector<uint8_t> columns_;
+  std::vector<Int8Factor> factors_;  // one for each group, or
+  std::vector<int32_t> taps_;        // of a filter for each channel
 };
 
 // Adds every pixel of X, times the filter C x kernel x M, to a window of Y.
 class Int8ConvTransposeOp final : public Int8ProductOp {
  public:
   Int8ConvTransposeOp(const OperatorDef& def, Workspace* ws)
-      : Int8ProductOp(def, ws), arguments_(ArgumentHelper(def)) {
+      : Int8ProductOp(def, ws, false), arguments_(ArgumentHelper(def)) {
     CheckChannelsLast(*this);
     CAFFE_ENFORCE_EQ(arguments_.group(), 1, "Int8ConvTranspose does not take the argument group");
   }
@@ -226,29 +198,28 @@ class Int8ConvTransposeOp final : public Int8ProductOp {
     CheckImages(X.sizes());
     const ConvShape shape = MakeTransposedConvShape(arguments_, X.sizes(), W.sizes());
     const Operands in = Read(shape.x.channels);
-    const Requantizer requantize(in.unit, result(), Activation::kNone);
-    Tensor* Y = SetResult(result());
-    Y->Resize(shape.x.ToDims(StorageOrder::kNHWC));
-    auto* y = Y->mutable_data<uint8_t>();
+    Result y = MakeResult(in, shape.x.ToDims(StorageOrder::kNHWC), Activation::kNone);
     const int64_t columns = W.size_from_dim(1), x_pixels = shape.y.SpatialSize();
-    const int64_t y_size = shape.x.SpatialSize() * shape.x.channels;
-    const Int8Factor factor(false, columns, W.size(0), W.data<uint8_t>(), in.w_zero);
+    const int64_t y_pixels = shape.x.SpatialSize();
+    if (!IsLastFilter() || !factor_) {
+      factor_.emplace(false, columns, W.size(0), W.data<uint8_t>(), in.w_zero);
+    }
     const int64_t images = shape.y.batch;
     const int64_t block =
         std::clamp<int64_t>(kBlockBytes / (x_pixels * columns), 1, std::max<int64_t>(images, 1));
     for (int64_t begin = 0; begin < images; begin += block) {
       const int64_t n = std::min(block, images - begin);
       products_.resize(n * x_pixels * columns);
-      sums_.resize(n * y_size);
-      factor.Multiply(n * x_pixels, X.data<uint8_t>() + begin * x_pixels * W.size(0), W.size(0),
-                      in.x_zero, nullptr, products_.data(), columns);
+      sums_.resize(n * y_pixels * shape.x.channels);
+      factor_->Multiply(n * x_pixels, X.data<uint8_t>() + begin * x_pixels * W.size(0), W.size(0),
+                        in.x_zero, nullptr, products_.data(), columns);
       ParallelFor(n, 1, [&](int64_t first, int64_t end) {
         for (int64_t i = first; i < end; ++i) {
           AddWindows(shape, in.bias, products_.data() + i * x_pixels * columns,
-                     sums_.data() + i * y_size);
+                     sums_.data() + i * y_pixels * shape.x.channels);
         }
       });
-      requantize.Run(n * y_size, sums_.data(), y + begin * y_size);
+      y.Write(begin * y_pixels, n * y_pixels, sums_.data());
     }
     return true;
   }
@@ -277,13 +248,14 @@ class Int8ConvTransposeOp final : public Int8ProductOp {
   }
 
   const WindowArguments arguments_;
+  std::optional<Int8Factor> factor_;
   std::vector<int32_t> products_;
 };
 
 // Y = X W^T + bias.
 class Int8FCOp final : public Int8ProductOp {
  public:
-  using Int8ProductOp::Int8ProductOp;
+  Int8FCOp(const OperatorDef& def, Workspace* ws) : Int8ProductOp(def, ws, false) {}
   bool RunOnDevice() override {
     const Tensor &X = Levels(0).t, &W = Levels(1).t;
     CAFFE_ENFORCE(
@@ -291,35 +263,50 @@ class Int8FCOp final : public Int8ProductOp {
         "X ", ShapeString(X.sizes()), " and W ", ShapeString(W.sizes()), " do not go together");
     const int64_t m = X.size(0), n = W.size(0), k = W.size_from_dim(1);
     const Operands in = Read(n);
-    const auto* x = X.data<uint8_t>();
-    const Requantizer requantize(in.unit, result(), Activation::kNone);
+    Result y = MakeResult(in, {m, n}, Activation::kNone);
+    if (y.empty() || RunPacked(in, ShapeOf(m, n, k), y)) return true;
+    if (!IsLastFilter() || !factor_) factor_.emplace(true, n, k, W.data<uint8_t>(), in.w_zero);
     sums_.resize(m * n);
-    if (m > 0) {
-      Int8Factor(true, n, k, W.data<uint8_t>(), in.w_zero)
-          .Multiply(m, x, k, in.x_zero, in.bias, sums_.data(), n);
-    }
-    Tensor* Y = SetResult(result());
-    Y->Resize(m, n);
-    requantize.Run(m * n, sums_.data(), Y->mutable_data<uint8_t>());
+    factor_->Multiply(m, X.data<uint8_t>(), k, in.x_zero, in.bias, sums_.data(), n);
+    y.Write(0, m, sums_.data());
     return true;
   }
+
+ private:
+  // The product as a convolution of images of one pixel.
+  static ConvShape ShapeOf(int64_t m, int64_t n, int64_t k) {
+    ConvShape shape;
+    shape.x = {m, k, {1, 1}};
+    shape.y = {m, n, {1, 1}};
+    shape.window = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}};
+    shape.filter = {n, k, 1, 1};
+    return shape;
+  }
+
+  std::optional<Int8Factor> factor_;
 };
 
+std::vector<TensorShape> InferInt8Conv(const OperatorDef& def, const std::vector<TensorShape>& in) {
+  std::vector<TensorShape> out = InferConv(def, in);
+  if (!out[0].unknown_shape()) out[0].set_data_type(ResultType(def));
+  return out;
+}
 std::vector<TensorShape> InferConvTranspose(const OperatorDef& def,
                                             const std::vector<TensorShape>& in) {
   const ConvShape shape = MakeTransposedConvShape(WindowArguments(ArgumentHelper(def)),
                                                   GetDimsVector(in[0]), GetDimsVector(in[1]));
-  return {CreateTensorShape(shape.x.ToDims(StorageOrder::kNHWC), TensorProto::UINT8)};
+  return {CreateTensorShape(shape.x.ToDims(StorageOrder::kNHWC), ResultType(def))};
 }
-std::vector<TensorShape> InferFC(const OperatorDef&, const std::vector<TensorShape>& in) {
+std::vector<TensorShape> InferFC(const OperatorDef& def, const std::vector<TensorShape>& in) {
   CAFFE_ENFORCE(in[0].dims_size() >= 1 && in[1].dims_size() >= 1, "X and W must have rows");
-  return {CreateTensorShape({in[0].dims(0), in[1].dims(0)}, TensorProto::UINT8)};
+  return {CreateTensorShape({in[0].dims(0), in[1].dims(0)}, ResultType(def))};
 }
 
 void Describe(OpSchema& schema) {
   schema.NumInputs(2, 3)
       .NumOutputs(1)
       .FillUsing(DescribeResult)
+      .FillUsing(DescribeProduct)
       .Input(2, "bias",
              "Optional: quantized tensor of M int32. Its scale is the product of the scales of X "
              "and of the filter.");
@@ -333,13 +320,28 @@ void DescribeImages(OpSchema& schema) {
 void DescribeConv(OpSchema& schema) {
   schema.FillUsing(DescribeImages)
       .Arg("group", "Number of groups that channels and filters fall into, default 1.")
-      .TensorInferenceFunction(InferConv)
+      .TensorInferenceFunction(InferInt8Conv)
       .CostInferenceFunction(CostOfConv)
       .Input(1, "filter", "Quantized, M x kH x kW x C / group.");
 }
+void DescribeConvSum(OpSchema& schema) {
+  schema.FillUsing(DescribeConv)
+      .NumInputs(3, 4)
+      .AllowInplace([](int input, int output) { return input >= 2 && output == 0; })
+      .Input(2, "bias_or_Z", "With four inputs, the bias; with three, Z.")
+      .Input(3, "Z",
+             "The summand, quantized images of Y's shape. It is always the last input. If Y is the "
+             "same blob, this saves a copy.");
+}
 
-REGISTER_CPU_OPERATOR(Int8Conv, Int8ConvOp<Activation::kNone>);
-REGISTER_CPU_OPERATOR(Int8ConvRelu, Int8ConvOp<Activation::kRelu>);
+using Int8ConvPlainOp = Int8ConvOp<false, Activation::kNone>;
+using Int8ConvReluOp = Int8ConvOp<false, Activation::kRelu>;
+using Int8ConvSumOp = Int8ConvOp<true, Activation::kNone>;
+using Int8ConvSumReluOp = Int8ConvOp<true, Activation::kRelu>;
+REGISTER_CPU_OPERATOR(Int8Conv, Int8ConvPlainOp);
+REGISTER_CPU_OPERATOR(Int8ConvRelu, Int8ConvReluOp);
+REGISTER_CPU_OPERATOR(Int8ConvSum, Int8ConvSumOp);
+REGISTER_CPU_OPERATOR(Int8ConvSumRelu, Int8ConvSumReluOp);
 REGISTER_CPU_OPERATOR(Int8ConvTranspose, Int8ConvTransposeOp);
 REGISTER_CPU_OPERATOR(Int8FC, Int8FCOp);
 
@@ -350,6 +352,14 @@ OPERATOR_SCHEMA(Int8Conv)
 OPERATOR_SCHEMA(Int8ConvRelu)
     .FillUsing(DescribeConv)
     .SetDoc("Conv of quantized images, rectified: sums in 32 bits, rounded once.")
+    .CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Int8ConvSum)
+    .FillUsing(DescribeConvSum)
+    .SetDoc("Conv of quantized images plus Z, rounded once.")
+    .CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Int8ConvSumRelu)
+    .FillUsing(DescribeConvSum)
+    .SetDoc("Conv of quantized images plus Z, rectified, rounded once.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ConvTranspose)
     .FillUsing(DescribeImages)
@@ -369,6 +379,8 @@ OPERATOR_SCHEMA(Int8FC)
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8Conv);
 SHOULD_NOT_DO_GRADIENT(Int8ConvRelu);
+SHOULD_NOT_DO_GRADIENT(Int8ConvSum);
+SHOULD_NOT_DO_GRADIENT(Int8ConvSumRelu);
 SHOULD_NOT_DO_GRADIENT(Int8ConvTranspose);
 SHOULD_NOT_DO_GRADIENT(Int8FC);
 

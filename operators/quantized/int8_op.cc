@@ -19,22 +19,12 @@ CAFFE2_SIMD_CLONES void QuantizeAll(int64_t n, const float* x, float scale, uint
                                     uint8_t* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = ToLevel(x[i] / scale, zero_point);
 }
-CAFFE2_SIMD_CLONES void RequantizeAll(int64_t n, const int32_t* x, double multiplier,
-                                      uint8_t zero_point, uint8_t least, uint8_t* y) {
-  for (int64_t i = 0; i < n; ++i) y[i] = ToLevel(x[i] * multiplier, zero_point, least);
-}
 
 }  // namespace
 
 void Quantization::Quantize(int64_t n, const float* values, uint8_t* levels) const {
   ParallelFor(n, kElementwiseGrain, [&](int64_t begin, int64_t end) {
     QuantizeAll(end - begin, values + begin, scale, zero_point, levels + begin);
-  });
-}
-
-void Requantizer::Run(int64_t n, const int32_t* sums, uint8_t* y) const {
-  ParallelFor(n, kElementwiseGrain, [&](int64_t begin, int64_t end) {
-    RequantizeAll(end - begin, sums + begin, multiplier_, zero_point_, least_, y + begin);
   });
 }
 
@@ -70,6 +60,15 @@ Quantization Int8Operator::Kept(const Int8TensorCPU& X) const {
 void CheckChannelsLast(const OperatorBase& op) {
   const auto order = op.GetSingleArgument<std::string>("order", "NCHW");
   CAFFE_ENFORCE(order == "NHWC", op.type(), " takes images of order NHWC only, not ", order);
+}
+
+void DescribeFloatResult(OpSchema& schema) {
+  schema.Arg(kDequantizeOutput, "1: the result is float, a plain tensor. Default 0.");
+}
+
+TensorProto::DataType ResultType(const OperatorDef& def) {
+  const bool floats = ArgumentHelper(def).GetSingleArgument<bool>(kDequantizeOutput, false);
+  return floats ? TensorProto::FLOAT : TensorProto::UINT8;
 }
 
 void DescribeResult(OpSchema& schema) {

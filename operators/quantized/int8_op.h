@@ -51,8 +51,6 @@ class Requantizer {
         zero_point_(y.zero_point),
         least_(activation == Activation::kRelu ? y.zero_point : 0) {}
   uint8_t operator()(double sum) const { return ToLevel(sum * multiplier_, zero_point_, least_); }
-  // Converts n sums, by all threads.
-  void Run(int64_t n, const int32_t* sums, uint8_t* y) const;
 
  private:
   double multiplier_;
@@ -77,6 +75,12 @@ class Int8Operator : public Operator<CPUContext> {
 
 // Throws EnforceNotMet unless the argument `order` is NHWC, the only order of quantized images.
 void CheckChannelsLast(const OperatorBase& op);
+
+// The argument that asks for a float result, as in Caffe2's engine DNNLOWP.
+inline constexpr char kDequantizeOutput[] = "dequantize_output";
+void DescribeFloatResult(OpSchema& schema);
+// The type of the result of an operator with that argument.
+TensorProto::DataType ResultType(const OperatorDef& def);
 
 // Document Y_scale and Y_zero_point, for operators where they choose the result's quantization and
 // for operators that keep the input's.

@@ -25,8 +25,8 @@ class Pooling {
     return ImageShape{image_.batch, image_.channels, window_.output}.ToDims(StorageOrder::kNHWC);
   }
   // Calls pixel(x of the image, taps, y of the pixel) for each pixel of the result.
-  template <typename Pixel>
-  void ForEach(const uint8_t* x, uint8_t* y, const Pixel& pixel) const {
+  template <typename T, typename Pixel>
+  void ForEach(const uint8_t* x, T* y, const Pixel& pixel) const {
     const int64_t height = window_.output[0], width = window_.output[1], c = image_.channels;
     const int64_t work = std::max<int64_t>(1, c * window_.kernel[0] * window_.kernel[1]);
     ParallelFor(image_.batch * height * width, std::max<int64_t>(1, kElementwiseGrain / work),
@@ -84,6 +84,16 @@ class Int8PoolOp final : public Int8Operator {
     const Pooling pooling(arguments_, X.t.sizes(),
                           GetSingleArgument<bool>("count_include_pad", false));
     const auto* x = X.t.data<uint8_t>();
+    if (kind == PoolKind::kAverage && GetSingleArgument<bool>(kDequantizeOutput, false)) {
+      Tensor* Y = Output(0);
+      Y->Resize(pooling.OutputDims());
+      const float least =
+          activation == Activation::kRelu ? 0 : std::numeric_limits<float>::lowest();
+      Average(pooling, from, x, Y->mutable_data<float>(), [&](double steps) {
+        return std::max(static_cast<float>(from.scale * steps), least);
+      });
+      return true;
+    }
     const Quantization to = kind == PoolKind::kMax ? Kept(X) : Quantization::Read(*this, from);
     Tensor* Y = SetResult(to);
     Y->Resize(pooling.OutputDims());
@@ -91,7 +101,7 @@ class Int8PoolOp final : public Int8Operator {
     if (kind == PoolKind::kMax) {
       Maximum(pooling, activation == Activation::kRelu ? to.zero_point : uint8_t{0}, x, y);
     } else {
-      Average(pooling, from, Requantizer(from.scale, to, activation), x, y);
+      Average(pooling, from, x, y, Requantizer(from.scale, to, activation));
     }
     return true;
   }
@@ -103,20 +113,28 @@ class Int8PoolOp final : public Int8Operator {
       pooling.ForElements(image, taps, [=](int64_t c, uint8_t q) { out[c] = std::max(out[c], q); });
     });
   }
-  static void Average(const Pooling& pooling, const Quantization& from,
-                      const Requantizer& requantize, const uint8_t* x, uint8_t* y) {
-    pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, uint8_t* out) {
+  // Writes convert(the mean, in steps of X).
+  template <typename T, typename Convert>
+  static void Average(const Pooling& pooling, const Quantization& from, const uint8_t* x, T* y,
+                      const Convert& convert) {
+    pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, T* out) {
       std::vector<int64_t> sums(pooling.channels());
       pooling.ForElements(image, taps,
                           [&](int64_t c, uint8_t q) { sums[c] += q - from.zero_point; });
       for (size_t c = 0; c < sums.size(); ++c) {
-        out[c] = requantize(static_cast<double>(sums[c]) / static_cast<double>(taps.count));
+        out[c] = convert(static_cast<double>(sums[c]) / static_cast<double>(taps.count));
       }
     });
   }
 
   const WindowArguments arguments_;
 };
+
+std::vector<TensorShape> InferAverage(const OperatorDef& def, const std::vector<TensorShape>& in) {
+  std::vector<TensorShape> out = InferPool(def, in);
+  if (!out[0].unknown_shape()) out[0].set_data_type(ResultType(def));
+  return out;
+}
 
 void Describe(OpSchema& schema) {
   schema.NumInputs(1)
@@ -130,6 +148,8 @@ void Describe(OpSchema& schema) {
 void DescribeMax(OpSchema& schema) { schema.FillUsing(Describe).FillUsing(DescribeKept); }
 void DescribeAverage(OpSchema& schema) {
   schema.FillUsing(Describe)
+      .TensorInferenceFunction(InferAverage)
+      .FillUsing(DescribeFloatResult)
       .Arg("count_include_pad",
            "1: divide by the size of the whole window. Default 0: by the part "
            "of it that lies inside the image.")

@@ -137,6 +137,151 @@ INSTANTIATE_TEST_SUITE_P(
                       ConvCase{3, 4, 5, 3, 2, 2, 0, 1, 1, 90, 17},
                       ConvCase{24, 24, 130, 4, 3, 1, 1, 1, 1, 90, 17}));  // several blocks
 
+// Convolutions with constant filters: packed once, computed by fused kernels.
+class PackedInt8ConvTest : public Int8ConvTest {
+ protected:
+  static constexpr int kFilterZero = 128;  // the only one that the fused kernels know
+
+  void SetUp() override {
+    const ConvCase& c = GetParam();
+    const std::vector<int64_t> w{c.filters, c.kernel, c.kernel, c.channels / c.group};
+    FeedRandomLevels(&ws_, "X", {kImages, c.height, c.width, c.channels}, 1, kXScale, c.x_zero);
+    FeedRandomLevels(&ws_, "W", w, 2, kWScale, kFilterZero);
+    FeedInt8(&ws_, "B", {c.filters}, RandomIntegers<int32_t>(c.filters, 3, -5000, 5000), 1.f, 0);
+    args_ = Arguments();
+    args_.push_back(MakeArgument("dilation", c.dilation));
+    args_.push_back(MakeArgument("group", c.group));
+    std::vector<float> scales;
+    for (int64_t m = 0; m < c.filters; ++m) {
+      scales.push_back(kWScale * (1 + static_cast<float>(m % 5)));
+    }
+    args_.push_back(MakeArgument("W_scales", scales));
+  }
+  std::vector<Argument> With(const std::string& name, int value) const {
+    std::vector<Argument> args = args_;
+    args.push_back(MakeArgument(name, value));
+    return args;
+  }
+  // Runs the operator exactly and packed. Levels may differ by one, and only few.
+  void ExpectPackedIsExact(const std::string& type, const std::vector<std::string>& inputs) {
+    RunOp(&ws_, Op(type, inputs, {"exact"}, args_));
+    RunOp(&ws_, Op(type, inputs, {"packed"}, With("constant_filter", 1)));
+    EXPECT_EQ(FetchInt8(ws_, "packed").scale, kYScale);
+    const std::vector<int> exact = FetchLevels(ws_, "exact"), packed = FetchLevels(ws_, "packed");
+    ASSERT_EQ(exact.size(), packed.size());
+    size_t others = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      ASSERT_NEAR(exact[i], packed[i], 1) << type << " " << i;
+      others += exact[i] != packed[i];
+    }
+    EXPECT_LE(others, 1 + exact.size() / 1000) << type;
+  }
+  std::vector<Argument> args_;
+};
+
+TEST_P(PackedInt8ConvTest, LevelsAreThoseOfExactSums) {
+  ExpectPackedIsExact("Int8Conv", {"X", "W", "B"});
+  ExpectPackedIsExact("Int8Conv", {"X", "W"});
+  ExpectPackedIsExact("Int8ConvRelu", {"X", "W", "B"});
+  FeedRandomLevels(&ws_, "Z", FetchInt8(ws_, "exact").t.sizes(), 4, 0.75f, 90);
+  ExpectPackedIsExact("Int8ConvSum", {"X", "W", "B", "Z"});
+  ExpectPackedIsExact("Int8ConvSum", {"X", "W", "Z"});
+  ExpectPackedIsExact("Int8ConvSumRelu", {"X", "W", "B", "Z"});
+}
+
+TEST_P(PackedInt8ConvTest, SumsAndScalesAreRight) {
+  RunOp(&ws_, Op("Int8Conv", {"X", "W", "B"}, {"sum_of_products"}, With("dequantize_output", 1)));
+  std::vector<float> values = FetchValues<float>(ws_, "sum_of_products");
+  // The same with a scale for all filters, in the unit of a sum.
+  std::vector<Argument> plain = args_;
+  plain.pop_back();
+  plain.push_back(MakeArgument("dequantize_output", 1));
+  RunOp(&ws_, Op("Int8Conv", {"X", "W", "B"}, {"one_scale"}, plain));
+  const std::vector<float> one_scale = FetchValues<float>(ws_, "one_scale");
+  ASSERT_EQ(values.size(), one_scale.size());
+  const int64_t filters = GetParam().filters;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float factor = 1 + static_cast<float>(static_cast<int64_t>(i) % filters % 5);
+    ASSERT_FLOAT_EQ(values[i], factor * one_scale[i]) << i;
+  }
+  std::vector<Argument> packed = With("dequantize_output", 1);
+  packed.push_back(MakeArgument("constant_filter", 1));
+  RunOp(&ws_, Op("Int8ConvRelu", {"X", "W", "B"}, {"rectified"}, packed));
+  const std::vector<float> rectified = FetchValues<float>(ws_, "rectified");
+  for (size_t i = 0; i < values.size(); ++i) {
+    ASSERT_NEAR(rectified[i], std::max(values[i], 0.f), 1e-4f * (1 + std::abs(values[i]))) << i;
+  }
+  // A sum in place of its summand.
+  FeedRandomLevels(&ws_, "Z", FetchInt8(ws_, "X").t.sizes(), 4, 0.75f, 90);
+  const std::vector<int64_t> dims = Fetch(ws_, "rectified").sizes();
+  for (const int constant : {0, 1}) {
+    FeedRandomLevels(&ws_, "Z", dims, 4, 0.75f, 90);
+    const std::vector<int> z = FetchLevels(ws_, "Z");
+    RunOp(&ws_,
+          Op("Int8ConvSumRelu", {"X", "W", "B", "Z"}, {"Z"}, With("constant_filter", constant)));
+    const std::vector<int> y = FetchLevels(ws_, "Z");
+    EXPECT_EQ(FetchInt8(ws_, "Z").zero_point, kYZero);
+    for (size_t i = 0; i < y.size(); ++i) {
+      const double sum = values[i] + 0.75 * (z[i] - 90);
+      ASSERT_NEAR(y[i], ReferenceLevel(sum, kYScale, kYZero, kYZero), 1) << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, PackedInt8ConvTest,
+    ::testing::Values(ConvCase{6, 5, 7, 9, 1, 1, 0, 1, 1, 117, 0},
+                      ConvCase{7, 9, 5, 4, 3, 1, 1, 1, 1, 0, 0},
+                      ConvCase{8, 6, 16, 8, 3, 2, 1, 1, 1, 255, 0},   // pads that are not level 0
+                      ConvCase{9, 9, 4, 6, 3, 1, 2, 2, 2, 128, 0},    // groups, dilation
+                      ConvCase{9, 8, 40, 40, 3, 2, 1, 1, 40, 60, 0},  // a channel each
+                      ConvCase{24, 24, 130, 64, 3, 1, 1, 1, 1, 0, 0}));
+
+// A kernel is made anew when the filter, the shape or the quantization of X changes.
+TEST(PackedInt8Test, ChangesAreNoticed) {
+  Workspace ws;
+  const auto feed = [&](int64_t rows, uint64_t seed, float x_scale) {
+    FeedRandomLevels(&ws, "X", {rows, 24}, 1, x_scale, 3);
+    FeedRandomLevels(&ws, "W", {7, 24}, seed, 0.2f, 128);
+  };
+  feed(5, 2, 0.1f);
+  const std::vector<Argument> args = WithScale({}, 12, 128);
+  std::vector<Argument> constant = args;
+  constant.push_back(MakeArgument("constant_filter", 1));
+  const auto packed = CreateOperator(Op("Int8FC", {"X", "W"}, {"packed"}, constant), &ws);
+  for (const auto& [rows, seed, scale] : std::vector<std::tuple<int64_t, uint64_t, float>>{
+           {5, 2, 0.1f}, {5, 2, 0.3f}, {2, 2, 0.3f}, {2, 9, 0.3f}}) {
+    feed(rows, seed, scale);
+    ASSERT_TRUE(packed->Run());
+    RunOp(&ws, Op("Int8FC", {"X", "W"}, {"exact"}, args));
+    EXPECT_EQ(FetchLevels(ws, "packed"), FetchLevels(ws, "exact")) << rows << " " << seed;
+  }
+}
+
+TEST(Int8ConvErrorTest, BadScalesAndSummandsAreNamed) {
+  Workspace ws;
+  FeedRandomLevels(&ws, "X", {1, 4, 4, 3}, 1, 1, 0);
+  FeedRandomLevels(&ws, "W", {2, 3, 3, 3}, 1, 1, 128);
+  FeedRandomLevels(&ws, "Z", {1, 4, 4, 2}, 1, 1, 0);
+  const auto args = [](const Argument& more) {
+    return std::vector<Argument>{MakeArgument("order", std::string("NHWC")),
+                                 MakeArgument("kernel", 3), more};
+  };
+  ExpectThrows(&ws,
+               Op("Int8Conv", {"X", "W"}, {"Y"},
+                  args(MakeArgument("W_scales", std::vector<float>{1, 2, 3}))),
+               "numbers in W_scales");
+  ExpectThrows(
+      &ws,
+      Op("Int8Conv", {"X", "W"}, {"Y"}, args(MakeArgument("W_scales", std::vector<float>{1, -2}))),
+      "a scale of -2");
+  ExpectThrows(&ws, Op("Int8ConvSum", {"X", "W", "Z"}, {"Y"}, args(MakeArgument("pad", 0))),
+               "Z has shape");
+  ExpectThrows(
+      &ws, Op("Int8ConvSum", {"X", "W", "Z"}, {"Y"}, args(MakeArgument("dequantize_output", 1))),
+      "does not take dequantize_output");
+}
+
 TEST(Int8ConvErrorTest, BadInputIsNamed) {
   Workspace ws;
   FeedRandomLevels(&ws, "X", {1, 4, 4, 3}, 1, 1, 0);

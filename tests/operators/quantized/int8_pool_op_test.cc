@@ -23,6 +23,11 @@ TEST_F(Int8Test, Pools) {
                                      MakeArgument("global_pooling", 1)};
   ExpectSame(Op("Int8AveragePool", {"X"}, {"Y"}, global), Op("AveragePool", {"x"}, {"y"}, global),
              1);
+  auto floats = global;
+  floats.push_back(MakeArgument("dequantize_output", 1));
+  RunOp(&ws_, Op("Int8AveragePool", {"X"}, {"floats"}, floats));
+  RunOp(&ws_, Op("AveragePool", {"x"}, {"y"}, global));
+  ExpectTensor(ws_, "floats", {2, 1, 1, 4}, FetchValues<float>(ws_, "y"));
   ExpectThrows(&ws_, Op("Int8MaxPool", {"X"}, {"Y"}, {MakeArgument("kernel", 2)}), "NHWC only");
 }
 

@@ -1,0 +1,103 @@
+#include "operators/quantized/int8_packed_conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "caffe2/utils/parallel.h"
+
+namespace caffe2::int8 {
+namespace {
+
+constexpr uint8_t kFilterZero = 128;  // int8_t filters are levels minus this
+
+// The sum of each filter.
+std::vector<int64_t> FilterSums(const std::vector<int8_t>& filter, int64_t filters) {
+  const int64_t size = static_cast<int64_t>(filter.size()) / filters;
+  std::vector<int64_t> sums(filters);
+  for (int64_t m = 0; m < filters; ++m) {
+    for (int64_t i = 0; i < size; ++i) sums[m] += filter[m * size + i];
+  }
+  return sums;
+}
+
+onednn::ByteEpilogue MakeEpilogue(const Int8ConvTerms& terms, const std::vector<int8_t>& filter) {
+  onednn::ByteEpilogue epilogue;
+  const double y_scale = terms.y ? terms.y->scale : 1;
+  double offset = terms.y ? terms.y->zero_point : 0;
+  if (terms.summand) {
+    const double factor = terms.summand->scale / y_scale;
+    epilogue.summand_factor = static_cast<float>(factor);
+    offset -= factor * terms.summand->zero_point;
+  }
+  epilogue.float_dst = !terms.y;
+  if (terms.relu && terms.y) epilogue.least = terms.y->zero_point;
+  const auto filters = static_cast<int64_t>(terms.units.size());
+  const std::vector<int64_t> sums = FilterSums(filter, filters);
+  for (int64_t m = 0; m < filters; ++m) {
+    const double multiplier = terms.units[m] / y_scale;
+    const int64_t bias = terms.bias == nullptr ? 0 : terms.bias[m];
+    epilogue.multipliers.push_back(static_cast<float>(multiplier));
+    epilogue.offsets.push_back(static_cast<float>(
+        multiplier * static_cast<double>(bias - terms.x_zero * sums[m]) + offset));
+  }
+  return epilogue;
+}
+
+}  // namespace
+
+std::unique_ptr<PackedInt8Conv> PackedInt8Conv::Make(const Int8ConvTerms& terms) {
+  if (!onednn::AddsBytesExactly() || terms.filter_zero != kFilterZero) return nullptr;
+  try {
+    return std::unique_ptr<PackedInt8Conv>(new PackedInt8Conv(terms));
+  } catch (const Error& error) {
+    LOG(WARNING) << "a slower kernel computes an Int8Conv: " << error.what();
+    return nullptr;
+  }
+}
+
+PackedInt8Conv::PackedInt8Conv(const Int8ConvTerms& terms)
+    : x_(terms.shape.x), padded_shape_(x_), x_zero_(terms.x_zero) {
+  ConvShape shape = terms.shape;
+  Window& w = shape.window;
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  const bool pads = !std::all_of(w.pad_begin.begin(), w.pad_begin.end(), is_zero) ||
+                    !std::all_of(w.pad_end.begin(), w.pad_end.end(), is_zero);
+  if (pads && x_zero_ != 0) {  // the kernel's pads are levels 0
+    pad_begin_ = w.pad_begin;
+    for (size_t i = 0; i < x_.spatial.size(); ++i) {
+      padded_shape_.spatial[i] += w.pad_begin[i] + w.pad_end[i];
+      w.pad_begin[i] = w.pad_end[i] = 0;
+    }
+    padded_.assign(x_.batch * padded_shape_.SpatialSize() * x_.channels, x_zero_);
+    shape.x = padded_shape_;
+  }
+  filter_.resize(CheckedNumel(shape.filter));
+  std::transform(terms.filter, terms.filter + filter_.size(), filter_.begin(),
+                 [](uint8_t level) { return static_cast<int8_t>(level - kFilterZero); });
+  onednn::ConvProblem problem =
+      MakeConvProblem(shape, true, TypeMeta::Make<uint8_t>(), TypeMeta::Make<int8_t>(), TypeMeta());
+  problem.add_to_dst = terms.summand.has_value();
+  problem.relu = terms.relu && !terms.y;  // levels are clipped
+  conv_ = std::make_unique<onednn::ByteConvForward>(problem, MakeEpilogue(terms, filter_));
+}
+
+const uint8_t* PackedInt8Conv::Padded(const uint8_t* x) {
+  const int64_t height = x_.spatial[0], row = x_.spatial[1] * x_.channels;
+  const int64_t padded_height = padded_shape_.spatial[0];
+  const int64_t padded_row = padded_shape_.spatial[1] * x_.channels;
+  ParallelFor(x_.batch * height, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(row, 1)),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  const int64_t to = i / height * padded_height + i % height + pad_begin_[0];
+                  std::memcpy(padded_.data() + to * padded_row + pad_begin_[1] * x_.channels,
+                              x + i * row, row);
+                }
+              });
+  return padded_.data();
+}
+
+void PackedInt8Conv::Run(const uint8_t* x, void* y) {
+  conv_->Run(padded_.empty() ? x : Padded(x), filter_.data(), y);
+}
+
+}  // namespace caffe2::int8

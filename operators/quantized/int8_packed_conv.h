@@ -1,0 +1,52 @@
+// Convolutions of levels by oneDNN's kernels for bytes: filters are packed once, and sums become
+// levels in the registers that they were formed in.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "operators/conv/conv_op.h"
+#include "operators/quantized/int8_op.h"
+
+namespace caffe2::int8 {
+
+// What a convolution of images N x H x W x C computes. The result has a quantization, or is float.
+struct Int8ConvTerms {
+  ConvShape shape;
+  const uint8_t* filter = nullptr;  // M x kH x kW x C / group levels
+  const int32_t* bias = nullptr;    // null if there is none
+  uint8_t x_zero = 0, filter_zero = 0;
+  std::vector<double> units;  // the value of a sum of 1, for each filter
+  std::optional<Quantization> y;
+  std::optional<Quantization> summand;  // of the old contents of Y, which are added
+  bool relu = false;
+};
+
+// Sums are exact, as long as they fit into 32 bits. They are scaled in float, so a level may differ
+// by one from that of an Int8Conv without constant_filter where the value lies about 1e-5 steps
+// from the middle between two levels.
+class PackedInt8Conv {
+ public:
+  // Null if there is no such kernel: for processors without VNNI, filters whose zero point is not
+  // 128, and, with a warning, shapes that oneDNN cannot do fast. Copies what `terms` points to.
+  static std::unique_ptr<PackedInt8Conv> Make(const Int8ConvTerms& terms);
+
+  // `y` holds uint8_t or float.
+  void Run(const uint8_t* x, void* y);
+
+ private:
+  explicit PackedInt8Conv(const Int8ConvTerms& terms);
+  // X with pads, which have the value 0.
+  const uint8_t* Padded(const uint8_t* x);
+
+  ImageShape x_;
+  std::vector<int64_t> pad_begin_;
+  ImageShape padded_shape_;
+  uint8_t x_zero_;
+  std::vector<uint8_t> padded_;  // empty if the kernel pads
+  std::vector<int8_t> filter_;
+  std::unique_ptr<onednn::ByteConvForward> conv_;
+};
+
+}  // namespace caffe2::int8
