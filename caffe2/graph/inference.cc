@@ -106,8 +106,9 @@ bool CanWriteOverSummand(int i, const Dataflow& flow, const NetDef& net) {
 int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep) {
   int count = 0;
   for (int i = 0; i < net->op_size(); ++i) {
-    const std::string& type = net->op(i).type();
-    if ((type != "ConvSum" && type != "ConvSumRelu") ||
+    static const std::set<std::string> sums = {"ConvSum", "ConvSumRelu", "Int8ConvSum",
+                                               "Int8ConvSumRelu"};
+    if (sums.count(net->op(i).type()) == 0 ||
         ToDevice(DeviceOptionOf(net->op(i), *net)).type != CPU) {
       continue;
     }

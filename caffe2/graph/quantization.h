@@ -1,0 +1,59 @@
+// Static quantization of a trained net: floats become 256 levels, with scales that follow from
+// examples.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/workspace.h"
+#include "caffe2/graph/value_histogram.h"
+
+namespace caffe2 {
+
+struct QuantizationOptions {
+  RangeMethod ranges = RangeMethod::kLeastError;
+  // A scale for each filter instead of one for all filters of a layer, in the argument W_scales,
+  // which other implementations of the Int8 operators do not know.
+  bool per_channel = true;
+};
+
+// Rewrites a net in test mode, whose parameters are float tensors in a workspace, in three steps:
+// the constructor prepares the float net (batch normalization folded, operators fused), Observe
+// notes the values of its blobs on examples, Finish writes the net with Int8 operators:
+//
+// - Conv with its Sum and Relu, and FC: always, if they have two spatial axes and their parameters
+//   are constant. Sums of products are exact; a filter has 255 levels around 0.
+// - MaxPool, AveragePool, Relu, Sum, Concat and ChannelShuffle: if all their inputs are levels
+//   already.
+// - All others compute in float, between Int8Dequantize and Int8Quantize.
+//
+// Levels of images are N x H x W x C whatever the order of the net. Inputs and outputs of the net
+// keep their names, shapes and types.
+class StaticQuantizer {
+ public:
+  // `inputs`: the blobs that are fed. Throws EnforceNotMet for a net that runs other nets. The
+  // workspace must outlive the quantizer; its parameters are not changed.
+  StaticQuantizer(const NetDef& net, const std::vector<std::string>& inputs, Workspace* ws,
+                  const QuantizationOptions& options = {});
+
+  // Runs the float net on the inputs in the workspace. Throws EnforceNotMet, naming the blob, if
+  // a value is NaN or infinite, and what the net throws.
+  void Observe();
+
+  // The quantized net, of the same name, whose new parameters are in the workspace. Its external
+  // inputs are `inputs` and its parameters. Throws EnforceNotMet before the first Observe, if no
+  // operator can be quantized, and for parameters that are not finite.
+  NetDef Finish();
+
+ private:
+  const std::string name_;
+  NetDef net_;  // float
+  const std::vector<std::string> inputs_;
+  Workspace* ws_;
+  const QuantizationOptions options_;
+  NetBase* running_ = nullptr;
+  std::map<std::string, ValueHistogram> values_;
+};
+
+}  // namespace caffe2

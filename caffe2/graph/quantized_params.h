@@ -1,0 +1,72 @@
+// Internal to quantization: parameters as levels.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "caffe2/core/workspace.h"
+#include "caffe2/graph/value_histogram.h"
+
+namespace caffe2 {
+
+// A level q of 256 stands for scale * (q - zero_point).
+struct LevelScale {
+  float scale = 1;
+  int zero_point = 0;
+
+  // The levels of a range that holds 0, which one of them represents exactly.
+  static LevelScale For(const ValueRange& range);
+};
+
+// How the levels of a filter lie.
+enum class FilterLayout {
+  kSame,          // as its floats
+  kChannelsLast,  // M x C x kH x kW becomes M x kH x kW x C
+  kColumnsLast,   // columns C x H x W of a matrix become H x W x C
+};
+
+// A filter and bias of an operator with sums of products.
+struct FloatFilter {
+  std::string name;
+  const Tensor* values = nullptr;
+  FilterLayout layout = FilterLayout::kSame;
+  std::vector<int64_t> x_dims;  // of the operator's input, as floats
+  float x_scale = 1;
+  std::string bias_name;
+  const Tensor* bias = nullptr;  // null if there is none
+};
+struct QuantizedFilter {
+  std::string filter, bias;   // blobs
+  std::vector<float> scales;  // one for each filter; empty if they share that of the blob
+};
+
+// Adds parameters to a workspace under new names.
+class QuantizedParams {
+ public:
+  // `taken`: names besides those of the workspace that are not new.
+  QuantizedParams(Workspace* ws, bool per_channel, std::set<std::string> taken)
+      : ws_(ws), per_channel_(per_channel), taken_(std::move(taken)) {}
+
+  // A name that neither the workspace nor the net knows, which begins with `name`.
+  std::string NewName(std::string name);
+  // Levels are symmetric: the scale is the largest magnitude / 127, the zero point 128. The bias is
+  // in int32. Throws EnforceNotMet, naming the blob, for parameters that are not finite or do not
+  // fit each other.
+  QuantizedFilter Add(const FloatFilter& filter);
+  // The parameters that were added.
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<float> ScalesOf(const FloatFilter& filter) const;
+  void AddFilter(const FloatFilter& filter, const std::vector<float>& scales,
+                 QuantizedFilter* result);
+
+  Workspace* ws_;
+  const bool per_channel_;
+  std::set<std::string> taken_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace caffe2
