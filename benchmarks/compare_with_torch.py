@@ -11,7 +11,7 @@ ours by the best of the peer's. The last two are the largest resident memory of 
 the least of the peer's. On a machine that does other work, more rounds help, and so does a
 scheduling prefix: --prefix "chrt -f 50" (root only).
 """
-import argparse
+
 import glob
 import json
 import os
@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 
+from peer_flags import parser_of
+
 # Name: our program and flags, the peer's flags, batch.
 SMALL = ["--image_size", "28", "--channels", "1", "--labels", "10"]
 CIFAR = ["--image_size", "32", "--labels", "10"]
@@ -28,28 +30,33 @@ CASES = {
     "resnet50 training float32": ("net_training", "resnet50", [], "train", 16, "float"),
     "resnet50 training bfloat16": ("net_training", "resnet50", [], "train", 16, "bfloat16"),
     "resnet50 inference float32": ("net_inference", "resnet50", [], "infer_frozen", 32, "float"),
-    "resnet50 inference bfloat16":
-        ("net_inference", "resnet50", [], "infer_frozen", 32, "bfloat16"),
+    "resnet50 inference bfloat16": (
+        "net_inference",
+        "resnet50",
+        [],
+        "infer_frozen",
+        32,
+        "bfloat16",
+    ),
     "resnet18 32x32 training float32": ("net_training", "resnet18", CIFAR, "train", 128, "float"),
-    "resnet18 32x32 training bfloat16":
-        ("net_training", "resnet18", CIFAR, "train", 128, "bfloat16"),
+    "resnet18 32x32 training bfloat16": (
+        "net_training",
+        "resnet18",
+        CIFAR,
+        "train",
+        128,
+        "bfloat16",
+    ),
     "lenet training float32": ("net_training", "lenet", SMALL, "train", 64, "float"),
     "mlp training float32": ("net_training", "mlp", SMALL, "train", 64, "float"),
 }
 
 
 def parse_args():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default="build/release/bin", help="our programs")
+    parser = parser_of(__doc__, min_seconds=5)
     parser.add_argument("--torch_bench", default=os.environ.get("TORCH_BENCH"))
     parser.add_argument("--python", default="/usr/bin/python3", help="Python that has torch")
-    parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--min_seconds", type=float, default=5)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--layouts", default="nhwc,nchw", help="the peer's, the best counts")
-    parser.add_argument("--prefix", default="", help="put before every command")
     args = parser.parse_args()
     if not args.torch_bench:
         parser.error("name the peer by --torch_bench or TORCH_BENCH")
@@ -73,8 +80,12 @@ def measure(command, args, environment):
     """The "median" of the JSON line a program prints and its peak memory in MiB; None, with its
     error shown, if it fails."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        process = subprocess.Popen(shlex.split(args.prefix) + command, stdout=out, stderr=err,
-                                   env={**os.environ, **environment})
+        process = subprocess.Popen(
+            shlex.split(args.prefix) + command,
+            stdout=out,
+            stderr=err,
+            env={**os.environ, **environment},
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
@@ -88,16 +99,41 @@ def measure(command, args, environment):
 
 def our_command(case, args):
     program, model, flags, _, batch, dtype = case
-    return [os.path.join(args.bin, program), "--model", model, *flags, "--batch", str(batch),
-            "--dtype", dtype, "--min_seconds", str(args.min_seconds)]
+    return [
+        os.path.join(args.bin, program),
+        "--model",
+        model,
+        *flags,
+        "--batch",
+        str(batch),
+        "--dtype",
+        dtype,
+        "--min_seconds",
+        str(args.min_seconds),
+    ]
 
 
 def peer_command(case, layout, args):
     _, model, flags, mode, batch, dtype = case
     name = "resnet18_cifar" if flags is CIFAR else model
-    return [args.python, args.torch_bench, "--model", name, "--mode", mode, "--batch", str(batch),
-            "--dtype", "bf16" if dtype == "bfloat16" else "fp32", "--layout", layout,
-            "--threads", str(args.threads), "--min-seconds", str(args.min_seconds)]
+    return [
+        args.python,
+        args.torch_bench,
+        "--model",
+        name,
+        "--mode",
+        mode,
+        "--batch",
+        str(batch),
+        "--dtype",
+        "bf16" if dtype == "bfloat16" else "fp32",
+        "--layout",
+        layout,
+        "--threads",
+        str(args.threads),
+        "--min-seconds",
+        str(args.min_seconds),
+    ]
 
 
 def compare(case, args):
@@ -114,12 +150,16 @@ def compare(case, args):
             value = measure(command, args, environment)
             if value is not None:
                 samples[name].append(value)
-    speed = {name: statistics.median(v[0] for v in values) for name, values in samples.items()
-             if values}
-    memory = {name: statistics.median(v[1] for v in values) for name, values in samples.items()
-              if values}
-    best = {kind: max((v for name, v in speed.items() if name[0] == kind), default=None)
-            for kind in ("default", "tuned")}
+    speed = {
+        name: statistics.median(v[0] for v in values) for name, values in samples.items() if values
+    }
+    memory = {
+        name: statistics.median(v[1] for v in values) for name, values in samples.items() if values
+    }
+    best = {
+        kind: max((v for name, v in speed.items() if name[0] == kind), default=None)
+        for kind in ("default", "tuned")
+    }
     least = min((v for name, v in memory.items() if name != "ours"), default=None)
     return speed.get("ours"), best["default"], best["tuned"], memory.get("ours"), least
 
@@ -130,16 +170,21 @@ def text(value):
 
 def main():
     args = parse_args()
-    print(f"{'images/s':34}{'ours':>12}{'torch':>12}{'tuned':>12}{'ours/best':>12}"
-          f"{'MiB':>12}{'torch MiB':>12}")
+    print(
+        f"{'images/s':34}{'ours':>12}{'torch':>12}{'tuned':>12}{'ours/best':>12}"
+        f"{'MiB':>12}{'torch MiB':>12}"
+    )
     for name, case in CASES.items():
         if args.only not in name:
             continue
         ours, default, tuned, memory, peer_memory = compare(case, args)
         peers = [value for value in (default, tuned) if value is not None]
         ratio = f"{ours / max(peers):12.2f}" if ours is not None and peers else f"{'-':>12}"
-        print(f"{name:34}{text(ours)}{text(default)}{text(tuned)}{ratio}"
-              f"{text(memory)}{text(peer_memory)}", flush=True)
+        print(
+            f"{name:34}{text(ours)}{text(default)}{text(tuned)}{ratio}"
+            f"{text(memory)}{text(peer_memory)}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
