@@ -60,7 +60,7 @@ class LmdbCursor final : public Cursor {
 // An environment opened for writing.
 class LmdbWriter {
  public:
-  explicit LmdbWriter(const std::string& source) : source_(source) {
+  explicit LmdbWriter(const std::string& source) : source_(source), writing_(source) {
     Check(mdb_env_create(&env_), "create");
     try {
       Check(mdb_env_set_mapsize(env_, kMapBytes), "set the map size of");
@@ -84,6 +84,7 @@ class LmdbWriter {
 
  private:
   std::string source_;
+  LmdbWriting writing_;  // begins before the environment, and ends after it
   MDB_env* env_ = nullptr;
 };
 

@@ -25,6 +25,7 @@ constexpr uint16_t kBigData = 0x01;
 constexpr uint32_t kMagic = 0xBEEFC0DE;
 constexpr uint32_t kVersion = 1;
 constexpr size_t kMetaBytes = kPageHeader + 24 + 2 * 48 + 16;
+constexpr size_t kTransactionAt = kMetaBytes - 8;
 constexpr uint64_t kNoPage = ~uint64_t{0};
 constexpr int kMaxDepth = 32;
 
@@ -41,17 +42,54 @@ uint64_t Even(uint64_t n) { return n + (n & 1); }
 
 LmdbFile::LmdbFile(const std::string& path) : file_(path) {
   ReadMeta();
+  // Once the meta pages are known to be whole. The snapshot is then the newest state, which is the
+  // one of the place or a later one.
+  snapshot_ = LmdbSnapshot::Take(path);
+  if (snapshot_) ReadMeta();
   Walk();
+  CheckUnchanged();
+  opened_ = true;
 }
 
-void LmdbFile::ThrowDamaged(uint64_t page, const std::string& what) const {
+uint64_t LmdbFile::CommittedTransaction() {
+  uint64_t newest = 0;
+  for (const uint64_t page : {uint64_t{0}, uint64_t{1}}) {
+    uint64_t id = 0;
+    file_.ReadUnbuffered(page * page_size_ + kTransactionAt, &id, sizeof id);
+    newest = std::max(newest, id);
+  }
+  return newest;
+}
+
+// Transaction n + 1 may free pages of snapshot n, which n + 3 may be the first to use again: only
+// pages that were freed before the last committed transaction are free to use. Even while n + 3 is
+// under way, n + 2 is committed.
+void LmdbFile::CheckUnchanged() {
+  if (snapshot_ && snapshot_->held()) return;
+  const uint64_t committed = CommittedTransaction();
+  if (committed >= transaction_ + 2) ThrowOverwritten(committed);
+}
+
+void LmdbFile::ThrowOverwritten(uint64_t committed) {
+  ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(),
+               " was written while it was read: this process reads transaction ", transaction_,
+               ", the last one is ", committed, ", and it has no place in the table of readers, ",
+               "which keeps writers from its pages", OtherLmdbUsers(file_.path()));
+}
+
+void LmdbFile::ThrowDamaged(uint64_t page, const std::string& what) {
+  CheckUnchanged();
   ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(), " is damaged: page ", page, ": ",
                what);
 }
 
 bool LmdbFile::ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree) {
-  char raw[kMetaBytes];
-  file_.ReadAt(page * page_size_, raw, sizeof(raw));
+  // A writer may be at work on the page: it is read until it is twice the same.
+  char raw[kMetaBytes], again[kMetaBytes];
+  do {
+    file_.ReadUnbuffered(page * page_size_, raw, sizeof raw);
+    file_.ReadUnbuffered(page * page_size_, again, sizeof again);
+  } while (std::memcmp(raw, again, sizeof raw) != 0);
   const char* meta = raw + kPageHeader;
   if (Load<uint32_t>(meta) != kMagic) {
     ThrowIoError(ExitCode::kBadData, file_.path(), " is not an LMDB database (no LMDB header)");
@@ -93,10 +131,10 @@ void LmdbFile::ReadMeta() {
     ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(),
                  " is truncated: ", file_.size(), " bytes are too few for its header");
   }
-  uint64_t transaction = 0;
   page_size_ = 0;
-  ParseMetaPage(0, &transaction, &tree_);
-  ParseMetaPage(1, &transaction, &tree_);
+  ParseMetaPage(0, &transaction_, &tree_);
+  ParseMetaPage(1, &transaction_, &tree_);
+  file_.UpdateSize();  // a writer makes it longer before it commits
   // Checked by division: last_page_ may be any number.
   if (last_page_ >= file_.size() / page_size_) {
     ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(),
@@ -118,6 +156,7 @@ void LmdbFile::LoadPage(uint64_t page, bool leaf) {
   }
   page_.resize(page_size_);
   file_.ReadAt(page * page_size_, page_.data(), page_size_);
+  if (opened_) CheckUnchanged();
   if (Load<uint64_t>(page_.data()) != page) ThrowDamaged(page, "has the number of another page");
   const uint16_t type = Load<uint16_t>(page_.data() + 10) & kPageTypes;
   if (type != (leaf ? kLeafPage : kBranchPage)) {
@@ -252,7 +291,7 @@ size_t LmdbFile::LoadLeafOf(int64_t i) {
   const int64_t count = first_record_[current_leaf_ + 1] - first_record_[current_leaf_];
   if (static_cast<int64_t>(loaded_count_) != count) {
     loaded_page_ = 0;
-    ThrowDamaged(leaves_[current_leaf_], "changed while the database was read (a writer?)");
+    ThrowDamaged(leaves_[current_leaf_], "changed while the database was read");
   }
   return static_cast<size_t>(i - first_record_[current_leaf_]);
 }
@@ -269,7 +308,7 @@ void LmdbFile::Read(int64_t i, std::string* key, std::string* value) {
   const uint64_t first = Load<uint64_t>(node.data.data());
   const uint64_t pages = OverflowPages(node.size);
   if (first < 2 || first > last_page_ || pages > last_page_ - first + 1) {
-    ThrowDamaged(leaves_[current_leaf_], "changed while the database was read (a writer?)");
+    ThrowDamaged(leaves_[current_leaf_], "changed while the database was read");
   }
   char header[kPageHeader];
   file_.ReadAt(first * page_size_, header, sizeof(header));
@@ -279,6 +318,7 @@ void LmdbFile::Read(int64_t i, std::string* key, std::string* value) {
   }
   value->resize(node.size);
   file_.ReadAt(first * page_size_ + kPageHeader, value->data(), node.size);
+  CheckUnchanged();
 }
 
 int64_t LmdbFile::LowerBound(std::string_view key) {

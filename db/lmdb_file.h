@@ -8,18 +8,22 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "db/db.h"
+#include "db/lmdb_snapshot.h"
 #include "db/random_access_file.h"
 
 namespace caffe2::db {
 
-// A snapshot of the main database, taken when it is opened. Takes no lock, writes nothing and works
-// on read-only media. If a writer reuses pages of the snapshot, reading throws IoError once a page
-// no longer fits. Not thread-safe. Memory: 16 bytes for each leaf page.
+// A snapshot of the main database, taken when it is opened. Where it can, it takes a place in the
+// table of readers (LmdbSnapshot), so that writers leave its pages alone. Without one, on read-only
+// media for example, it takes no lock and writes nothing; once a writer may have reused a page of
+// the snapshot (its second commit), reading throws an IoError that says so. Not thread-safe.
+// Memory: 16 bytes for each leaf page.
 class LmdbFile final : public RecordIndex {
  public:
   // `path` is the data file. Throws IoError with the path and the fault.
@@ -47,6 +51,10 @@ class LmdbFile final : public RecordIndex {
   };
 
   void ReadMeta();
+  // The number of the last committed transaction in the file now.
+  uint64_t CommittedTransaction();
+  // Throws if a writer may have overwritten what was just read.
+  void CheckUnchanged();
   bool ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree);
   void Walk();
   void AddLeaf(uint64_t page, std::string* last_key, uint64_t* overflow_pages);
@@ -56,9 +64,13 @@ class LmdbFile final : public RecordIndex {
   uint64_t OverflowPages(uint64_t value_bytes) const;
   // Loads the leaf that holds record i; returns the index of its entry there.
   size_t LoadLeafOf(int64_t i);
-  [[noreturn]] void ThrowDamaged(uint64_t page, const std::string& what) const;
+  [[noreturn]] void ThrowDamaged(uint64_t page, const std::string& what);
+  [[noreturn]] void ThrowOverwritten(uint64_t committed);
 
   RandomAccessFile file_;
+  std::shared_ptr<const LmdbSnapshot> snapshot_;  // null if there is no place for it
+  uint64_t transaction_ = 0;                      // of the snapshot
+  bool opened_ = false;
   uint64_t page_size_ = 0;
   uint64_t last_page_ = 0;
   Tree tree_;

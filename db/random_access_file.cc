@@ -53,11 +53,23 @@ void RandomAccessFile::ReadAt(uint64_t offset, void* destination, size_t n) {
   } else {
     got = ReadSome(offset, out, n);
   }
-  if (got < n) {
-    ThrowIoError(ExitCode::kBadData, path_, " is truncated: it has ", offset + got,
-                 " bytes and should have at least ", offset + n);
-  }
+  if (got < n) ThrowTruncated(offset, got, n);
   last_end_ = offset + n;
+}
+
+void RandomAccessFile::ReadUnbuffered(uint64_t offset, void* destination, size_t n) {
+  const size_t got = ReadSome(offset, static_cast<char*>(destination), n);
+  if (got < n) ThrowTruncated(offset, got, n);
+}
+
+void RandomAccessFile::ThrowTruncated(uint64_t offset, size_t got, size_t n) const {
+  ThrowIoError(ExitCode::kBadData, path_, " is truncated: it has ", offset + got,
+               " bytes and should have at least ", offset + n);
+}
+
+void RandomAccessFile::UpdateSize() {
+  struct stat status;
+  if (fstat(fd_, &status) == 0) size_ = static_cast<uint64_t>(status.st_size);
 }
 
 size_t RandomAccessFile::ReadSome(uint64_t offset, char* destination, size_t n) {

@@ -18,13 +18,17 @@ class RandomAccessFile {
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // In bytes, when the file was opened.
+  // In bytes, when the file was opened or UpdateSize() was called.
   uint64_t size() const { return size_; }
+  void UpdateSize();
   // Reads exactly n bytes; throws if the file is too short. Reads that follow each other closely
   // come from a read-ahead buffer.
   void ReadAt(uint64_t offset, void* destination, size_t n);
+  // The same from the file as it is now, without the buffer.
+  void ReadUnbuffered(uint64_t offset, void* destination, size_t n);
 
  private:
+  [[noreturn]] void ThrowTruncated(uint64_t offset, size_t got, size_t n) const;
   // Reads up to n bytes: fewer only at the end of the file. Returns their number.
   size_t ReadSome(uint64_t offset, char* destination, size_t n);
 

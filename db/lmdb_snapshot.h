@@ -1,0 +1,73 @@
+// Keeps writers of an LMDB from reusing the pages that this process reads.
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+struct MDB_env;
+struct MDB_txn;
+
+namespace caffe2::db {
+
+// A place in the table of readers in the lock file of an LMDB (docs: "Reader Lock Table" in
+// lmdb.h), taken by a read transaction of liblmdb. While it is held, no writer of any process on
+// this machine overwrites a page of the database as it was when the place was taken, or of any
+// later state. The file grows instead. Thread-safe.
+class LmdbSnapshot {
+ public:
+  // `data_file` must have two meta pages that are whole: liblmdb trusts them. Callers in one
+  // process share a place. Returns null
+  //  - without a word if there is no lock file (no writer has been here), if it is on read-only
+  //    media, or if this process itself writes the database;
+  //  - with a warning, once for each file, if the place cannot be had: no permission to write to
+  //  the
+  //    lock file, all places are taken, a file system without locks.
+  static std::shared_ptr<const LmdbSnapshot> Take(const std::string& data_file);
+  ~LmdbSnapshot() { Close(); }
+  LmdbSnapshot(const LmdbSnapshot&) = delete;
+  LmdbSnapshot& operator=(const LmdbSnapshot&) = delete;
+
+  // False once this process has opened the database for writing.
+  bool held() const { return held_; }
+
+ private:
+  friend class LmdbWriting;
+  LmdbSnapshot() = default;
+  // Throws IoError with the cause.
+  void Open(const std::string& data_file);
+  void Close();
+
+  static void Release(const std::string& name, const LmdbSnapshot* used);
+
+  std::atomic<bool> held_{false};
+  int users_ = 0;
+  const pid_t pid_ = getpid();
+  MDB_env* env_ = nullptr;
+  MDB_txn* txn_ = nullptr;
+};
+
+// Exists while this process writes the database: one process must not open it twice in liblmdb,
+// because closing one of the two gives up the locks of both (fcntl).
+class LmdbWriting {
+ public:
+  // `source` is a directory or a single file, and need not exist.
+  explicit LmdbWriting(const std::string& source);
+  ~LmdbWriting();
+  LmdbWriting(const LmdbWriting&) = delete;
+  LmdbWriting& operator=(const LmdbWriting&) = delete;
+
+ private:
+  const std::string name_;
+};
+
+// The lock file of a data file.
+std::string LmdbLockFile(const std::string& data_file);
+// "; opened by pid 17 (make_mnist_db)": the other processes of this machine that have the database
+// open in liblmdb, as far as this process may see them; "" if there are none.
+std::string OtherLmdbUsers(const std::string& data_file);
+
+}  // namespace caffe2::db
