@@ -359,6 +359,9 @@ inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
   options.shards.on_peer_lost = [](const std::string& line) {
     EndProcessAfter(kUnwindSeconds, line, static_cast<int>(ExitCode::kPeerLost));
   };
+  options.end_process = [](double seconds, const std::string& reason, int signal) {
+    EndProcessAfter(seconds, reason, 128 + signal);
+  };
   const StopSignal signals;
   if (options.shards.IsServer()) {
     const int signal = ServeParameters(options, StopSignal::Received);

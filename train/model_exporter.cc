@@ -3,6 +3,9 @@
 #include <chrono>
 #include <utility>
 
+#include "train/run_settings.h"
+#include "train/train_nets.h"
+
 namespace caffe2 {
 namespace {
 
@@ -12,7 +15,32 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+std::map<std::string, std::string> InputInfo(const TrainOptions& options, int generation) {
+  return {{"generation", MakeString(generation)},
+          {"image_size", MakeString(options.model.shape.image_size)},
+          {"image_scale", MakeString(options.ImageScale())},
+          {"num_channels", MakeString(options.model.shape.num_channels)},
+          {"order", options.model.order},
+          {"mean", CommaList(options.data.mean)},
+          {"std", CommaList(options.data.std)}};
+}
+
 }  // namespace
+
+PredictorExportMeta ExportMetaOf(const TrainOptions& options, int generation) {
+  const InferenceNets nets = BuildPredictorNets(options);
+  const int64_t side = options.model.shape.image_size, channels = options.model.shape.num_channels;
+  PredictorExportMeta meta;
+  meta.predict_net = nets.net;
+  meta.parameters = nets.params;
+  meta.inputs = {"data"};
+  meta.outputs = {nets.softmax};
+  meta.shapes["data"] = options.model.order == "NCHW"
+                            ? std::vector<int64_t>{1, channels, side, side}
+                            : std::vector<int64_t>{1, side, side, channels};
+  meta.application_info = InputInfo(options, generation);
+  return meta;
+}
 
 void ModelExporter::Export(const PredictorExportMeta& meta, const Workspace& ws,
                            const std::vector<std::string>& paths) {

@@ -7,10 +7,15 @@
 
 #include "caffe2/core/workspace.h"
 #include "train/background_save.h"
+#include "train/options.h"
 #include "train/predictor.h"
 #include "train/run_lock.h"
 
 namespace caffe2 {
+
+// What an exported model of such a run says about itself: nets, parameters, how to prepare images,
+// and which generation of its run made it.
+PredictorExportMeta ExportMetaOf(const TrainOptions& options, int generation);
 
 // Not thread-safe.
 class ModelExporter {

@@ -180,6 +180,10 @@ struct TrainOptions {
   std::vector<Device> devices = {Device{}};
   bool cuda_graph = false;   // GPUs: after the third iteration, launch recorded CUDA graphs
   bool side_stream = false;  // GPUs: compute filter gradients in parallel with the backward pass
+  // For programs: ends the process after so many seconds with 128 + `signal`, unless it has ended,
+  // and prints the reason. A run that is asked to stop calls it, from any thread, if a read of its
+  // input hangs (StopWatchdog). Null: such a run does not end.
+  std::function<void(double seconds, const std::string& reason, int signal)> end_process;
 
   // Images in a batch of all shards.
   int64_t BatchOfAllShards() const { return schedule.batch_size * shards.num_shards; }

@@ -14,7 +14,6 @@
 #include "train/evaluation.h"
 #include "train/fusion_autotuner.h"
 #include "train/load_model.h"
-#include "train/predictor.h"
 #include "train/run_settings.h"
 #include "train/stopped_early.h"
 
@@ -23,24 +22,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// After a read that hangs: for telling the other shards, and for the destructors, which may wait
+// for the thread that reads.
+constexpr double kSecondsToReport = 10, kSecondsToUnwind = 2;
+
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 RecordKind KindOf(const TrainOptions& options, const std::string& source) {
   return source == kSyntheticData ? RecordKind::kDatum : RecordKindOf(options.data.db_type, source);
-}
-
-// Tells users of an exported model how to prepare images, and which generation of
-// its run made it.
-std::map<std::string, std::string> InputInfo(const TrainOptions& options, int generation) {
-  return {{"generation", MakeString(generation)},
-          {"image_size", MakeString(options.model.shape.image_size)},
-          {"image_scale", MakeString(options.ImageScale())},
-          {"num_channels", MakeString(options.model.shape.num_channels)},
-          {"order", options.model.order},
-          {"mean", CommaList(options.data.mean)},
-          {"std", CommaList(options.data.std)}};
 }
 
 // With parameter servers one worker tests all images.
@@ -56,7 +47,12 @@ TrainOptions TestOptions(TrainOptions options) {
 
 Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> listener,
                  StopFunction stop)
-    : options_(Prepare(options, stop)),
+    : watchdog_(stop && options.end_process
+                    ? std::make_unique<StopWatchdog>(
+                          stop, [end = options.end_process](const std::string& reason,
+                                                            int signal) { end(0, reason, signal); })
+                    : nullptr),
+      options_(Prepare(options, stop)),
       test_options_(TestOptions(options_)),
       listener_(std::move(listener)),
       stop_(std::move(stop)),
@@ -64,7 +60,9 @@ Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> lis
   if (!listener_) listener_ = std::make_shared<TrainListener>();
 }
 
-Trainer::~Trainer() = default;
+Trainer::~Trainer() {
+  if (watchdog_) watchdog_->Dismiss();  // it uses other members
+}
 
 int Trainer::Run() {
   try {
@@ -83,6 +81,7 @@ int Trainer::Run() {
     run_->Leave();
     return signal;
   } catch (const std::exception& error) {
+    if (watchdog_ && watchdog_->gave_up()) return StopWithoutInput(error);
     if (run_->membership() == nullptr) throw;
     const std::string line = run_->ReportFailure(error);
     const ExitCode code = ExitCodeOf(error);
@@ -194,6 +193,9 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
     trace_ = std::make_unique<RunTrace>(options_, nets_, &ws_, run_.get());
   }
   LogEpochSize();
+  if (watchdog_) {
+    watchdog_->WatchInput([this] { ws_.RequestStop(); });
+  }
   listener_->OnStart({.options = &options_,
                       .nets = &nets_,
                       .workspace = &ws_,
@@ -266,6 +268,38 @@ void Trainer::LogStop() const {
   }
 }
 
+int Trainer::StopWithoutInput(const std::exception& error) {
+  stop_signal_ = stop_();
+  const std::string reason = MakeString("stopped by signal ", stop_signal_,
+                                        " while a read of the input hung: ", error.what());
+  if (run_->membership() != nullptr) {
+    options_.end_process(kSecondsToReport, reason, stop_signal_);
+    run_->ReportFailure(Error(reason));
+    LOG(WARNING) << "The work since the last checkpoint is lost: the other shards cannot take part "
+                 << "in another one";
+    return stop_signal_;
+  }
+  ws_.ClearStop();
+  LOG(WARNING) << reason;
+  // The first operator of an iteration waits for its input. If it has not taken a batch, nothing
+  // has changed since the iteration before.
+  if (RecordsTaken() != taken_before_) {
+    LOG(WARNING) << "Not saved: the replicas of this shard are in the midst of an iteration";
+    saver_.reset();
+  } else if (saver_) {
+    saver_->Save(progress_);
+    saver_->Finish();
+  }
+  LogStop();
+  options_.end_process(kSecondsToUnwind, reason, stop_signal_);
+  return stop_signal_;
+}
+
+int64_t Trainer::RecordsTaken() const {
+  if (nets_.reader.empty()) return 0;
+  return ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>()->Committed();
+}
+
 // Tests the model that was loaded.
 int Trainer::Evaluate() {
   // The report names the last epoch that the model has finished.
@@ -303,7 +337,9 @@ Trainer::Status Trainer::RunIteration() {
   const TracedSpan span("iteration", "iteration", MakeString(progress_.total_iterations + 1));
   const auto start = Clock::now();
   const double input = WaitedSeconds(WaitFor::kInput), shards = WaitedSeconds(WaitFor::kShards);
+  taken_before_ = RecordsTaken();
   CAFFE_ENFORCE(ws_.RunNet(nets_.train.name()), "the training net failed");
+  taken_before_ = RecordsTaken();
   ++progress_.total_iterations;
   ++progress_.epoch_iterations;
   progress_.epoch_images += options_.BatchOfAllShards();
@@ -524,19 +560,8 @@ void Trainer::Export(const std::vector<std::string>& paths) {
   view_->Refresh();
   if (!run_->IsWriter()) return;
   if (!model_lock_) LockOutputs();  // the worker that wrote models before is lost
-  const InferenceNets nets = BuildPredictorNets(options_);
-  const int64_t side = options_.model.shape.image_size,
-                channels = options_.model.shape.num_channels;
-  PredictorExportMeta meta;
-  meta.predict_net = nets.net;
-  meta.parameters = nets.params;
-  meta.inputs = {"data"};
-  meta.outputs = {nets.softmax};
-  meta.shapes["data"] = options_.model.order == "NCHW"
-                            ? std::vector<int64_t>{1, channels, side, side}
-                            : std::vector<int64_t>{1, side, side, channels};
-  meta.application_info = InputInfo(options_, run_->identity().generation);
-  exporter_->Export(meta, *view_->workspace(), paths);
+  exporter_->Export(ExportMetaOf(options_, run_->identity().generation), *view_->workspace(),
+                    paths);
 }
 
 // Removes the models that --keep_models leaves out.

@@ -19,6 +19,7 @@
 #include "train/report.h"
 #include "train/run_lock.h"
 #include "train/shard_run.h"
+#include "train/stop_watchdog.h"
 #include "train/train_nets.h"
 
 namespace caffe2 {
@@ -105,7 +106,11 @@ class Trainer {
   bool EndsEarly() const;  // by the patience
   void Checkpoint();
   void LogStop() const;
+  // After the wait for input was given up because of a signal: saves the run if it can, and returns
+  // the signal. A thread of the input still hangs.
+  int StopWithoutInput(const std::exception& error);
   double WaitedForInput() const;  // seconds since the run began
+  int64_t RecordsTaken() const;   // by this shard, of the stream of training records
   void SetState(const std::string& state);
   bool LimitReached() const;
   int64_t IterationsLeft() const {  // of this epoch
@@ -116,6 +121,8 @@ class Trainer {
   // The mean over the replicas of this shard; `blob` is the blob of the first replica.
   double MeanOfReplicas(const std::string& blob) const;
 
+  // Null if nothing may end the process. First, because preparing the options reads the data.
+  std::unique_ptr<StopWatchdog> watchdog_;
   const TrainOptions options_;
   const TrainOptions test_options_;
   std::shared_ptr<TrainListener> listener_;
@@ -143,6 +150,7 @@ class Trainer {
   std::vector<ShardSeconds> pending_shards_;  // of all shards, since the last report
   double waited_before_ = 0;                  // WaitedForInput() at the last report
   int stop_signal_ = 0;
+  int64_t taken_before_ = 0;      // records, before the iteration under way
   int64_t started_at_ = 0;        // total iterations when this process began to train
   int64_t checkpointed_at_ = -1;  // total iterations
   KeptModels kept_models_;

@@ -42,4 +42,11 @@ double WaitedSeconds(WaitFor what) {
   return std::chrono::duration<double>(total).count();
 }
 
+double CurrentWaitSeconds(WaitFor what) {
+  Counter& counter = CounterOf(what);
+  const std::lock_guard<std::mutex> lock(counter.mutex);
+  if (counter.waiting == 0) return 0;
+  return std::chrono::duration<double>(Clock::now() - counter.since).count();
+}
+
 }  // namespace caffe2

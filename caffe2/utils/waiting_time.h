@@ -23,5 +23,7 @@ class TimedWait {
 
 // Seconds since the process began, with the waits that are under way. Thread-safe.
 double WaitedSeconds(WaitFor what);
+// Seconds since the wait under way began; 0 if there is none. Thread-safe.
+double CurrentWaitSeconds(WaitFor what);
 
 }  // namespace caffe2

@@ -17,6 +17,7 @@ TEST(TimedWaitTest, CountsWaitsUnderWayAndThoseOfSeveralThreadsOnce) {
     const TimedWait first(WaitFor::kInput);
     Sleep(20);
     EXPECT_GE(WaitedSeconds(WaitFor::kInput) - input, 0.02);
+    EXPECT_GE(CurrentWaitSeconds(WaitFor::kInput), 0.02);
     std::thread([] {
       const TimedWait second(WaitFor::kInput);
       Sleep(20);
@@ -30,6 +31,7 @@ TEST(TimedWaitTest, CountsWaitsUnderWayAndThoseOfSeveralThreadsOnce) {
   Sleep(5);
   EXPECT_EQ(WaitedSeconds(WaitFor::kInput) - input, waited);
   EXPECT_EQ(WaitedSeconds(WaitFor::kShards), shards);
+  EXPECT_EQ(CurrentWaitSeconds(WaitFor::kInput), 0);
 }
 
 }  // namespace

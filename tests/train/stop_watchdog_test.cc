@@ -1,0 +1,61 @@
+#include "train/stop_watchdog.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <future>
+
+#include "caffe2/utils/waiting_time.h"
+
+namespace caffe2 {
+namespace {
+
+constexpr std::chrono::seconds kLong{120};
+
+TEST(StopWatchdogTest, EndsAProcessThatIsBeingSetUp) {
+  std::promise<std::pair<std::string, int>> ended;
+  StopWatchdog watchdog([] { return SIGTERM; },
+                        [&](const std::string& reason, int signal) {
+                          ended.set_value({reason, signal});
+                        });
+  auto result = ended.get_future();
+  ASSERT_EQ(result.wait_for(kLong), std::future_status::ready);
+  const auto [reason, signal] = result.get();
+  EXPECT_EQ(signal, SIGTERM);
+  EXPECT_EQ(reason, "stopped by signal 15 while the run was set up: nothing is lost");
+  EXPECT_FALSE(watchdog.gave_up());
+}
+
+TEST(StopWatchdogTest, GivesUpAWaitForInputThatDoesNotEnd) {
+  std::promise<void> gave_up;
+  std::atomic<int> asked{0};
+  StopWatchdog watchdog([&] { return asked.load(); },
+                        [](const std::string& reason, int) { ADD_FAILURE() << reason; });
+  watchdog.WatchInput([&] { gave_up.set_value(); });
+  const TimedWait hangs(WaitFor::kInput);
+  EXPECT_FALSE(watchdog.gave_up());
+  asked = SIGINT;
+  ASSERT_EQ(gave_up.get_future().wait_for(kLong), std::future_status::ready);
+  EXPECT_TRUE(watchdog.gave_up());
+}
+
+// The run ends after its iteration: there is nothing to give up.
+TEST(StopWatchdogTest, DoesNothingWhileNothingWaitsForInput) {
+  std::atomic<int> looks{0};
+  StopWatchdog watchdog(
+      [&] {
+        ++looks;
+        return SIGTERM;
+      },
+      [](const std::string& reason, int) { ADD_FAILURE() << reason; });
+  watchdog.WatchInput([] { ADD_FAILURE() << "gave up"; });
+  const auto end = std::chrono::steady_clock::now() + StopWatchdog::kInput * 4 / 3;
+  while (std::chrono::steady_clock::now() < end || looks < 10) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  watchdog.Dismiss();
+  EXPECT_FALSE(watchdog.gave_up());
+}
+
+}  // namespace
+}  // namespace caffe2
