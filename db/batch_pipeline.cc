@@ -108,15 +108,13 @@ std::exception_ptr BatchPipeline::DecodeItems(Slot* slot, int begin, int end) {
 }
 
 bool BatchPipeline::Tolerate(const Record& record, const Error& error) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (bad_records_.count(record.key) != 0) return true;
-  const auto count = static_cast<int64_t>(bad_records_.size());
-  if (count >= options_.max_bad_records) return false;
-  bad_records_.insert(record.key);
-  LOG(WARNING) << "skipping bad record " << count + 1 << " (--max_bad_records "
-               << options_.max_bad_records << "): " << error.what() << " (database "
-               << reader_->source() << ")";
-  return true;
+  const DBReader::BadRecord noted = reader_->NoteBadRecord(record.key, options_.max_bad_records);
+  if (noted == DBReader::BadRecord::kNew) {
+    LOG(WARNING) << "skipping bad record " << reader_->NumBadRecords() << " (--max_bad_records "
+                 << options_.max_bad_records << "): " << error.what() << " (database "
+                 << reader_->source() << ")";
+  }
+  return noted != DBReader::BadRecord::kTooMany;
 }
 
 void BatchPipeline::ReplaceBadItems(Slot* slot) const {

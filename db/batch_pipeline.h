@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,13 +53,13 @@ struct DeviceNormalization {
 // of the stream. At most `depth` batches are read ahead. If reading or decoding throws, Next()
 // throws the exception in place of that batch.
 //
-// Up to max_bad_records bad records are tolerated. Each is logged with its key, the reason and the
-// count, once; records are told apart by their keys. The place of a bad record in its batch gets a
-// copy of the outputs of the record before it (or, at the begin of the batch, the first good one
-// after it). So a bad record moves no position: shards that read parts of one stream still agree on
-// what each has read, epochs keep their length, and a run with the same data has the same batches
-// for any number of threads and after a resume. The count is of this pipeline, begins again with
-// it, and is not shared by shards. A batch of bad records only is an error.
+// Up to max_bad_records bad records are tolerated, counted by the reader for all its users
+// (DBReader::NoteBadRecord). Each is logged with its key, the reason and the count, once; records
+// are told apart by their keys. The place of a bad record in its batch gets a copy of the outputs
+// of the record before it (or, at the begin of the batch, the first good one after it). So a bad
+// record moves no position: shards that read parts of one stream still agree on what each has read,
+// epochs keep their length, and a run with the same data has the same batches for any number of
+// threads and after a resume. A batch of bad records only is an error.
 //
 // Attach, Start and Next must not be called at the same time.
 class BatchPipeline {
@@ -148,7 +147,6 @@ class BatchPipeline {
   std::vector<Slot*> free_;
   std::deque<Slot*> under_way_;  // in the order of the stream
   Slot* handed_out_ = nullptr;
-  std::set<std::string> bad_records_;  // keys
   std::vector<std::thread> threads_;
 };
 

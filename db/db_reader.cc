@@ -183,6 +183,35 @@ class DBReader::Stream {
     return true;
   }
 
+  BadRecord NoteBadRecord(const std::string& key, int64_t limit) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (bad_records_.count(key) != 0) return BadRecord::kKnown;
+    if (static_cast<int64_t>(bad_records_.size()) >= limit) return BadRecord::kTooMany;
+    bad_records_.insert(key);
+    new_bad_records_.push_back(key);
+    return BadRecord::kNew;
+  }
+
+  void AddBadRecords(const std::vector<std::string>& keys) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    bad_records_.insert(keys.begin(), keys.end());
+  }
+
+  std::set<std::string> BadRecords() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return bad_records_;
+  }
+
+  int64_t NumBadRecords() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return static_cast<int64_t>(bad_records_.size());
+  }
+
+  std::vector<std::string> TakeNewBadRecords() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(new_bad_records_, {});
+  }
+
  private:
   struct ConsumerState {
     int64_t id;
@@ -303,6 +332,8 @@ class DBReader::Stream {
   int64_t generation_ = 0;
   int64_t next_id_ = 0;
   std::vector<ConsumerState> consumers_;  // in order of id
+  std::set<std::string> bad_records_;
+  std::vector<std::string> new_bad_records_;
   bool counts_keys_ = false;
   std::map<int64_t, KeySums> key_sums_;  // by epoch
 };
@@ -342,6 +373,13 @@ void DBReader::Read(ConsumerId consumer, RecordBatch* batch,
                     const std::function<void()>& while_waiting) {
   stream_->Read(consumer, while_waiting, batch);
 }
+DBReader::BadRecord DBReader::NoteBadRecord(const std::string& key, int64_t limit) {
+  return stream_->NoteBadRecord(key, limit);
+}
+void DBReader::AddBadRecords(const std::vector<std::string>& keys) { stream_->AddBadRecords(keys); }
+std::set<std::string> DBReader::BadRecords() const { return stream_->BadRecords(); }
+int64_t DBReader::NumBadRecords() const { return stream_->NumBadRecords(); }
+std::vector<std::string> DBReader::TakeNewBadRecords() { return stream_->TakeNewBadRecords(); }
 bool DBReader::Commit(ConsumerId consumer, const RecordBatch& batch) {
   return stream_->Commit(consumer, batch);
 }

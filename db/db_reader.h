@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,17 @@ class DBReader {
   void CountKeys();
   // Returns the keys of this epoch that this shard has committed, and forgets them.
   KeySums TakeKeySums(int64_t epoch);
+
+  // Records that could not be decoded, by their keys: a set that all users of this stream share.
+  enum class BadRecord { kNew, kKnown, kTooMany };
+  // Adds the key, unless it is there (kKnown) or `limit` others are (kTooMany).
+  BadRecord NoteBadRecord(const std::string& key, int64_t limit);
+  // Adds keys that other shards, or the run before a resume, have found.
+  void AddBadRecords(const std::vector<std::string>& keys);
+  std::set<std::string> BadRecords() const;
+  // How many are in the set, and the keys that NoteBadRecord has added since the last call.
+  int64_t NumBadRecords() const;
+  std::vector<std::string> TakeNewBadRecords();
 
   // The time that nets have waited for batches of this stream.
   void AddWait(std::chrono::nanoseconds wait) const;

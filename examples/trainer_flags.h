@@ -65,8 +65,10 @@ DEFINE_int32(
 DEFINE_int32(decode_threads, 1, "threads that decode images");
 DEFINE_int64(
     max_bad_records, 0,
-    "training records of this shard that may be damaged; each is named, and another record "
-    "of its batch is used in its place");
+    "different training records that may be damaged, counted over all shards and, with --resume, "
+    "since the run began (with --param_servers by each worker); each is named, and another record "
+    "of its batch is used in its place; records are read ahead, so one counts up to four batches "
+    "before it would be used");
 DEFINE_bool(
     check_coverage, false,
     "log after each pass over the training images whether all shards together read each image "
@@ -144,7 +146,8 @@ DEFINE_string(distributed_interfaces, "",
               "comma-separated network interfaces for the transport; only the first is used");
 DEFINE_string(port_range, "",
               "ports at which shards may listen while they connect, for instance 4000-4010; empty: "
-              "any");
+              "any; not for --use_nccl: NCCL has no such setting, the system gives it ports of "
+              "net.ipv4.ip_local_port_range (NCCL_SOCKET_IFNAME chooses its interface)");
 DEFINE_bool(use_nccl, false,
             "sum gradients between GPUs with NCCL instead of Gloo; each shard needs its own GPU");
 DEFINE_double(rendezvous_timeout, 300, "seconds to wait until all shards have joined");

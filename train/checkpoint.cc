@@ -148,6 +148,9 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
   checkpoint.set_seconds(progress.seconds);
   checkpoint.set_best_accuracy(progress.best.accuracy);
   checkpoint.set_best_epoch(progress.best.epoch);
+  for (const std::string& key : progress.bad_records) {
+    checkpoint.mutable_bad_records()->add_key(key);
+  }
   for (const std::string& name : nets.computed_params) checkpoint.add_computed_param(name);
   for (const std::string& state : states) {
     CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state), "damaged state of a shard");
@@ -281,7 +284,9 @@ Progress ProgressOf(const CheckpointProto& checkpoint, const TrainOptions& optio
           .loss_sum = checkpoint.loss_sum(),
           .accuracy_sum = checkpoint.accuracy_sum(),
           .seconds = checkpoint.seconds(),
-          .best = {checkpoint.best_accuracy(), checkpoint.best_epoch()}};
+          .best = {checkpoint.best_accuracy(), checkpoint.best_epoch()},
+          .bad_records = {checkpoint.bad_records().key().begin(),
+                          checkpoint.bad_records().key().end()}};
 }
 
 }  // namespace caffe2

@@ -1,6 +1,7 @@
 // Checkpoints: the complete state of a run in one file, so that it continues exactly to the bit.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Progress {
   double accuracy_sum = 0;
   double seconds = 0;
   BestTest best;
+  std::set<std::string> bad_records;  // BadRecordCount::known()
 };
 
 // Saves checkpoints in the background: files with a checksum (SaveBlobs). Not thread-safe.

@@ -82,7 +82,7 @@ struct DataOptions {
   bool shuffle =
       false;  // a new order of the training records in each epoch, the same on all shards
   int decode_threads = 1;
-  int64_t max_bad_records = 0;    // damaged training records of a shard (db::BatchPipeline)
+  int64_t max_bad_records = 0;    // different damaged training records of the run (BadRecordCount)
   bool check_coverage = false;    // log whether each pass reads each record once (CoverageCheck)
   bool use_gpu_transform = true;  // mirror, normalise and convert images on the GPU
 };

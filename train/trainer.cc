@@ -185,9 +185,13 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
   if (options_.schedule.check_parameters_every > 0 && run_->num_shards() > 1) {
     parameter_check_ = std::make_unique<ParameterCheck>(nets_, &ws_, run_.get());
   }
-  if (options_.data.check_coverage) {
+  if (!nets_.reader.empty()) {
     auto* reader = ws_.GetBlob(nets_.reader)->GetMutable<std::unique_ptr<db::DBReader>>()->get();
-    coverage_check_ = std::make_unique<CoverageCheck>(reader, run_.get());
+    bad_records_ = std::make_unique<BadRecordCount>(options_.data.max_bad_records,
+                                                    progress_.bad_records, reader, run_.get());
+    if (options_.data.check_coverage) {
+      coverage_check_ = std::make_unique<CoverageCheck>(reader, run_.get());
+    }
   }
   if (!options_.output.trace_path.empty()) {
     trace_ = std::make_unique<RunTrace>(options_, nets_, &ws_, run_.get());
@@ -404,7 +408,7 @@ Trainer::Status Trainer::Exchange(const Status& sums) {
   const auto shards = static_cast<size_t>(run_->num_shards());
   const auto self = static_cast<size_t>(run_->shard_id());
   const size_t times = 3 + 3 * shards;  // where the shards' seconds begin, four numbers each
-  std::vector<double> values(times + 4 * shards, 0.0);
+  std::vector<double> values(times + 4 * shards + 1, 0.0);
   values[0] = bad ? 0.0 : loss;
   values[1] = sums.accuracy / n;
   values[2] = sums.accuracy_top5 / n;
@@ -414,7 +418,12 @@ Trainer::Status Trainer::Exchange(const Status& sums) {
   const ShardSeconds own = std::exchange(unsent_, {});
   const double own_times[] = {own.iterations, own.all, own.input, own.exchanging};
   std::copy_n(own_times, 4, values.begin() + static_cast<ptrdiff_t>(times + 4 * self));
+  if (bad_records_) values.back() = static_cast<double>(bad_records_->CountNew());
   run_->Sum(&values);
+  if (values.back() > 0) {
+    bad_records_->Share();
+    progress_.bad_records = bad_records_->known();
+  }
   Status status;
   for (size_t s = 0; s < shards; ++s) {
     const double* of_shard = values.data() + times + 4 * s;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "caffe2/core/workspace.h"
+#include "train/bad_record_count.h"
 #include "train/checkpoint.h"
 #include "train/coverage_check.h"
 #include "train/evaluator.h"
@@ -137,6 +138,7 @@ class Trainer {
   std::unique_ptr<ModelExporter> exporter_;  // null if this process writes no models
   std::unique_ptr<ModelView> view_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<BadRecordCount> bad_records_;      // null without a database
   std::unique_ptr<CoverageCheck> coverage_check_;    // null without --check_coverage
   std::unique_ptr<ParameterCheck> parameter_check_;  // null with one shard, or if switched off
   std::unique_ptr<RunTrace> trace_;                  // null without a timeline
