@@ -2,6 +2,8 @@
 // like the operators on plain tensors.
 #include <cstring>
 
+#include "caffe2/utils/parallel.h"
+#include "operators/common/element_type.h"
 #include "operators/image/channel_shuffle_op.h"
 #include "operators/image/resize_nearest_op.h"
 #include "operators/quantized/int8_op.h"
@@ -37,19 +39,37 @@ class Int8ConcatOp final : public Int8Operator {
     Tensor* Y = SetResult(kept);
     Y->Resize(JoinedShape(pieces, concat_));
     const int axis = concat_.Canonical(Y->dim());
-    auto* y = Y->mutable_data<uint8_t>();
-    const int64_t outer = Y->size_to_dim(axis), y_run = Y->size_from_dim(axis);
-    for (int k = 0; k < InputSize(); ++k) {
-      const Tensor& x = Levels(k).t;
-      const int64_t run = outer == 0 ? 0 : x.numel() / outer;
-      CopySlab(x.dtype(), outer, run, x.raw_data(), run, y, y_run, &context_);
-      y += run;
-    }
+    Join(axis, Y);
     if (OutputSize() > 1) WriteLengths(pieces, axis);
     return true;
   }
 
  private:
+  // Row by row of Y, which are short where images are joined by their channels.
+  void Join(int axis, Tensor* Y) {
+    struct Piece {
+      const uint8_t* levels;
+      int64_t run;
+    };
+    const int64_t outer = Y->size_to_dim(axis), y_run = Y->size_from_dim(axis);
+    if (Y->numel() == 0) return;
+    std::vector<Piece> pieces;
+    for (int k = 0; k < InputSize(); ++k) {
+      const Tensor& x = Levels(k).t;
+      pieces.push_back({x.data<uint8_t>(), x.numel() / outer});
+    }
+    auto* y = Y->mutable_data<uint8_t>();
+    ParallelFor(outer, std::max<int64_t>(1, kElementwiseGrain / y_run),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    uint8_t* to = y + i * y_run;
+                    for (const Piece& piece : pieces) {
+                      std::memcpy(to, piece.levels + i * piece.run, piece.run);
+                      to += piece.run;
+                    }
+                  }
+                });
+  }
   void WriteLengths(const std::vector<std::vector<int64_t>>& pieces, int axis) {
     Tensor* lengths = OutputCPU(1);
     lengths->Resize(InputSize());
