@@ -1,6 +1,7 @@
 // Passes of caffe2/graph over nets.
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/memory_plan.h"
+#include "caffe2/graph/quantization.h"
 #include "caffe2/graph/training_pipeline.h"
 #include "caffe2/graph/transform.h"
 #include "python/pybind_state.h"
@@ -140,11 +141,30 @@ void AddTrainingPipeline(py::module_& m) {
       "same blobs without sharing)].");
 }
 
+void AddQuantizer(py::module_& m) {
+  py::class_<StaticQuantizer>(m, "StaticQuantizer",
+                              "Static quantization of a net (caffe2/graph/quantization.h).")
+      .def(py::init([](const std::string& net, const std::vector<std::string>& inputs,
+                       Workspace* ws, const std::string& ranges, bool per_channel) {
+             return std::make_unique<StaticQuantizer>(
+                 ParseProto<NetDef>(net), inputs, ws,
+                 QuantizationOptions{ParseRangeMethod(ranges), per_channel});
+           }),
+           py::arg("net"), py::arg("inputs"), py::arg("workspace"), py::arg("ranges"),
+           py::arg("per_channel"), py::keep_alive<1, 4>())
+      .def("observe", &StaticQuantizer::Observe, py::call_guard<py::gil_scoped_release>(),
+           "Runs the float net on the inputs in the workspace and notes the values of its blobs.")
+      .def(
+          "finish", [](StaticQuantizer& self) { return ProtoBytes(self.Finish()); },
+          "The quantized net, whose new parameters are in the workspace.");
+}
+
 }  // namespace
 
 void AddGraphPasses(py::module_& m) {
   AddTrainingPasses(m);
   AddTrainingPipeline(m);
+  AddQuantizer(m);
   py::class_<DataParallelOptions>(m, "DataParallelOptions",
                                   "The devices and shards of a data-parallel model.")
       .def(py::init([](const std::vector<std::string>& devices) {

@@ -19,7 +19,7 @@ void AddDoctorCommand(CLI::App* program, Action* action);
 void AddDataCommand(CLI::App* program, Action* action);
 void AddReportCommand(CLI::App* program, Action* action);
 void AddCompareCommand(CLI::App* program, Action* action);
-// convert and inspect.
+// convert, inspect and quantize.
 void AddPythonCommands(CLI::App* program, Action* action);
 // top, runs and clean.
 void AddStoreCommands(CLI::App* program, Action* action);

@@ -1,4 +1,4 @@
-// doppio convert and doppio inspect: modules of the Python package, under the program's name.
+// doppio convert, inspect and quantize: modules of the Python package, under the program's name.
 #include <unistd.h>
 
 #include <cerrno>
@@ -73,6 +73,8 @@ void AddPythonCommands(CLI::App* program, Action* action) {
             "turn a model into another format: doppio convert SOURCE TARGET");
   AddModule(program, action, "inspect", "caffe2.python.convert.inspect_command",
             "show the layers of a model: doppio inspect MODEL [--svg net.svg]");
+  AddModule(program, action, "quantize", "caffe2.python.convert.quantize_command",
+            "make a model of 8 bits: doppio quantize MODEL --calibration_data DB|FOLDER");
 }
 
 }  // namespace caffe2

@@ -8,18 +8,55 @@ import pytest
 
 from conftest import BIN, ROOT, run
 
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/install.md", "docs/launchers.md",
-             "docs/tools.md",
-             "examples/README.md", "train/README.md", "distributed/README.md", "db/README.md",
-             "scripts/README.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/install.md",
+    "docs/launchers.md",
+    "docs/tools.md",
+    "examples/README.md",
+    "train/README.md",
+    "distributed/README.md",
+    "db/README.md",
+    "scripts/README.md",
+]
 # Programs with flags of gflags; doppio has sub-commands with options of their own.
 SOURCES = sorted(path.stem for path in (ROOT / "examples").glob("*.cc") if path.stem != "doppio")
 # Flags that all programs have, of programs that are not ours, and of our scripts.
-OTHERS = {"help", "version", "install", "prefix", "preset", "scan", "pattern", "tidy", "store",
-          "shards", "gtest_filter", "requirepass", "rank", "tests", "nproc_per_node", "nnodes",
-          "rdzv_backend", "rdzv_endpoint", "no_python", "standalone", "gloo", "images",
-          "launcher", "flagfile", "bacth_size", "sync_dst_dir", "mpi", "env", "output_filename",
-          "min_np", "reset_limit", "logdir"}
+OTHERS = {
+    "help",
+    "version",
+    "install",
+    "prefix",
+    "preset",
+    "scan",
+    "pattern",
+    "tidy",
+    "store",
+    "shards",
+    "gtest_filter",
+    "requirepass",
+    "rank",
+    "tests",
+    "nproc_per_node",
+    "nnodes",
+    "rdzv_backend",
+    "rdzv_endpoint",
+    "no_python",
+    "standalone",
+    "gloo",
+    "images",
+    "launcher",
+    "flagfile",
+    "bacth_size",
+    "sync_dst_dir",
+    "mpi",
+    "env",
+    "output_filename",
+    "min_np",
+    "reset_limit",
+    "logdir",
+}
 
 
 @functools.cache
@@ -27,8 +64,9 @@ def flags_of(program):
     """The default of every flag of a program, by name, as --help prints them."""
     done = run(program, "--help")
     assert done.returncode == 0, done.output
-    found = re.findall(r"^  --(?:\[no\])?(\w+)(?: [A-Z]+)? \((?:default: )?(.*)\)$", done.output,
-                       re.MULTILINE)
+    found = re.findall(
+        r"^  --(?:\[no\])?(\w+)(?: [A-Z]+)? \((?:default: )?(.*)\)$", done.output, re.MULTILINE
+    )
     return {name: "" if default in ("none", "required") else default for name, default in found}
 
 
@@ -41,9 +79,9 @@ def options_of_doppio():
         options |= set(re.findall(r"--(\w+)", text))
         listed = text.partition("\nSubcommands:\n")[2]
         commands += [(*command, name) for name in re.findall(r"^  (\w+)", listed, re.MULTILINE)]
-    # Two are modules of Python, which a build may lack.
+    # Three are modules of Python, which a build may lack.
     for module in (ROOT / "python" / "caffe2" / "python" / "convert").glob("*_command.py"):
-        options |= set(re.findall(r'add_argument\("--(\w+)"', module.read_text()))
+        options |= set(re.findall(r'add_argument\(\s*"--(\w+)"', module.read_text()))
     return options
 
 
@@ -93,7 +131,7 @@ def test_the_table_of_the_trainers_flags_is_right():
 def test_the_command_for_several_machines_works(databases, redis, shards, tmp_path):
     """Two shards run it for two iterations, in a folder like that of the quick start."""
     text = (ROOT / "README.md").read_text()
-    section = text[text.index("## Train on several machines"):]
+    section = text[text.index("## Train on several machines") :]
     block = re.search(r"```\n(.*?)```", section, re.DOTALL)[1]
     program, *args = shlex.split(block.replace("\\\n", ""))
     assert program == "build/release/bin/resnet50_trainer"
@@ -103,8 +141,20 @@ def test_the_command_for_several_machines_works(databases, redis, shards, tmp_pa
         link.symlink_to(databases / f"{stem}_lmdb")
         assert str(link.relative_to(tmp_path)) in args
     for shard in range(2):
-        shards.start(*args, "--redis_host", "127.0.0.1", "--redis_port", redis, "--shard_id", shard,
-                     "--file_store_path", tmp_path, "--max_iterations", 2, cwd=tmp_path)
+        shards.start(
+            *args,
+            "--redis_host",
+            "127.0.0.1",
+            "--redis_port",
+            redis,
+            "--shard_id",
+            shard,
+            "--file_store_path",
+            tmp_path,
+            "--max_iterations",
+            2,
+            cwd=tmp_path,
+        )
     for status, output in shards.wait():
         assert status == 0, output
     assert "Finished iteration 2" in output
@@ -115,6 +165,6 @@ def test_every_program_is_in_the_tables(document):
     text = (ROOT / document).read_text()
     missing = [program for program in SOURCES if f"`{program}`" not in text]
     assert not missing
-    named = re.findall(r"^\| (`.*?) \|", text[text.index("| program |"):], re.MULTILINE)
+    named = re.findall(r"^\| (`.*?) \|", text[text.index("| program |") :], re.MULTILINE)
     for name in re.findall(r"`(\w+)`", " ".join(named)):
         assert (BIN / name).exists(), name

@@ -1,4 +1,4 @@
-"""`doppio convert` and `doppio inspect`: how the program starts the Python package. What the
+"""`doppio convert`, `inspect` and `quantize`: how the program starts the Python package. What the
 package does is tested in tests/python/test_convert.py."""
 
 import importlib.util
@@ -7,14 +7,16 @@ import sys
 
 import pytest
 from model_files import model, op
+from PIL import Image
 
-from conftest import BIN, run
+from conftest import BIN, run, training
 
 PACKAGE = BIN.parent / "python" / "caffe2"
 needs_package = pytest.mark.skipif(
     importlib.util.find_spec("google.protobuf") is None
     or not list(PACKAGE.glob("python/caffe2_pybind11_state*.so")),
-    reason="the build has no Python package")
+    reason="the build has no Python package",
+)
 
 
 def doppio(*words, **variables):
@@ -34,33 +36,74 @@ def test_convert_and_inspect(pixels, tmp_path):
     done = doppio("convert", pixels, tmp_path / "pair")
     assert (done.returncode, done.output) == (0, "")
     assert sorted(path.name for path in (tmp_path / "pair").iterdir()) == [
-        "init_net.pb", "predict_net.pb"]
+        "init_net.pb",
+        "predict_net.pb",
+    ]
     for words in ((pixels,), (tmp_path / "pair", "--input_shape", "8,8")):
         done = doppio("inspect", *words)
         assert done.returncode == 0, done.output
         assert ["Softmax", "softmax", "1x64", "0", "64"] in [
-            line.split() for line in done.output.splitlines()]
+            line.split() for line in done.output.splitlines()
+        ]
 
 
 @needs_package
 def test_their_errors_are_one_line_with_a_status(pixels, tmp_path):
     for words, status, line in (
-            (("convert", pixels, tmp_path / "out.xyz"), 64,
-             "doppio convert: .*out.xyz: the format"),
-            (("convert", tmp_path / "none.mdl", tmp_path / "out.mdl"), 66,
-             "doppio convert: cannot read .*none.mdl"),
-            (("inspect",), 64, r"doppio inspect: .*model \(see doppio inspect --help\)")):
+        (("convert", pixels, tmp_path / "out.xyz"), 64, "doppio convert: .*out.xyz: the format"),
+        (
+            ("convert", tmp_path / "none.mdl", tmp_path / "out.mdl"),
+            66,
+            "doppio convert: cannot read .*none.mdl",
+        ),
+        (("inspect",), 64, r"doppio inspect: .*model \(see doppio inspect --help\)"),
+    ):
         done = doppio(*words)
         assert done.returncode == status and re.match(f"{line}[^\n]*\n$", done.output), done.output
     done = doppio("convert", "--help")
     assert done.returncode == 0 and "usage: doppio convert" in done.output
 
 
+@needs_package
+def test_a_trained_model_becomes_one_of_8_bits(databases, tmp_path):
+    done = run("resnet50_trainer", *training(databases, tmp_path))
+    assert done.returncode == 0, done.output
+    Image.new("L", (40, 40), 90).save(tmp_path / "grey.png")
+    scores = []
+    for name in ("model_1.mdl", "model_1_int8.mdl"):
+        if "int8" in name:
+            done = doppio(
+                "quantize",
+                tmp_path / "model_1.mdl",
+                "--calibration_data",
+                databases / "train_lmdb",
+                "--num_images",
+                20,
+            )
+            assert done.returncode == 0, done.output
+            assert re.match(rf"wrote {tmp_path}/{name}: \d+ of \d+ operators", done.output)
+        done = run("predict", "--model", tmp_path / name, "--top", 10, tmp_path / "grey.png")
+        assert done.returncode == 0, done.output
+        found = re.findall(r"^ *([\d.]+)  (\d)$", done.output, re.MULTILINE)
+        scores.append({label: float(score) for score, label in found})
+    assert len(scores[0]) == 10
+    for label, score in scores[0].items():
+        assert abs(scores[1][label] - score) < 0.1, scores
+    done = doppio("quantize", tmp_path / "model_1.mdl", "--calibration_data", tmp_path / "none")
+    assert done.returncode == 66
+    assert re.match(
+        r"doppio quantize: cannot read [^\n]*/none: [^\n]*\n$", done.output
+    ), done.output
+
+
 def test_python_that_is_missing_is_named(tmp_path):
     done = doppio("convert", "a.mdl", "b.mdl", DOPPIO_PYTHON=tmp_path / "python9")
     assert done.returncode == 64
-    assert re.match(r"doppio: convert: cannot start the Python interpreter \S+/python9 \(No such "
-                    r"file or directory\): .*DOPPIO_PYTHON\n$", done.output), done.output
+    assert re.match(
+        r"doppio: convert: cannot start the Python interpreter \S+/python9 \(No such "
+        r"file or directory\): .*DOPPIO_PYTHON\n$",
+        done.output,
+    ), done.output
 
 
 def test_a_package_that_is_missing_is_named(tmp_path):
@@ -69,12 +112,14 @@ def test_a_package_that_is_missing_is_named(tmp_path):
     bare.chmod(0o755)
     done = doppio("inspect", "a.mdl", DOPPIO_PYTHON=bare)
     assert done.returncode == 71
-    assert re.match(r"doppio inspect: needs the Python package of Doppio, which \S+ cannot import "
-                    r"\(.*\): install it there with pip, .*DOPPIO_PYTHON\n$",
-                    done.output), done.output
+    assert re.match(
+        r"doppio inspect: needs the Python package of Doppio, which \S+ cannot import "
+        r"\(.*\): install it there with pip, .*DOPPIO_PYTHON\n$",
+        done.output,
+    ), done.output
 
 
 def test_completion_knows_the_commands():
     done = run("doppio", "completion", "bash")
     assert done.returncode == 0
-    assert " convert inspect " in done.output
+    assert " convert inspect quantize " in done.output

@@ -263,6 +263,15 @@ class ShardLaunch:
     def trains(self) -> bool:
         """False for a process that only serves the run, or takes no part in it."""
 
+class StaticQuantizer:
+    """Static quantization of a net (caffe2/graph/quantization.h)."""
+    def __init__(self: StaticQuantizer, net: str | bytes, inputs: Sequence[str | bytes], workspace: Workspace, ranges: str | bytes, per_channel: bool) -> None:
+        ...
+    def finish(self: StaticQuantizer) -> bytes:
+        """The quantized net, whose new parameters are in the workspace."""
+    def observe(self: StaticQuantizer) -> None:
+        """Runs the float net on the inputs in the workspace and notes the values of its blobs."""
+
 class TensorCPU:
     """A tensor in host memory, as Python operators see it."""
     def __dlpack__(self: TensorCPU, *, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any:
@@ -358,7 +367,7 @@ class Workspace:
         ...
     def _create_net(self: Workspace, net: str | bytes, overwrite: bool = False) -> Net:
         ...
-    def _optimize_for_inference(self: Workspace, net: str | bytes, keep: set[str | bytes]) -> tuple[bytes, set[str]]:
+    def _optimize_for_inference(self: Workspace, net: str | bytes, keep: AbstractSet[str | bytes]) -> tuple[bytes, set[str]]:
         """(the net made fast for inference, the blobs after whose change it must be made again)."""
     def _remove_blob(self: Workspace, name: str | bytes) -> bool:
         ...

@@ -9,7 +9,7 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python._core import net_graph
 from caffe2.python.convert.errors import SYSTEM, ConvertError
-from caffe2.python.convert.model import Model, infer_shapes
+from caffe2.python.convert.model import Model, array_of, infer_shapes
 
 
 @dataclasses.dataclass
@@ -32,8 +32,12 @@ def _flops(op, shapes):
     schema = C.OpSchema.get(op.type)
     if schema is None or any(name not in shapes for name in op.input):
         return None
-    inputs = [caffe2_pb2.TensorShape(dims=shapes[name], data_type=caffe2_pb2.TensorProto.FLOAT)
-              .SerializeToString() for name in op.input]
+    inputs = [
+        caffe2_pb2.TensorShape(
+            dims=shapes[name], data_type=caffe2_pb2.TensorProto.FLOAT
+        ).SerializeToString()
+        for name in op.input
+    ]
     try:
         return schema._infer_flops(op.SerializeToString(), inputs)
     except RuntimeError:
@@ -50,8 +54,15 @@ def layers_of(model: Model, batch: int = 1) -> list[Layer]:
         new = {name for name in op.input if name in model.values} - counted
         counted |= new
         output = op.output[0] if op.output else ""
-        layers.append(Layer(op.type, output, shapes.get(output),
-                            sum(model.values[name].size for name in new), _flops(op, shapes)))
+        layers.append(
+            Layer(
+                op.type,
+                output,
+                shapes.get(output),
+                sum(array_of(model.values[name]).size for name in new),
+                _flops(op, shapes),
+            )
+        )
     return layers
 
 

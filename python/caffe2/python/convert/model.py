@@ -4,32 +4,58 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any, Union
 
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import workspace
+from caffe2.python._core.feeding import Int8Tensor
 from caffe2.python.convert.errors import ConvertError, one_line
 from caffe2.python.predictor_class import restricted
+
+Value = Union[np.ndarray, Int8Tensor]
 
 
 @dataclasses.dataclass
 class Model:
     """A net that predicts, and its parameters.
 
+    values: {parameter: array, or Int8Tensor if it is quantized}.
     shapes: {input: shape}, of the inputs whose shape is known. The first dimension is the batch.
     info: text for users of the model by key, such as the mean of its pixels.
     notes: what a user of the written file must know, one line each.
     """
 
     net: caffe2_pb2.NetDef
-    values: dict[str, np.ndarray]
+    values: dict[str, Value]
     inputs: list[str]
     outputs: list[str]
     shapes: dict[str, list[int]] = dataclasses.field(default_factory=dict)
     info: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
+
+
+def value_of(fetched: Any) -> Value:
+    """What a workspace fetches, as a parameter."""
+    return Int8Tensor(*fetched) if isinstance(fetched, tuple) else np.asarray(fetched)
+
+
+def array_of(value: Value) -> np.ndarray:
+    """The numbers of a parameter; levels if it is quantized."""
+    return value.data if isinstance(value, Int8Tensor) else value
+
+
+def float_values(model: Model, what: str) -> dict[str, np.ndarray]:
+    """The parameters. Raises ConvertError, which names `what`, for a quantized model."""
+    for name, value in model.values.items():
+        if isinstance(value, Int8Tensor):
+            raise ConvertError(
+                f"{what} cannot hold a quantized model: its parameter {name} is "
+                "quantized; name a .mdl, or a folder or two files for its nets"
+            )
+    return {name: array_of(value) for name, value in model.values.items()}
 
 
 def argument(op: caffe2_pb2.OperatorDef, name: str) -> caffe2_pb2.Argument | None:
@@ -53,8 +79,9 @@ def _read_first(net):
     return list(read)
 
 
-def model_of_nets(init: caffe2_pb2.NetDef | None, predict: caffe2_pb2.NetDef, init_name: str,
-                  predict_name: str) -> Model:
+def model_of_nets(
+    init: caffe2_pb2.NetDef | None, predict: caffe2_pb2.NetDef, init_name: str, predict_name: str
+) -> Model:
     """The model of an init net, or None, and a predict net, which come from files of these names.
 
     Runs the init net on the CPU, so it may have no operator that a model which is not trusted may
@@ -70,8 +97,8 @@ def model_of_nets(init: caffe2_pb2.NetDef | None, predict: caffe2_pb2.NetDef, in
     inputs = [name for name in external if name not in values] or external[:1]
     for name in inputs:
         made = values.pop(name, None)
-        if made is not None and made.ndim > 1:
-            shapes[name] = list(made.shape)
+        if made is not None and array_of(made).ndim > 1:
+            shapes[name] = list(array_of(made).shape)
     used = {name for op in predict.op for name in op.input}
     outputs = list(predict.external_output) or list(predict.op[-1].output[:1])
     net = caffe2_pb2.NetDef.FromString(predict.SerializeToString())
@@ -83,8 +110,8 @@ def model_of_nets(init: caffe2_pb2.NetDef | None, predict: caffe2_pb2.NetDef, in
     return Model(net, values, inputs, outputs, shapes)
 
 
-def initial_values(init: caffe2_pb2.NetDef, name: str) -> dict[str, np.ndarray]:
-    """{blob: array} that an init net makes on the CPU. Raises ConvertError."""
+def initial_values(init: caffe2_pb2.NetDef, name: str) -> dict[str, Value]:
+    """{blob: value} that an init net makes on the CPU. Raises ConvertError."""
     on_cpu = caffe2_pb2.NetDef.FromString(init.SerializeToString())
     on_cpu.ClearField("device_option")
     for op in on_cpu.op:
@@ -93,10 +120,11 @@ def initial_values(init: caffe2_pb2.NetDef, name: str) -> dict[str, np.ndarray]:
         safe = restricted(name, on_cpu)
         ws = C.Workspace()
         ws.run(safe)
-        return {blob: np.asarray(ws.fetch_blob(blob)) for op in safe.op for blob in op.output}
+        return {blob: value_of(ws.fetch_blob(blob)) for op in safe.op for blob in op.output}
     except (RuntimeError, TypeError) as error:
-        raise ConvertError(f"{name}: the net that makes the parameters cannot run: "
-                           f"{one_line(error)}") from error
+        raise ConvertError(
+            f"{name}: the net that makes the parameters cannot run: " f"{one_line(error)}"
+        ) from error
 
 
 def infer_shapes(model: Model, batch: int | None = None) -> dict[str, list[int]]:
@@ -107,7 +135,7 @@ def infer_shapes(model: Model, batch: int | None = None) -> dict[str, list[int]]
 
     Raises ConvertError for a net that cannot work on these shapes.
     """
-    known = {name: list(value.shape) for name, value in model.values.items()}
+    known = {name: list(array_of(value).shape) for name, value in model.values.items()}
     for name, shape in model.shapes.items():
         known[name] = [batch or max(shape[0], 1), *shape[1:]] if shape else []
     try:
@@ -120,18 +148,24 @@ def infer_shapes(model: Model, batch: int | None = None) -> dict[str, list[int]]
 def with_values(model: Model, values: Mapping[str, np.ndarray]) -> Model:
     """The model with other values for all parameters. Raises ConvertError, with names and shapes,
     if they do not fit."""
-    for name, value in model.values.items():
+    own = float_values(model, "parameters without a net")
+    for name, value in own.items():
         if name not in values:
             raise ConvertError(f"the parameter {name} is missing")
         if values[name].shape != value.shape:
-            raise ConvertError(f"{name} has the shape {values[name].shape}, the model that --like "
-                               f"names has {value.shape}")
+            raise ConvertError(
+                f"{name} has the shape {values[name].shape}, the model that --like "
+                f"names has {value.shape}"
+            )
     unknown = sorted(set(values) - set(model.values))
     if unknown:
         raise ConvertError(f"the model that --like names has no parameter {unknown[0]}")
-    return dataclasses.replace(model, values={
-        name: np.ascontiguousarray(values[name], value.dtype)
-        for name, value in model.values.items()})
+    return dataclasses.replace(
+        model,
+        values={
+            name: np.ascontiguousarray(values[name], value.dtype) for name, value in own.items()
+        },
+    )
 
 
 def try_to_run(model: Model) -> None:
@@ -150,8 +184,9 @@ def try_to_run(model: Model) -> None:
         ws.run(restricted("the net", net))
     except RuntimeError as error:
         shapes = ", ".join(f"{name} {model.shapes[name][1:]}" for name in model.shapes)
-        raise ConvertError(f"the net cannot run on one input of the shape {shapes}: "
-                           f"{one_line(error)}") from error
+        raise ConvertError(
+            f"the net cannot run on one input of the shape {shapes}: " f"{one_line(error)}"
+        ) from error
 
 
 def need_shapes(model: Model) -> None:
@@ -160,4 +195,5 @@ def need_shapes(model: Model) -> None:
         if name not in model.shapes:
             raise ConvertError(
                 f"the shape of the input {name} is not known: give it without the batch, such as "
-                f"--input_shape {name}=3,224,224")
+                f"--input_shape {name}=3,224,224"
+            )

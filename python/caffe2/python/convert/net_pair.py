@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 from google.protobuf.message import DecodeError
 
 from caffe2.proto import caffe2_pb2
+from caffe2.python._core.feeding import Int8Tensor
 from caffe2.python._core.messages import TryReadProtoWithClass
 from caffe2.python.convert.errors import NO_INPUT, ConvertError
 from caffe2.python.convert.files import read_bytes, whole_file
@@ -51,15 +53,39 @@ def read_predict_net(path: str) -> Model:
     return model_of_nets(None, _read_net(path), "", path)
 
 
-def write(model: Model, path: str) -> None:
-    """Writes both nets; a folder is made. Raises ConvertError."""
+def _fill_int8(value, name):
+    levels = value.data.dtype == np.uint8
+    op = caffe2_pb2.OperatorDef(
+        type="Int8GivenTensorFill" if levels else "Int8GivenIntTensorFill", output=[name]
+    )
+    op.arg.add(name="shape", ints=value.data.shape)
+    op.arg.add(name="Y_scale", f=value.scale)
+    op.arg.add(name="Y_zero_point", i=value.zero_point)
+    if levels:
+        op.arg.add(name="values", s=value.data.tobytes())
+    else:
+        op.arg.add(name="values", ints=value.data.ravel().tolist())
+    return op
+
+
+def init_net_of(model: Model) -> caffe2_pb2.NetDef:
+    """The net that makes the parameters. Raises ConvertError."""
     init = caffe2_pb2.NetDef(name=f"{model.net.name}_init")
     for name, value in model.values.items():
+        if isinstance(value, Int8Tensor):
+            init.op.append(_fill_int8(value, name))
+            continue
         try:
             init.op.append(fill_operator(value, name))
         except TypeError as error:
             raise ConvertError(f"no net can make the parameter {name}: {error}") from error
     init.external_output[:] = list(model.values)
+    return init
+
+
+def write(model: Model, path: str) -> None:
+    """Writes both nets; a folder is made. Raises ConvertError."""
+    init = init_net_of(model)
     init_path, predict_path = paths_of(path)
     if "," not in path:
         try:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from caffe2.proto import caffe2_pb2
 from caffe2.python import workspace
 from caffe2.python.convert.errors import ConvertError, one_line
 from caffe2.python.convert.files import check_readable, whole_file
-from caffe2.python.convert.model import Model, argument
+from caffe2.python.convert.model import Model, argument, value_of
 from caffe2.python.onnx.workspace import Workspace
 from caffe2.python.predictor import predictor_exporter, predictor_py_utils
 from caffe2.python.predictor.predictor_constants import predictor_constants as keys
@@ -36,7 +34,7 @@ def read(path: str) -> Model:
             net = predictor_py_utils.GetNet(meta, keys.PREDICT_NET_TYPE)
             workspace.RunNetOnce(predictor_py_utils.GetNet(meta, keys.GLOBAL_INIT_NET_TYPE))
             parameters = predictor_py_utils.GetBlobs(meta, keys.PARAMETERS_BLOB_TYPE)
-            values = {name: np.array(workspace.FetchBlob(name)) for name in parameters}
+            values = {name: value_of(workspace.FetchBlob(name)) for name in parameters}
         except (RuntimeError, ValueError, KeyError, TypeError) as error:
             raise ConvertError(
                 f"{path} is not an exported predictor that can be read: {one_line(error)}"
@@ -46,8 +44,14 @@ def read(path: str) -> Model:
     net = caffe2_pb2.NetDef.FromString(net.SerializeToString())
     net.external_input[:] = [*inputs, *values]
     net.external_output[:] = outputs
-    return Model(net, values, inputs, outputs, _shapes(meta, inputs),
-                 predictor_py_utils.GetApplicationSpecificInfoDict(meta))
+    return Model(
+        net,
+        values,
+        inputs,
+        outputs,
+        _shapes(meta, inputs),
+        predictor_py_utils.GetApplicationSpecificInfoDict(meta),
+    )
 
 
 def write(model: Model, path: str) -> None:
@@ -57,11 +61,13 @@ def write(model: Model, path: str) -> None:
         for name, value in model.values.items():
             workspace.FeedBlob(name, value)
         export = predictor_exporter.PredictorExportMeta(
-            model.net, list(model.values), model.inputs, model.outputs,
-            shapes={name: [max(shape[0], 1), *shape[1:]] for name, shape in model.shapes.items()})
+            model.net,
+            list(model.values),
+            model.inputs,
+            model.outputs,
+            shapes={name: [max(shape[0], 1), *shape[1:]] for name, shape in model.shapes.items()},
+        )
         try:
             predictor_exporter.save_to_db("minidb", temporary, export, info=model.info)
         except RuntimeError as error:
             raise ConvertError(f"cannot write {path}: {one_line(error)}") from error
-
-

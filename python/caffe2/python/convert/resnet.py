@@ -16,7 +16,7 @@ import numpy as np
 from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, model_helper
 from caffe2.python.convert.errors import ConvertError
-from caffe2.python.convert.model import Model, argument, order_of, with_values
+from caffe2.python.convert.model import Model, argument, array_of, order_of, with_values
 from caffe2.python.models.resnet import RESNEXT_BLOCK_CONFIG, ResNetBuilder
 
 DEPTHS = (18, 34, 50, 101, 152)
@@ -46,18 +46,40 @@ def _layers(depth, channels):
         base = 64 << group
         for block in range(blocks):
             stride = 2 if group and not block else 1
-            windows = [(3, stride, base), (3, 1, base)] if depth < 50 else \
-                [(1, 1, base), (3, stride, base), (1, 1, 4 * base)]
+            windows = (
+                [(3, stride, base), (3, 1, base)]
+                if depth < 50
+                else [(1, 1, base), (3, stride, base), (1, 1, 4 * base)]
+            )
             before, torch = filters, f"layer{group + 1}.{block}."
             for i, (kernel, step, out) in enumerate(windows, 1):
-                layers.append(_Layer(
-                    f"comp_{count}_conv_{i}", f"comp_{count}_spatbn_{i}", f"{torch}conv{i}",
-                    f"{torch}bn{i}", kernel, step, filters, out))
+                layers.append(
+                    _Layer(
+                        f"comp_{count}_conv_{i}",
+                        f"comp_{count}_spatbn_{i}",
+                        f"{torch}conv{i}",
+                        f"{torch}bn{i}",
+                        kernel,
+                        step,
+                        filters,
+                        out,
+                    )
+                )
                 filters = out
             if before != filters or stride != 1:
                 name = f"shortcut_projection_{count}"
-                layers.append(_Layer(name, name + "_spatbn", torch + "downsample.0",
-                                     torch + "downsample.1", 1, stride, before, filters))
+                layers.append(
+                    _Layer(
+                        name,
+                        name + "_spatbn",
+                        torch + "downsample.0",
+                        torch + "downsample.1",
+                        1,
+                        stride,
+                        before,
+                        filters,
+                    )
+                )
             count += 1
     return layers, filters
 
@@ -68,7 +90,11 @@ def _torch_shapes(depth, channels, labels):
     shapes = {}
     for layer in layers:
         shapes[layer.torch_conv + ".weight"] = (
-            layer.out_filters, layer.in_filters, layer.kernel, layer.kernel)
+            layer.out_filters,
+            layer.in_filters,
+            layer.kernel,
+            layer.kernel,
+        )
         shapes.update({f"{layer.torch_norm}.{name}": (layer.out_filters,) for name in _NORM})
     return {**shapes, "fc.weight": (labels, filters), "fc.bias": (labels,)}
 
@@ -81,18 +107,31 @@ def is_state(state: Mapping[str, np.ndarray]) -> bool:
 def _check_state(state):
     """The depth of the network of a state dict. Raises ConvertError if it is none of these."""
     if not is_state(state):
-        raise ConvertError("this state dict is not of a torchvision ResNet: there is no "
-                           "layer1.0.conv1.weight or no fc.weight; name a model with the same "
-                           "parameters as --like")
-    blocks = tuple(len({name.split(".")[1] for name in state if name.startswith(f"layer{group}.")})
-                   for group in range(1, 5))
+        raise ConvertError(
+            "this state dict is not of a torchvision ResNet: there is no "
+            "layer1.0.conv1.weight or no fc.weight; name a model with the same "
+            "parameters as --like"
+        )
+    blocks = tuple(
+        len({name.split(".")[1] for name in state if name.startswith(f"layer{group}.")})
+        for group in range(1, 5)
+    )
     bottleneck = "layer1.0.conv3.weight" in state
-    depth = next((depth for depth in DEPTHS if RESNEXT_BLOCK_CONFIG[depth] == blocks
-                  and (depth >= 50) == bottleneck), None)
+    depth = next(
+        (
+            depth
+            for depth in DEPTHS
+            if RESNEXT_BLOCK_CONFIG[depth] == blocks and (depth >= 50) == bottleneck
+        ),
+        None,
+    )
     if depth is None:
         raise ConvertError(f"a ResNet with {blocks} blocks is none of {DEPTHS}")
-    _check_shapes(state, _torch_shapes(depth, _dim(state, "conv1.weight", 4, 1),
-                                       _dim(state, "fc.weight", 2, 0)), f"ResNet-{depth}")
+    _check_shapes(
+        state,
+        _torch_shapes(depth, _dim(state, "conv1.weight", 4, 1), _dim(state, "fc.weight", 2, 0)),
+        f"ResNet-{depth}",
+    )
     return depth
 
 
@@ -107,10 +146,12 @@ def _check_shapes(state, shapes, what):
         if name not in state:
             raise ConvertError(f"the parameter {name} of {what} is missing")
         if tuple(state[name].shape) != shape:
-            raise ConvertError(f"{name} has the shape {tuple(state[name].shape)}, in {what} it "
-                               f"has {shape}")
-    unknown = [name for name in state
-               if name not in shapes and not name.endswith("num_batches_tracked")]
+            raise ConvertError(
+                f"{name} has the shape {tuple(state[name].shape)}, in {what} it " f"has {shape}"
+            )
+    unknown = [
+        name for name in state if name not in shapes and not name.endswith("num_batches_tracked")
+    ]
     if unknown:
         raise ConvertError(f"{what} has no parameter {unknown[0]}")
 
@@ -162,14 +203,18 @@ def model_of_state(state: Mapping[str, np.ndarray]) -> Model:
     values = {}
     for layer in layers:
         values[layer.conv + "_w"] = state[layer.torch_conv + ".weight"]
-        values.update({f"{layer.norm}_{here}": state[f"{layer.torch_norm}.{there}"]
-                       for there, here in _NORM.items()})
+        values.update(
+            {
+                f"{layer.norm}_{here}": state[f"{layer.torch_norm}.{there}"]
+                for there, here in _NORM.items()
+            }
+        )
     values[f"last_out_L{labels}_w"] = state["fc.weight"]
     values[f"last_out_L{labels}_b"] = state["fc.bias"]
     values = {name: np.ascontiguousarray(value, np.float32) for name, value in values.items()}
     net.external_input[:] = ["data", *values]
     net.external_output[:] = ["softmax"]
-    return Model(net, values, ["data"], ["softmax"], {"data": [0, channels, 224, 224]})
+    return Model(net, {**values}, ["data"], ["softmax"], {"data": [0, channels, 224, 224]})
 
 
 def _unscoped(model):
@@ -185,9 +230,11 @@ def _parameters(model):
         return None
     for depth in DEPTHS:
         layers, _ = _layers(depth, 3)
-        known = {f"{layer.conv}_w" for layer in layers} | {
-            f"{layer.norm}_{part}" for layer in layers for part in _NORM.values()} | {
-            last[0], last[0][:-1] + "b"}
+        known = (
+            {f"{layer.conv}_w" for layer in layers}
+            | {f"{layer.norm}_{part}" for layer in layers for part in _NORM.values()}
+            | {last[0], last[0][:-1] + "b"}
+        )
         biases = {f"{layer.conv}_b" for layer in layers}
         if known <= set(names) <= known | biases:
             return depth, layers, last[0][:-2], names
@@ -215,10 +262,13 @@ def _note_pool(model):
     pool = next((op for op in model.net.op if op.type == "MaxPool"), None)
     padded = pool is not None and any(
         argument(pool, name) and (argument(pool, name).i or any(argument(pool, name).ints))
-        for name in ("pad", "pads", "pad_t"))
+        for name in ("pad", "pads", "pad_t")
+    )
     if not padded:
-        model.notes.append("the max pooling of this model has no padding: for the same scores, set "
-                           "model.maxpool.padding = 0 in PyTorch")
+        model.notes.append(
+            "the max pooling of this model has no padding: for the same scores, set "
+            "model.maxpool.padding = 0 in PyTorch"
+        )
 
 
 def state_of_model(model: Model) -> dict[str, np.ndarray]:
@@ -226,20 +276,23 @@ def state_of_model(model: Model) -> dict[str, np.ndarray]:
     Adds notes to the model on what the state dict cannot say. Raises ConvertError."""
     found = _parameters(model)
     if found is None:
-        raise ConvertError("the model is not a ResNet with our parameter names, so there are no "
-                           "names of torchvision for its parameters (--names caffe2 keeps them)")
+        raise ConvertError(
+            "the model is not a ResNet with our parameter names, so there are no "
+            "names of torchvision for its parameters (--names caffe2 keeps them)"
+        )
     depth, layers, last, names = found
     readers, state = _readers(model), {}
 
     def value(name):
-        return model.values[names[name]].astype(np.float32)
+        return array_of(model.values[names[name]]).astype(np.float32)
 
     for layer in layers:
         conv, norm = readers[names[layer.conv + "_w"]], readers[names[layer.norm + "_s"]]
         if _stride(conv) != layer.stride:
             raise ConvertError(
                 f"{layer.conv} has the stride {_stride(conv)}, in torchvision it has "
-                f"{layer.stride}: this is another variant of ResNet-{depth}")
+                f"{layer.stride}: this is another variant of ResNet-{depth}"
+            )
         weight = value(layer.conv + "_w")
         if order_of(conv) == "NHWC":
             weight = weight.transpose(0, 3, 1, 2)
@@ -250,11 +303,15 @@ def state_of_model(model: Model) -> dict[str, np.ndarray]:
             state[layer.torch_norm + ".running_mean"] -= value(layer.conv + "_b")
         epsilon = argument(norm, "epsilon")
         state[layer.torch_norm + ".running_var"] += np.float32(
-            (epsilon.f if epsilon else _EPSILON) - _EPSILON)
+            (epsilon.f if epsilon else _EPSILON) - _EPSILON
+        )
         state[layer.torch_norm + ".num_batches_tracked"] = np.array(0, np.int64)
     state["fc.weight"], state["fc.bias"] = value(last + "_w"), value(last + "_b")
-    _check_shapes(state, _torch_shapes(depth, state["conv1.weight"].shape[1],
-                                       state["fc.weight"].shape[0]), f"ResNet-{depth}")
+    _check_shapes(
+        state,
+        _torch_shapes(depth, state["conv1.weight"].shape[1], state["fc.weight"].shape[0]),
+        f"ResNet-{depth}",
+    )
     _note_pool(model)
     return state
 
@@ -265,8 +322,10 @@ def model_like(state: Mapping[str, np.ndarray], like: Model) -> Model:
     found = _parameters(like)
     depth = _check_state(state)
     if found is None or found[0] != depth:
-        raise ConvertError(f"the file has the parameters of a ResNet-{depth}, the model that "
-                           "--like names is another network")
+        raise ConvertError(
+            f"the file has the parameters of a ResNet-{depth}, the model that "
+            "--like names is another network"
+        )
     _, layers, last, names = found
     readers, values = _readers(like), {}
     for layer in layers:

@@ -11,7 +11,7 @@ import numpy as np
 from caffe2.python.convert import resnet
 from caffe2.python.convert.errors import ConvertError, needs, one_line
 from caffe2.python.convert.files import check_readable, whole_file
-from caffe2.python.convert.model import Model, with_values
+from caffe2.python.convert.model import Model, float_values, with_values
 
 
 def read_safetensors(path: str) -> dict[str, np.ndarray]:
@@ -25,11 +25,14 @@ def read_safetensors(path: str) -> dict[str, np.ndarray]:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
-        raise ConvertError(f"{path} is not a safetensors file, or is damaged: {one_line(error)}"
-                           ) from error
+        raise ConvertError(
+            f"{path} is not a safetensors file, or is damaged: {one_line(error)}"
+        ) from error
     except (AttributeError, KeyError, TypeError) as error:
-        raise ConvertError(f"{path} has tensors of a type that numpy does not have "
-                           f"({one_line(error)}): store them as float32") from error
+        raise ConvertError(
+            f"{path} has tensors of a type that numpy does not have "
+            f"({one_line(error)}): store them as float32"
+        ) from error
 
 
 def _import_torch():
@@ -50,20 +53,29 @@ def read_torch(path: str) -> dict[str, np.ndarray]:
     except pickle.UnpicklingError as error:
         raise ConvertError(
             f"{path} is damaged or has more than tensors: save the state dict alone, by "
-            "torch.save(model.state_dict(), path)") from error
+            "torch.save(model.state_dict(), path)"
+        ) from error
     except (RuntimeError, EOFError, ValueError, zipfile.BadZipFile) as error:
-        raise ConvertError(f"{path} is not a file of PyTorch, or is damaged: {one_line(error)}"
-                           ) from error
+        raise ConvertError(
+            f"{path} is not a file of PyTorch, or is damaged: {one_line(error)}"
+        ) from error
     for key in ("state_dict", "model"):
         if isinstance(content, dict) and isinstance(content.get(key), dict):
             content = content[key]
-    if not isinstance(content, dict) or not content or not all(
-            isinstance(value, torch.Tensor) for value in content.values()):
-        raise ConvertError(f"{path} has no state dict: save it by "
-                           "torch.save(model.state_dict(), path)")
-    return {name.removeprefix("module."):
-            (value.float() if value.is_floating_point() else value).numpy()
-            for name, value in content.items()}
+    if (
+        not isinstance(content, dict)
+        or not content
+        or not all(isinstance(value, torch.Tensor) for value in content.values())
+    ):
+        raise ConvertError(
+            f"{path} has no state dict: save it by " "torch.save(model.state_dict(), path)"
+        )
+    return {
+        name.removeprefix("module."): (
+            value.float() if value.is_floating_point() else value
+        ).numpy()
+        for name, value in content.items()
+    }
 
 
 def write_safetensors(state: Mapping[str, np.ndarray], path: str) -> None:
@@ -73,16 +85,20 @@ def write_safetensors(state: Mapping[str, np.ndarray], path: str) -> None:
     except ImportError as error:
         raise needs("safetensors", "safetensors files", error) from error
     with whole_file(path) as temporary:
-        save_file({name: np.ascontiguousarray(value) for name, value in state.items()}, temporary,
-                  metadata={"format": "pt"})
+        save_file(
+            {name: np.ascontiguousarray(value) for name, value in state.items()},
+            temporary,
+            metadata={"format": "pt"},
+        )
 
 
 def write_torch(state: Mapping[str, np.ndarray], path: str) -> None:
     """Writes {name: array} as torch.save does; raises ConvertError."""
     torch = _import_torch()
     with whole_file(path) as temporary:
-        torch.save({name: torch.from_numpy(np.array(value)) for name, value in state.items()},
-                   temporary)
+        torch.save(
+            {name: torch.from_numpy(np.array(value)) for name, value in state.items()}, temporary
+        )
 
 
 def model_of_state(state: Mapping[str, np.ndarray], like: Model | None) -> Model:
@@ -110,6 +126,7 @@ def state_of_model(model: Model, names: str | None) -> dict[str, np.ndarray]:
 
     Raises ConvertError.
     """
+    values = float_values(model, "a file of parameters")
     if names == "torchvision" or (names is None and resnet.is_resnet(model)):
         return resnet.state_of_model(model)
-    return dict(model.values)
+    return values

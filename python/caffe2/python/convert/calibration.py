@@ -1,0 +1,174 @@
+"""Images of a database or a folder, as a model takes them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import core
+from caffe2.python.convert.errors import NO_INPUT, USAGE, ConvertError, one_line
+from caffe2.python.convert.model import Model
+
+_BATCH = 10
+_ENDS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
+
+
+@dataclasses.dataclass
+class Preparation:
+    """How images become the input of a net; the same as for the program predict."""
+
+    image_size: int
+    image_scale: int
+    num_channels: int
+    order: str
+    mean: list[float]
+    std: list[float]
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the operator ImageInput."""
+        return {
+            "crop": self.image_size,
+            "scale": self.image_scale,
+            "color": int(self.num_channels == 3),
+            "order": self.order,
+            "is_test": 1,
+            "mean_per_channel": self._per_channel(self.mean),
+            "std_per_channel": self._per_channel(self.std),
+        }
+
+    def _per_channel(self, values):
+        return values * self.num_channels if len(values) == 1 else values
+
+
+def _numbers(name, text, number):
+    try:
+        return [number(word) for word in text.split(",")]
+    except ValueError as error:
+        raise ConvertError(
+            f"--{name}, or what the model says about {name}, is {text!r}, which is no number", USAGE
+        ) from error
+
+
+def preparation_of(model: Model, given: dict[str, str | int | None]) -> Preparation:
+    """What is given, else what the model says, else the defaults of the program predict.
+
+    Args:
+      given: values of the fields of Preparation, or None.
+
+    Raises ConvertError for values that contradict each other.
+    """
+    shape = model.shapes.get(model.inputs[0], [])
+    channels, size = 3, 227
+    if len(shape) == 4:
+        last = model.info.get("order") == "NHWC"
+        channels, size = (shape[3], shape[1]) if last else (shape[1], shape[2])
+    defaults = {
+        "image_size": size,
+        "image_scale": 256,
+        "num_channels": channels,
+        "order": "NCHW",
+        "mean": "128",
+        "std": "128",
+    }
+    words = {
+        name: str(model.info.get(name, default) if given.get(name) is None else given[name])
+        for name, default in defaults.items()
+    }
+    sizes = {
+        name: _numbers(name, words[name], int)[0]
+        for name in ("image_size", "image_scale", "num_channels")
+    }
+    colours = {name: _numbers(name, words[name], float) for name in ("mean", "std")}
+    if sizes["num_channels"] not in (1, 3):
+        raise ConvertError(
+            f"the images of a net have 1 or 3 channels, not {sizes['num_channels']}", USAGE
+        )
+    for name, values in colours.items():
+        if len(values) not in (1, sizes["num_channels"]):
+            raise ConvertError(
+                f"--{name} has {len(values)} numbers for {sizes['num_channels']} channels", USAGE
+            )
+    return Preparation(**sizes, **colours, order=words["order"])
+
+
+@contextlib.contextmanager
+def _as_data_set(path) -> Iterator[str]:
+    """The path, or for a folder with images right in it a folder with a sub-folder of them, as the
+    library finds images in sub-folders only."""
+    try:
+        names = os.listdir(path) if os.path.isdir(path) else []
+    except OSError as error:
+        raise ConvertError(f"cannot read {path}: {error.strerror}", NO_INPUT) from error
+    images = [name for name in names if name.lower().endswith(_ENDS)]
+    if not images:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as outer:
+        os.mkdir(os.path.join(outer, "images"))
+        for name in images:
+            source = os.path.abspath(os.path.join(path, name))
+            os.symlink(source, os.path.join(outer, "images", name))
+        yield outer
+
+
+def _is_datum(source):
+    cursor = C.create_db("auto", source, C.Mode.read).new_cursor()
+    if not cursor.valid():
+        raise ConvertError(f"{source} has no records")
+    # The first field of a Datum is a number, that of TensorProtos a message.
+    return not caffe2_pb2.TensorProtos.FromString(cursor.value()).protos
+
+
+def image_batches(
+    path: str,
+    num_images: int,
+    how: Preparation,
+    blob: str,
+) -> Iterator[dict[str, np.ndarray]]:
+    """Batches, {blob: array}, of images in random order, always the same. If there are less than
+    num_images, they come again.
+
+    Args:
+      path: a database, a published data set, a tar archive, or a folder of image files, also in
+        sub-folders.
+
+    Raises ConvertError.
+    """
+    if not os.path.exists(path):
+        raise ConvertError(f"cannot read {path}: there is no such file or folder", NO_INPUT)
+    with _as_data_set(path) as source:
+        try:
+            ws = C.Workspace()
+            ws.run(
+                core.CreateOperator(
+                    "CreateDB", [], ["reader"], db=source, db_type="auto", shuffle=1
+                )
+            )
+            datum = _is_datum(source)
+            left = num_images
+            nets = {}
+            while left > 0:
+                size = min(left, _BATCH)
+                if size not in nets:
+                    nets[size] = core.CreateOperator(
+                        "ImageInput",
+                        ["reader"],
+                        ["data", "label"],
+                        batch_size=size,
+                        use_caffe_datum=int(datum),
+                        decode_threads=1,
+                        **how.arguments(),
+                    )
+                ws.run(nets[size])
+                yield {blob: np.asarray(ws.fetch_blob("data"))}
+                left -= size
+        except RuntimeError as error:
+            raise ConvertError(f"{path}: {one_line(error)}", NO_INPUT) from error

@@ -1,0 +1,209 @@
+"""Static quantization: a quantized model computes what the model computes, but for the width of
+levels; and wrong input is refused in one line, with nothing written."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
+from caffe2.python import core, workspace
+from caffe2.python.convert import convert_command, formats, quantize_command
+from caffe2.python.convert.errors import ConvertError
+from caffe2.python.convert.model import Model
+from caffe2.python.convert.net_pair import init_net_of
+from caffe2.python.quantize import quantize, quantize_model
+
+RNG = np.random.RandomState(5)
+X = RNG.uniform(-1, 1, (6, 3, 8, 8)).astype(np.float32)
+
+
+def small_model():
+    net = core.Net("small")
+    net.AddExternalInput("x", "w", "b", "w2", "fw", "fb")
+    net.Conv(["x", "w", "b"], "c", kernel=3, pad=1)
+    net.Relu("c", "c")
+    net.MaxPool("c", "p", kernel=2, stride=2)
+    net.Conv(["p", "w2"], "d", kernel=3)
+    net.FC(["d", "fw", "fb"], "scores")
+    net.AddExternalOutput("scores")
+    shapes = {"w": (8, 3, 3, 3), "b": (8,), "w2": (6, 8, 3, 3), "fw": (5, 24), "fb": (5,)}
+    rng = np.random.RandomState(3)
+    values = {name: rng.uniform(-1, 1, shape).astype(np.float32) for name, shape in shapes.items()}
+    return Model(
+        net.Proto(),
+        values,
+        ["x"],
+        ["scores"],
+        {"x": [0, 3, 8, 8]},
+        {"mean": "128", "std": "128", "image_size": "8", "image_scale": "8"},
+    )
+
+
+def predictor(init, predict):
+    return workspace.Predictor(init.SerializeToString(), predict.SerializeToString())
+
+
+def assert_near(found, expected, tolerance=0.04):
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("ranges", ["mse", "minmax"])
+def test_predictions_stay_within_the_width_of_levels(ranges):
+    model = small_model()
+    init = init_net_of(model)
+    (expected,) = predictor(init, model.net).run([X])
+    init8, predict8 = quantize(init, model.net, [{"x": X[:3]}, {"x": X[3:]}], ranges)
+    assert {op.type for op in predict8.op if "Int8" not in op.type} <= {"NCHW2NHWC", "NHWC2NCHW"}
+    both = predictor(init8, predict8)
+    assert_near(both.run([X])[0], expected)
+    assert_near(both.run([X[:1]])[0], expected[:1])
+
+
+def test_wrong_arguments_are_explained():
+    model = small_model()
+    for batches, words in (
+        ([], "no examples"),
+        ([{"x": X[:, :2]}], "2"),
+        ([{"x": np.full_like(X, np.nan)}], "element 0 is nan .*blob x"),
+    ):
+        with pytest.raises(ConvertError, match=words):
+            quantize_model(model, batches)
+    with pytest.raises(ConvertError, match="unknown method.*median"):
+        quantize_model(model, [{"x": X}], "median")
+    model.net.op[0].type = "Convolute"
+    with pytest.raises(ConvertError, match="Convolute"):
+        quantize_model(model, [{"x": X}])
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """In the current folder: model.mdl, and images.minidb with pixels."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(small_model(), "model.mdl")
+    database = C.create_db("minidb", "images.minidb", C.Mode.new)
+    transaction = database.new_transaction()
+    for i in range(12):
+        pixels = RNG.randint(0, 256, (8, 8, 3)).astype(np.uint8)
+        protos = caffe2_pb2.TensorProtos()
+        protos.protos.add(
+            dims=[8, 8, 3], data_type=caffe2_pb2.TensorProto.BYTE, byte_data=pixels.tobytes()
+        )
+        protos.protos.add(data_type=caffe2_pb2.TensorProto.INT32, int32_data=[i % 5])
+        transaction.put(f"{i:08}", protos.SerializeToString())
+    transaction.commit()
+    del transaction
+    database.close()
+    return tmp_path
+
+
+def run_command(*words):
+    return quantize_command.main([str(word) for word in words], "doppio quantize")
+
+
+def test_the_command_writes_a_model_that_predicts(files, capsys):
+    assert run_command("model.mdl", "--calibration_data", "images.minidb", "--num_images", 25) == 0
+    assert "wrote model_int8.mdl: " in capsys.readouterr().out
+    assert (
+        run_command(
+            "model.mdl",
+            "--calibration_data",
+            "images.minidb",
+            "--output",
+            "pair",
+            "--ranges",
+            "minmax",
+            "--per_tensor",
+        )
+        == 0
+    )
+    (expected,) = predictor(init_net_of(small_model()), small_model().net).run([X])
+    for name in ("model_int8.mdl", "pair"):
+        quantized = formats.read(name)
+        assert quantized.info == (small_model().info if name != "pair" else {})
+        # The examples are not like X, some values of which are cut off.
+        found = predictor(init_net_of(quantized), quantized.net).run([X])[0]
+        assert_near(found, expected, tolerance=0.1)
+    # A quantized model stays one from format to format.
+    assert convert_command.main(["model_int8.mdl", "again"], "convert") == 0
+    assert convert_command.main(["again", "again.mdl"], "convert") == 0
+    for name, value in formats.read("model_int8.mdl").values.items():
+        again = formats.read("again.mdl").values[name]
+        np.testing.assert_array_equal(value.data, again.data)
+        assert value[1:] == again[1:]
+    capsys.readouterr()
+    assert convert_command.main(["model_int8.mdl", "no.safetensors"], "convert") == 65
+    assert "cannot hold a quantized model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words, status, line",
+    [
+        (["model.mdl"], 64, "--calibration_data"),
+        (["model.mdl", "--calibration_data", "none"], 66, "cannot read none"),
+        (["model.mdl", "--calibration_data", "empty"], 66, "empty"),
+        (["none.mdl", "--calibration_data", "images.minidb"], 66, "none.mdl"),
+        (["model.mdl", "--calibration_data", "images.minidb", "--num_images", "0"], 64, "positive"),
+        (
+            ["model.mdl", "--calibration_data", "images.minidb", "--output", "out.onnx"],
+            64,
+            "out.onnx",
+        ),
+        (["model.mdl", "--calibration_data", "images.minidb", "--image_size", "7"], 65, "FC|fw"),
+        (["model.mdl", "--calibration_data", "images.minidb", "--image_size", "9"], 66, "images"),
+        (["model.mdl", "--calibration_data", "images.minidb", "--mean", "1,2"], 64, "--mean"),
+        (["model.mdl", "--calibration_data", "images.minidb", "--std", "many"], 64, "std"),
+        (["nan.mdl", "--calibration_data", "images.minidb"], 65, "nan"),
+        (["i.pb,p.pb", "--calibration_data", "images.minidb"], 64, "--output"),
+    ],
+)
+def test_errors_are_one_line_and_write_nothing(words, status, line, files, capsys):
+    (files / "empty").mkdir()
+    broken = small_model()
+    broken.values["w"][0, 0, 0, 0] = np.nan
+    formats.write(broken, "nan.mdl")
+    before = sorted(os.listdir("."))
+    assert run_command(*words) == status
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("doppio quantize: ") and err.count("\n") == 1, err
+    assert re.search(line, err), err
+    assert sorted(os.listdir(".")) == before
+
+
+def data(*parts):
+    path = pathlib.Path(os.environ.get("CAFFE2_TEST_DATA", "."), *parts)
+    if "CAFFE2_TEST_DATA" not in os.environ or not path.exists():
+        pytest.skip(f"CAFFE2_TEST_DATA has no {'/'.join(parts)}")
+    return path
+
+
+def cifar_images(name):
+    """(images as ResNet-32 takes them, labels)."""
+    raw = subprocess.run(
+        ["zstd", "-dc", data("cifar10", name)], check=True, stdout=subprocess.PIPE
+    ).stdout
+    records = np.frombuffer(raw, np.uint8).reshape(-1, 3073)
+    pixels = records[:, 1:].reshape(-1, 3, 32, 32)[:, ::-1].astype(np.float32)
+    mean = np.float32([113.865, 122.95, 125.307]).reshape(3, 1, 1)
+    std = np.float32([66.7048, 62.0887, 62.9932]).reshape(3, 1, 1)
+    return (pixels - mean) / std, records[:, 0]
+
+
+def test_resnet32_of_caffe2_classifies_as_well():
+    folder = data("caffe2_models", "resnet32_cifar10")
+    nets = [
+        caffe2_pb2.NetDef.FromString((folder / name).read_bytes())
+        for name in ("init_net.pb", "predict_net.pb")
+    ]
+    examples, _ = cifar_images("data_batch_1_first3000.bin.zst")
+    images, labels = cifar_images("test_batch_first1000.bin.zst")
+    both = predictor(*quantize(*nets, [{"data": examples[:100]}]))
+    found = np.concatenate(
+        [both.run([images[i : i + 100]])[0].argmax(1) for i in range(0, 1000, 100)]
+    )
+    assert (found == labels).sum() >= 917 - 10  # 917 in float
