@@ -46,7 +46,15 @@ onednn::ByteEpilogue MakeEpilogue(const Int8ConvTerms& terms, const std::vector<
 }  // namespace
 
 std::unique_ptr<PackedInt8Conv> PackedInt8Conv::Make(const Int8ConvTerms& terms) {
-  if (!onednn::AddsBytesExactly() || terms.filter_zero != kFilterZero) return nullptr;
+  if (!onednn::AddsBytesExactly()) {
+    LOG_FIRST_N(WARNING, 1) << "this processor has no VNNI: quantized nets run in slower kernels";
+    return nullptr;
+  }
+  if (terms.filter_zero != kFilterZero) {
+    VLOG(1) << "a slower kernel computes an Int8Conv: its filter has the zero point "
+            << int{terms.filter_zero};
+    return nullptr;
+  }
   try {
     return std::unique_ptr<PackedInt8Conv>(new PackedInt8Conv(terms));
   } catch (const Error& error) {
