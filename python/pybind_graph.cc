@@ -182,6 +182,7 @@ void AddGraphPasses(py::module_& m) {
       .def_readwrite("engine", &DataParallelOptions::engine)
       .def_readwrite("transport", &DataParallelOptions::transport)
       .def_readwrite("interface", &DataParallelOptions::interface)
+      .def_readwrite("port_range", &DataParallelOptions::port_range)
       .def_readwrite("timeout_ms", &DataParallelOptions::timeout_ms)
       .def_readwrite("bucket_bytes", &DataParallelOptions::bucket_bytes)
       .def_readwrite("first_bucket_bytes", &DataParallelOptions::first_bucket_bytes);

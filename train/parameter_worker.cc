@@ -22,6 +22,7 @@ std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker
   gloo.name = MakeString("parameters_", server, "_", worker, "_cw_op");
   gloo.transport = "tcp";  // a death must close the connection of its pair alone
   gloo.interface = shards.interface;
+  gloo.ports = ParsePortRange("--port_range", shards.port_range);
   gloo.timeout = Milliseconds(shards.collective_timeout);
   std::shared_ptr<Communicator> world = ConnectGloo(store.get(), gloo);
   world->SetTimeout(kNoLimit);

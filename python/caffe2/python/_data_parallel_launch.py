@@ -26,14 +26,22 @@ def _call(function, *args):
         raise ValueError(_FLAG.sub("", str(error))) from None
 
 
-def RendezvousFromEnvironment(num_shards: int | None = None, shard_id: int | None = None,
-                              run_id: str | None = None, init_method: str | None = None,
-                              redis_host: str | None = None, redis_port: int = 6379,
-                              file_store_path: str = "/tmp", engine: str = "GLOO",
-                              transport: str = "auto", interface: str = "",
-                              exit_nets: Sequence[Net] | None = None,
-                              kv_handler: str = "store_handler",
-                              timeout_sec: float = _DEFAULT_JOIN_TIMEOUT_SEC) -> dict[str, Any]:
+def RendezvousFromEnvironment(
+    num_shards: int | None = None,
+    shard_id: int | None = None,
+    run_id: str | None = None,
+    init_method: str | None = None,
+    redis_host: str | None = None,
+    redis_port: int = 6379,
+    file_store_path: str = "/tmp",
+    engine: str = "GLOO",
+    transport: str = "auto",
+    interface: str = "",
+    port_range: str = "",
+    exit_nets: Sequence[Net] | None = None,
+    kv_handler: str = "store_handler",
+    timeout_sec: float = _DEFAULT_JOIN_TIMEOUT_SEC,
+) -> dict[str, Any]:
     """The `rendezvous` of Parallelize for a process that a launcher has started.
 
     torchrun (env://), mpirun of Open MPI and MPICH, srun, horovodrun, TF_CONFIG, MXNet's launch.py
@@ -52,7 +60,7 @@ def RendezvousFromEnvironment(num_shards: int | None = None, shard_id: int | Non
         REDISCLI_AUTH.
       file_store_path: the directory where shards meet if nothing names another place: shards of
         one host, and shards with num_shards and shard_id. All of them must see it.
-      engine, transport, interface, exit_nets: as Parallelize takes them.
+      engine, transport, interface, port_range, exit_nets: as Parallelize takes them.
       kv_handler: the blob that gets the store, in the current workspace.
       timeout_sec: how long to wait for the store and for the other shards.
 
@@ -64,8 +72,17 @@ def RendezvousFromEnvironment(num_shards: int | None = None, shard_id: int | Non
     which then raises SystemExit. Raises ValueError if variables or arguments are wrong, missing or
     contradict each other: such a process must not train alone.
     """
-    launch = _call(C.resolve_launch, num_shards, shard_id, run_id or "", init_method or "",
-                   redis_host or "", redis_port, file_store_path, timeout_sec)
+    launch = _call(
+        C.resolve_launch,
+        num_shards,
+        shard_id,
+        run_id or "",
+        init_method or "",
+        redis_host or "",
+        redis_port,
+        file_store_path,
+        timeout_sec,
+    )
     if launch.describe():
         log.info(launch.describe())
     if not launch.trains:
@@ -74,9 +91,17 @@ def RendezvousFromEnvironment(num_shards: int | None = None, shard_id: int | Non
         launch.make_store(kv_handler)
     return {
         "kv_handler": kv_handler if launch.num_shards > 1 else None,
-        "num_shards": launch.num_shards, "shard_id": launch.shard_id, "run_id": launch.run_id,
-        "local_rank": launch.local_rank, "local_size": launch.local_size, "engine": engine,
-        "transport": transport, "interface": interface, "exit_nets": exit_nets}
+        "num_shards": launch.num_shards,
+        "shard_id": launch.shard_id,
+        "run_id": launch.run_id,
+        "local_rank": launch.local_rank,
+        "local_size": launch.local_size,
+        "engine": engine,
+        "transport": transport,
+        "interface": interface,
+        "port_range": port_range,
+        "exit_nets": exit_nets,
+    }
 
 
 def complete_rendezvous(rendezvous: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -93,12 +118,14 @@ def complete_rendezvous(rendezvous: Mapping[str, Any] | None) -> Mapping[str, An
 
 
 def _mpi_rendezvous(rendezvous):
-    names = {"engine", "transport", "interface", "exit_nets"} & set(rendezvous)
+    names = {"engine", "transport", "interface", "port_range", "exit_nets"} & set(rendezvous)
     found = RendezvousFromEnvironment(**{name: rendezvous[name] for name in names})
     for name in ("num_shards", "shard_id"):
         if rendezvous[name] != found[name]:
-            raise ValueError(f"the rendezvous has {name} {rendezvous[name]}, but the environment "
-                             f"says {found[name]}")
+            raise ValueError(
+                f"the rendezvous has {name} {rendezvous[name]}, but the environment "
+                f"says {found[name]}"
+            )
     return found
 
 
@@ -108,4 +135,5 @@ def _check_alone():
         raise ValueError(
             f"{launch}; but this model has no rendezvous, so that each shard would train alone: "
             "pass rendezvous=data_parallel_model.RendezvousFromEnvironment(), or "
-            "RendezvousFromEnvironment(num_shards=1, shard_id=0) to train alone")
+            "RendezvousFromEnvironment(num_shards=1, shard_id=0) to train alone"
+        )

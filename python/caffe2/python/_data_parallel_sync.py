@@ -64,9 +64,12 @@ def _engine(model):
 
 
 def _options(model, timeout_sec=_DEFAULT_TIMEOUT_SEC):
-    options = C.DataParallelOptions([
-        core.DeviceOption(model._device_type, device).SerializeToString()
-        for device in model._devices])
+    options = C.DataParallelOptions(
+        [
+            core.DeviceOption(model._device_type, device).SerializeToString()
+            for device in model._devices
+        ]
+    )
     options.timeout_ms = int(timeout_sec * 1000)
     if num_shards(model) > 1:
         rendezvous = model._rendezvous
@@ -76,6 +79,7 @@ def _options(model, timeout_sec=_DEFAULT_TIMEOUT_SEC):
         options.engine = _engine(model)
         options.transport = rendezvous.get("transport", "auto")
         options.interface = rendezvous.get("interface") or ""
+        options.port_range = rendezvous.get("port_range") or ""
     else:
         options.first_bucket_bytes = options.bucket_bytes = 0  # nothing to send: no buckets
     return options
@@ -83,8 +87,9 @@ def _options(model, timeout_sec=_DEFAULT_TIMEOUT_SEC):
 
 def _apply(net, function, *args):
     """Replaces the NetDef of a net by what a pass of the library makes of it."""
-    replace_proto(net, caffe2_pb2.NetDef.FromString(
-        function(net.Proto().SerializeToString(), *args)))
+    replace_proto(
+        net, caffe2_pb2.NetDef.FromString(function(net.Proto().SerializeToString(), *args))
+    )
 
 
 def _settings(model: ModelHelper) -> list[str]:
@@ -95,8 +100,9 @@ def _settings(model: ModelHelper) -> list[str]:
             args = {arg.name: arg.s.decode() for arg in op.arg}
             contents = C.record_fingerprint(args.get("db_type", "leveldb"), args["db"])
             settings.append(f"data of {op.output[0]}={contents}")
-    batches = [str(arg.i) for op in model.net.Proto().op for arg in op.arg
-               if arg.name == "batch_size"]
+    batches = [
+        str(arg.i) for op in model.net.Proto().op for arg in op.arg if arg.name == "batch_size"
+    ]
     if batches:
         settings.append(f"batch_size={','.join(batches)}")
     return settings
@@ -105,8 +111,11 @@ def _settings(model: ModelHelper) -> list[str]:
 def add_common_worlds(model: ModelHelper) -> None:
     """Lets the init net connect the shards, once; closes the connections in the exit nets."""
     rendezvous = model._rendezvous
-    if rendezvous is None or num_shards(model) == 1 or \
-            model.param_init_net.BlobIsDefined(_ALLREDUCE_WORLD):
+    if (
+        rendezvous is None
+        or num_shards(model) == 1
+        or model.param_init_net.BlobIsDefined(_ALLREDUCE_WORLD)
+    ):
         return
     handler = str(rendezvous["kv_handler"])
     if not model.param_init_net.BlobIsDefined(handler):
@@ -124,8 +133,7 @@ def broadcast(model: ModelHelper, net: core.Net, names: Iterable[str]) -> None:
     world = core.BlobReference(_BROADCAST_WORLD)
     if num_shards(model) > 1 and not net.BlobIsDefined(world):
         net.AddExternalInput(world)
-    _apply(net, C.add_blob_broadcast, [replicas_of(model, name) for name in names],
-           _options(model))
+    _apply(net, C.add_blob_broadcast, [replicas_of(model, name) for name in names], _options(model))
 
 
 def copy_computed_params(model: ModelHelper) -> None:
@@ -135,8 +143,12 @@ def copy_computed_params(model: ModelHelper) -> None:
     for name in model._computed_param_names:
         blobs = replicas_of(model, name)
         for device, blob in zip(model._devices[1:], blobs[1:]):
-            model.net.Copy(core.BlobReference(blobs[0]), core.BlobReference(blob), name="dpm",
-                           device_option=core.DeviceOption(model._device_type, device))
+            model.net.Copy(
+                core.BlobReference(blobs[0]),
+                core.BlobReference(blob),
+                name="dpm",
+                device_option=core.DeviceOption(model._device_type, device),
+            )
 
 
 def reduce_gradients(model: ModelHelper) -> None:
@@ -165,8 +177,9 @@ def reduce_gradients(model: ModelHelper) -> None:
     if len(model._devices) * num_shards(model) == 1:
         return
     if dense:
-        _apply(model.net, C.add_gradient_reduction, dense, shapes.SerializeToString(),
-               _options(model))
+        _apply(
+            model.net, C.add_gradient_reduction, dense, shapes.SerializeToString(), _options(model)
+        )
     _join_sparse_gradients(model, sparse, params_of)
 
 
@@ -192,15 +205,20 @@ def _join_sparse_gradients(model, names, params_of):
             if num_shards(model) > 1:
                 rows = model.net.AllgatherRows(
                     [core.BlobReference(_ALLREDUCE_WORLD), *rows],
-                    [first + "_indices_joined", first + "_values_joined"], engine=_engine(model),
-                    name=f"allgather_{stripBlobName(first)}", control_input=previous,
-                    timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
+                    [first + "_indices_joined", first + "_values_joined"],
+                    engine=_engine(model),
+                    name=f"allgather_{stripBlobName(first)}",
+                    control_input=previous,
+                    timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000,
+                )
                 previous = [rows[0]]
-        joined = {device: _on_device(model, rows, device, params[device][0])
-                  for device in model._devices}
+        joined = {
+            device: _on_device(model, rows, device, params[device][0]) for device in model._devices
+        }
         for device, piece in joined.items():
-            model.param_to_grad.update((core.BlobReference(param), piece)
-                                       for param in params[device])
+            model.param_to_grad.update(
+                (core.BlobReference(param), piece) for param in params[device]
+            )
         model._grad_names[i] = stripBlobName(joined[model._devices[0]])
         model._device_grouped_blobs[model._grad_names[i]] = joined
 
@@ -213,8 +231,14 @@ def _rows_of_devices(model, slices, prefix):
     rows = []
     for part in ("indices", "values"):
         name = f"{prefix}_{part}_{suffix}"
-        rows.append(model.net.Concat([getattr(piece, part) for piece in slices],
-                                     [name, name + "_splitinfo"], axis=0, name="dpm")[0])
+        rows.append(
+            model.net.Concat(
+                [getattr(piece, part) for piece in slices],
+                [name, name + "_splitinfo"],
+                axis=0,
+                name="dpm",
+            )[0]
+        )
     return rows
 
 
@@ -222,9 +246,12 @@ def _on_device(model, rows, device, param):
     if device == model._devices[0]:
         return core.GradientSlice(*rows)
     option = core.DeviceOption(model._device_type, device)
-    return core.GradientSlice(*(
-        model.net.Copy(blob, f"{param}_grad_{part}_joined", name="dpm", device_option=option)
-        for part, blob in zip(("indices", "values"), rows)))
+    return core.GradientSlice(
+        *(
+            model.net.Copy(blob, f"{param}_grad_{part}_joined", name="dpm", device_option=option)
+            for part, blob in zip(("indices", "values"), rows)
+        )
+    )
 
 
 def sum_params(model: ModelHelper, net: core.Net, names: Iterable[str]) -> None:
@@ -239,24 +266,38 @@ def sum_params(model: ModelHelper, net: core.Net, names: Iterable[str]) -> None:
         if num_shards(model) > 1:
             world = core.BlobReference(_ALLREDUCE_WORLD)
             net.AllreduceBucket(
-                [world, *sums], sums, engine=_engine(model), name=f"{net.Name()}_sum",
-                timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000)
+                [world, *sums],
+                sums,
+                engine=_engine(model),
+                name=f"{net.Name()}_sum",
+                timeout_ms=_DEFAULT_TIMEOUT_SEC * 1000,
+            )
 
 
 def _create_common_world(rendezvous, net, blob, timeout_sec, name=None):
     """Adds the connection of all shards; its operator's name, by default "<blob>_op", must differ
     from others of the run."""
     return net.CreateCommonWorld(
-        core.BlobReference(str(rendezvous["kv_handler"])), core.BlobReference(blob),
-        name=name or f"{blob}_op", size=rendezvous["num_shards"], rank=rendezvous["shard_id"],
-        engine="GLOO", timeout_ms=int(timeout_sec * 1000),
+        core.BlobReference(str(rendezvous["kv_handler"])),
+        core.BlobReference(blob),
+        name=name or f"{blob}_op",
+        size=rendezvous["num_shards"],
+        rank=rendezvous["shard_id"],
+        engine="GLOO",
+        timeout_ms=int(timeout_sec * 1000),
         transport=rendezvous.get("transport", "auto"),
-        interface=rendezvous.get("interface") or "")
+        interface=rendezvous.get("interface") or "",
+        port_range=rendezvous.get("port_range") or "",
+    )
 
 
-def _CreateOrCloneCommonWorld(net: core.Net, common_world_blob: BlobLike,
-                              rendezvous: Mapping[str, Any], name: str | None = None,
-                              timeout_sec: float | None = None) -> BlobReference:
+def _CreateOrCloneCommonWorld(
+    net: core.Net,
+    common_world_blob: BlobLike,
+    rendezvous: Mapping[str, Any],
+    name: str | None = None,
+    timeout_sec: float | None = None,
+) -> BlobReference:
     """Adds the connection of all shards to `net`: a clone of the first one that the net makes, if
     it makes one. Returns the common world, the blob `common_world_blob`.
 
@@ -267,8 +308,11 @@ def _CreateOrCloneCommonWorld(net: core.Net, common_world_blob: BlobLike,
     for op in net.Proto().op:
         if op.type == "CreateCommonWorld":
             return net.CloneCommonWorld(
-                core.BlobReference(op.output[0]), core.BlobReference(str(common_world_blob)),
-                name=name, engine=op.engine)
+                core.BlobReference(op.output[0]),
+                core.BlobReference(str(common_world_blob)),
+                name=name,
+                engine=op.engine,
+            )
     return _create_common_world(rendezvous, net, str(common_world_blob), timeout_sec, name)
 
 
@@ -283,8 +327,13 @@ class CollectivesConcurrencyControl:
       rendezvous: as data_parallel_model.Parallelize takes it.
     """
 
-    def __init__(self, name: str, max_concurrent_context: int, param_init_net: core.Net,
-                 rendezvous: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        max_concurrent_context: int,
+        param_init_net: core.Net,
+        rendezvous: Mapping[str, Any],
+    ) -> None:
         self.name = name
         self.param_init_net = param_init_net
         self.max_concurrent_context = max_concurrent_context
@@ -293,18 +342,23 @@ class CollectivesConcurrencyControl:
         self.control_inputs: list[BlobLike] = []
         self.rendezvous = rendezvous
 
-    def get_control_and_context(self,
-                                control_output_blob: BlobLike
-                                ) -> tuple[BlobReference, BlobLike | None]:
+    def get_control_and_context(
+        self, control_output_blob: BlobLike
+    ) -> tuple[BlobReference, BlobLike | None]:
         """(common world, control input) of the next operator, whose output is
         `control_output_blob`. The control input is the output of the operator that had the common
         world before, or None."""
         slot = self.counter % self.max_concurrent_context
         self.counter += 1
         if slot == len(self.common_worlds):
-            self.common_worlds.append(_create_common_world(
-                self.rendezvous, self.param_init_net, f"{self.name}_{slot}_cw",
-                _DEFAULT_TIMEOUT_SEC))
+            self.common_worlds.append(
+                _create_common_world(
+                    self.rendezvous,
+                    self.param_init_net,
+                    f"{self.name}_{slot}_cw",
+                    _DEFAULT_TIMEOUT_SEC,
+                )
+            )
             self.control_inputs.append(control_output_blob)
             return self.common_worlds[slot], None
         previous, self.control_inputs[slot] = self.control_inputs[slot], control_output_blob
@@ -314,23 +368,27 @@ class CollectivesConcurrencyControl:
 _barriers_made = 0
 
 
-def create_barrier_net(model: ModelHelper, init_net: core.Net, name: str,
-                       timeout_sec: float) -> core.Net:
+def create_barrier_net(
+    model: ModelHelper, init_net: core.Net, name: str, timeout_sec: float
+) -> core.Net:
     """A net that waits for all shards; `init_net` gets the making of its common world."""
     global _barriers_made
     suffix = f"_{_barriers_made}" if _barriers_made else ""
     _barriers_made += 1
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
         world = _create_common_world(
-            model._rendezvous, init_net, f"{name}_barrier_cw{suffix}", timeout_sec)
+            model._rendezvous, init_net, f"{name}_barrier_cw{suffix}", timeout_sec
+        )
         net = core.Net(f"{name}_barrier_net")
-        net.Barrier(world, [], engine="GLOO", name=f"{name}_barrier",
-                    timeout_ms=int(timeout_sec * 1000))
+        net.Barrier(
+            world, [], engine="GLOO", name=f"{name}_barrier", timeout_ms=int(timeout_sec * 1000)
+        )
     return net
 
 
-def same_on_all_shards(model: ModelHelper, blob: BlobLike,
-                       timeout_sec: float = _DEFAULT_TIMEOUT_SEC) -> bool:
+def same_on_all_shards(
+    model: ModelHelper, blob: BlobLike, timeout_sec: float = _DEFAULT_TIMEOUT_SEC
+) -> bool:
     """Whether a float tensor of this workspace, on the device of the device scope, is the same on
     all shards, bit for bit.
 
@@ -342,8 +400,7 @@ def same_on_all_shards(model: ModelHelper, blob: BlobLike,
     net = core.Net(name)
     first = net.EnsureCPUOutput(core.BlobReference(str(blob)), core.BlobReference(name))
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
-        world = _create_common_world(
-            model._rendezvous, net, f"{net.Name()}_cw", timeout_sec)
+        world = _create_common_world(model._rendezvous, net, f"{net.Name()}_cw", timeout_sec)
         net.Broadcast([world, first], [first], engine="GLOO")
     workspace.RunNetOnce(net)
     own, expected = workspace.FetchBlob(str(blob)), workspace.FetchBlob(name)
@@ -381,7 +438,8 @@ def add_blobs_to_sync(model: ModelHelper, names: Iterable[str]) -> None:
             raise ValueError(f"give blobs without the name of a device, not {name}")
         model._device_grouped_blobs[name] = {
             device: core.BlobReference(device_scope_name(model, device) + name)
-            for device in model._devices}
+            for device in model._devices
+        }
 
 
 def AddBlobSync(model: ModelHelper, blobs: Iterable[BlobLike], net: core.Net | None = None) -> None:

@@ -61,13 +61,32 @@ from caffe2.python.model_helper import ModelHelper
 from caffe2.python.optimizer import Optimizer
 
 __all__ = [
-    "AddBlobSync", "AddDistributedBlobSync", "ChooseTrainingPasses",
-    "CollectivesConcurrencyControl", "ConvertNetForDevice", "CreateNet", "ExtractPredictorNet",
-    "FinalizeAfterCheckpoint", "GetCheckpointParams", "GetLearningRateBlobNames",
-    "OptimizeGradientMemory", "Parallelize", "Parallelize_BMUF", "Parallelize_CPU",
-    "Parallelize_CPU_BMUF", "Parallelize_GPU", "Parallelize_GPU_BMUF", "Parallelize_iDeep",
-    "RendezvousFromEnvironment", "RunInitNet", "RunNet", "RunWarmup", "Synchronize",
-    "TrainingPasses", "stripBlobName", "_CreateOrCloneCommonWorld",
+    "AddBlobSync",
+    "AddDistributedBlobSync",
+    "ChooseTrainingPasses",
+    "CollectivesConcurrencyControl",
+    "ConvertNetForDevice",
+    "CreateNet",
+    "ExtractPredictorNet",
+    "FinalizeAfterCheckpoint",
+    "GetCheckpointParams",
+    "GetLearningRateBlobNames",
+    "OptimizeGradientMemory",
+    "Parallelize",
+    "Parallelize_BMUF",
+    "Parallelize_CPU",
+    "Parallelize_CPU_BMUF",
+    "Parallelize_GPU",
+    "Parallelize_GPU_BMUF",
+    "Parallelize_iDeep",
+    "RendezvousFromEnvironment",
+    "RunInitNet",
+    "RunNet",
+    "RunWarmup",
+    "Synchronize",
+    "TrainingPasses",
+    "stripBlobName",
+    "_CreateOrCloneCommonWorld",
     "_DEFAULT_BARRIER_NET_TIMEOUT_SEC",
 ]
 
@@ -94,22 +113,32 @@ def Parallelize_iDeep(*args: Any, **kwargs: Any) -> None:
     Parallelize(*args, **kwargs)
 
 
-def Parallelize(model_helper_obj: ModelHelper, input_builder_fun: Callable[[Any], object],
-                forward_pass_builder_fun: Callable[[Any, float], Any],
-                param_update_builder_fun: Callable[[Any], object] | None = None,
-                optimizer_builder_fun: Callable[[Any], Optimizer] | None = None,
-                post_sync_builder_fun: Callable[[Any], object] | None = None,
-                pre_grad_net_transformer_fun: Callable[[Any], object] | None = None,
-                net_transformer_fun: Callable[[Any, int, str, int], object] | None = None,
-                devices: Iterable[int] | None = None, rendezvous: Mapping[str, Any] | None = None,
-                net_type: str = "dag", broadcast_computed_params: bool = True,
-                optimize_gradient_memory: bool = False, dynamic_memory_management: bool = False,
-                blobs_to_keep: Iterable[BlobLike] | None = None, use_nccl: bool = False,
-                max_concurrent_distributed_ops: int = 16, cpu_device: bool = False,
-                ideep: bool = False, num_threads_per_device: int = 4, shared_model: bool = False,
-                combine_spatial_bn: bool = False,
-                barrier_net_timeout_sec: float = _DEFAULT_BARRIER_NET_TIMEOUT_SEC,
-                passes: C.TrainingPasses | None = None) -> None:
+def Parallelize(
+    model_helper_obj: ModelHelper,
+    input_builder_fun: Callable[[Any], object],
+    forward_pass_builder_fun: Callable[[Any, float], Any],
+    param_update_builder_fun: Callable[[Any], object] | None = None,
+    optimizer_builder_fun: Callable[[Any], Optimizer] | None = None,
+    post_sync_builder_fun: Callable[[Any], object] | None = None,
+    pre_grad_net_transformer_fun: Callable[[Any], object] | None = None,
+    net_transformer_fun: Callable[[Any, int, str, int], object] | None = None,
+    devices: Iterable[int] | None = None,
+    rendezvous: Mapping[str, Any] | None = None,
+    net_type: str = "dag",
+    broadcast_computed_params: bool = True,
+    optimize_gradient_memory: bool = False,
+    dynamic_memory_management: bool = False,
+    blobs_to_keep: Iterable[BlobLike] | None = None,
+    use_nccl: bool = False,
+    max_concurrent_distributed_ops: int = 16,
+    cpu_device: bool = False,
+    ideep: bool = False,
+    num_threads_per_device: int = 4,
+    shared_model: bool = False,
+    combine_spatial_bn: bool = False,
+    barrier_net_timeout_sec: float = _DEFAULT_BARRIER_NET_TIMEOUT_SEC,
+    passes: C.TrainingPasses | None = None,
+) -> None:
     """Makes a model data parallel.
 
     Args:
@@ -127,8 +156,9 @@ def Parallelize(model_helper_obj: ModelHelper, input_builder_fun: Callable[[Any]
       rendezvous: None for one process, else what RendezvousFromEnvironment returns, or a dict with
         num_shards, shard_id, kv_handler (blob of a RedisStoreHandlerCreate or
         FileStoreHandlerCreate), engine ("GLOO", or "NCCL" for shards with GPUs of their own),
-        transport, interface and exit_nets (None, or a list of nets that get the closing of the
-        connections). With mpi_rendezvous and no kv_handler, the variables of mpirun tell the store.
+        transport, interface, port_range (like "4000-4010") and exit_nets (None, or a list of nets
+        that get the closing of the connections). With mpi_rendezvous and no kv_handler, the
+        variables of mpirun tell the store.
       net_type: the net's executor.
       broadcast_computed_params: every run, gives the running statistics of the first device to the
         others of this shard.
@@ -154,19 +184,31 @@ def Parallelize(model_helper_obj: ModelHelper, input_builder_fun: Callable[[Any]
     """
     model = model_helper_obj
     if param_update_builder_fun is not None and optimizer_builder_fun is not None:
-        raise ValueError(
-            "Can only specify one of param_update_builder_fun, optimizer_builder_fun")
+        raise ValueError("Can only specify one of param_update_builder_fun, optimizer_builder_fun")
     if optimize_gradient_memory and dynamic_memory_management:
         raise ValueError(
-            "optimize_gradient_memory and dynamic_memory_management cannot both be True")
+            "optimize_gradient_memory and dynamic_memory_management cannot both be True"
+        )
     trains = param_update_builder_fun is not None or optimizer_builder_fun is not None
-    check_passes(passes, trains, optimize_gradient_memory or dynamic_memory_management,
-                 combine_spatial_bn)
-    set_up(model, devices, rendezvous, net_type, cpu_device or ideep, num_threads_per_device,
-           shared_model, trains)
+    check_passes(
+        passes, trains, optimize_gradient_memory or dynamic_memory_management, combine_spatial_bn
+    )
+    set_up(
+        model,
+        devices,
+        rendezvous,
+        net_type,
+        cpu_device or ideep,
+        num_threads_per_device,
+        shared_model,
+        trains,
+    )
     if not trains and model.init_params:
-        log.warning("Model %s is used for testing but has init_params=True, which would initialize "
-                    "its parameters again", model.name)
+        log.warning(
+            "Model %s is used for testing but has init_params=True, which would initialize "
+            "its parameters again",
+            model.name,
+        )
     earlier_params = copy.copy(model.params)
     losses = build_replicas(model, input_builder_fun, forward_pass_builder_fun, trains)
     _note_params(model, earlier_params)
@@ -219,8 +261,9 @@ def Parallelize(model_helper_obj: ModelHelper, input_builder_fun: Callable[[Any]
     sync.barrier_of_epochs(model, barrier_net_timeout_sec)
 
 
-def ChooseTrainingPasses(device_type: int, order: str = "NCHW",
-                         dtype: int = caffe2_pb2.TensorProto.FLOAT) -> C.TrainingPasses:
+def ChooseTrainingPasses(
+    device_type: int, order: str = "NCHW", dtype: int = caffe2_pb2.TensorProto.FLOAT
+) -> C.TrainingPasses:
     """The TrainingPasses that the C++ trainers use on devices of the type caffe2_pb2.CPU or
     caffe2_pb2.CUDA, for images of this storage order and element type: fusion and planned memory,
     and on GPUs fused updates and sums of gradients and, in 16 bits, fuse_conv and filter_copies."""
@@ -237,8 +280,11 @@ def _note_params(model, earlier_params):
 
 def _note_gradients(model, earlier_params):
     validate_params(model.params)
-    gradients = [model.param_to_grad[param] for param in model.params[len(earlier_params):]
-                 if param in model.param_to_grad]
+    gradients = [
+        model.param_to_grad[param]
+        for param in model.params[len(earlier_params) :]
+        if param in model.param_to_grad
+    ]
     grouped = group_by_device(model, gradients)
     model._device_grouped_blobs.update(grouped)
     model._grad_names = list(grouped)
@@ -247,14 +293,13 @@ def _note_gradients(model, earlier_params):
 def _note_replicas(model, blobs):
     """Adds blobs to the groups; a shared model may have its parameters on the first device only."""
     for blob in blobs:
-        device = int(str(blob)[len(model._device_prefix) + 1:].partition("/")[0])
+        device = int(str(blob)[len(model._device_prefix) + 1 :].partition("/")[0])
         model._device_grouped_blobs.setdefault(stripBlobName(blob), {})[device] = blob
     if model._shared_model:
         shared = set(model._param_names) - set(model._computed_param_names)
         for name in shared:
             replicas = model._device_grouped_blobs[name]
-            model._device_grouped_blobs[name] = {
-                model._devices[0]: replicas[model._devices[0]]}
+            model._device_grouped_blobs[name] = {model._devices[0]: replicas[model._devices[0]]}
 
 
 # -- Running ---------------------------------------------------------------------------------------
@@ -309,8 +354,10 @@ def Synchronize(model: ModelHelper, timeout_sec: float = _DEFAULT_BARRIER_NET_TI
         workspace.CreateNet(model._sync_barrier_net)
         model._sync_barrier_net_timeout = timeout_sec
     if model._sync_barrier_net_timeout != timeout_sec:
-        raise ValueError(f"timeout_sec ({timeout_sec}) differs from the first call's, "
-                         f"{model._sync_barrier_net_timeout}")
+        raise ValueError(
+            f"timeout_sec ({timeout_sec}) differs from the first call's, "
+            f"{model._sync_barrier_net_timeout}"
+        )
     workspace.RunNet(model._sync_barrier_net)
 
 
@@ -331,14 +378,16 @@ def GetCheckpointParams(model: ModelHelper) -> set[BlobLike]:
     first = device_scope_name(model, model._devices[0])
     kept: set[BlobLike] = {blob for blob in blobs if str(blob).startswith(first)}
     for op in model.net.Proto().op:
-        if op.type in ("Iter", "AtomicIter") and \
-                not op.output[0].startswith(model._device_prefix + "_"):
+        if op.type in ("Iter", "AtomicIter") and not op.output[0].startswith(
+            model._device_prefix + "_"
+        ):
             kept.add(op.output[0])
     return kept
 
 
-def FinalizeAfterCheckpoint(model: ModelHelper, blobs: Iterable[BlobLike] | None = None,
-                            cpu_mode: bool = False) -> None:
+def FinalizeAfterCheckpoint(
+    model: ModelHelper, blobs: Iterable[BlobLike] | None = None, cpu_mode: bool = False
+) -> None:
     """Copies the blobs of the first device of shard 0, after they were loaded, to all others.
 
     Args:
@@ -346,10 +395,14 @@ def FinalizeAfterCheckpoint(model: ModelHelper, blobs: Iterable[BlobLike] | None
       cpu_mode: without effect: the copies are made on the devices of the model.
     """
     if model._checkpoint_net is None:
-        names = blobs_of_init_net(model)[1] if blobs is None else sorted(
-            {stripBlobName(blob) for blob in blobs})
+        names = (
+            blobs_of_init_net(model)[1]
+            if blobs is None
+            else sorted({stripBlobName(blob) for blob in blobs})
+        )
         sync.add_blobs_to_sync(
-            model, [name for name in names if name not in model._device_grouped_blobs])
+            model, [name for name in names if name not in model._device_grouped_blobs]
+        )
         model._checkpoint_net = core.Net("checkpoint_sync_net")
         sync.broadcast(model, model._checkpoint_net, names)
         workspace.CreateNet(model._checkpoint_net)
@@ -409,14 +462,26 @@ def GetLearningRateBlobNames(model: ModelHelper) -> list[str]:
     return [model._optimizer.get_gpu_blob_name("lr", device) for device in model._devices]
 
 
-def ExtractPredictorNet(model: ModelHelper, inputs: Iterable[BlobLike], outputs: Iterable[BlobLike],
-                        device: caffe2_pb2.DeviceOption | None) -> tuple[core.Net, list[str]]:
+def ExtractPredictorNet(
+    model: ModelHelper,
+    inputs: Iterable[BlobLike],
+    outputs: Iterable[BlobLike],
+    device: caffe2_pb2.DeviceOption | None,
+) -> tuple[core.Net, list[str]]:
     """(the net that computes `outputs` from `inputs`, its parameters), all without the name scope
     of a device, from the replica of the first device."""
     prefix = device_scope_name(model, model._devices[0])
     proto = model.net.Proto()
-    renames = {blob: blob[len(prefix):] for op in proto.op for blob in (*op.input, *op.output)
-               if blob.startswith(prefix)}
+    renames = {
+        blob: blob[len(prefix) :]
+        for op in proto.op
+        for blob in (*op.input, *op.output)
+        if blob.startswith(prefix)
+    }
     return model_helper.ExtractPredictorNet(
-        net_proto=proto, input_blobs=[prefix + str(blob) for blob in inputs],
-        output_blobs=[prefix + str(blob) for blob in outputs], device=device, renames=renames)
+        net_proto=proto,
+        input_blobs=[prefix + str(blob) for blob in inputs],
+        output_blobs=[prefix + str(blob) for blob in outputs],
+        device=device,
+        renames=renames,
+    )
