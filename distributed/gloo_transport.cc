@@ -3,6 +3,7 @@
 #include <gloo/config.h>
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
+#include <gloo/transport/tcp/loop.h>
 #include <gloo/transport/tcp/pair.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -51,31 +52,44 @@ void Unregister(Device* device, int fd, Handler* handler) {
 }
 
 // A pair over a socket that is connected already. If a peer breaks Gloo's protocol, Gloo throws on
-// the device's thread, which has no handler. This class catches the exception.
-class GuardedPair final : public tcp::Pair {
+// the device's thread, which has no handler. This class catches the exception. A template, so that
+// only that handleEvents is compiled which overrides Pair's.
+template <typename Pair>
+class GuardedPair final : public Pair {
  public:
   // Gloo's pairs listen for their peer from the beginning, where anybody may connect.
   GuardedPair(tcp::Context* context, tcp::Device* device, int rank,
               std::chrono::milliseconds timeout, Socket socket)
-      : tcp::Pair(context, device, rank, timeout) {
-    const std::lock_guard<std::mutex> lock(m_);
-    if (fd_ >= 0) {
-      Unregister(device, fd_, this);
-      ::close(fd_);
+      : Pair(context, device, rank, timeout) {
+    const std::lock_guard<std::mutex> lock(this->m_);
+    int& fd = this->fd_;
+    if (fd >= 0) {
+      Unregister(device, fd, this);
+      ::close(fd);
     }
-    fd_ = socket.Release();
-    self_ = tcp::Address::fromSockName(fd_);
-    peer_ = tcp::Address::fromPeerName(fd_);
-    changeState(CONNECTED);
-    device->registerDescriptor(fd_, EPOLLIN, this);
+    fd = socket.Release();
+    this->self_ = tcp::Address::fromSockName(fd);
+    this->peer_ = tcp::Address::fromPeerName(fd);
+    this->changeState(Pair::CONNECTED);
+    device->registerDescriptor(fd, EPOLLIN, this);
   }
 
-  // The device's thread calls it. An exception has already released the pair's lock.
-  void handleEvents(int events) override {
+  // The device's thread calls one of these. Versions of Gloo differ in the arguments.
+  void handleEvents(int events) {
+    Guarded([&] { Pair::handleEvents(events); });
+  }
+  void handleEvents(tcp::Loop& loop, int events) {
+    Guarded([&] { Pair::handleEvents(loop, events); });
+  }
+
+ private:
+  // An exception has already released the pair's lock.
+  template <typename Body>
+  void Guarded(const Body& body) {
     try {
-      tcp::Pair::handleEvents(events);
+      body();
     } catch (const std::exception& e) {
-      signalExceptionExternal(e.what());
+      this->signalExceptionExternal(e.what());
     }
   }
 };
@@ -91,8 +105,8 @@ std::shared_ptr<gloo::transport::Context> CreateTcpContext(const std::string& ad
   context->setTimeout(timeout);
   for (int i = 0; i < size; ++i) {
     if (i == rank) continue;
-    context->getPair(i) = std::make_unique<GuardedPair>(context.get(), device.get(), i, timeout,
-                                                        std::move(sockets[static_cast<size_t>(i)]));
+    context->getPair(i) = std::make_unique<GuardedPair<tcp::Pair>>(
+        context.get(), device.get(), i, timeout, std::move(sockets[static_cast<size_t>(i)]));
   }
   return context;
 }

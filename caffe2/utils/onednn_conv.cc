@@ -166,11 +166,6 @@ bool WantsWinograd(const ConvProblem& problem, ConvDirection direction) {
          (problem.algorithm == ConvAlgorithm::kAuto && PrefersWinograd(problem, direction));
 }
 
-// True for onednn_winograd.h; MakePrimitive handles oneDNN's own Winograd.
-bool WantsNarrowWinograd(const ConvProblem& problem, ConvDirection direction) {
-  return WantsWinograd(problem, direction) && WinogradSupports(problem);
-}
-
 int64_t NumelOf(const std::vector<int64_t>& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
@@ -186,18 +181,30 @@ ConvProblem InFloat(ConvProblem problem) {
   return problem;
 }
 
-// Calls make(descriptors), with oneDNN's Winograd if the problem wants it and oneDNN has it.
+// Calls make(descriptors) with oneDNN's Winograd. Returns false if oneDNN has none for the problem.
 template <typename Make>
-void MakePrimitive(ConvDirection direction, const ConvProblem& problem, const Make& make) {
+bool MadeByOneDnn(const ConvProblem& problem, const Make& make) {
+  if (!problem.type.Match<float>()) return false;
+  try {
+    make(ConvDescs(problem, dnnl::algorithm::convolution_winograd));
+    return true;
+  } catch (const dnnl::error& error) {
+    VLOG(1) << "oneDNN has no Winograd for " << problem.ToString() << ": " << error.message;
+    return false;
+  }
+}
+
+// Makes a convolution. If the problem wants Winograd, it is oneDNN's, or else our own, by
+// make_winograd(); all other convolutions are direct, by make(descriptors).
+template <typename MakeWinograd, typename Make>
+void MakeConvolution(ConvDirection direction, const ConvProblem& problem,
+                     const MakeWinograd& make_winograd, const Make& make) {
   constexpr const char* kNames[] = {"forward ", "backward data ", "backward filter "};
   const std::string what = kNames[static_cast<int>(direction)] + problem.ToString();
-  if (WantsWinograd(problem, direction) && problem.type.Match<float>()) {
-    try {
-      make(ConvDescs(problem, dnnl::algorithm::convolution_winograd));
-      return;
-    } catch (const std::exception& error) {
-      VLOG(1) << "no Winograd " << what << ": " << error.what();
-    }
+  if (WantsWinograd(problem, direction)) {
+    if (MadeByOneDnn(problem, make)) return;
+    if (WinogradSupports(problem)) return make_winograd();
+    LOG(WARNING) << "there is no Winograd " << what << ": it is computed directly";
   }
   Translate(what, [&] { make(ConvDescs(problem, dnnl::algorithm::convolution_direct)); });
 }
@@ -211,6 +218,15 @@ bool HasIsa(dnnl::cpu_isa wanted) {
 bool HasAmx() {
   static const bool amx = HasIsa(dnnl::cpu_isa::avx512_core_amx);
   return amx;
+}
+
+// The fewest tiles of 4x4 results with which Winograd in float is faster than direct.
+int64_t MinFloatTiles(int64_t channels, bool kept, ConvDirection direction) {
+  static const bool onednn_has_winograd =
+      DNNL_VERSION_MAJOR < 3 && HasIsa(dnnl::cpu_isa::avx512_core);
+  if (onednn_has_winograd) return kept ? 16 : 64;
+  if (direction == ConvDirection::kBackwardFilter) return std::max<int64_t>(128, channels / 8);
+  return std::max<int64_t>(kept ? 16 : 64, channels / 8);
 }
 
 }  // namespace
@@ -232,7 +248,9 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction) {
   // With few channels there is little to save. With few tiles transforming the filter does not pay;
   // if that is done once, reading it must.
   const bool kept = problem.constant_filter && direction == ConvDirection::kForward;
-  if (problem.type.Match<float>()) return channels >= 32 && tiles(4) >= (kept ? 16 : 64);
+  if (problem.type.Match<float>()) {
+    return channels >= 32 && tiles(4) >= MinFloatTiles(channels, kept, direction);
+  }
   int64_t min_tiles = 512;
   if (kept) min_tiles = std::max<int64_t>(40, channels / 6);
   // Each thread sums its own filter gradient.
@@ -253,11 +271,10 @@ ConvForward::ConvForward(const ConvProblem& problem) : problem_(problem) {
     in_float_ = std::make_unique<ConvForward>(InFloat(problem));
     return;
   }
-  if (WantsNarrowWinograd(problem, ConvDirection::kForward)) {
+  const auto make_winograd = [&] {
     winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kForward);
-    return;
-  }
-  MakePrimitive(ConvDirection::kForward, problem, [&](const ConvDescs& d) {
+  };
+  MakeConvolution(ConvDirection::kForward, problem, make_winograd, [&](const ConvDescs& d) {
     // For inference, oneDNN's Winograd takes filters that are transformed already.
     const bool keep = problem.constant_filter;
     const auto kind = d.algorithm == dnnl::algorithm::convolution_winograd && !keep
@@ -361,11 +378,10 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(proble
     in_float_ = std::make_unique<ConvBackwardData>(InFloat(problem));
     return;
   }
-  if (WantsNarrowWinograd(problem, ConvDirection::kBackwardData)) {
+  const auto make_winograd = [&] {
     winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kBackwardData);
-    return;
-  }
-  MakePrimitive(ConvDirection::kBackwardData, problem, [&](const ConvDescs& d) {
+  };
+  MakeConvolution(ConvDirection::kBackwardData, problem, make_winograd, [&](const ConvDescs& d) {
     const auto pd = BackwardDataDesc(d);
     primitive_ =
         std::make_unique<BoundPrimitive>(dnnl::convolution_backward_data(pd), pd.scratchpad_desc());
@@ -394,11 +410,8 @@ ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : problem_(pr
     in_float_ = std::make_unique<ConvBackwardFilter>(InFloat(problem));
     return;
   }
-  if (WantsNarrowWinograd(problem, ConvDirection::kBackwardFilter)) {
-    winograd_ = std::make_unique<WinogradFilterGradient>(problem);
-    return;
-  }
-  MakePrimitive(ConvDirection::kBackwardFilter, problem, [&](const ConvDescs& d) {
+  const auto make_winograd = [&] { winograd_ = std::make_unique<WinogradFilterGradient>(problem); };
+  MakeConvolution(ConvDirection::kBackwardFilter, problem, make_winograd, [&](const ConvDescs& d) {
     const auto pd = BackwardFilterDesc(d);
     primitive_ = std::make_unique<BoundPrimitive>(dnnl::convolution_backward_weights(pd),
                                                   pd.scratchpad_desc());

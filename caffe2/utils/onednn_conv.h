@@ -16,12 +16,13 @@ class WinogradFilterGradient;
 
 // How a convolution is computed. Winograd's algorithm (Lavin and Gray, "Fast algorithms for
 // convolutional neural networks", 2016) needs fewer multiplications than a direct 3x3 convolution,
-// but its rounding error is a few bits larger. In float, oneDNN's F(4x4, 3x3) needs a quarter of
-// them. In bfloat16, F(2x2, 3x3) of onednn_winograd.h (NHWC only) needs 4 / 9.
+// but its rounding error is a few bits larger. In float, F(4x4, 3x3) needs a quarter of them:
+// oneDNN's or, where oneDNN has none (since version 3), the one of onednn_winograd.h. In bfloat16,
+// F(2x2, 3x3) of onednn_winograd.h (NHWC only) needs 4 / 9.
 enum class ConvAlgorithm {
   kAuto,  // a fixed rule on the shapes, see PrefersWinograd
   kDirect,
-  kWinograd,  // Winograd if it is implemented for the problem, else direct
+  kWinograd,  // Winograd if it is implemented for the problem, else direct, with a warning
 };
 
 // One convolution: shapes, storage order, types, and the operations on the result.

@@ -1,26 +1,24 @@
-// Winograd's F(2x2, 3x3) for bfloat16 images, with oneDNN's matrix products.
+// Winograd's algorithm with oneDNN's matrix products, for bfloat16 images and, where oneDNN has no
+// Winograd of its own (since its version 3), for float images.
 //
-// It computes a 3x3 convolution in tiles of 2x2 results (Lavin and Gray, "Fast algorithms for
-// convolutional neural networks", 2016), with 16 products for each tile instead of 36. Tiles and
-// filters are transformed in float and rounded once to bfloat16. The products are summed and
-// transformed back in float, and the result is rounded once. (oneDNN's own Winograd works in float
-// only.)
+// A 3x3 convolution is computed in tiles (Lavin and Gray, "Fast algorithms for convolutional neural
+// networks", 2016; caffe2/utils/winograd_transforms.h). In bfloat16, tiles of 2x2 results need 16
+// products instead of 36. Tiles and filters are transformed in float and rounded once to bfloat16;
+// products are summed and transformed back in float, and the result is rounded once. In float,
+// tiles of 4x4 results need 36 products instead of 144.
 //
 // One thread at a time runs an object; the work inside is parallel.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "caffe2/core/half.h"
 #include "caffe2/utils/onednn_conv.h"
 
 namespace caffe2::onednn {
 
 // True if the classes below support the problem: two spatial axes, kernel 3, stride and dilation 1,
-// one group, padding of at most 2, NHWC, bfloat16, on a processor on which oneDNN multiplies
-// bfloat16.
+// one group, padding of at most 2; float, or bfloat16 in NHWC on a processor on which oneDNN
+// multiplies bfloat16. NCHW images are copied to NHWC and back.
 bool WinogradSupports(const ConvProblem& problem);
 
 // The convolution, or its input gradient, which is a convolution with the rotated filter.
@@ -34,15 +32,15 @@ class WinogradCorrelation {
   void Run(const void* in, const void* filter, const void* bias, void* out);
 
  private:
+  class Work;
+  template <typename Pixel>
   class Plan;
+  template <typename Pixel>
   class Worker;
-  void TransformFilter(const void* filter, bfloat16* planes) const;
+  template <typename Pixel>
+  class WorkOn;
 
-  const ConvProblem problem_;
-  const bool rotated_;
-  std::unique_ptr<const Plan> plan_;
-  std::shared_ptr<void> kept_filter_;         // a constant filter's transform
-  const void* kept_filter_source_ = nullptr;  // its source
+  std::unique_ptr<Work> work_;
 };
 
 // The filter gradient: products of the transformed input and the transformed gradient, summed over
@@ -56,11 +54,15 @@ class WinogradFilterGradient {
   void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias);
 
  private:
+  class Work;
+  template <typename Pixel>
   class Plan;
+  template <typename Pixel>
   class Worker;
+  template <typename Pixel>
+  class WorkOn;
 
-  const ConvProblem problem_;
-  std::unique_ptr<const Plan> plan_;
+  std::unique_ptr<Work> work_;
 };
 
 }  // namespace caffe2::onednn

@@ -12,6 +12,7 @@ CAFFE2_INLINE void Round(float value, bfloat16* to) {
   const auto bits = __builtin_bit_cast(uint32_t, value);
   to->x = static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
+CAFFE2_INLINE void Round(float value, float* to) { *to = value; }
 
 // max(value, 0); NaN stays NaN. A mask, because loops with a conditional move before a rounding do
 // not vectorise.
@@ -20,89 +21,175 @@ CAFFE2_INLINE float ZeroIfNegative(float value) {
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, value) & keep);
 }
 
-// 16 planes to 2 x 2 pixels.
-template <bool kAdd, bool kRelu>
+// The transforms of a row or column: products with the matrices B^T, A, A^T, G and G^T.
+template <int kOut>
+struct Matrices;
+
+template <>
+struct Matrices<2> {
+  static CAFFE2_INLINE void Input(const float (&d)[4], float (&t)[4]) {
+    t[0] = d[0] - d[2];
+    t[1] = d[1] + d[2];
+    t[2] = d[2] - d[1];
+    t[3] = d[1] - d[3];
+  }
+  static CAFFE2_INLINE void OutputGradient(const float (&d)[2], float (&t)[4]) {
+    t[0] = d[0];
+    t[1] = d[0] + d[1];
+    t[2] = d[0] - d[1];
+    t[3] = -d[1];
+  }
+  static CAFFE2_INLINE void Output(const float (&m)[4], float (&y)[2]) {
+    y[0] = m[0] + m[1] + m[2];
+    y[1] = m[1] - m[2] - m[3];
+  }
+  static CAFFE2_INLINE void Filter(const float (&g)[3], float (&u)[4]) {
+    u[0] = g[0];
+    u[1] = 0.5f * (g[0] + g[1] + g[2]);
+    u[2] = 0.5f * (g[0] - g[1] + g[2]);
+    u[3] = g[2];
+  }
+  static CAFFE2_INLINE void FilterGradient(const float (&u)[4], float (&g)[3]) {
+    g[0] = u[0] + 0.5f * (u[1] + u[2]);
+    g[1] = 0.5f * (u[1] - u[2]);
+    g[2] = 0.5f * (u[1] + u[2]) + u[3];
+  }
+};
+
+template <>
+struct Matrices<4> {
+  static CAFFE2_INLINE void Input(const float (&d)[6], float (&t)[6]) {
+    const float even = d[4] - 4 * d[2], odd = d[3] - 4 * d[1];
+    const float near = d[4] - d[2], far = 2 * (d[3] - d[1]);
+    t[0] = 4 * d[0] - 5 * d[2] + d[4];
+    t[1] = even + odd;
+    t[2] = even - odd;
+    t[3] = near + far;
+    t[4] = near - far;
+    t[5] = 4 * d[1] - 5 * d[3] + d[5];
+  }
+  static CAFFE2_INLINE void OutputGradient(const float (&d)[4], float (&t)[6]) {
+    const float even = d[0] + d[2], odd = d[1] + d[3];
+    const float wide_even = d[0] + 4 * d[2], wide_odd = 2 * d[1] + 8 * d[3];
+    t[0] = d[0];
+    t[1] = even + odd;
+    t[2] = even - odd;
+    t[3] = wide_even + wide_odd;
+    t[4] = wide_even - wide_odd;
+    t[5] = d[3];
+  }
+  static CAFFE2_INLINE void Output(const float (&m)[6], float (&y)[4]) {
+    const float sum = m[1] + m[2], difference = m[1] - m[2];
+    const float wide_sum = m[3] + m[4], wide_difference = m[3] - m[4];
+    y[0] = m[0] + sum + wide_sum;
+    y[1] = difference + 2 * wide_difference;
+    y[2] = sum + 4 * wide_sum;
+    y[3] = difference + 8 * wide_difference + m[5];
+  }
+  static CAFFE2_INLINE void Filter(const float (&g)[3], float (&u)[6]) {
+    const float even = g[0] + g[2], wide_even = (g[0] + 4 * g[2]) * (1.f / 24);
+    u[0] = 0.25f * g[0];
+    u[1] = (even + g[1]) * (-1.f / 6);
+    u[2] = (even - g[1]) * (-1.f / 6);
+    u[3] = wide_even + g[1] * (1.f / 12);
+    u[4] = wide_even - g[1] * (1.f / 12);
+    u[5] = g[2];
+  }
+  static CAFFE2_INLINE void FilterGradient(const float (&u)[6], float (&g)[3]) {
+    const float sum = (u[1] + u[2]) * (-1.f / 6), wide_sum = (u[3] + u[4]) * (1.f / 24);
+    g[0] = 0.25f * u[0] + sum + wide_sum;
+    g[1] = (u[2] - u[1]) * (1.f / 6) + (u[3] - u[4]) * (1.f / 12);
+    g[2] = sum + 4 * wide_sum + u[5];
+  }
+};
+
+template <typename Pixel>
+CAFFE2_INLINE void InputTile(const Pixel* const* pixels, int64_t channels, int64_t plane,
+                             Pixel* to) {
+  constexpr int n = WinogradTile<Pixel>::kIn;
+  using M = Matrices<WinogradTile<Pixel>::kOut>;
+#pragma omp simd
+  for (int64_t c = 0; c < channels; ++c) {
+    float t[n][n];
+#pragma GCC unroll 6
+    for (int x = 0; x < n; ++x) {
+      float d[n], column[n];
+#pragma GCC unroll 6
+      for (int y = 0; y < n; ++y) d[y] = Widen(pixels[n * y + x][c]);
+      M::Input(d, column);
+#pragma GCC unroll 6
+      for (int y = 0; y < n; ++y) t[y][x] = column[y];
+    }
+#pragma GCC unroll 6
+    for (int y = 0; y < n; ++y) {
+      float row[n];
+      M::Input(t[y], row);
+#pragma GCC unroll 6
+      for (int x = 0; x < n; ++x) Round(row[x], &to[(n * y + x) * plane + c]);
+    }
+  }
+}
+
+template <typename Pixel>
+CAFFE2_INLINE void OutputGradientTile(const Pixel* const* pixels, int64_t channels, int64_t plane,
+                                      Pixel* to) {
+  constexpr int m = WinogradTile<Pixel>::kOut, n = WinogradTile<Pixel>::kIn;
+#pragma omp simd
+  for (int64_t c = 0; c < channels; ++c) {
+    float t[n][m];
+#pragma GCC unroll 4
+    for (int x = 0; x < m; ++x) {
+      float d[m], column[n];
+#pragma GCC unroll 4
+      for (int y = 0; y < m; ++y) d[y] = Widen(pixels[m * y + x][c]);
+      Matrices<m>::OutputGradient(d, column);
+#pragma GCC unroll 6
+      for (int y = 0; y < n; ++y) t[y][x] = column[y];
+    }
+#pragma GCC unroll 6
+    for (int y = 0; y < n; ++y) {
+      float row[n];
+      Matrices<m>::OutputGradient(t[y], row);
+#pragma GCC unroll 6
+      for (int x = 0; x < n; ++x) Round(row[x], &to[(n * y + x) * plane + c]);
+    }
+  }
+}
+
+template <bool kAdd, bool kRelu, typename Pixel>
 CAFFE2_INLINE void FinishTile(const float* from, int64_t plane, int64_t channels, const float* bias,
-                              bfloat16* const* pixels) {
+                              Pixel* const* pixels) {
+  constexpr int m = WinogradTile<Pixel>::kOut, n = WinogradTile<Pixel>::kIn;
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) {
-    float t[2][4];
+    float t[m][n];
+#pragma GCC unroll 6
+    for (int x = 0; x < n; ++x) {
+      float products[n], column[m];
+#pragma GCC unroll 6
+      for (int y = 0; y < n; ++y) products[y] = from[(n * y + x) * plane + c];
+      Matrices<m>::Output(products, column);
 #pragma GCC unroll 4
-    for (int x = 0; x < 4; ++x) {
-      const float m0 = from[x * plane + c], m1 = from[(4 + x) * plane + c];
-      const float m2 = from[(8 + x) * plane + c], m3 = from[(12 + x) * plane + c];
-      t[0][x] = m0 + m1 + m2;
-      t[1][x] = m1 - m2 - m3;
+      for (int y = 0; y < m; ++y) t[y][x] = column[y];
     }
-#pragma GCC unroll 2
-    for (int y = 0; y < 2; ++y) {
-      float left = t[y][0] + t[y][1] + t[y][2] + bias[c];
-      float right = t[y][1] - t[y][2] - t[y][3] + bias[c];
-      if constexpr (kAdd) {
-        left += Widen(pixels[2 * y][c]);
-        right += Widen(pixels[2 * y + 1][c]);
+#pragma GCC unroll 4
+    for (int y = 0; y < m; ++y) {
+      float row[m];
+      Matrices<m>::Output(t[y], row);
+#pragma GCC unroll 4
+      for (int x = 0; x < m; ++x) {
+        float value = row[x] + bias[c];
+        if constexpr (kAdd) value += Widen(pixels[m * y + x][c]);
+        if constexpr (kRelu) value = ZeroIfNegative(value);
+        Store(value, &pixels[m * y + x][c]);
       }
-      if constexpr (kRelu) {
-        left = ZeroIfNegative(left);
-        right = ZeroIfNegative(right);
-      }
-      Store(left, &pixels[2 * y][c]);
-      Store(right, &pixels[2 * y + 1][c]);
     }
   }
 }
 
-}  // namespace
-
-CAFFE2_SIMD_CLONES void TransformInput(const bfloat16* const* pixels, int64_t channels,
-                                       int64_t plane, bfloat16* to) {
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) {
-    float t[4][4];
-#pragma GCC unroll 4
-    for (int x = 0; x < 4; ++x) {
-      const float d0 = Widen(pixels[x][c]), d1 = Widen(pixels[4 + x][c]);
-      const float d2 = Widen(pixels[8 + x][c]), d3 = Widen(pixels[12 + x][c]);
-      t[0][x] = d0 - d2;
-      t[1][x] = d1 + d2;
-      t[2][x] = d2 - d1;
-      t[3][x] = d1 - d3;
-    }
-#pragma GCC unroll 4
-    for (int y = 0; y < 4; ++y) {
-      Round(t[y][0] - t[y][2], &to[(4 * y + 0) * plane + c]);
-      Round(t[y][1] + t[y][2], &to[(4 * y + 1) * plane + c]);
-      Round(t[y][2] - t[y][1], &to[(4 * y + 2) * plane + c]);
-      Round(t[y][1] - t[y][3], &to[(4 * y + 3) * plane + c]);
-    }
-  }
-}
-
-CAFFE2_SIMD_CLONES void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels,
-                                                int64_t plane, bfloat16* to) {
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) {
-    float t[4][2];
-#pragma GCC unroll 2
-    for (int x = 0; x < 2; ++x) {
-      const float top = Widen(pixels[x][c]), bottom = Widen(pixels[2 + x][c]);
-      t[0][x] = top;
-      t[1][x] = top + bottom;
-      t[2][x] = top - bottom;
-      t[3][x] = -bottom;
-    }
-#pragma GCC unroll 4
-    for (int y = 0; y < 4; ++y) {
-      Round(t[y][0], &to[(4 * y + 0) * plane + c]);
-      Round(t[y][0] + t[y][1], &to[(4 * y + 1) * plane + c]);
-      Round(t[y][0] - t[y][1], &to[(4 * y + 2) * plane + c]);
-      Round(-t[y][1], &to[(4 * y + 3) * plane + c]);
-    }
-  }
-}
-
-CAFFE2_SIMD_CLONES void TransformOutput(const float* from, int64_t plane, int64_t channels,
-                                        const WinogradEpilogue& epilogue, bfloat16* const* pixels) {
+template <typename Pixel>
+CAFFE2_INLINE void OutputTile(const float* from, int64_t plane, int64_t channels,
+                              const WinogradEpilogue& epilogue, Pixel* const* pixels) {
   const float* bias = epilogue.bias;
   if (epilogue.add) {
     if (epilogue.relu) {
@@ -117,50 +204,107 @@ CAFFE2_SIMD_CLONES void TransformOutput(const float* from, int64_t plane, int64_
   }
 }
 
-CAFFE2_SIMD_CLONES void TransformFilter(const float* filter, int64_t step, int64_t channels,
-                                        int64_t plane, bfloat16* to) {
+template <typename Pixel>
+CAFFE2_INLINE void FilterTile(const float* filter, int64_t step, int64_t channels, int64_t plane,
+                              Pixel* to) {
+  constexpr int n = WinogradTile<Pixel>::kIn;
+  using M = Matrices<WinogradTile<Pixel>::kOut>;
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) {
-    float t[4][3];
+    float t[n][3];
 #pragma GCC unroll 3
     for (int x = 0; x < 3; ++x) {
-      const float g0 = filter[x * step + c], g1 = filter[(3 + x) * step + c];
-      const float g2 = filter[(6 + x) * step + c];
-      t[0][x] = g0;
-      t[1][x] = 0.5f * (g0 + g1 + g2);
-      t[2][x] = 0.5f * (g0 - g1 + g2);
-      t[3][x] = g2;
+      const float g[3] = {filter[x * step + c], filter[(3 + x) * step + c],
+                          filter[(6 + x) * step + c]};
+      float column[n];
+      M::Filter(g, column);
+#pragma GCC unroll 6
+      for (int y = 0; y < n; ++y) t[y][x] = column[y];
     }
-#pragma GCC unroll 4
-    for (int y = 0; y < 4; ++y) {
-      Store(t[y][0], &to[(4 * y + 0) * plane + c]);
-      Store(0.5f * (t[y][0] + t[y][1] + t[y][2]), &to[(4 * y + 1) * plane + c]);
-      Store(0.5f * (t[y][0] - t[y][1] + t[y][2]), &to[(4 * y + 2) * plane + c]);
-      Store(t[y][2], &to[(4 * y + 3) * plane + c]);
+#pragma GCC unroll 6
+    for (int y = 0; y < n; ++y) {
+      float row[n];
+      M::Filter(t[y], row);
+#pragma GCC unroll 6
+      for (int x = 0; x < n; ++x) Store(row[x], &to[(n * y + x) * plane + c]);
     }
   }
 }
 
-CAFFE2_SIMD_CLONES void TransformFilterGradient(const float* from, int64_t plane, int64_t channels,
-                                                float* to) {
+template <typename Pixel>
+CAFFE2_INLINE void FilterGradientTile(const float* from, int64_t plane, int64_t channels,
+                                      float* to) {
+  constexpr int n = WinogradTile<Pixel>::kIn;
+  using M = Matrices<WinogradTile<Pixel>::kOut>;
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) {
-    float t[3][4];
-#pragma GCC unroll 4
-    for (int x = 0; x < 4; ++x) {
-      const float u0 = from[x * plane + c], u1 = from[(4 + x) * plane + c];
-      const float u2 = from[(8 + x) * plane + c], u3 = from[(12 + x) * plane + c];
-      t[0][x] = u0 + 0.5f * (u1 + u2);
-      t[1][x] = 0.5f * (u1 - u2);
-      t[2][x] = 0.5f * (u1 + u2) + u3;
+    float t[3][n];
+#pragma GCC unroll 6
+    for (int x = 0; x < n; ++x) {
+      float u[n], column[3];
+#pragma GCC unroll 6
+      for (int y = 0; y < n; ++y) u[y] = from[(n * y + x) * plane + c];
+      M::FilterGradient(u, column);
+#pragma GCC unroll 3
+      for (int y = 0; y < 3; ++y) t[y][x] = column[y];
     }
 #pragma GCC unroll 3
     for (int y = 0; y < 3; ++y) {
-      to[(3 * y + 0) * channels + c] = t[y][0] + 0.5f * (t[y][1] + t[y][2]);
-      to[(3 * y + 1) * channels + c] = 0.5f * (t[y][1] - t[y][2]);
-      to[(3 * y + 2) * channels + c] = 0.5f * (t[y][1] + t[y][2]) + t[y][3];
+      float row[3];
+      M::FilterGradient(t[y], row);
+#pragma GCC unroll 3
+      for (int x = 0; x < 3; ++x) to[(3 * y + x) * channels + c] = row[x];
     }
   }
+}
+
+}  // namespace
+
+CAFFE2_SIMD_CLONES void TransformInput(const bfloat16* const* pixels, int64_t channels,
+                                       int64_t plane, bfloat16* to) {
+  InputTile(pixels, channels, plane, to);
+}
+CAFFE2_SIMD_CLONES void TransformInput(const float* const* pixels, int64_t channels, int64_t plane,
+                                       float* to) {
+  InputTile(pixels, channels, plane, to);
+}
+
+CAFFE2_SIMD_CLONES void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels,
+                                                int64_t plane, bfloat16* to) {
+  OutputGradientTile(pixels, channels, plane, to);
+}
+CAFFE2_SIMD_CLONES void TransformOutputGradient(const float* const* pixels, int64_t channels,
+                                                int64_t plane, float* to) {
+  OutputGradientTile(pixels, channels, plane, to);
+}
+
+CAFFE2_SIMD_CLONES void TransformOutput(const float* from, int64_t plane, int64_t channels,
+                                        const WinogradEpilogue& epilogue, bfloat16* const* pixels) {
+  OutputTile(from, plane, channels, epilogue, pixels);
+}
+CAFFE2_SIMD_CLONES void TransformOutput(const float* from, int64_t plane, int64_t channels,
+                                        const WinogradEpilogue& epilogue, float* const* pixels) {
+  OutputTile(from, plane, channels, epilogue, pixels);
+}
+
+CAFFE2_SIMD_CLONES void TransformFilter(const float* filter, int64_t step, int64_t channels,
+                                        int64_t plane, bfloat16* to) {
+  FilterTile(filter, step, channels, plane, to);
+}
+CAFFE2_SIMD_CLONES void TransformFilter(const float* filter, int64_t step, int64_t channels,
+                                        int64_t plane, float* to) {
+  FilterTile(filter, step, channels, plane, to);
+}
+
+template <>
+CAFFE2_SIMD_CLONES void TransformFilterGradient<bfloat16>(const float* from, int64_t plane,
+                                                          int64_t channels, float* to) {
+  FilterGradientTile<bfloat16>(from, plane, channels, to);
+}
+template <>
+CAFFE2_SIMD_CLONES void TransformFilterGradient<float>(const float* from, int64_t plane,
+                                                       int64_t channels, float* to) {
+  FilterGradientTile<float>(from, plane, channels, to);
 }
 
 CAFFE2_SIMD_CLONES void AddRow(int64_t n, const float* from, float* to) {

@@ -1,11 +1,11 @@
-// The transforms of Winograd's F(2x2, 3x3) (Lavin and Gray, "Fast algorithms for convolutional
+// The transforms of Winograd's F(m x m, 3 x 3) (Lavin and Gray, "Fast algorithms for convolutional
 // neural networks", 2016). Each transforms one tile or one filter, for all its channels.
 //
-// A transformed tile or filter is 4 x 4 numbers for each channel. They lie in 16 planes, one for
-// each position, so that a plane is a matrix of tiles (or filters) by channels. `plane` is the
-// distance between planes in elements. Arithmetic is done in float; bfloat16 results are rounded
-// once, and NaN stays NaN. Arrays must not overlap, except that pixels outside of the image may
-// share memory.
+// A tile of m x m results needs (m + 2) x (m + 2) pixels of the input. A transformed tile or filter
+// is as many numbers for each channel. They lie in planes, one for each position, so that a plane
+// is a matrix of tiles (or filters) by channels. `plane` is the distance between planes in
+// elements. Arithmetic is done in float; bfloat16 results are rounded once, and NaN stays NaN.
+// Arrays must not overlap, except that pixels outside of the image may share memory.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,24 @@
 
 namespace caffe2 {
 
-constexpr int64_t kWinogradPlanes = 16;
+// The tile of a pixel type: m is 2 for bfloat16, which has too few bits for the larger factors of
+// m = 4, and 4 for float.
+template <typename Pixel>
+struct WinogradTile {
+  static constexpr int kOut = sizeof(Pixel) == sizeof(float) ? 4 : 2;
+  static constexpr int kIn = kOut + 2;
+  static constexpr int64_t kPlanes = kIn * kIn;
+};
 
-// 4 x 4 pixels of an input to 16 planes: B^T d B.
+// The pixels of an input tile to planes: B^T d B.
 void TransformInput(const bfloat16* const* pixels, int64_t channels, int64_t plane, bfloat16* to);
+void TransformInput(const float* const* pixels, int64_t channels, int64_t plane, float* to);
 
-// 2 x 2 pixels of a result's gradient to 16 planes: A dY A^T.
+// The m x m pixels of a result's gradient to planes: A dY A^T.
 void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels, int64_t plane,
                              bfloat16* to);
+void TransformOutputGradient(const float* const* pixels, int64_t channels, int64_t plane,
+                             float* to);
 
 // What is applied to a result before it is rounded.
 struct WinogradEpilogue {
@@ -29,16 +39,25 @@ struct WinogradEpilogue {
   bool add;           // adds the old pixels
   bool relu;
 };
-// 16 planes to 2 x 2 pixels of a result: A^T m A.
+// Planes to m x m pixels of a result: A^T m A.
 void TransformOutput(const float* from, int64_t plane, int64_t channels,
                      const WinogradEpilogue& epilogue, bfloat16* const* pixels);
+void TransformOutput(const float* from, int64_t plane, int64_t channels,
+                     const WinogradEpilogue& epilogue, float* const* pixels);
 
-// 3 x 3 rows of `channels` elements to 16 planes: G g G^T. The first row is at `filter`, each next
+// 3 x 3 rows of `channels` elements to planes: G g G^T. The first row is at `filter`, each next
 // row `step` elements further (`step` may be negative).
 void TransformFilter(const float* filter, int64_t step, int64_t channels, int64_t plane,
                      bfloat16* to);
-// 16 planes to 3 x 3 rows of `channels` elements, one after another: G^T dU G.
+void TransformFilter(const float* filter, int64_t step, int64_t channels, int64_t plane, float* to);
+// Planes of the tile of `Pixel` to 3 x 3 rows of `channels` elements, one after another: G^T dU G.
+template <typename Pixel>
 void TransformFilterGradient(const float* from, int64_t plane, int64_t channels, float* to);
+template <>
+void TransformFilterGradient<bfloat16>(const float* from, int64_t plane, int64_t channels,
+                                       float* to);
+template <>
+void TransformFilterGradient<float>(const float* from, int64_t plane, int64_t channels, float* to);
 
 // to[i] += from[i].
 void AddRow(int64_t n, const float* from, float* to);

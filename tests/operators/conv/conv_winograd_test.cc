@@ -1,4 +1,4 @@
-// Winograd convolutions in bfloat16, held against sums in double over the same rounded numbers.
+// Our own Winograd convolutions, held against sums in double over the same rounded numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,29 +28,35 @@ std::vector<Case> Cases() {
       {"pixel", 1, 3, 2, 1, 1, 1, 1, 1, 1},          {"chunks", 7, 64, 33, 37, 21, 1, 1, 37, 21}};
 }
 
-class WinogradTest : public ::testing::TestWithParam<Case> {
+double Value(float value) { return value; }
+double Value(bfloat16 value) { return ToFloat(value); }
+
+template <typename Pixel>
+class WinogradFixture : public ::testing::TestWithParam<Case> {
  protected:
-  WinogradTest() {
+  WinogradFixture() {
     problem_.src = {c_.batch, c_.channels, c_.height, c_.width};
     problem_.dst = {c_.batch, c_.filters, c_.out_height, c_.out_width};
     problem_.filter = {c_.filters, c_.channels, 3, 3};
     problem_.stride = problem_.dilation = {1, 1};
     problem_.pad_begin = {c_.pad_top, c_.pad_left};
     problem_.channels_last = true;
-    problem_.type = TypeMeta::Make<bfloat16>();
+    problem_.type = TypeMeta::Make<Pixel>();
     problem_.filter_type = problem_.bias_type = TypeMeta::Make<float>();
     problem_.algorithm = ConvAlgorithm::kWinograd;
   }
 
-  void SetUp() override {
-    if (!MultipliesBFloat16()) GTEST_SKIP() << "no products of bfloat16 on this processor";
-  }
-
-  static std::vector<bfloat16> Random(int64_t n, int seed) {
+  static std::vector<Pixel> Random(int64_t n, int seed) {
     std::mt19937 engine(seed);
     std::uniform_real_distribution<float> values(-1, 1);
-    std::vector<bfloat16> result(n);
-    for (bfloat16& value : result) value = ToBFloat16(values(engine));
+    std::vector<Pixel> result(n);
+    for (Pixel& value : result) {
+      if constexpr (std::is_same_v<Pixel, float>) {
+        value = values(engine);
+      } else {
+        value = ToBFloat16(values(engine));
+      }
+    }
     return result;
   }
 
@@ -76,20 +82,50 @@ class WinogradTest : public ::testing::TestWithParam<Case> {
     }
   }
 
-  // Rounding of inputs, tiles and filters, each by at most one part in 256, is random: it grows
-  // with the root of the number of products in a sum.
+  // The convolution and its gradients in double.
+  std::vector<double> ExpectedForward() const {
+    std::vector<double> conv(out_size_, 0.75);
+    ForProducts([&](int64_t out, int64_t in, int64_t k) {
+      conv[out] += Value(x_[in]) * Value(filter_[k]);
+    });
+    return conv;
+  }
+  std::vector<double> ExpectedBackwardData() const {
+    std::vector<double> dx(in_size_);
+    ForProducts(
+        [&](int64_t out, int64_t in, int64_t k) { dx[in] += Value(z_[out]) * Value(filter_[k]); });
+    return dx;
+  }
+  std::vector<double> ExpectedBackwardFilter() const {
+    std::vector<double> dw(filter_size_);
+    ForProducts(
+        [&](int64_t out, int64_t in, int64_t k) { dw[k] += Value(z_[out]) * Value(x_[in]); });
+    return dw;
+  }
+  std::vector<double> ExpectedBias() const {
+    std::vector<double> db(c_.filters);
+    for (int64_t i = 0; i < out_size_; ++i) db[i % c_.filters] += Value(z_[i]);
+    return db;
+  }
+  // max(0, convolution + z).
+  std::vector<double> ExpectedSumRelu() const {
+    std::vector<double> sum = ExpectedForward();
+    for (int64_t i = 0; i < out_size_; ++i) sum[i] = std::max(0.0, sum[i] + Value(z_[i]));
+    return sum;
+  }
+
+  // Rounding of inputs, tiles and filters is random: it grows with the root of the number of
+  // products in a sum. In bfloat16 each is rounded by at most one part in 256; in float, the tiles'
+  // factors of up to 64 make a few bits of the roundings by one part in 2^24.
   template <typename T>
   static void ExpectNear(const std::vector<T>& actual, const std::vector<double>& expected,
                          double products) {
-    const double tolerance = 0.02 * std::sqrt(products);
+    constexpr bool kFloat = std::is_same_v<Pixel, float>;
+    const double tolerance = (kFloat ? 1e-5 : 0.02) * std::sqrt(products);
+    const double relative = kFloat ? 1e-5 : 0.005;
     for (size_t i = 0; i < expected.size(); ++i) {
-      double value;
-      if constexpr (std::is_same_v<T, bfloat16>) {
-        value = ToFloat(actual[i]);
-      } else {
-        value = actual[i];
-      }
-      ASSERT_NEAR(value, expected[i], tolerance + 0.005 * std::abs(expected[i])) << "at " << i;
+      ASSERT_NEAR(Value(actual[i]), expected[i], tolerance + relative * std::abs(expected[i]))
+          << "at " << i;
     }
   }
 
@@ -98,26 +134,29 @@ class WinogradTest : public ::testing::TestWithParam<Case> {
   const int64_t in_size_ = c_.batch * c_.height * c_.width * c_.channels;
   const int64_t out_size_ = c_.batch * c_.out_height * c_.out_width * c_.filters;
   const int64_t filter_size_ = c_.filters * 9 * c_.channels;
-  const std::vector<bfloat16> x_ = Random(in_size_, 1);
-  const std::vector<bfloat16> filter_ = Random(filter_size_, 2);
-  const std::vector<bfloat16> z_ = Random(out_size_, 3);
+  const std::vector<Pixel> x_ = Random(in_size_, 1);
+  const std::vector<Pixel> filter_ = Random(filter_size_, 2);
+  const std::vector<Pixel> z_ = Random(out_size_, 3);
   const std::vector<float> wide_filter_ = [this] {
     std::vector<float> wide;
-    for (bfloat16 value : filter_) wide.push_back(ToFloat(value));
+    for (Pixel value : filter_) wide.push_back(static_cast<float>(Value(value)));
     return wide;
   }();
   const std::vector<float> bias_ = std::vector<float>(c_.filters, 0.75f);
 };
 
+class WinogradTest : public WinogradFixture<bfloat16> {
+ protected:
+  void SetUp() override {
+    if (!MultipliesBFloat16()) GTEST_SKIP() << "no products of bfloat16 on this processor";
+  }
+};
+
 TEST_P(WinogradTest, Forward) {
-  std::vector<double> conv(out_size_, 0.75);
-  ForProducts([&](int64_t out, int64_t in, int64_t k) {
-    conv[out] += double{ToFloat(x_[in])} * ToFloat(filter_[k]);
-  });
   const double products = 9.0 * c_.channels;
   std::vector<bfloat16> y(out_size_);
   ConvForward(problem_).Run(x_.data(), wide_filter_.data(), bias_.data(), y.data());
-  ExpectNear(y, conv, products);
+  ExpectNear(y, ExpectedForward(), products);
 
   ConvProblem narrow = problem_;
   narrow.filter_type = narrow.type;
@@ -130,11 +169,7 @@ TEST_P(WinogradTest, Forward) {
   fused.add_to_dst = fused.relu = true;
   std::vector<bfloat16> sum = z_;
   ConvForward(fused).Run(x_.data(), wide_filter_.data(), bias_.data(), sum.data());
-  std::vector<double> expected = conv;
-  for (int64_t i = 0; i < out_size_; ++i) {
-    expected[i] = std::max(0.0, expected[i] + ToFloat(z_[i]));
-  }
-  ExpectNear(sum, expected, products);
+  ExpectNear(sum, ExpectedSumRelu(), products);
 }
 
 TEST_P(WinogradTest, ConstantFilterIsKept) {
@@ -152,21 +187,13 @@ TEST_P(WinogradTest, ConstantFilterIsKept) {
 }
 
 TEST_P(WinogradTest, BackwardData) {
-  std::vector<double> expected(in_size_);
-  ForProducts([&](int64_t out, int64_t in, int64_t k) {
-    expected[in] += double{ToFloat(z_[out])} * ToFloat(filter_[k]);
-  });
   std::vector<bfloat16> dx(in_size_);
   ConvBackwardData(problem_).Run(z_.data(), wide_filter_.data(), dx.data());
-  ExpectNear(dx, expected, 9.0 * c_.filters);
+  ExpectNear(dx, ExpectedBackwardData(), 9.0 * c_.filters);
 }
 
 TEST_P(WinogradTest, BackwardFilter) {
-  std::vector<double> expected(filter_size_), d_bias(c_.filters);
-  ForProducts([&](int64_t out, int64_t in, int64_t k) {
-    expected[k] += double{ToFloat(z_[out])} * ToFloat(x_[in]);
-  });
-  for (int64_t i = 0; i < out_size_; ++i) d_bias[i % c_.filters] += ToFloat(z_[i]);
+  const std::vector<double> expected = ExpectedBackwardFilter(), d_bias = ExpectedBias();
   const double products = static_cast<double>(out_size_) / static_cast<double>(c_.filters);
   std::vector<float> dw(filter_size_), db(c_.filters);
   ConvBackwardFilter gradient(problem_);
@@ -202,6 +229,126 @@ TEST_P(WinogradTest, NaNStaysInItsTilesAndImage) {
 INSTANTIATE_TEST_SUITE_P(All, WinogradTest, ::testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.name; });
 
+// The classes themselves: ConvForward and the others take oneDNN's Winograd where it has one.
+class FloatWinogradTest : public WinogradFixture<float> {
+ protected:
+  // The problem in both storage orders.
+  std::vector<ConvProblem> Orders() const {
+    std::vector<ConvProblem> orders = {problem_, problem_};
+    orders[1].channels_last = false;
+    return orders;
+  }
+  // `values` are n blocks of pixels by channels. Returns them in the order of the problem.
+  static std::vector<float> Ordered(const ConvProblem& problem, const std::vector<float>& values,
+                                    int64_t n, int64_t pixels, int64_t channels,
+                                    bool backward = false) {
+    if (problem.channels_last) return values;
+    std::vector<float> result(values.size());
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t p = 0; p < pixels; ++p) {
+        for (int64_t c = 0; c < channels; ++c) {
+          const int64_t last = (i * pixels + p) * channels + c,
+                        first = (i * channels + c) * pixels + p;
+          result[backward ? last : first] = values[backward ? first : last];
+        }
+      }
+    }
+    return result;
+  }
+  std::vector<float> In(const ConvProblem& problem, const std::vector<float>& v,
+                        bool backward = false) const {
+    return Ordered(problem, v, c_.batch, c_.height * c_.width, c_.channels, backward);
+  }
+  std::vector<float> Out(const ConvProblem& problem, const std::vector<float>& v,
+                         bool backward = false) const {
+    return Ordered(problem, v, c_.batch, c_.out_height * c_.out_width, c_.filters, backward);
+  }
+  std::vector<float> Filter(const ConvProblem& problem, const std::vector<float>& v,
+                            bool backward = false) const {
+    return Ordered(problem, v, c_.filters, 9, c_.channels, backward);
+  }
+};
+
+TEST_P(FloatWinogradTest, Forward) {
+  for (ConvProblem problem : Orders()) {
+    SCOPED_TRACE(problem.ToString());
+    const std::vector<float> x = In(problem, x_), filter = Filter(problem, filter_);
+    std::vector<float> y(out_size_), sum = Out(problem, z_);
+    WinogradCorrelation(problem, WinogradCorrelation::kForward)
+        .Run(x.data(), filter.data(), bias_.data(), y.data());
+    ExpectNear(Out(problem, y, true), ExpectedForward(), 9.0 * c_.channels);
+    problem.add_to_dst = problem.relu = true;
+    WinogradCorrelation(problem, WinogradCorrelation::kForward)
+        .Run(x.data(), filter.data(), bias_.data(), sum.data());
+    ExpectNear(Out(problem, sum, true), ExpectedSumRelu(), 9.0 * c_.channels);
+  }
+}
+
+TEST_P(FloatWinogradTest, ConstantFilterIsKept) {
+  for (ConvProblem problem : Orders()) {
+    problem.constant_filter = true;
+    WinogradCorrelation conv(problem, WinogradCorrelation::kForward);
+    std::vector<float> filter = Filter(problem, filter_), first(out_size_), second(out_size_);
+    const std::vector<float> x = In(problem, x_);
+    conv.Run(x.data(), filter.data(), bias_.data(), first.data());
+    filter.assign(filter.size(), 0.f);
+    conv.Run(x.data(), filter.data(), bias_.data(), second.data());
+    EXPECT_EQ(second, first) << "the promise was that it does not change";
+    ExpectNear(Out(problem, second, true), ExpectedForward(), 9.0 * c_.channels);
+  }
+}
+
+TEST_P(FloatWinogradTest, BackwardData) {
+  for (const ConvProblem& problem : Orders()) {
+    SCOPED_TRACE(problem.ToString());
+    std::vector<float> dx(in_size_);
+    WinogradCorrelation(problem, WinogradCorrelation::kBackwardData)
+        .Run(Out(problem, z_).data(), Filter(problem, filter_).data(), nullptr, dx.data());
+    ExpectNear(In(problem, dx, true), ExpectedBackwardData(), 9.0 * c_.filters);
+  }
+}
+
+TEST_P(FloatWinogradTest, BackwardFilter) {
+  const double products = static_cast<double>(out_size_) / static_cast<double>(c_.filters);
+  for (const ConvProblem& problem : Orders()) {
+    SCOPED_TRACE(problem.ToString());
+    std::vector<float> dw(filter_size_), db(c_.filters);
+    WinogradFilterGradient gradient(problem);
+    for (int run = 0; run < 2; ++run) {  // sums begin anew
+      gradient.Run(In(problem, x_).data(), Out(problem, z_).data(), dw.data(), db.data());
+      ExpectNear(Filter(problem, dw, true), ExpectedBackwardFilter(), products);
+      ExpectNear(db, ExpectedBias(), products);
+    }
+  }
+}
+
+// What users get, whoever computes it.
+TEST_P(FloatWinogradTest, IsWhatConvolutionsFallBackTo) {
+  for (const ConvProblem& problem : Orders()) {
+    std::vector<float> y(out_size_);
+    ConvForward(problem).Run(In(problem, x_).data(), Filter(problem, filter_).data(), bias_.data(),
+                             y.data());
+    ExpectNear(Out(problem, y, true), ExpectedForward(), 9.0 * c_.channels);
+  }
+}
+
+TEST_P(FloatWinogradTest, NaNStaysInItsTilesAndImage) {
+  std::vector<float> x = x_, y(out_size_), clean(out_size_);
+  x[0] = std::numeric_limits<float>::quiet_NaN();
+  ConvProblem relu = problem_;
+  relu.relu = true;
+  WinogradCorrelation conv(relu, WinogradCorrelation::kForward);
+  conv.Run(x_.data(), filter_.data(), bias_.data(), clean.data());
+  conv.Run(x.data(), filter_.data(), bias_.data(), y.data());
+  if (c_.pad_top > 0 && c_.pad_left > 0) {
+    EXPECT_TRUE(std::isnan(y[0]));
+  }
+  for (int64_t i = out_size_ / c_.batch; i < out_size_; ++i) ASSERT_EQ(y[i], clean[i]);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FloatWinogradTest, ::testing::ValuesIn(Cases()),
+                         [](const auto& info) { return info.param.name; });
+
 TEST(FloatCopiesTest, AreMadeWithoutAvx512) {
   const char* most = std::getenv("ONEDNN_MAX_CPU_ISA");
   if (most == nullptr || most != std::string("AVX2")) GTEST_SKIP() << "oneDNN takes what there is";
@@ -228,7 +375,12 @@ TEST(Winograd, SupportsPlainConvolutionsOf3x3Only) {
   EXPECT_FALSE(supports([](auto* p) { p->filter[3] = 5; }));
   EXPECT_FALSE(supports([](auto* p) { p->pad_begin = {3, 1}; }));
   EXPECT_FALSE(supports([](auto* p) { p->channels_last = false; }));
-  EXPECT_FALSE(supports([](auto* p) { p->type = TypeMeta::Make<float>(); }));
+  EXPECT_TRUE(supports([](auto* p) { p->type = TypeMeta::Make<float>(); }));
+  EXPECT_TRUE(supports([](auto* p) {
+    p->type = TypeMeta::Make<float>();
+    p->channels_last = false;
+  }));
+  EXPECT_FALSE(supports([](auto* p) { p->type = TypeMeta::Make<double>(); }));
 }
 
 }  // namespace
