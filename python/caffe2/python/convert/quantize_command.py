@@ -53,7 +53,7 @@ def _parser(name):
         "--per_tensor",
         action="store_true",
         help="one scale for all filters of a layer, as other programs that read "
-        "Caffe2's Int8 operators need it; less accurate",
+        "Caffe2's Int8 operators need it",
     )
     for flag, text in (
         ("image_size", "side of the crop that the net sees"),
