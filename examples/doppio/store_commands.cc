@@ -26,7 +26,7 @@ constexpr milliseconds kGlance{2500}, kCertainty{11000};
 struct StoreFlags {
   RedisOptions redis = {.host = ""};
   std::string password_file, secret_file, directory, url, run_id;
-  bool once = false;
+  bool once = false, check = false;
   double interval = 1;
 };
 
@@ -135,15 +135,29 @@ std::string ChooseRun(const std::string& run_id, RunInspector* inspector) {
                ids.empty() ? "none" : JoinKeys(ids));
 }
 
+// For health checks of containers.
+void CheckAllAlive(const RunView& run) {
+  if (run.shards.empty()) {
+    ThrowIoError(ExitCode::kPeerLost, "run ", run.run_id, " has no shards that can be read");
+  }
+  for (size_t s = 0; s < run.shards.size(); ++s) {
+    const ShardLife life = run.shards[s].life;
+    if (life == ShardLife::kAlive) continue;
+    ThrowIoError(ExitCode::kPeerLost, "shard ", s, " of run ", run.run_id, " is ", LifeText(life));
+  }
+}
+
 int Top(const StoreFlags& flags) {
   RunInspector inspector = Open(flags);
   const std::string id = ChooseRun(flags.run_id, &inspector);
   RunView run = inspector.Watch({id}, kGlance).at(0);
   const bool terminal = isatty(STDOUT_FILENO);
   while (true) {
-    std::printf("%s%s", terminal && !flags.once ? "\033[H\033[2J" : "", TopText(run).c_str());
+    std::printf("%s%s", terminal && !flags.once && !flags.check ? "\033[H\033[2J" : "",
+                TopText(run).c_str());
     std::fflush(stdout);
-    if (flags.once || run.life() == ShardLife::kDead) return 0;
+    if (flags.check) CheckAllAlive(run);
+    if (flags.once || flags.check || run.life() == ShardLife::kDead) return 0;
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.interval));
     run = inspector.Read(id);
   }
@@ -210,6 +224,8 @@ void AddStoreCommands(CLI::App* program, Action* action) {
                                   action, flags);
   top->add_option("--run_id", flags->run_id, "the run; default: the only one of the store");
   top->add_flag("--once", flags->once, "print the table once, for scripts");
+  top->add_flag("--check", flags->check,
+                "print the table once, and fail with status 75 unless all shards are alive");
   top->add_option("--interval", flags->interval, "seconds between two tables; default: 1")
       ->check(CLI::Range(0.1, 3600.0));
   AddStoreCommand("runs", "list the runs of a store, live and dead", Runs, program, action, flags);
