@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/doppio)
-get_property(programs DIRECTORY examples PROPERTY BUILDSYSTEM_TARGETS)
+get_target_property(programs caffe2_programs MANUALLY_ADDED_DEPENDENCIES)
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS caffe2 caffe2_image EXPORT DoppioTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -38,6 +38,9 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # Needed to build against the headers and the CMake package.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libprotobuf-dev, libgflags-dev, libgoogle-glog-dev")
+# For the stores that shard 0 and doppio run keep.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS redis-server)
+set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the packages of the linked libraries
 # Libraries of the package itself are found beside the programs and are not dependencies.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)

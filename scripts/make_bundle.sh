@@ -2,7 +2,8 @@
 # Makes an archive that runs on machines without our packages:
 #   scripts/make_bundle.sh [--tests] [preset] [ARCHIVE.tar.xz]
 # In it, under doppio/: bin (programs), lib (our libraries and all they need but for those of the C
-# and C++ runtime and of CUDA), python (the package) and scripts. It runs where glibc and libstdc++
+# and C++ runtime and of CUDA), python (the package), scripts, LICENSE, and share/doc: of which
+# packages the other libraries are (doppio.cdx.json, CycloneDX) and their licences. It runs where glibc and libstdc++
 # are as new as here, unpacked anywhere. Not in it: libcaffe2_image_files and OpenCV's codecs behind
 # it (over 130 libraries): of image files it decodes JPEG, and says so of others.
 # --tests adds the test programs and benchmarks that scripts/gpu_check.sh runs.
@@ -42,8 +43,13 @@ export LD_LIBRARY_PATH=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 find "$root" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh' ! -name '*.py' |
   xargs -r ldd 2>/dev/null | awk '$3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
   name=$(basename "$library")
-  [[ $name =~ $skip || -e $root/lib/$name ]] || cp -L "$library" "$root/lib/$name"
-done
+  [[ $name =~ $skip || -e $root/lib/$name ]] || { cp -L "$library" "$root/lib/$name" && echo "$name"; }
+done >"$stage/libraries.txt"
+mkdir -p "$root/share/doc"
+cp LICENSE "$root"
+version=$(sed -n 's/^project(doppio VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+sed "s|^|$root/lib/|" "$stage/libraries.txt" |
+  xargs env -u LD_LIBRARY_PATH python3 scripts/make_sbom.py "$root/share/doc" "$version"
 
 tar -C "$stage" -cf - doppio | xz -T0 -6 >"$archive.part"  # the archive appears whole or not at all
 mv "$archive.part" "$archive"

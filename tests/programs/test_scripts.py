@@ -14,8 +14,12 @@ import pytest
 
 from conftest import BIN, ROOT
 
-NAMES = ["train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz",
-         "t10k-labels-idx1-ubyte.gz"]
+NAMES = [
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +34,9 @@ NAMES = ["train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-image
 )
 def test_quickstart_refuses_wrong_options(options, expected):
     done = subprocess.run(
-        ["bash", str(ROOT / "scripts/quickstart.sh"), *options], capture_output=True, text=True,
+        ["bash", str(ROOT / "scripts/quickstart.sh"), *options],
+        capture_output=True,
+        text=True,
         timeout=20,
     )
     assert 0 < done.returncode < 128
@@ -49,8 +55,10 @@ def test_quickstart_refuses_wrong_options(options, expected):
 )
 def test_check_launchers_refuses_wrong_options(options, expected):
     done = subprocess.run(
-        ["bash", str(ROOT / "scripts/check_launchers.sh"), *options], capture_output=True,
-        text=True, timeout=20,
+        ["bash", str(ROOT / "scripts/check_launchers.sh"), *options],
+        capture_output=True,
+        text=True,
+        timeout=20,
     )
     assert done.returncode == 2
     assert expected in done.stderr
@@ -59,8 +67,11 @@ def test_check_launchers_refuses_wrong_options(options, expected):
 
 def test_quickstart_describes_itself():
     done = subprocess.run(
-        ["bash", str(ROOT / "scripts/quickstart.sh"), "--help"], capture_output=True, text=True,
-        timeout=20, check=True,
+        ["bash", str(ROOT / "scripts/quickstart.sh"), "--help"],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
     )
     for option in ("--store", "--shards", "--model", "MNIST_DIR"):
         assert option in done.stdout
@@ -78,7 +89,9 @@ def test_quickstart_describes_itself():
 )
 def test_check_fresh_refuses_wrong_options(options, expected):
     done = subprocess.run(
-        ["bash", str(ROOT / "scripts/check_fresh.sh"), *options], capture_output=True, text=True,
+        ["bash", str(ROOT / "scripts/check_fresh.sh"), *options],
+        capture_output=True,
+        text=True,
         timeout=20,
     )
     assert 0 < done.returncode < 128
@@ -101,7 +114,11 @@ def stub(tree, name, text):
 
 def run_script(tree, name, *args):
     return subprocess.run(
-        ["bash", f"scripts/{name}", *args], cwd=tree, capture_output=True, text=True, timeout=60,
+        ["bash", f"scripts/{name}", *args],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        timeout=60,
         env={**os.environ, "PATH": f"{tree}/stubs:{os.environ['PATH']}"},
     )
 
@@ -127,9 +144,11 @@ def built_tree(tree):
     """One with a build that CMake "installs": one library."""
     (tree / "build/release/bin").mkdir(parents=True)
     (tree / "build/release/bin/resnet50_trainer").touch()
+    (tree / "CMakeLists.txt").write_text("project(doppio VERSION 1.2.3)\n")
+    shutil.copy(ROOT / "LICENSE", tree)
     stub(tree, "cmake", 'mkdir -p "$4/lib" && cp /bin/true "$4/lib/libcaffe2.so"')
     with open(tree / "scripts/dependencies.sh", "a") as dependencies:
-        dependencies.write("install_packages() { echo \"packages: $*\"; }\n")
+        dependencies.write('install_packages() { echo "packages: $*"; }\n')
     return tree
 
 
@@ -182,8 +201,9 @@ def find_mnist(cache, url, sums=None, **environment):
         {" ".join(f"{name}={value}" for name, value in environment.items())}
         find_mnist {cache} {BIN} && echo "$MNIST_KIND"
     """
-    done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True,
-                          timeout=300)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     return done.returncode, done.stdout.strip(), done.stderr
 
 

@@ -1,0 +1,141 @@
+"""What makes wheels, bundles and .debs: programs of a wheel, the bill of materials, the scripts."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BIN, ROOT
+
+LIBRARY = "/lib/x86_64-linux-gnu/libz.so.1"
+
+
+def script(name, *arguments):
+    return subprocess.run(
+        ["bash", str(ROOT / "scripts" / name), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_a_wheel_has_a_command_for_each_program():
+    text = (ROOT / "pyproject.toml").read_text()
+    section = text.partition("[project.scripts]\n")[2].partition("\n\n")[0]
+    commands = dict(re.findall(r'^(\w+) = "(.*)"$', section, re.MULTILINE))
+    assert commands.keys() == {path.stem for path in (ROOT / "examples").glob("*.cc")}
+    assert set(commands.values()) == {"caffe2._programs:main"}
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A folder like that of an installed wheel, with commands as pip writes them."""
+    (tmp_path / "caffe2").mkdir()
+    (tmp_path / "caffe2" / "__init__.py").touch()
+    shutil.copy(ROOT / "python" / "caffe2" / "_programs.py", tmp_path / "caffe2")
+    (tmp_path / "caffe2" / "bin").symlink_to(BIN)
+    for name in ("doppio", "unknown"):
+        (tmp_path / name).write_text("from caffe2._programs import main\n\nmain()\n")
+    return tmp_path
+
+
+def command(package, *words, **variables):
+    return subprocess.run(
+        [sys.executable, package / words[0], *words[1:]],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=variables,
+    )
+
+
+def test_a_command_of_a_wheel_becomes_the_program(package):
+    done = command(package, "doppio", "--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("doppio, Doppio ")
+    assert command(package, "doppio", "top", "--unknown").returncode == 64
+    done = command(package, "unknown")
+    assert done.returncode == 71
+    assert re.match(
+        r"unknown: cannot start the program in .*/caffe2/bin: No such file", done.stderr
+    )
+
+
+def test_a_command_of_a_wheel_finds_the_other_programs_and_its_interpreter(package):
+    shell = ["run", "-n", "1", "--store", "none", "--"]
+    done = command(package, "doppio", *shell, "render_digits", "--help", PATH="/usr/bin:/bin")
+    assert done.returncode == 0, done.stderr
+    assert "render_digits: " in done.stdout
+    printed = [*shell, "sh", "-c", "echo python=$DOPPIO_PYTHON"]
+    done = command(package, "doppio", *printed, PATH="/usr/bin:/bin")
+    assert f"python={sys.executable}\n" in done.stdout
+    done = command(package, "doppio", *printed, PATH="/usr/bin:/bin", DOPPIO_PYTHON="other")
+    assert "python=other\n" in done.stdout
+
+
+def make_sbom(*arguments):
+    return subprocess.run(
+        [sys.executable, ROOT / "scripts" / "make_sbom.py", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_bill_of_materials_names_package_licence_and_file(tmp_path):
+    if shutil.which("dpkg-query") is None:
+        pytest.skip("no system of packages that dpkg knows")
+    copy = tmp_path / "libz-0123abcd.so.1"  # as auditwheel names it
+    shutil.copy(LIBRARY, copy)
+    done = make_sbom(tmp_path, "1.2.3", copy)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "1 libraries of 1 packages\n"
+    bill = json.loads((tmp_path / "doppio.cdx.json").read_text())
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    assert bill["metadata"]["component"]["version"] == "1.2.3"
+    (entry,) = bill["components"]
+    version = subprocess.run(
+        ["dpkg-query", "--show", "--showformat", "${Version}", "zlib1g"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert (entry["name"], entry["version"]) == ("zlib1g", version)
+    assert re.match(r"pkg:deb/\w+/zlib1g@1%3A1\.", entry["purl"])
+    assert "Zlib" in [each["license"]["name"] for each in entry["licenses"]]
+    (file,) = entry["components"]
+    assert file["name"] == copy.name
+    assert file["hashes"][0]["content"] == hashlib.sha256(copy.read_bytes()).hexdigest()
+    text = (tmp_path / "licenses" / "zlib1g" / "copyright").read_text()
+    assert "Jean-loup Gailly" in text
+
+
+def test_a_library_of_no_package_has_no_bill(tmp_path):
+    done = make_sbom(tmp_path, "1.2.3", tmp_path / "libunheard_of.so.1")
+    assert done.returncode == 1
+    assert done.stderr == "error: the loader knows no libunheard_of.so.1\n"
+    assert not (tmp_path / "doppio.cdx.json").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["bookworm"], "name a suite, such as bookworm, and a package"),
+        (["bookworm", "doppio.rpm"], "not a wheel, .deb or .tar.xz: doppio.rpm"),
+        (["bookworm", "/no/such.deb"], "no such file: /no/such.deb"),
+    ],
+)
+def test_check_package_refuses_wrong_arguments(arguments, expected):
+    done = script("check_package.sh", *arguments)
+    assert done.returncode == 2
+    assert expected in done.stderr
+
+
+def test_make_wheel_refuses_unknown_options():
+    done = script("make_wheel.sh", "--size")
+    assert done.returncode == 2
+    assert "unknown option --size" in done.stderr
