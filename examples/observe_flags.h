@@ -15,6 +15,7 @@
 #include "train/log.h"
 #include "train/observe/job_progress.h"
 #include "train/observe/listeners.h"
+#include "train/observe/memory_log.h"
 #include "train/observe/metrics_log.h"
 #include "train/observe/metrics_server.h"
 #include "train/observe/predictions_log.h"
@@ -27,6 +28,12 @@ DEFINE_int64(log_histograms_every, 0,
 DEFINE_int32(log_worst_images, 40,
              "with --log_dir: so many of the worst-predicted test images are noted in "
              "predictions.json, for `doppio report`");
+DEFINE_bool(log_all_shards, false,
+            "log iterations, epochs and tests on all shards, instead of on shard 0 alone (and on "
+            "each worker of --param_servers)");
+DEFINE_bool(memory_report, false,
+            "log after the first logged iterations which blobs hold how much memory; --log_dir "
+            "records it in any case");
 DEFINE_string(trace, "",
               "file for a timeline of all shards, for Perfetto or chrome://tracing; empty: none");
 DEFINE_string(trace_iterations, "11-15",
@@ -137,6 +144,9 @@ inline void SetTrace(TrainOptions* options) {
     return std::stoll(text);
   };
   options->output.trace_path = FLAGS_trace;
+  if (!LogDirectory().empty()) {
+    options->output.trace_summary_path = LogDirectory() + "/timeline.json";
+  }
   options->output.trace_first = number(FLAGS_trace_iterations.substr(0, dash));
   options->output.trace_last = number(FLAGS_trace_iterations.substr(dash + 1));
 }
@@ -153,6 +163,9 @@ inline void AddObservers(const TrainOptions& options, Listeners* listeners) {
   listeners->Add(NewJobLine());
   if (!options.output.csv_path.empty()) {
     listeners->Add(std::make_unique<CsvLog>(options.output.csv_path, options.output.description));
+  }
+  if (FLAGS_memory_report || !LogDirectory().empty()) {
+    listeners->Add(std::make_unique<MemoryLog>(LogDirectory(), FLAGS_memory_report));
   }
   if (LogDirectory().empty()) return;
   MakeLogDirectory("--log_dir", LogDirectory());

@@ -3,10 +3,12 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "caffe2/graph/inference.h"
+#include "caffe2/utils/blob_memory.h"
 #include "distributed/common_world_op.h"
 #include "distributed/joined_runs.h"
 #include "python/pybind_state.h"
@@ -83,6 +85,19 @@ Blob* GetBlobOrThrow(Workspace& ws, const std::string& name) {
   Blob* blob = ws.GetBlob(name);
   CAFFE_ENFORCE(blob != nullptr, "Can't find blob: ", name);
   return blob;
+}
+
+using BlobMemoryTuple =
+    std::tuple<std::string, std::string, std::string, std::string, int64_t, int>;
+
+std::tuple<std::vector<BlobMemoryTuple>, int64_t, int64_t> CurrentMemory() {
+  const WorkspaceMemory memory = MeasureMemory(*CurrentWorkspace());
+  std::vector<BlobMemoryTuple> blobs;
+  for (const BlobMemory& blob : memory.blobs) {
+    blobs.emplace_back(blob.name, blob.shape, blob.type, blob.device, blob.nbytes,
+                       blob.shared_with);
+  }
+  return {blobs, memory.blob_bytes, memory.distinct_bytes};
 }
 
 void AddWorkspaceClass(py::module_& m) {
@@ -186,6 +201,9 @@ void AddWorkspaces(py::module_& m) {
     for (const auto& entry : State().by_name) names.push_back(entry.first);
     return names;
   });
+  m.def("measure_memory", &CurrentMemory,
+        "(name, shape, type, device, bytes, blobs that it shares memory with) of each tensor, the "
+        "sum of the bytes, and the bytes of memory that they lie in.");
   m.def("root_folder", [] { return CurrentWorkspace()->RootFolder(); });
   m.def("on_module_exit", &EndWorkspaces, py::arg("cause") = "");
 }

@@ -165,6 +165,7 @@ struct OutputOptions {
   // none.
   std::string trace_path;
   int64_t trace_first = 0, trace_last = 0;
+  std::string trace_summary_path;  // what it comes to (train/observe/timeline_summary.h); "": none
 
   bool WritesCheckpoints() const { return checkpoint_every > 0 || checkpoint_on_stop; }
 };

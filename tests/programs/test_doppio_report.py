@@ -132,6 +132,61 @@ def test_a_line_that_is_cut_short_is_counted(tmp_path, losses):
     assert "1 lines of metrics.jsonl cannot be read" in report(folder)
 
 
+def test_the_timeline_is_summed_up_by_shard(tmp_path, losses):
+    folder = write_run(tmp_path / "run", losses, [])
+    assert "<h2>Timeline</h2>" not in report(folder)
+    parts = [{"category": "operator", "name": f"Type{i}", "count": 4, "seconds": 0.1 - 0.006 * i}
+             for i in range(15)]
+    waits = [{"category": "exchange", "name": "Allreduce", "count": 8, "seconds": 3.0}]
+    (folder / "timeline.json").write_text(json.dumps(
+        {"trace": "<out>.json", "first": 11, "last": 12, "shards": [
+            {"iterations": 2, "seconds": 2.0, "parts": parts + waits},
+            {"iterations": 2, "seconds": 5.0, "parts": parts}]}))
+    text = report(folder)
+    page = Page(text)
+    assert "iterations 11 to 12" in text and "&lt;out&gt;.json" in text
+    at = page.cells.index("Type0")
+    assert page.cells[at:at + 4] == ["Type0", "5.0 %", "2.0 %", ""]
+    at = page.cells.index("3 other types")  # of 0.028, 0.022 and 0.016 s
+    assert page.cells[at + 1:at + 3] == ["3.3 %", "1.3 %"]
+    at = page.cells.index("exchange: Allreduce")
+    assert page.cells[at + 1:at + 3] == ["150.0 %", "0.0 %"]
+    assert 'style="width:7px"' in text  # 3.5 % of 200 pixels
+    assert 'style="width:150px"' in text
+
+
+def test_the_memory_is_shown_by_kind_and_blob(tmp_path, losses):
+    folder = write_run(tmp_path / "run", losses, [])
+    mib = 1 << 20
+    blobs = [{"name": f"blob{i}", "shape": "[2]", "type": "float", "device": "cpu",
+              "kind": "activation", "bytes": (40 - i) * mib, "shared_with": i % 2}
+             for i in range(30)]
+    (folder / "memory.json").write_text(json.dumps(
+        {"iteration": 10, "blob_bytes": 100 * mib, "distinct_bytes": 60.5 * mib,
+         "peak_bytes": {"cpu": 300 * mib}, "blobs": blobs,
+         "kinds": [{"kind": "activation", "blobs": 3, "bytes": 25 * mib},
+                   {"kind": "parameter", "blobs": 2, "bytes": 75 * mib}]}))
+    text = report(folder)
+    page = Page(text)
+    assert page.value("all blobs") == "100.0 MiB"
+    assert page.value("memory that they lie in") == "60.5 MiB"
+    assert page.value("peak of the process, cpu") == "300.0 MiB"
+    assert page.cells.index("parameter") < page.cells.index("activation")
+    assert 'style="width:150px"' in text and 'style="width:50px"' in text
+    at = page.cells.index("blob1")
+    assert page.cells[at:at + 6] == ["blob1", "activation", "float", "[2]", "39.0 MiB", "1"]
+    assert "blob24" in page.cells and "blob25" not in page.cells
+    assert "The 25 largest of 30 blobs" in text
+
+
+@pytest.mark.parametrize("name", ["timeline.json", "memory.json"])
+def test_a_damaged_file_is_one_line(name, tmp_path, losses):
+    folder = write_run(tmp_path / "run", losses, [])
+    (folder / name).write_text("{")
+    done = run("doppio", "report", folder)
+    assert (done.returncode, done.output) == (65, f"doppio: {folder / name} is not JSON\n")
+
+
 def test_compare(tmp_path, losses):
     a = write_run(tmp_path / "a", losses, [0.6])
     b = write_run(tmp_path / "b", losses[:7], [0.8], {**FLAGS, "batch_size": "64"})

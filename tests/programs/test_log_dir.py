@@ -70,6 +70,20 @@ def test_metrics_hold_one_line_for_each_event(logged):
     assert epoch["test_accuracy"] == of_event(lines, "test")[1]["accuracy"]
 
 
+def test_memory_is_recorded_by_blob(logged):
+    memory = json.loads((logged / "logs" / "memory.json").read_text())
+    assert memory["iteration"] == 1
+    sizes = [blob["bytes"] for blob in memory["blobs"]]
+    assert sizes == sorted(sizes, reverse=True) and sum(sizes) == memory["blob_bytes"]
+    assert 0 < memory["distinct_bytes"] < memory["blob_bytes"]
+    kinds = {kind["kind"]: kind["bytes"] for kind in memory["kinds"]}
+    assert kinds["gradient"] == kinds["parameter"]
+    assert sum(kinds.values()) == memory["blob_bytes"]
+    (weight,) = [blob for blob in memory["blobs"] if blob["name"] == "cpu_0/fc3_w"]
+    assert (weight["shape"], weight["type"], weight["kind"], weight["bytes"]) == (
+        "[500, 800]", "float", "parameter", 4 * 500 * 800)
+
+
 def test_settings_tell_how_to_repeat_the_run(logged, databases):
     text = (logged / "logs" / "settings.json").read_text()
     settings = json.loads(text)
@@ -175,7 +189,7 @@ def test_nothing_is_dropped_into_the_current_directory(databases, tmp_path):
     assert done.returncode == 0, done.output
     assert [path.name for path in here.iterdir()] == ["logs"]
     names = sorted(path.name.split(".")[0] for path in (here / "logs").iterdir())
-    assert names == ["events", "metrics", "predictions", "settings"]
+    assert names == ["events", "memory", "metrics", "predictions", "settings"]
 
 
 def test_the_csv_has_caffe2s_name_where_the_records_are(databases, tmp_path):
@@ -240,6 +254,6 @@ def test_training_goes_on_when_the_disk_is_full(databases, tmp_path):
         databases, tmp_path, log_dir=tmp_path / "logs", log_every=1, save_model_name="",
         epoch_size=640, log_worst_images=0), file_kib=4)
     assert done.returncode == 0, done.output
-    assert done.output.count("Training goes on without it") == 2
+    assert done.output.count("Training goes on without it") == 3  # events, metrics, memory
     assert math.isfinite(json.loads(
         (tmp_path / "logs" / "metrics.jsonl").read_text().splitlines()[0])["time"])

@@ -41,6 +41,27 @@ def test_the_timeline_has_the_iterations_that_were_asked_for(databases, tmp_path
     assert names["process_name", 0, 0]["name"].startswith("shard 0 (")
 
 
+def test_the_log_directory_has_the_sums_of_the_timeline(databases, tmp_path):
+    path = tmp_path / "out.json"
+    done = run("resnet50_trainer", *training(
+        databases, tmp_path, trace=path, trace_iterations="3-5", batch_size=64,
+        log_dir=tmp_path / "logs"))
+    assert done.returncode == 0, done.output
+    summary = json.loads((tmp_path / "logs" / "timeline.json").read_text())
+    assert (summary["trace"], summary["first"], summary["last"]) == (str(path), 3, 5)
+    (shard,) = summary["shards"]
+    _, spans = timeline(path)
+    iterations = [span for span in spans if span["cat"] == "iteration"]
+    seconds = (iterations[-1]["ts"] + iterations[-1]["dur"] - iterations[0]["ts"]) / 1e6
+    assert shard["iterations"] == 3 and shard["seconds"] == pytest.approx(seconds, rel=1e-4)
+    parts = {(part["category"], part["name"]): part for part in shard["parts"]}
+    convolutions = [span for span in spans if span["name"].startswith("Conv ")]
+    assert parts["operator", "Conv"]["count"] == len(convolutions)
+    assert parts["operator", "Conv"]["seconds"] == pytest.approx(
+        sum(span["dur"] for span in convolutions) / 1e6, rel=1e-4)
+    assert ("operator", "net") not in parts and ("input", "decode") in parts
+
+
 def test_all_shards_are_in_one_file_with_one_clock(databases, shards, tmp_path):
     for shard in range(2):
         shards.start(*training(

@@ -13,6 +13,7 @@
 #include "caffe2/utils/trace.h"
 #include "distributed/host.h"
 #include "train/atomic_file.h"
+#include "train/observe/timeline_summary.h"
 
 namespace caffe2 {
 namespace {
@@ -180,6 +181,21 @@ class TimelineJson {
   std::string events_;
 };
 
+// Without quotation marks and escapes: what the summary needs of it is plain words.
+std::string PlainName(const std::string& name_json) {
+  return name_json.substr(1, name_json.size() - 2);
+}
+
+std::string SummaryOf(const std::vector<ShardTrace>& shards, const OutputOptions& output) {
+  std::vector<ShardTimeline> timelines(shards.size());
+  for (size_t s = 0; s < shards.size(); ++s) {
+    for (const ShardTrace::Span& span : shards[s].spans) {
+      timelines[s].Add(span.category, PlainName(span.name_json), span.start, span.end);
+    }
+  }
+  return TimelineSummaryJson(output.trace_path, output.trace_first, output.trace_last, timelines);
+}
+
 }  // namespace
 
 ClockOffset AlignClock(const std::vector<ExchangeTimes>& first,
@@ -254,6 +270,13 @@ void RunTrace::Write() {
     LOG(INFO) << "Timeline: " << path << " (open it in https://ui.perfetto.dev)";
   } catch (const IoError& error) {
     LOG(WARNING) << error.what() << ". There is no timeline.";
+  }
+  const std::string& summary = options_.output.trace_summary_path;
+  if (summary.empty()) return;
+  try {
+    WriteWholeFile(summary, SummaryOf(shards, options_.output) + "\n");
+  } catch (const IoError& error) {
+    LOG(WARNING) << error.what() << ". The timeline has no summary.";
   }
 }
 

@@ -6,8 +6,10 @@
 #include "caffe2/core/logging.h"
 #include "examples/doppio/html.h"
 #include "examples/doppio/report/chart.h"
+#include "examples/doppio/report/memory.h"
 #include "examples/doppio/report/predictions.h"
 #include "examples/doppio/report/table.h"
+#include "examples/doppio/report/timeline.h"
 
 namespace caffe2::report {
 namespace {
@@ -220,6 +222,8 @@ std::string ReportPage(const RunRecords& run) {
   body += "</div>" + ShardsHtml(run);
   if (run.predictions) body += PredictionsHtml(*run.predictions);
   body += EpochsHtml(run);
+  if (run.timeline) body += TimelineHtml(*run.timeline);
+  if (run.memory) body += MemoryHtml(*run.memory);
   body += PairsHtml("The run", run.facts) + PairsHtml("Settings", run.flags);
   return HtmlPage("Run " + run.directory, body);
 }

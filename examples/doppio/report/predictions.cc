@@ -1,24 +1,12 @@
 #include "examples/doppio/report/predictions.h"
 
-#include <google/protobuf/struct.pb.h>
-#include <google/protobuf/util/json_util.h>
-
-#include <fstream>
-#include <sstream>
-
-#include "caffe2/core/exit_code.h"
+#include "examples/doppio/report/json_file.h"
 
 namespace caffe2::report {
 namespace {
 
 using google::protobuf::Struct;
 using google::protobuf::Value;
-
-// Finds a member; a value of no kind if it is missing.
-const Value& Member(const Struct& object, const std::string& name) {
-  const auto found = object.fields().find(name);
-  return found == object.fields().end() ? Value::default_instance() : found->second;
-}
 
 int64_t Integer(const Value& value) { return static_cast<int64_t>(value.number_value()); }
 
@@ -49,16 +37,8 @@ Predictions PredictionsOf(const Struct& object) {
 }  // namespace
 
 std::optional<Predictions> ReadPredictions(const std::string& directory) {
-  const std::string path = directory + "/predictions.json";
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::stringstream text;
-  text << file.rdbuf();
-  Struct object;
-  if (!google::protobuf::util::JsonStringToMessage(text.str(), &object).ok()) {
-    ThrowIoError(ExitCode::kBadData, path, " is not JSON");
-  }
-  return PredictionsOf(object);
+  const std::optional<Struct> object = ReadJsonFile(directory + "/predictions.json");
+  return object ? std::optional(PredictionsOf(*object)) : std::nullopt;
 }
 
 std::vector<ClassResult> ClassResults(const Predictions& predictions) {

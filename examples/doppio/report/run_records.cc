@@ -1,14 +1,13 @@
 #include "examples/doppio/report/run_records.h"
 
-#include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <sstream>
 
 #include "caffe2/core/exit_code.h"
+#include "examples/doppio/report/json_file.h"
 
 namespace caffe2::report {
 namespace {
@@ -89,13 +88,9 @@ void AddFacts(const std::string& prefix, const Struct& object,
 }
 
 void ReadSettings(const std::string& path, RunRecords* run) {
-  std::ifstream file(path);
-  if (!file) return;
-  std::stringstream text;
-  text << file.rdbuf();
-  Struct settings;
-  if (!Parse(text.str(), &settings)) ThrowIoError(ExitCode::kBadData, path, " is not JSON");
-  AddFacts("", settings, &run->facts);
+  const std::optional<Struct> settings = ReadJsonFile(path);
+  if (!settings) return;
+  AddFacts("", *settings, &run->facts);
   for (auto it = run->facts.begin(); it != run->facts.end();) {
     if (it->first.rfind("flags.", 0) != 0) {
       ++it;
@@ -149,6 +144,8 @@ RunRecords ReadRunRecords(const std::string& directory) {
   }
   ReadSettings(directory + "/settings.json", &run);
   run.predictions = ReadPredictions(directory);
+  run.memory = ReadMemory(directory);
+  run.timeline = ReadTimeline(directory);
   return run;
 }
 

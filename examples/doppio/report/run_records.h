@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "examples/doppio/report/memory.h"
 #include "examples/doppio/report/predictions.h"
+#include "examples/doppio/report/timeline.h"
 
 namespace caffe2::report {
 
@@ -30,11 +32,12 @@ struct RunRecords {
   std::map<std::string, std::string> facts;  // program, version, host, ... of settings.json
   std::map<std::string, std::string> flags;  // empty without settings.json
   std::optional<Predictions> predictions;    // of the last test; nullopt without predictions.json
+  std::optional<Memory> memory;              // nullopt without memory.json
+  std::optional<Timeline> timeline;          // nullopt without timeline.json
 };
 
-// Reads <directory>/metrics.jsonl and, if they are there, settings.json and
-// predictions.json. Throws IoError that says what
-// is missing or damaged.
+// Reads <directory>/metrics.jsonl and, if they are there, settings.json, predictions.json,
+// memory.json and timeline.json. Throws IoError that says what is missing or damaged.
 RunRecords ReadRunRecords(const std::string& directory);
 
 // What the records come to, by name in this order: "best test accuracy" -> 0.98.

@@ -1,6 +1,7 @@
 // Pieces of tables of HtmlPage.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -18,6 +19,13 @@ inline std::string Head(const std::string& text, bool number = false) {
 inline std::string Row(const std::string& cells) { return "<tr>" + cells + "</tr>"; }
 inline std::string Table(const std::string& rows) {
   return "<div class=\"scroll\"><table class=\"data\">" + rows + "</table></div>";
+}
+
+// A cell with a bar: `share` of the full width, at most 1.
+inline std::string BarCell(double share) {
+  constexpr double kFull = 200;  // pixels
+  return "<td><span class=\"bar\" style=\"width:" +
+         std::to_string(static_cast<int>(kFull * std::clamp(share, 0., 1.))) + "px\"></span></td>";
 }
 
 // One number by a format of printf.

@@ -498,6 +498,9 @@ def leave_runs() -> None:
 def local_blobs() -> list[str]:
     ...
 
+def measure_memory() -> tuple[list[tuple[str, str, str, str, int, int]], int, int]:
+    """(name, shape, type, device, bytes, blobs that it shares memory with) of each tensor, the sum of the bytes, and the bytes of memory that they lie in."""
+
 def nearby_opnames(type: str | bytes) -> list[str]:
     """Registered types that look most like this one, best first."""
 

@@ -24,6 +24,9 @@ from caffe2.python._core import blobs as _blobs
 from caffe2.python._core import errors as _errors
 from caffe2.python._core import feeding, library, tensors
 from caffe2.python._core import gpu_info as _gpu_info
+from caffe2.python._core.blob_memory import BlobMemory as BlobMemory
+from caffe2.python._core.blob_memory import MemoryReport as MemoryReport
+from caffe2.python._core.blob_memory import WorkspaceMemory as WorkspaceMemory
 from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python._core.errors import call_explained
 from caffe2.python._core.messages import (
