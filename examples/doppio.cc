@@ -78,7 +78,10 @@ std::pair<const CLI::App*, std::string> Chosen(const CLI::App& program) {
 Action Parse(Words words, const Words& command) {
   CLI::App program("Doppio " + Version() + ": trains nets on several shards.", "doppio");
   Action action;
+  // A word after a command is never another one: it may be a value for a trainer.
+  program.require_subcommand(0, 1);
   program.set_version_flag("--version", "doppio, Doppio " + Version());
+  AddTrainCommand(&program, &action);
   AddRunCommand(command, &program, &action);
   AddShardCommand(command, &program, &action);
   AddDoctorCommand(&program, &action);

@@ -105,6 +105,5 @@ int main(int argc, char** argv) {
   return caffe2::RunProgram(
       &argc, &argv,
       "trains a small network on an MNIST database, alone or as one of several shards",
-      caffe2::Main, caffe2::Arguments::kFlagsOnly, caffe2::AdviceOnFlag,
-      caffe2::TrainerHelp(caffe2::kExamples));
+      caffe2::Main, caffe2::TrainerProgram("mnist_trainer", caffe2::kExamples));
 }

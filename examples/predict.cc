@@ -224,5 +224,5 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   return caffe2::RunProgram(
       &argc, &argv, "prints the likeliest labels of pictures (--model M.mdl PICTURE...)",
-      [&] { return caffe2::Main(argc, argv); }, caffe2::Arguments::kAny);
+      [&] { return caffe2::Main(argc, argv); }, {.arguments = caffe2::Arguments::kAny});
 }

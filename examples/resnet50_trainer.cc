@@ -144,6 +144,6 @@ int main(int argc, char** argv) {
   return caffe2::RunProgram(&argc, &argv,
                             "trains ResNet-50 and other networks on an image database, alone or as "
                             "one of several shards",
-                            caffe2::Main, caffe2::Arguments::kFlagsOnly, caffe2::AdviceOnFlag,
-                            caffe2::TrainerHelp(caffe2::kExamples));
+                            caffe2::Main,
+                            caffe2::TrainerProgram("resnet50_trainer", caffe2::kExamples));
 }

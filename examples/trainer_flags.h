@@ -24,6 +24,7 @@
 #include "examples/foreign_flags.h"
 #include "examples/image_flags.h"
 #include "examples/observe_flags.h"
+#include "examples/recipe_flags.h"
 #include "train/evaluation.h"
 #include "train/log.h"
 #include "train/options.h"
@@ -366,12 +367,20 @@ inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
     EndProcessAfter(seconds, reason, 128 + signal);
   };
   const StopSignal signals;
+  if (FLAGS_dry_run) {
+    PrintDryRun(options, StopSignal::Received);
+    const int signal = StopSignal::Received();
+    return signal == 0 ? 0 : 128 + signal;
+  }
   if (options.shards.IsServer()) {
     const int signal = ServeParameters(options, StopSignal::Received);
     return signal == 0 ? 0 : 128 + signal;
   }
   auto listeners = std::make_shared<Listeners>();
-  listeners->Add(ForTerminal(std::move(log)));
+  // Each worker of parameter servers has losses of its own; other shards all have the same.
+  if (options.shards.shard_id == 0 || options.shards.HasServers() || FLAGS_log_all_shards) {
+    listeners->Add(ForTerminal(std::move(log)));
+  }
   AddObservers(options, listeners.get());
   Trainer trainer(options, listeners, StopSignal::Received);
   const int signal = trainer.Run();

@@ -1,9 +1,11 @@
-// How --help of the trainers is ordered.
+// What the trainers tell RunProgram: their recipes, advice, and how --help is ordered.
 #pragma once
 
 #include <string>
 
-#include "caffe2/utils/program_help.h"
+#include "caffe2/utils/program.h"
+#include "examples/foreign_flags.h"
+#include "train/recipes.h"
 
 namespace caffe2 {
 
@@ -11,6 +13,7 @@ namespace caffe2 {
 inline ProgramHelp TrainerHelp(const std::string& examples) {
   return {
       {
+          {"Recipes", "recipe dry_run"},
           {"Data",
            "test_data db_type num_channels image_size image_scale mirror random_resized_crop mean "
            "std shuffle decode_threads max_bad_records max_image_pixels max_jpeg_mb "
@@ -31,9 +34,10 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
            "redis_password_file redis_db rendezvous_path distributed_transport "
            "distributed_interfaces use_nccl rendezvous_timeout collective_timeout"},
           {"Results, checkpoints and logs",
-           "file_store_path save_model_name model_prefix keep_models keep_best log_style log_csv "
+           "file_store_path save_model_name model_prefix keep_models keep_best log_style log_all_shards log_csv "
            "log_every "
-           "log_dir log_histograms_every log_worst_images trace trace_iterations metrics_port "
+           "log_dir log_histograms_every log_worst_images memory_report trace trace_iterations "
+           "metrics_port "
            "metrics_address "
            "disp_batches test_epoch_size "
            "checkpoint_every "
@@ -43,6 +47,12 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
            "model_parallel cudnn_workspace_limit_mb float16_compute enable_tensor_core"},
       },
       examples};
+}
+
+inline ProgramOptions TrainerProgram(const std::string& program, const std::string& examples) {
+  return {.advice = AdviceOnFlag,
+          .recipe = [program](const std::string& name) { return RecipeFlags(name, program); },
+          .help = TrainerHelp(examples)};
 }
 
 }  // namespace caffe2

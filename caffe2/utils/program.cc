@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -31,73 +30,6 @@ namespace caffe2 {
 namespace {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-bool IsBoolWord(const std::string& word) {
-  return word == "True" || word == "False" || word == "true" || word == "false";
-}
-
-// True for "--name" or "-name" if name is a bool flag.
-bool IsBareBoolFlag(const std::string& word) {
-  const size_t begin = word.find_first_not_of('-');
-  if (begin == std::string::npos || begin == 0 || begin > 2) return false;
-  gflags::CommandLineFlagInfo info;
-  return gflags::GetCommandLineFlagInfo(word.c_str() + begin, &info) && info.type == "bool";
-}
-
-// "name" for "--name", "-name" and "--name=value"; empty for other words.
-std::string NameOfFlag(const std::string& word) {
-  const size_t begin = word.find_first_not_of('-');
-  if (begin == std::string::npos || begin == 0 || begin > 2) return "";
-  return std::isalpha(static_cast<unsigned char>(word[begin]))
-             ? word.substr(begin, word.find('=') - begin)
-             : "";
-}
-
-bool IsKnownFlag(const std::string& name) {
-  gflags::CommandLineFlagInfo info;
-  if (gflags::GetCommandLineFlagInfo(name.c_str(), &info)) return true;
-  return name.compare(0, 2, "no") == 0 && gflags::GetCommandLineFlagInfo(name.c_str() + 2, &info) &&
-         info.type == "bool";
-}
-
-// True for "--name" where the next word is the value.
-bool TakesNextWord(const std::string& word, const std::string& name) {
-  gflags::CommandLineFlagInfo info;
-  return word.find('=') == std::string::npos &&
-         gflags::GetCommandLineFlagInfo(name.c_str(), &info) && info.type != "bool";
-}
-
-// The error for the first unknown flag; empty if there is none. --undefok names flags that may be
-// unknown.
-std::string UnknownFlag(const std::vector<std::string>& words,
-                        const std::function<std::string(const std::string&)>& advice) {
-  for (size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
-    const std::string name = NameOfFlag(words[i]);
-    if (name == "undefok") return "";
-    if (name.empty()) continue;
-    if (IsKnownFlag(name)) {
-      if (TakesNextWord(words[i], name)) ++i;
-      continue;
-    }
-    const std::string text = advice ? advice(name) : "";
-    if (!text.empty()) return "unknown flag --" + name + ": " + text;
-    const std::string similar = SimilarFlag(name);
-    return "unknown flag --" + name + ": " +
-           (similar.empty() ? "see --help" : "did you mean --" + similar + "?");
-  }
-  return "";
-}
-
-// Joins "--flag" "True" to "--flag=true", because programs with argparse are called so.
-std::vector<std::string> JoinBoolValues(int argc, char** argv) {
-  std::vector<std::string> words(argv, argv + argc);
-  for (size_t i = 1; i + 1 < words.size() && words[i] != "--"; ++i) {
-    if (!IsBareBoolFlag(words[i]) || !IsBoolWord(words[i + 1])) continue;
-    words[i] += (words[i + 1][0] == 'T' || words[i + 1][0] == 't') ? "=true" : "=false";
-    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-  }
-  return words;
-}
 
 // True if one of gflags' own bool flags is set.
 bool IsSet(const char* flag) {
@@ -162,32 +94,33 @@ std::vector<gflags::CommandLineFlagInfo> ProgramFlags() {
 }
 
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
-               Arguments arguments,
-               const std::function<std::string(const std::string& flag)>& advice,
-               const ProgramHelp& help) {
+               const ProgramOptions& options) {
   ConfigureThreads(*argv);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   KeepStderrFromBlocking();
   const std::string program = BaseName((*argv)[0]);
+  gflags::SetArgv(*argc, const_cast<const char**>(*argv));
   gflags::SetUsageMessage(usage);
   FLAGS_logtostderr = true;
 
   // Static, because gflags leaves pointers to these words in argv.
   static std::vector<std::string> words;
   static std::vector<char*> pointers;
-  words = JoinBoolValues(*argc, *argv);
+  try {
+    words = ExpandFlags({*argv, *argv + *argc}, options.recipe, options.advice);
+  } catch (const std::exception& error) {
+    return Fail(program, error.what(), ExitCodeOf(error));
+  }
   pointers.clear();
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   *argc = static_cast<int>(words.size());
   *argv = pointers.data();
-  const std::string unknown = UnknownFlag(words, advice);
-  if (!unknown.empty()) return Fail(program, unknown, ExitCode::kUsage);
   GFLAGS_NAMESPACE::gflags_exitfunc = ExitAfterFlags;
   gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
   if (IsSet("help") || IsSet("helpshort")) {
-    std::fputs(HelpText(program, usage, help).c_str(), stdout);
+    std::fputs(HelpText(program, usage, options.help).c_str(), stdout);
     return 0;
   }
   if (IsSet("version")) {
@@ -196,7 +129,7 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   }
   gflags::HandleCommandLineHelpFlags();
   return RunCaught(program, [&] {
-    if (*argc > 1 && arguments == Arguments::kFlagsOnly) {
+    if (*argc > 1 && options.arguments == Arguments::kFlagsOnly) {
       ThrowUsage("unexpected argument \"", (*argv)[1],
                  "\": flags are written --name=value (see --help)");
     }

@@ -7,22 +7,30 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/utils/flag_words.h"
 #include "caffe2/utils/program_help.h"
 
 namespace caffe2 {
 
-// Parses the command line (gflags), starts the log (glog, to stderr) and runs `body`. Returns the
-// exit status for main: the result of `body`, or ExitCodeOf (caffe2/core/exit_code.h) an exception,
-// which is printed to stderr as one line "<program>: <message>". Removes the flags from argv. With
-// kAny the arguments that are not flags stay in argv; with kFlagsOnly they are errors.
+enum class Arguments { kFlagsOnly, kAny };
+
+struct ProgramOptions {
+  Arguments arguments = Arguments::kFlagsOnly;  // kAny: those that are not flags stay in argv
+  FlagAdvice advice = nullptr;                  // as in ExpandFlags()
+  RecipeFunction recipe = nullptr;              // likewise
+  ProgramHelp help = {};
+};
+
+// Parses the command line (ExpandFlags(), then gflags), starts the log (glog, to stderr) and runs
+// `body`. Returns the exit status for main: the result of `body`, or ExitCodeOf
+// (caffe2/core/exit_code.h) an exception, which is printed to stderr as one line "<program>:
+// <message>". Removes the flags from argv.
 //
-// `--help` prints `usage` and the program's own flags in the groups of `help`, `--version` the
-// version, the commit and the options of the build; both return 0 without running `body`. The value
-// of a bool flag may be a separate word: `--use_cpu True`. An unknown flag ends the process with
-// status 64 and one line that ends with what `advice` says to do instead, or with the flag that may
-// be meant. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or socket, or beyond
-// the limit on file sizes, is an ordinary error. A full pipe behind stderr does not block the
-// program (stderr_stream.h).
+// `--help` prints `usage` and the program's own flags in the groups of `options.help`, `--version`
+// the version, the commit and the options of the build; both return 0 without running `body`. An
+// unknown flag ends the process with status 64. SIGPIPE and SIGXFSZ are ignored, so that writing to
+// a closed pipe or socket, or beyond the limit on file sizes, is an ordinary error. A full pipe
+// after stderr does not block the program (stderr_stream.h).
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
 // OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores
@@ -33,11 +41,8 @@ namespace caffe2 {
 //   int main(int argc, char** argv) {
 //     return caffe2::RunProgram(&argc, &argv, "Prints ...", [&] { ...; return 0; });
 //   }
-enum class Arguments { kFlagsOnly, kAny };
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
-               Arguments arguments = Arguments::kFlagsOnly,
-               const std::function<std::string(const std::string& flag)>& advice = nullptr,
-               const ProgramHelp& help = {});
+               const ProgramOptions& options = {});
 
 // Makes a flag that a library defines, such as glog's log_dir, a flag of the program: --help lists
 // it with this description. Returns true, so that it may initialize a constant. Call it before

@@ -26,18 +26,6 @@ std::map<std::string, Info> FlagsByName() {
 
 bool IsRequired(const Info& flag) { return flag.description.find(kRequired) != std::string::npos; }
 
-// The shortest text that is the same number, where gflags writes 0.10000000000000001.
-std::string DefaultText(const Info& flag) {
-  if (flag.default_value.empty()) return "none";
-  if (flag.type != "double") return flag.default_value;
-  const double value = std::strtod(flag.default_value.c_str(), nullptr);
-  const bool plain = value == 0 || (std::abs(value) >= 1e-6 && std::abs(value) < 1e9);
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof(text), value,
-                                 plain ? std::chars_format::fixed : std::chars_format::general);
-  return std::string(text, end.ptr);
-}
-
 // "text" in lines of at most 96 characters, indented.
 std::string Wrapped(const std::string& text) {
   constexpr size_t kWidth = 96;
@@ -57,7 +45,8 @@ std::string Describe(const Info& flag) {
   const bool is_bool = flag.type == "bool";
   std::string text = (is_bool ? "  --[no]" : "  --") + flag.name;
   if (!is_bool) text += flag.type == "string" ? " TEXT" : " NUMBER";
-  text += IsRequired(flag) ? " (required)" : " (default: " + DefaultText(flag) + ")";
+  text += IsRequired(flag) ? " (required)"
+                           : " (default: " + FlagValueText(flag.type, flag.default_value) + ")";
   std::string description = flag.description;
   const size_t required = description.find(kRequired);
   if (required != std::string::npos) description.erase(required, sizeof(kRequired) - 1);
@@ -91,6 +80,17 @@ bool HasWord(const std::string& words, const std::string& wanted) {
 }
 
 }  // namespace
+
+std::string FlagValueText(const std::string& type, const std::string& text) {
+  if (text.empty()) return "none";
+  if (type != "double") return text;
+  const double value = std::strtod(text.c_str(), nullptr);
+  const bool plain = value == 0 || (std::abs(value) >= 1e-6 && std::abs(value) < 1e9);
+  char number[64];
+  const auto end = std::to_chars(number, number + sizeof(number), value,
+                                 plain ? std::chars_format::fixed : std::chars_format::general);
+  return std::string(number, end.ptr);
+}
 
 std::string HelpText(const std::string& program, const std::string& usage,
                      const ProgramHelp& help) {

@@ -22,6 +22,10 @@ struct ProgramHelp {
 // description has "(required)" comes first. Defaults are written as people write them: 0.1.
 std::string HelpText(const std::string& program, const std::string& usage, const ProgramHelp& help);
 
+// The value of a flag of gflags' `type` as people write it: "0.1", where gflags writes
+// 0.10000000000000001, and "none" for an empty text.
+std::string FlagValueText(const std::string& type, const std::string& text);
+
 // The flag of the program that `name` may mean; empty if none is close. Also suggests "noshuffle".
 std::string SimilarFlag(const std::string& name);
 

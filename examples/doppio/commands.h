@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 // Each adds a sub-command to the program. When it is given, parsing sets *action. `command` is what
 // the command line has after "--"; it and *action must outlive the action.
 void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
+void AddTrainCommand(CLI::App* program, Action* action);
 void AddShardCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
 void AddDoctorCommand(CLI::App* program, Action* action);
 void AddDataCommand(CLI::App* program, Action* action);

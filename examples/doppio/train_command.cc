@@ -1,0 +1,170 @@
+// doppio train: starts the trainer of a recipe, alone or on several shards.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "caffe2/core/device_backend.h"
+#include "caffe2/core/exit_code.h"
+#include "caffe2/core/usage_error.h"
+#include "examples/doppio/commands.h"
+#include "train/recipes.h"
+
+namespace caffe2 {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+struct TrainFlags {
+  std::string recipe, demo, data;
+  int num_shards = 0;  // 0: this process becomes the only one
+};
+
+fs::path ProgramNamed(const std::string& name) {
+  return fs::read_symlink("/proc/self/exe").parent_path() / name;
+}
+
+std::vector<char*> Pointers(Words* words) {
+  std::vector<char*> pointers;
+  for (std::string& word : *words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[noreturn]] void Become(Words words) {
+  execv(words[0].c_str(), Pointers(&words).data());
+  ThrowIoError(ExitCode::kSystem, "cannot start ", words[0], ": ", std::strerror(errno));
+}
+
+// Runs a program to its end.
+void RunChild(Words words) {
+  pid_t child = 0;
+  const int error =
+      posix_spawn(&child, words[0].c_str(), nullptr, nullptr, Pointers(&words).data(), environ);
+  if (error != 0) {
+    ThrowIoError(ExitCode::kSystem, "cannot start ", words[0], ": ", std::strerror(error));
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) ThrowIoError(ExitCode::kSystem, words[0], " failed (see above)");
+}
+
+// The folder of digits that render_digits draws, for machines without MNIST. It stays for the next
+// time.
+fs::path DrawnDigits() {
+  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  const bool has_cache = cache != nullptr && *cache != '\0';
+  CheckUsage(has_cache || (home != nullptr && *home != '\0'),
+             "train: neither HOME nor XDG_CACHE_HOME says where to put the digits: name a folder "
+             "with MNIST's files in --data");
+  const fs::path folder =
+      (has_cache ? fs::path(cache) : fs::path(home) / ".cache") / "doppio" / "drawn_digits";
+  if (fs::exists(folder)) return folder;
+  const fs::path drawn = folder.string() + "." + std::to_string(getpid());
+  std::error_code error;
+  fs::create_directories(drawn, error);
+  if (error)
+    ThrowIoError(ExitCode::kCannotWrite, "cannot make ", drawn.string(), ": ", error.message());
+  RunChild({ProgramNamed("render_digits"), "--output_dir=" + drawn.string(), "--train=20000",
+            "--test=4000"});
+  fs::rename(drawn, folder, error);
+  if (error) fs::remove_all(drawn);  // another process was first
+  return folder;
+}
+
+// Where the demonstration has its images from.
+std::string DemoData() {
+  const char* mnist = std::getenv("MNIST_DIR");
+  if (mnist != nullptr && *mnist != '\0') return mnist;
+  const std::string drawn = DrawnDigits();
+  std::fprintf(stderr,
+               "doppio: train: DRAWN DIGITS in %s, not MNIST: accuracies do not compare; --data "
+               "names a folder with MNIST's files\n",
+               drawn.c_str());
+  return drawn;
+}
+
+bool HasFlag(const Words& words, const std::string& name) {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    const size_t begin = word.find_first_not_of('-');
+    return begin != std::string::npos && begin > 0 &&
+           word.substr(begin, word.find('=') - begin) == name;
+  });
+}
+
+// `words` are flags of the trainer.
+int Train(TrainFlags flags, const Words& words) {
+  CheckUsage(flags.recipe.empty() || flags.demo.empty(),
+             "train: --recipe and --demo cannot be used together");
+  if (!flags.demo.empty()) flags.recipe = "mnist_lenet_fast";
+  const Recipe& recipe = FindRecipe(flags.recipe);
+  Words command = {ProgramNamed(recipe.program), std::string("--recipe=") + recipe.name};
+  if (flags.data.empty() && !flags.demo.empty() && !HasFlag(words, "train_data")) {
+    flags.data = DemoData();
+  }
+  if (!flags.data.empty()) {
+    command.insert(command.end(), {"--train_data=" + flags.data, "--test_data=" + flags.data});
+  }
+  if (!flags.demo.empty()) {
+    if (NumDevices(CUDA) == 0) command.emplace_back("--use_cpu");
+    // The batch of all shards stays as in the recipe.
+    if (flags.num_shards > 1) {
+      command.push_back("--batch_size=" + std::to_string(std::max(64 / flags.num_shards, 1)));
+    }
+  }
+  command.insert(command.end(), words.begin(), words.end());
+  std::string line;
+  for (const std::string& word : command) line += " " + word;
+  std::fprintf(stderr, "doppio: train: starts%s\n", line.c_str());
+  if (flags.num_shards == 0) Become(command);
+  Words run = {ProgramNamed("doppio"), "run", "-n", std::to_string(flags.num_shards), "--"};
+  run.insert(run.end(), command.begin(), command.end());
+  Become(run);
+}
+
+std::string ListOfRecipes() {
+  std::string text = "Recipes:\n";
+  for (const Recipe& recipe : Recipes()) {
+    text += MakeString("  ", recipe.name, ": ", recipe.what, "; ", recipe.reached, "\n");
+  }
+  return text +
+         "All other flags are the trainer's and count more than the recipe; --dry_run prints them.";
+}
+
+}  // namespace
+
+void AddTrainCommand(CLI::App* program, Action* action) {
+  const auto flags = std::make_shared<TrainFlags>();
+  CLI::App* train = program->add_subcommand(
+      "train",
+      "start the trainer of a recipe: doppio train --recipe NAME --data DIRECTORY FLAGS...");
+  train->allow_extras();
+  train->footer(ListOfRecipes);
+  train->add_option("--recipe", flags->recipe, "what to train, and how");
+  train
+      ->add_option("--demo", flags->demo,
+                   "mnist: one epoch of LeNet on the MNIST files in --data or MNIST_DIR, or on "
+                   "digits that are drawn")
+      ->check(CLI::IsMember({"mnist"}));
+  train->add_option("--data", flags->data, "data set for --train_data and --test_data");
+  train
+      ->add_option("-n,--shards", flags->num_shards,
+                   "number of shards, which doppio run starts on this machine")
+      ->check(CLI::Range(1, 65536));
+  train->callback([flags, train, action] {
+    CheckUsage(!flags->recipe.empty() || !flags->demo.empty(),
+               "train: --recipe NAME or --demo mnist is needed (see doppio train --help)");
+    *action = [flags, words = train->remaining()] { return Train(*flags, words); };
+  });
+}
+
+}  // namespace caffe2

@@ -1,0 +1,151 @@
+"""--recipe and --dry_run of the trainers, and `doppio train`."""
+
+import re
+
+import pytest
+
+from conftest import last_line, run, training, write_idx
+
+
+def recipes():
+    """The lines of `doppio train --help`: (name, what it is and what it reached)."""
+    text = run("doppio", "train", "--help").output.partition("Recipes:\n")[2]
+    return re.findall(r"^  (\w+): (.*)$", text, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def mnist(tmp_path_factory):
+    """A folder with files as MNIST's, of 640 and 100 images."""
+    folder = tmp_path_factory.mktemp("mnist")
+    for stem, name, count in (("train", "train", 640), ("test", "t10k", 100)):
+        write_idx(folder, stem, count, seed=len(name))
+        for kind, dimensions in (("images", 3), ("labels", 1)):
+            (folder / f"{stem}-{kind}").rename(folder / f"{name}-{kind}-idx{dimensions}-ubyte")
+    return folder
+
+
+def settings(output):
+    """Value and source of each setting that --dry_run prints as given."""
+    given = output.partition("Settings that are given:\n")[2].partition("Defaults:\n")[0]
+    return {words[0]: (words[1], " ".join(words[2:]))
+            for words in (line.split() for line in given.splitlines())}
+
+
+def test_each_recipe_is_accepted_by_its_trainer(databases):
+    found = recipes()
+    assert len(found) >= 7
+    for name, text in found:
+        program = "mnist_trainer" if name.startswith("mnist") else "resnet50_trainer"
+        done = run(program, "--recipe", name, "--use_cpu", "--dry_run", "--evaluate",
+                   "--test_data", databases / "test_lmdb", "--load_model_path", "none_1.mdl")
+        assert done.returncode == 0, done.output
+        assert f"Recipe {name}: {text}" in done.output
+        assert "not run" in text or re.search(r"0\.\d{3}", text), name
+
+
+def test_a_dry_run_tells_settings_sources_and_time(databases, mnist, tmp_path):
+    file = tmp_path / "run.flags"
+    file.write_text(f"--train_data={mnist}\n--num_epochs=3\n--seed=7\n")
+    done = run("mnist_trainer", "--use_cpu", "--recipe", "mnist_lenet", "--flagfile", file,
+               "--num_epochs", "4", "--batch_size=32", "--model_prefix", tmp_path / "model",
+               "--checkpoint_every", "1", "--dry_run", cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    given = settings(done.output)
+    assert given["network"] == ("lenet", "recipe mnist_lenet")
+    assert given["seed"] == ("7", f"file {file}")
+    assert given["num_epochs"] == ("4", "command line")
+    assert given["batch_size"] == ("32", "command line")
+    assert "wd" not in given and re.search(r"^  wd +0\.0001$", done.output, re.MULTILINE)
+    assert "Run: 1 shard, 32 images in a batch of all, 20 iterations in an epoch" in done.output
+    assert re.search(r"^Time: 0:\d\d for 80 iterations of [\d.e-]+ s, measured over (19|2\d) on",
+                     done.output, re.MULTILINE)
+    assert "Recipe mnist_lenet: LeNet on MNIST" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["run.flags"]
+
+
+def test_a_dry_run_waits_for_no_other_shard(databases, tmp_path):
+    flags = training(databases, tmp_path, num_shards=2, run_id="dry", test_data=None)
+    first = run("resnet50_trainer", *flags, "--shard_id=0", "--dry_run")
+    assert first.returncode == 0, first.output
+    assert "Run: 2 shards, 64 images in a batch of all, 10 iterations" in first.output
+    second = run("resnet50_trainer", *flags, "--shard_id=1", "--dry_run")
+    assert (second.returncode, second.output) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_hides_passwords(databases, tmp_path):
+    done = run("resnet50_trainer", *training(databases, tmp_path), "--dry_run", "--init_method",
+               "redis://:hunter2@localhost/1")
+    assert done.returncode == 0, done.output
+    assert "hunter2" not in done.output
+    assert settings(done.output)["init_method"] == ("redis://localhost:6379/1", "command line")
+
+
+@pytest.mark.parametrize("program, line", [
+    ("mnist_trainer", 'there is no recipe "mnist_lenett"; do you mean mnist_lenet? (known: '),
+    ("doppio", 'there is no recipe "mnist_lenett"; do you mean mnist_lenet? (known: '),
+])
+def test_an_unknown_recipe_gets_a_suggestion(program, line):
+    words = ["train"] if program == "doppio" else []
+    done = run(program, *words, "--recipe", "mnist_lenett")
+    assert done.returncode == 64
+    assert last_line(done.output).startswith(f"{program}: {line}")
+
+
+def test_a_typo_in_a_file_gets_a_suggestion(tmp_path):
+    file = tmp_path / "run.flags"
+    file.write_text("--use_cpu\n--bacth_size=3\n")
+    done = run("resnet50_trainer", "--flagfile", file)
+    assert (done.returncode, done.output) == (
+        64, f"resnet50_trainer: file {file}: unknown flag --bacth_size: "
+            "did you mean --batch_size?\n")
+
+
+def test_train_starts_the_trainer_of_a_recipe(mnist):
+    done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "--use_cpu",
+               "--num_epochs", "2", "--batch_size=32", "--log_style", "caffe2")
+    assert done.returncode == 0, done.output
+    assert "Finished epoch 1/2" in done.output
+    assert f"mnist_trainer --recipe=mnist_lenet --train_data={mnist}" in done.output
+
+
+def test_train_starts_shards(mnist):
+    done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "-n", "2",
+               "--use_cpu", "--num_epochs", "1")
+    assert done.returncode == 0, done.output
+    assert "images/s of 2 shards" in done.output
+
+
+def test_the_demo_draws_digits_once(tmp_path):
+    words = ["doppio", "train", "--demo", "mnist", "--num_examples=1280", "--test_epoch_size=500",
+             "--log_dir", "runs"]  # a value that is also a command
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = run(*words, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert "DRAWN DIGITS" in done.output and "Validation-accuracy=" in done.output
+    drawn = tmp_path / "cache" / "doppio" / "drawn_digits"
+    assert [path.name for path in (tmp_path / "cache" / "doppio").iterdir()] == [drawn.name]
+    assert len(list(drawn.iterdir())) == 4
+    (drawn / "train-labels-idx1-ubyte").unlink()  # so it fails if it does not draw again
+    done = run(*words, env=env)
+    assert done.returncode != 0 and "train-labels-idx1-ubyte" in last_line(done.output)
+    assert (tmp_path / "runs" / "metrics.jsonl").exists()
+
+
+def test_the_demo_takes_mnist_where_it_is(mnist, tmp_path):
+    for words, env in ((["--data", mnist], {}), ([], {"MNIST_DIR": str(mnist)})):
+        done = run("doppio", "train", "--demo", "mnist", *words,
+                   env={"XDG_CACHE_HOME": str(tmp_path), **env})
+        assert done.returncode == 0, done.output
+        assert "DRAWN DIGITS" not in done.output and f"--train_data={mnist}" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words, line", [
+    ([], "train: --recipe NAME or --demo mnist is needed (see doppio train --help)"),
+    (["--recipe", "mnist_lenet", "--demo", "mnist"],
+     "train: --recipe and --demo cannot be used together"),
+])
+def test_train_refuses_calls_that_say_nothing(words, line):
+    done = run("doppio", "train", *words)
+    assert (done.returncode, done.output) == (64, f"doppio: {line}\n")
