@@ -72,7 +72,7 @@ class Round:
             "base_learning_rate": 0.001, "save_model_name": "", "log_csv": "", "log_every": 1,
             "num_shards": self.count, "shard_id": shard, "run_id": "soak",
             "redis_host": "127.0.0.1", "redis_port": self.redis.port, "rendezvous_timeout": 90,
-            "collective_timeout": COLLECTIVE_TIMEOUT}
+            "collective_timeout": COLLECTIVE_TIMEOUT, "log_all_shards": True}
         words = ["--use_cpu"] + [word for name, value in flags.items()
                                  for word in (f"--{name}", str(value))]
         environment = clean_environment(

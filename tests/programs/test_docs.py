@@ -155,9 +155,10 @@ def test_the_command_for_several_machines_works(databases, redis, shards, tmp_pa
             2,
             cwd=tmp_path,
         )
-    for status, output in shards.wait():
+    results = shards.wait()
+    for status, output in results:
         assert status == 0, output
-    assert "Finished iteration 2" in output
+    assert "Finished iteration 2" in results[0][1]
 
 
 @pytest.mark.parametrize("document", ["README.md", "examples/README.md"])

@@ -120,7 +120,7 @@ def test_the_place_of_a_shard_killed_while_it_joins_is_free(
     databases, redis_server, shards, tmp_path
 ):
     port = redis_server.port
-    flags = two(port, **LONG, num_shards=3, rendezvous_timeout=90)
+    flags = two(port, **LONG, num_shards=3, rendezvous_timeout=90, log_all_shards=True)
 
     def start(shard):
         return shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
@@ -154,7 +154,7 @@ def test_a_short_freeze_costs_no_bit(databases, redis_server, shards, tmp_path):
         (tmp_path / name).mkdir()
         started = start_two(shards, databases, tmp_path / name, **two(
             redis_server.port, epoch_size=1920, test_data=None, log_every=1,
-            collective_timeout=60))
+            collective_timeout=60, log_all_shards=True))
         if name == "frozen":
             wait_for_line(started[1], "Finished iteration")
             started[1].send_signal(signal.SIGSTOP)
@@ -169,7 +169,8 @@ def test_a_short_freeze_costs_no_bit(databases, redis_server, shards, tmp_path):
 def test_a_database_that_is_cut_while_it_is_read(databases, redis_server, shards, tmp_path):
     shutil.copytree(databases / "train_lmdb", tmp_path / "cut_lmdb")
     started = [shards.start(*training(databases, tmp_path, shard_id=shard, train_data=data,
-                                      shuffle=True, **two(redis_server.port, **LONG)))
+                                      shuffle=True, log_all_shards=True,
+                                      **two(redis_server.port, **LONG)))
                for shard, data in enumerate([databases / "train_lmdb", tmp_path / "cut_lmdb"])]
     for process in started:
         wait_for_line(process, "Finished iteration")

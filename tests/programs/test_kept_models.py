@@ -22,7 +22,7 @@ def test_the_best_model_and_the_last_ones_are_kept(databases, tmp_path):
 
 def test_all_shards_end_when_no_test_is_better(databases, shards, tmp_path):
     flags = {"num_shards": 2, "run_id": "patient", "batch_size": 16, "num_epochs": 50,
-             "base_learning_rate": 1e-9, "patience": 2}
+             "base_learning_rate": 1e-9, "patience": 2, "log_all_shards": True}
     for shard in range(2):
         shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
     for status, output in shards.wait():

@@ -6,7 +6,8 @@ from conftest import last_line, run, training, wait_for_line
 def test_shards_average_and_learn(databases, shards, tmp_path):
     for shard in range(2):
         shards.start(*training(databases, tmp_path, batch_size=16, num_shards=2, shard_id=shard,
-                               run_id="local", num_epochs=2, sync_every=5, block_momentum=0.5))
+                               run_id="local", num_epochs=2, sync_every=5, block_momentum=0.5,
+                               log_all_shards=True))
     for status, output in shards.wait():
         assert status == 0, output
         assert "Finished iteration 20" in output

@@ -28,6 +28,20 @@ def test_one_shard_speaks_for_the_job(databases, shards, tmp_path):
             databases, tmp_path, num_shards=2, shard_id=shard, run_id="job", batch_size=16))
     (_, first), (_, second) = shards.wait()
     assert "images/s of 2 shards" in first and "Job: " not in second
+    lines = ("Starting epoch", "Finished iteration", "Training loss", "Finished epoch",
+             "Test accuracy")
+    assert [line for line in lines if line not in first] == []
+    assert [line for line in lines if line in second] == []
+    assert "all 2 shards joined" in first and "all 2 shards joined" in second
+
+
+def test_all_shards_log_on_request(databases, shards, tmp_path):
+    for shard in range(2):
+        shards.start(*training(databases, tmp_path, num_shards=2, shard_id=shard, run_id="all",
+                               batch_size=16, log_all_shards=True))
+    for status, output in shards.wait():
+        assert status == 0, output
+        assert "Finished iteration 20/20" in output and "Test accuracy" in output
 
 
 def test_a_terminal_shows_one_line_no_longer_than_itself(databases, tmp_path):

@@ -14,7 +14,8 @@ def waiting_for_a_frozen_shard(databases, redis, shards, folder, number):
     """Starts `number` shards, freezes the last one, and waits until the others wait for it."""
     flags = {"num_shards": number, "run_id": "stop", "redis_host": "127.0.0.1",
              "redis_port": redis.port, "epoch_size": 1_000_000, "test_data": None,
-             "log_every": 1, "save_model_name": "", "collective_timeout": HOURS}
+             "log_every": 1, "save_model_name": "", "collective_timeout": HOURS,
+             "log_all_shards": True}
     started = [shards.start(*training(databases, folder, shard_id=shard, **flags))
                for shard in range(number)]
     for process in started:

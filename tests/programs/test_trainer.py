@@ -173,6 +173,7 @@ def test_a_killed_shard_is_named_by_the_other(databases, redis, shards, tmp_path
     flags = {
         "num_shards": 2, "run_id": "killed", "redis_host": "127.0.0.1", "redis_port": redis,
         "batch_size": 16, "epoch_size": 1_000_000, "test_data": None, "collective_timeout": 5,
+        "log_all_shards": True,
     }
     for shard in range(2):
         shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
