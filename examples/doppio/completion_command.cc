@@ -4,6 +4,7 @@
 
 #include "examples/doppio/commands.h"
 #include "examples/doppio/data/kinds.h"
+#include "train/recipes.h"
 
 namespace caffe2 {
 namespace {
@@ -12,6 +13,10 @@ namespace {
 constexpr char kStart[] = R"sh(
 _doppio_flags() {
   command "$1" --help 2>/dev/null | sed -n 's/^  --\(\[no\]\)\{0,1\}\([a-z0-9_]*\) .*/--\2/p'
+}
+# The options of a module of Python.
+_doppio_module_options() {
+  command "$1" "$2" --help 2>/dev/null | grep -o '^  \(-[a-z], \)\{0,1\}--[a-z_]*' | grep -o '\--.*'
 }
 _doppio_reply() {
   local word
@@ -67,6 +72,9 @@ std::string ValuesOf(const std::string& path) {
   if (path == " data prepare") {
     for (const data::Kind& kind : data::Kinds()) values += " " + kind.name;
   }
+  if (path == " train") {
+    for (const Recipe& recipe : Recipes()) values += std::string(" ") + recipe.name;
+  }
   if (path == " completion") values = " bash zsh";
   return values;
 }
@@ -87,8 +95,13 @@ void AddCommand(const CLI::App& command, const std::string& path, std::string* w
     for (const std::string& name : option->get_lnames()) known += " --" + name;
     for (const std::string& name : option->get_snames()) known += " -" + name;
   }
-  // A module of Python knows its options itself.
-  if (!known.empty()) {
+  const bool is_module = command.get_prefix_command();  // it knows its options itself
+  if (is_module) {
+    *words += "    \"" + path +
+              "\") case \"${COMP_WORDS[COMP_CWORD]}\" in\n"
+              "      -*) _doppio_reply \"$(_doppio_module_options \"${COMP_WORDS[0]}\"" +
+              path + ")\" ;;\n      *) COMPREPLY=() ;;\n    esac ;;\n";
+  } else if (!known.empty()) {
     *words += "    \"" + path + "\") _doppio_reply \"" + known.substr(1) + "\" ;;\n";
   }
 }

@@ -10,6 +10,7 @@
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "distributed/file_store_handler.h"
+#include "distributed/private_store.h"
 #include "distributed/run_inspection.h"
 #include "distributed/signed_store.h"
 #include "distributed/store_url.h"
@@ -31,7 +32,8 @@ struct StoreFlags {
 };
 
 void AddStoreOptions(const std::shared_ptr<StoreFlags>& flags, CLI::App* command) {
-  command->add_option("--store", flags->url, "the store: redis://HOST or file:///DIRECTORY");
+  command->add_option("--store", flags->url,
+                      "the store: redis://HOST, file:///DIRECTORY, or tcp://HOST:PORT of a run");
   command->add_option("--redis_host", flags->redis.host, "host of the Redis server");
   command->add_option("--redis_port", flags->redis.port, "its port; default: 6379");
   command->add_option("--redis_user", flags->redis.user, "user name for it");
@@ -44,15 +46,26 @@ void AddStoreOptions(const std::shared_ptr<StoreFlags>& flags, CLI::App* command
   command->add_option("--file_store_path", flags->directory, "the directory of a file store");
 }
 
+// Connects to the store that shard 0 of a run keeps. Without another password the run id is it.
+RedisOptions StoreOfRun(const StoreUrl& url, const StoreFlags& flags) {
+  constexpr milliseconds kPatience{5000};
+  CheckUsage(!flags.run_id.empty(), "--store ", url.ToString(),
+             " needs --run_id: the store belongs to one run");
+  const PrivateStoreOptions options{.url = url,
+                                    .run_id = flags.run_id,
+                                    .password = FindRedisPassword(flags.password_file),
+                                    .secret = FindStoreSecret(flags.secret_file)};
+  return FindPrivateStore(options, kPatience);
+}
+
 RunInspector Open(StoreFlags flags) {
   const int given = !flags.url.empty() + !flags.redis.host.empty() + !flags.directory.empty();
   CheckUsage(given == 1, given == 0 ? "where is the run? Give " : "give only one of ",
              "--redis_host HOST, --file_store_path DIRECTORY or --store URL");
   if (!flags.url.empty()) {
     const StoreUrl url = ParseStoreUrl(flags.url, "--store");
-    CheckUsage(url.kind != StoreUrl::Kind::kTcp, "--store ", flags.url,
-               ": the store of a tcp:// run serves only its shards");
     flags.directory = url.path;
+    if (url.kind == StoreUrl::Kind::kTcp) flags.redis = StoreOfRun(url, flags);
     if (url.kind == StoreUrl::Kind::kRedis) {
       flags.redis = {.host = url.host,
                      .port = url.port,
@@ -228,7 +241,8 @@ void AddStoreCommands(CLI::App* program, Action* action) {
                 "print the table once, and fail with status 75 unless all shards are alive");
   top->add_option("--interval", flags->interval, "seconds between two tables; default: 1")
       ->check(CLI::Range(0.1, 3600.0));
-  AddStoreCommand("runs", "list the runs of a store, live and dead", Runs, program, action, flags);
+  AddStoreCommand("runs", "list the runs of a store, live and dead", Runs, program, action, flags)
+      ->add_option("--run_id", flags->run_id, "the run of a tcp:// store");
   CLI::App* clean = AddStoreCommand("clean", "remove what dead runs have left in a store", Clean,
                                     program, action, flags);
   clean->add_option("--run_id", flags->run_id, "only this run; default: all that are dead");

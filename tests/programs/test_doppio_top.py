@@ -5,6 +5,7 @@ import time
 import pytest
 
 from conftest import last_line, run, training, wait_for_line
+from launcher_dialects import free_port
 from redis_server import redis_keys
 
 
@@ -100,6 +101,35 @@ def test_clean_removes_dead_runs_and_refuses_live_ones(store, databases, shards,
     assert rows_of(doppio("runs", *store[1]).output, "RUN") == []
 
 
+@pytest.mark.parametrize("password", [None, "hunter2"])
+def test_the_store_of_a_tcp_run(password, databases, shards, tmp_path):
+    """It is asked with the run's name, which is its password if there is no other."""
+    url = f"tcp://127.0.0.1:{free_port()}"
+    store, secret = {"init_method": url}, []
+    if password is not None:
+        (tmp_path / "password").write_text(password + "\n")
+        (tmp_path / "password").chmod(0o600)
+        secret = ["--redis_password_file", tmp_path / "password"]
+        store["redis_password_file"] = secret[1]
+    live = start(shards, databases, tmp_path, (store,), "tcp-1")
+    flags = ["--store", url, "--run_id", "tcp-1"]
+    done = doppio("top", "--once", *flags, *secret)
+    assert done.returncode == 0, done.output
+    assert done.output.startswith("run tcp-1, generation 1, 2 shards, alive, ")
+    assert [row["PID"] for row in rows_of(done.output, "SHARD")] == [
+        str(process.pid) for process in live]
+    row, = rows_of(doppio("runs", *flags, *secret).output, "RUN")
+    assert (row["RUN"], row["LIFE"]) == ("tcp-1", "alive")
+    done = doppio("clean", *flags, *secret)
+    assert done.returncode == 77 and "run tcp-1 is not dead" in last_line(done.output)
+    # A stranger, who does not know the password, learns nothing.
+    strangers = [["--store", url, "--run_id", "other"]] + ([flags] if password else [])
+    for words in strangers:
+        done = doppio("top", "--once", *words)
+        assert done.returncode == 69, done.output
+        assert "tcp-1" not in done.output.replace("run tcp-1: no store", "")
+
+
 def test_keys_of_other_programs_are_left_alone(redis_server):
     for key, value in [
         ("a b/generation", "1"), ("odd/generation", "1"), ("else", "2"),
@@ -122,7 +152,8 @@ def test_keys_of_other_programs_are_left_alone(redis_server):
 @pytest.mark.parametrize("args, status, text", [
     (["top"], 64, "Give --redis_host HOST, --file_store_path DIRECTORY or --store URL"),
     (["runs", "--redis_host", "a", "--file_store_path", "b"], 64, "give only one of"),
-    (["runs", "--store", "tcp://a:1"], 64, "serves only its shards"),
+    (["runs", "--store", "tcp://a:1"], 64, "--store tcp://a:1 needs --run_id"),
+    (["top", "--store", "tcp://127.0.0.1:1", "--run_id", "x"], 69, "no store at tcp://127.0.0.1:1"),
     (["runs", "--file_store_path", "/nothing"], 69, "/nothing"),
     (["clean", "--redis_host", "127.0.0.1", "--redis_port", "1"], 69, "127.0.0.1:1"),
     (["top", "--interval", "0", "--redis_host", "a"], 64, "--interval"),

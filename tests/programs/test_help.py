@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -16,7 +17,7 @@ TRAINERS = ["resnet50_trainer", "mnist_trainer"]
 def test_help_is_grouped_with_the_required_flags_first(program):
     text = run(program, "--help").output
     groups = re.findall(r"^([A-Z].*):$", text, re.MULTILINE)
-    assert groups[:4] == ["Examples", "Flags", "Required", "Data"]
+    assert groups[:5] == ["Examples", "Flags", "Required", "Recipes", "Data"]
     assert text.index("  --train_data TEXT (required)") < text.index("\nData:")
     assert text.index("\nData:") < text.index("  --test_data TEXT") < text.index("\nModel:")
     names = re.findall(r"^  --(?:\[no\])?(\w+)", text, re.MULTILINE)
@@ -85,7 +86,7 @@ def completions(shell, words, home):
     path = f"{BIN}:/usr/local/bin:/usr/bin:/bin"
     done = subprocess.run(
         [shell, "-c", script, str(BIN / "doppio"), *words], text=True, capture_output=True,
-        env=clean_environment(PATH=path, HOME=str(home)))
+        env=clean_environment(PATH=path, HOME=str(home), DOPPIO_PYTHON=sys.executable))
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -101,6 +102,9 @@ def completions(shell, words, home):
     (["doppio", "doctor", "--redis_p"], ["--redis_port", "--redis_password_file"], True),
     (["doppio", "run", "-n", "2", "--", "resnet50_trainer", "--batch"], ["--batch_size"], True),
     (["resnet50_trainer", "--use_c"], ["--use_cpu"], True),
+    (["doppio", "train", "--de"], ["--demo"], True),
+    (["doppio", "train", "--recipe", "cifar10_resnet20_"], ["cifar10_resnet20_fast"], True),
+    (["doppio", "top", "--sto"], ["--store"], True),
     (["mnist_trainer", "--use_cpu", "--disp"], ["--disp_batches"], True),
 ])
 def test_completion(shell, words, some, only, tmp_path):
@@ -109,6 +113,18 @@ def test_completion(shell, words, some, only, tmp_path):
     offered = completions(shell, words, tmp_path)
     assert set(some) <= set(offered)
     assert not only or sorted(offered) == sorted(some)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("command, word, meant", [
+    ("inspect", "--sv", "--svg"), ("convert", "--li", "--like"), ("convert", "x", None)])
+def test_completion_of_modules_of_python(shell, command, word, meant, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    if run("doppio", command, "--help", env={"DOPPIO_PYTHON": sys.executable}).returncode != 0:
+        pytest.skip("the Python package is not built")
+    offered = completions(shell, ["doppio", command, word], tmp_path)
+    assert offered == ([meant] if meant else [])
 
 
 def test_a_shell_without_a_script_is_refused():
