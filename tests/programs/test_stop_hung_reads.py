@@ -86,6 +86,7 @@ def test_a_shard_whose_read_hangs_tells_the_others_the_signal(
         "redis_port": redis_server.port,
         "collective_timeout": 300,
         "log_every": 1,
+        "log_all_shards": True,
     }
     hangs, waits = (
         shards.start(

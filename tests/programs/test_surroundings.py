@@ -136,6 +136,7 @@ class Run:
         self.hosts = hosts
         self.logs = [folder / f"shard{shard}.log" for shard in range(len(hosts.names))]
         flags = {**LONG, "num_shards": len(hosts.names), "run_id": "hosts", "batch_size": 16,
+                 "log_all_shards": True,
                  "redis_host": hosts.store, "redis_port": redis.port, **flags}  # fmt: skip
         self.processes = [
             hosts.start(shard, log, *training(databases, folder, shard_id=shard, **flags),
@@ -304,7 +305,8 @@ def test_a_shard_beyond_the_memory_of_its_control_group(databases, redis_server,
 def test_sixteen_shards(databases, redis_server, shards, tmp_path):
     flags = {**LONG, "model": "mlp", "num_shards": 16, "run_id": "many", "redis_host": "127.0.0.1",
              "redis_port": redis_server.port, "batch_size": 4, "max_iterations": 8,
-             "collective_timeout": 300, "check_parameters_every": 1}  # fmt: skip
+             "collective_timeout": 300, "check_parameters_every": 1,
+             "log_all_shards": True}  # fmt: skip
     for shard in range(16):
         shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
     losses = set()
