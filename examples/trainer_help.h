@@ -34,7 +34,8 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
            "redis_password_file redis_db rendezvous_path distributed_transport "
            "distributed_interfaces use_nccl rendezvous_timeout collective_timeout"},
           {"Results, checkpoints and logs",
-           "file_store_path save_model_name model_prefix keep_models keep_best log_style log_all_shards log_csv "
+           "file_store_path save_model_name model_prefix keep_models keep_best log_style "
+           "log_all_shards log_csv "
            "log_every "
            "log_dir log_histograms_every log_worst_images memory_report trace trace_iterations "
            "metrics_port "

@@ -79,7 +79,7 @@ def test_memory_is_recorded_by_blob(logged):
     kinds = {kind["kind"]: kind["bytes"] for kind in memory["kinds"]}
     assert kinds["gradient"] == kinds["parameter"]
     assert sum(kinds.values()) == memory["blob_bytes"]
-    (weight,) = [blob for blob in memory["blobs"] if blob["name"] == "cpu_0/fc3_w"]
+    weight = next(blob for blob in memory["blobs"] if blob["name"] == "cpu_0/fc3_w")
     assert (weight["shape"], weight["type"], weight["kind"], weight["bytes"]) == (
         "[500, 800]", "float", "parameter", 4 * 500 * 800)
 

@@ -24,7 +24,8 @@ TEST_F(TimeEstimateTest, MeasuresOneShardAndCountsTheIterationsOfAll) {
   EXPECT_LE(estimate.measured, 22);
   EXPECT_GT(estimate.iteration_seconds, 0);
   EXPECT_EQ(estimate.iterations, 40 * options.EpochIterations());
-  EXPECT_DOUBLE_EQ(estimate.Seconds(), estimate.iteration_seconds * 40.0 * options.EpochIterations());
+  EXPECT_DOUBLE_EQ(estimate.Seconds(),
+                   estimate.iteration_seconds * 40.0 * options.EpochIterations());
   EXPECT_FALSE(std::filesystem::exists(directory_.Path("checkpoint")));
   EXPECT_FALSE(std::filesystem::exists(directory_.Path("model")));
 }

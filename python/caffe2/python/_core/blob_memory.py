@@ -12,8 +12,8 @@ _MOST_LINES = 20
 
 @dataclass(frozen=True)
 class BlobMemory:
-    """One tensor: `shape` and `type` are texts such as "[2, 3]" and "float", `nbytes` the size of its
-    values, `shared_with` how many other blobs have bytes of its memory."""
+    """One tensor: `shape` and `type` are texts such as "[2, 3]" and "float", `nbytes` the size of
+    its values, `shared_with` how many other blobs have bytes of its memory."""
 
     name: str
     shape: str
@@ -47,7 +47,7 @@ class WorkspaceMemory:
 
 
 def MemoryReport() -> WorkspaceMemory:
-    """How much memory the tensors of the current workspace hold; print() shows a table. Strings count
-    without their text. Not while a net runs in another thread."""
+    """How much memory the tensors of the current workspace hold; print() shows a table. Strings
+    count without their text. Not while a net runs in another thread."""
     blobs, blob_bytes, distinct_bytes = C.measure_memory()
     return WorkspaceMemory([BlobMemory(*blob) for blob in blobs], blob_bytes, distinct_bytes)
