@@ -39,7 +39,7 @@ Times RunShard(const caffe2::StoreFactory& stores, int shard, int round) {
   auto run = caffe2::RunMembership::Join(stores, options);
   const auto joined = Clock::now();
   auto store = run->MakeStore();
-  caffe2::GlooOptions gloo;
+  caffe2::CommunicatorOptions gloo;
   gloo.rank = shard;
   gloo.size = FLAGS_shards;
   gloo.interface = "127.0.0.1";

@@ -16,7 +16,7 @@ class CreateGlooWorldOp final : public CreateWorldOp<CUDAContext> {
   using CreateWorldOp::CreateWorldOp;
 
  private:
-  CommonWorld Connect(StoreHandler* store, const GlooOptions& options) override {
+  CommonWorld Connect(StoreHandler* store, const CommunicatorOptions& options) override {
     return StageThroughHost(ConnectShards(store, options), context_.device_id(), options.timeout);
   }
 };
@@ -26,7 +26,7 @@ class CreateNcclWorldOp final : public CreateWorldOp<CUDAContext> {
   using CreateWorldOp::CreateWorldOp;
 
  private:
-  CommonWorld Connect(StoreHandler* store, const GlooOptions& options) override {
+  CommonWorld Connect(StoreHandler* store, const CommunicatorOptions& options) override {
     return ConnectNccl(store, options, context_.device_id());
   }
 };

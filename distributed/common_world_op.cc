@@ -16,8 +16,8 @@ std::string ReportFailure(RunMembership* run, int world_size, const IoError& err
   return line;
 }
 
-GlooOptions WorldOptions(const OperatorBase& op) {
-  GlooOptions options;
+CommunicatorOptions WorldOptions(const OperatorBase& op) {
+  CommunicatorOptions options;
   options.name = op.debug_def().name();
   CAFFE_ENFORCE(!options.name.empty(),
                 "CreateCommonWorld has no operator name; give it one, which names the common world "
@@ -63,7 +63,7 @@ class CreateCommonWorldOp final : public CreateWorldOp<CPUContext> {
   using CreateWorldOp::CreateWorldOp;
 
  private:
-  CommonWorld Connect(StoreHandler* store, const GlooOptions& options) override {
+  CommonWorld Connect(StoreHandler* store, const CommunicatorOptions& options) override {
     return ConnectShards(store, options);
   }
 };

@@ -8,7 +8,7 @@
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
 #include "distributed/collective.h"
-#include "distributed/gloo_communicator.h"
+#include "distributed/communicator_options.h"
 #include "distributed/local_copies.h"
 #include "distributed/run_store_handler.h"
 
@@ -120,7 +120,7 @@ class CollectiveOp : public Operator<Context> {
 
 // Reads the arguments of CreateCommonWorld. Throws EnforceNotMet if the name, size or rank is
 // missing.
-GlooOptions WorldOptions(const OperatorBase& op);
+CommunicatorOptions WorldOptions(const OperatorBase& op);
 // The argument `settings` of CreateCommonWorld as names and values. Throws EnforceNotMet unless
 // each string is "name=value".
 std::map<std::string, std::string> WorldSettings(const OperatorBase& op);
@@ -135,11 +135,11 @@ class CreateWorldOp : public CollectiveOp<Context> {
   CreateWorldOp(const OperatorDef& def, Workspace* ws) : CollectiveOp<Context>(def, ws), ws_(ws) {}
 
  protected:
-  virtual CommonWorld Connect(StoreHandler* store, const GlooOptions& options) = 0;
+  virtual CommonWorld Connect(StoreHandler* store, const CommunicatorOptions& options) = 0;
 
  private:
   void RunCollective() final {
-    const GlooOptions options = WorldOptions(*this);
+    const CommunicatorOptions options = WorldOptions(*this);
     StoreHandler* store = WorldStore(*this);
     std::shared_ptr<RunMembership> run;
     std::unique_ptr<StoreHandler> store_of_run;

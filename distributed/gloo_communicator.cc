@@ -45,7 +45,8 @@ int64_t Segments(const std::vector<Range>& parts, size_t item) {
 
 class GlooCommunicator final : public HostCommunicator {
  public:
-  GlooCommunicator(const GlooOptions& options, std::string address, std::unique_ptr<GlooMesh> mesh)
+  GlooCommunicator(const CommunicatorOptions& options, std::string address,
+                   std::unique_ptr<GlooMesh> mesh)
       : HostCommunicator(options), address_(std::move(address)), mesh_(std::move(mesh)) {
     Register();
   }
@@ -417,7 +418,7 @@ void GlooCommunicator::DoBarrier() {
 }
 
 std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
-  GlooOptions options = this->options();
+  CommunicatorOptions options = this->options();
   options.name = name;
   // The shards exchange the new addresses over the existing connections.
   auto exchange = [&](const std::string& text, const Deadline&) {
@@ -438,7 +439,7 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
 
 }  // namespace
 
-std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const GlooOptions& options) {
+std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const CommunicatorOptions& options) {
   CAFFE_ENFORCE_EQ(options.transport, std::string("tcp"),
                    "there is no transport of this name; use --distributed_transport auto, tcp or "
                    "shared_memory");

@@ -2,7 +2,7 @@
 
 namespace caffe2 {
 
-HostCommunicator::HostCommunicator(const GlooOptions& options)
+HostCommunicator::HostCommunicator(const CommunicatorOptions& options)
     : Communicator(options.rank, options.size), options_(options) {}
 
 void HostCommunicator::SetTimeout(milliseconds timeout) {

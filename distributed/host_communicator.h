@@ -6,7 +6,8 @@
 #include <mutex>
 #include <string>
 
-#include "distributed/gloo_communicator.h"
+#include "distributed/collective.h"
+#include "distributed/communicator_options.h"
 
 namespace caffe2 {
 
@@ -18,7 +19,7 @@ class HostCommunicator : public Communicator {
   void Abort(const std::string& reason) final;
 
  protected:
-  explicit HostCommunicator(const GlooOptions& options);
+  explicit HostCommunicator(const CommunicatorOptions& options);
 
   // Ends the waits of all threads, here and on the other shards; all later transfers fail. Called
   // once, by any thread.
@@ -28,7 +29,7 @@ class HostCommunicator : public Communicator {
 
   void BeginOperation(const std::string& description, bool agreeing) final;
 
-  const GlooOptions& options() const { return options_; }
+  const CommunicatorOptions& options() const { return options_; }
   // The end of the time limit of the operation in progress.
   const Deadline& deadline() const { return deadline_; }
   bool aborted() const { return aborted_; }
@@ -40,7 +41,7 @@ class HostCommunicator : public Communicator {
   [[noreturn]] void Fail(int suspect, const std::string& peer, bool late, const std::string& cause);
 
  private:
-  GlooOptions options_;
+  CommunicatorOptions options_;
   std::string operation_;
   Deadline deadline_{milliseconds(0)};
 

@@ -20,7 +20,7 @@ constexpr auto kPoll = std::chrono::microseconds(50);
 // aborts NCCL.
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(const cuda::NcclId& id, const GlooOptions& options, int device)
+  NcclCommunicator(const cuda::NcclId& id, const CommunicatorOptions& options, int device)
       : Communicator(options.rank, options.size),
         name_(options.name),
         timeout_(options.timeout),
@@ -213,7 +213,7 @@ std::shared_ptr<Communicator> NcclCommunicator::Clone(const std::string& name) {
   const cuda::NcclId id = rank() == 0 ? cuda::MakeNcclId() : cuda::NcclId{};
   std::vector<cuda::NcclId> all(size());
   GatherPlans(&id, all.data(), sizeof(id));
-  GlooOptions options;
+  CommunicatorOptions options;
   options.rank = rank();
   options.size = size();
   options.name = name;
@@ -223,7 +223,7 @@ std::shared_ptr<Communicator> NcclCommunicator::Clone(const std::string& name) {
 
 }  // namespace
 
-std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const GlooOptions& options,
+std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const CommunicatorOptions& options,
                                           int device) {
   CAFFE_ENFORCE_GT(options.timeout.count(), 0, "timeout of common world ", options.name);
   CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size,

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "distributed/collective.h"
-#include "distributed/gloo_communicator.h"
+#include "distributed/communicator_options.h"
 #include "distributed/store_handler.h"
 
 namespace caffe2 {
@@ -13,7 +13,7 @@ namespace caffe2 {
 // the call, to share NCCL's id under "<name>/nccl_id". If options.interface is given, it becomes
 // NCCL_SOCKET_IFNAME, unless the environment sets that variable. Throws PeerTimeout after the
 // timeout, Error if NCCL is missing or fails.
-std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const GlooOptions& options,
+std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const CommunicatorOptions& options,
                                           int device);
 
 }  // namespace caffe2

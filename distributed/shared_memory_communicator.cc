@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "distributed/accumulate.h"
+#include "distributed/gloo_communicator.h"
 #include "distributed/host_communicator.h"
 #include "distributed/shared_memory.h"
 #include "distributed/sum_order.h"
@@ -136,7 +137,7 @@ void FutexWakeAll(std::atomic<uint32_t>* word) {
 // begin with a barrier, after which all buffers are free.
 class SharedMemoryCommunicator final : public HostCommunicator {
  public:
-  SharedMemoryCommunicator(const GlooOptions& options, std::shared_ptr<SharedMemory> memory)
+  SharedMemoryCommunicator(const CommunicatorOptions& options, std::shared_ptr<SharedMemory> memory)
       : HostCommunicator(options), memory_(std::move(memory)), layout_(options.size) {
     Register();
   }
@@ -457,7 +458,7 @@ void SharedMemoryCommunicator::DoAllgather(const void* input, void* output, size
   }
 }
 
-SharedMemory::Attached AttachWorld(Communicator* control, const GlooOptions& options,
+SharedMemory::Attached AttachWorld(Communicator* control, const CommunicatorOptions& options,
                                    const std::string& refusal) {
   // It takes milliseconds unless something is wrong.
   const milliseconds limit = std::min(options.timeout / 2, milliseconds(10000));
@@ -465,7 +466,7 @@ SharedMemory::Attached AttachWorld(Communicator* control, const GlooOptions& opt
 }
 
 std::shared_ptr<Communicator> SharedMemoryCommunicator::Clone(const std::string& name) {
-  GlooOptions options = this->options();
+  CommunicatorOptions options = this->options();
   options.name = name;
   const SharedMemory::Attached attached = AttachWorld(this, options, "");
   if (attached.memory == nullptr) {
@@ -478,10 +479,11 @@ std::shared_ptr<Communicator> SharedMemoryCommunicator::Clone(const std::string&
 
 }  // namespace
 
-std::shared_ptr<Communicator> ConnectShards(StoreHandler* store, const GlooOptions& options) {
+std::shared_ptr<Communicator> ConnectShards(StoreHandler* store,
+                                            const CommunicatorOptions& options) {
   const bool automatic = options.transport == "auto",
              demanded = options.transport == "shared_memory";
-  GlooOptions over_tcp = options;
+  CommunicatorOptions over_tcp = options;
   if (automatic || demanded) over_tcp.transport = "tcp";
   std::shared_ptr<Communicator> control = ConnectGloo(store, over_tcp);
   if (options.size == 1) return control;

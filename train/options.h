@@ -45,7 +45,7 @@ struct ShardOptions {
   bool redis_tls = false;
   std::string redis_ca_file, redis_cert_file, redis_key_file;  // as in RedisOptions
   std::string file_store_path = "/tmp";
-  std::string transport = "auto";     // GlooOptions::transport
+  std::string transport = "auto";     // CommunicatorOptions::transport
   std::string interface;              // "": the transport chooses
   std::string port_range;             // "4000-4010": where shards listen; "": any port
   double rendezvous_timeout = 300.0;  // seconds until all shards have joined

@@ -16,7 +16,7 @@ constexpr std::chrono::hours kNoLimit{24 * 365};
 std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker, int server,
                                           RunMembership* membership) {
   const std::unique_ptr<StoreHandler> store = membership->MakeStore();
-  GlooOptions gloo;
+  CommunicatorOptions gloo;
   gloo.rank = shards.IsServer() ? 1 : 0;
   gloo.size = 2;
   gloo.name = MakeString("parameters_", server, "_", worker, "_cw_op");

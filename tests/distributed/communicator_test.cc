@@ -19,8 +19,8 @@
 namespace caffe2::testing {
 namespace {
 
-GlooOptions Options(const char* transport, int rank, int size, int timeout_ms = 20000) {
-  GlooOptions options;
+CommunicatorOptions Options(const char* transport, int rank, int size, int timeout_ms = 20000) {
+  CommunicatorOptions options;
   options.rank = rank;
   options.size = size;
   options.name = "world";
@@ -43,7 +43,7 @@ void RunRanks(const char* transport, int size, const std::function<void(Communic
 // The parameter is the transport.
 class CommunicatorTest : public ::testing::TestWithParam<const char*> {
  protected:
-  GlooOptions Options(int rank, int size, int timeout_ms = 20000) const {
+  CommunicatorOptions Options(int rank, int size, int timeout_ms = 20000) const {
     return testing::Options(GetParam(), rank, size, timeout_ms);
   }
   void RunRanks(int size, const std::function<void(Communicator*)>& body, int timeout_ms = 20000) {
@@ -265,7 +265,7 @@ TEST_P(CommunicatorTest, MissingShardIsNamedAtTheDeadline) {
 TEST_P(CommunicatorTest, BadOptionsAndHostileAddresses) {
   const StoreFactory stores = MemoryStores();
   auto store = stores("run");
-  GlooOptions options = Options(0, 2, 500);
+  CommunicatorOptions options = Options(0, 2, 500);
   options.transport = "ibverbs";
   EXPECT_THROW(ConnectShards(store.get(), options), EnforceNotMet);
   options = Options(2, 2, 500);

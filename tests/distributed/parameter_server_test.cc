@@ -34,7 +34,7 @@ class PlainDescent final : public ParameterShard {
 class ParameterServerTest : public ::testing::Test {
  protected:
   std::shared_ptr<Communicator> Connect(int rank, int worker) {
-    GlooOptions options;
+    CommunicatorOptions options;
     options.rank = rank;
     options.size = 2;
     options.name = MakeString("run_", runs_, "_pair_", worker);

@@ -24,14 +24,16 @@
 #include <thread>
 
 #include "distributed/file_store_handler.h"
+#include "distributed/gloo_communicator.h"
 #include "distributed/memory_store_handler.h"
 #include "tests/distributed/test_util.h"
 
 namespace caffe2::testing {
 namespace {
 
-GlooOptions Options(const std::string& transport, int rank, int size, int timeout_ms = 20000) {
-  GlooOptions options;
+CommunicatorOptions Options(const std::string& transport, int rank, int size,
+                            int timeout_ms = 20000) {
+  CommunicatorOptions options;
   options.rank = rank;
   options.size = size;
   options.name = "world_" + transport;
@@ -223,7 +225,7 @@ std::vector<ShardResult> Connect(const std::vector<std::string>& transports,
     dup2(open(log.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
     prepare(rank);
     auto store = NewFileStore(directory.path(), "run");
-    GlooOptions options = Options(transports[rank], rank, size, 5000);
+    CommunicatorOptions options = Options(transports[rank], rank, size, 5000);
     options.name = "world";
     auto world = ConnectShards(store.get(), options);
     float x = static_cast<float>(rank);

@@ -85,7 +85,7 @@ TEST_F(SignedStoreTest, RefusesForgedCounters) {
 // Gloo must not connect to an address that somebody else put there.
 TEST_F(SignedStoreTest, AForgedAddressIsNotDialled) {
   plain_("run")->Set("world/1", "host=a pid=1 boot=b 127.0.0.1|1|-1|1 -");
-  GlooOptions options;
+  CommunicatorOptions options;
   options.size = 2;
   options.name = "world";
   options.timeout = milliseconds(5000);

@@ -117,7 +117,7 @@ FUZZ_TARGET(Greeting, "greeting", 10) {
     }
     if (address) CallShard(*address, server);
   });
-  GlooOptions options;
+  CommunicatorOptions options;
   options.rank = 1;
   options.size = 2;
   options.name = "world";

@@ -25,7 +25,7 @@ float Summand(int shard, int64_t i) { return static_cast<float>(i % 1000 + shard
 // Adds the array over the shards; returns the milliseconds of the second addition. The first one
 // also compares the operations of the shards.
 double TimeAllreduce(const StoreFactory& stores, int shard, std::vector<float>* data) {
-  GlooOptions options;
+  CommunicatorOptions options;
   options.rank = shard;
   options.size = kShards;
   options.interface = "127.0.0.1";
