@@ -8,6 +8,7 @@
 #include <gflags/gflags.h>
 
 #include "benchmarks/net_measure.h"
+#include "caffe2/core/workspace.h"
 #include "caffe2/graph/inference.h"
 #include "caffe2/graph/quantization.h"
 #include "caffe2/model/layers.h"

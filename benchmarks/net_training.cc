@@ -14,6 +14,7 @@
 
 #include "benchmarks/operator_table.h"
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/workspace.h"
 #include "caffe2/graph/side_stream.h"
 #include "caffe2/graph/training_pipeline.h"
 #include "caffe2/model/layers.h"

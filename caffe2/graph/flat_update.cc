@@ -11,6 +11,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/operator_gradient.h"
+#include "caffe2/core/workspace.h"
 
 namespace caffe2 {
 namespace {

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "caffe2/core/device.h"
-#include "caffe2/core/workspace.h"
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
+
+class Workspace;
 
 // The parameters of one device that one operator updates, by blob name. Entry i of each list
 // belongs to parameter i.

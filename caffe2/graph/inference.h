@@ -5,10 +5,11 @@
 #include <set>
 #include <string>
 
-#include "caffe2/core/workspace.h"
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
+
+class Workspace;
 
 struct InferenceOptions {
   // Blobs besides the external outputs that are read from outside.

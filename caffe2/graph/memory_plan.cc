@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "caffe2/core/operator_schema.h"
+#include "caffe2/core/workspace.h"
 
 namespace caffe2 {
 namespace {

@@ -6,10 +6,12 @@
 #include <set>
 #include <string>
 
-#include "caffe2/core/workspace.h"
+#include "caffe2/core/device.h"
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
+
+class Workspace;
 
 // The place of each planned blob in one block of memory.
 struct MemoryPlan {

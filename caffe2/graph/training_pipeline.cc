@@ -7,6 +7,7 @@
 #include "caffe2/core/argument.h"
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/operator.h"
+#include "caffe2/core/workspace.h"
 #include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/gradient_sum.h"
 #include "caffe2/graph/half_gradients.h"

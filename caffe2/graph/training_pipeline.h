@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "caffe2/core/device.h"
-#include "caffe2/core/workspace.h"
 #include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/flat_update.h"
 #include "caffe2/graph/fusion.h"
@@ -27,6 +26,8 @@
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
+
+class Workspace;
 
 // Which passes run, and how.
 struct TrainingPasses {

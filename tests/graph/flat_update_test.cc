@@ -8,6 +8,7 @@
 #include "caffe2/core/half.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/random.h"
+#include "caffe2/core/workspace.h"
 
 namespace caffe2 {
 namespace {

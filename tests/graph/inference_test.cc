@@ -3,6 +3,7 @@
 #include <functional>
 #include <set>
 
+#include "caffe2/core/workspace.h"
 #include "caffe2/graph/fusion.h"
 #include "tests/graph/image_net.h"
 

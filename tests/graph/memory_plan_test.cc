@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "caffe2/core/workspace.h"
+
 namespace caffe2 {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "caffe2/core/random.h"
+#include "caffe2/core/workspace.h"
 #include "caffe2/graph/gradient_sum.h"
 #include "caffe2/graph/half_gradients.h"
 #include "caffe2/graph/side_stream.h"
