@@ -7,6 +7,7 @@ namespace caffe2 {
 
 struct EluFunction {
   static constexpr const char* kName = "Elu";
+  static constexpr bool kNarrowsApart = true;
   explicit EluFunction(const OperatorBase& op);
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const {
     const float curve = alpha * host_device::Expm1(x);

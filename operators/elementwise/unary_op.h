@@ -86,8 +86,8 @@ class MapOp final : public Operator<Context> {
     using R = typename Result::template Of<T>;
     const Tensor& first = Input(0);
     CAFFE_ENFORCE_LE(InputSize(), 3);
-    const T* in[3] = {};
-    for (int i = 0; i < InputSize(); ++i) {
+    const T* in[3] = {first.template data<T>()};
+    for (int i = 1; i < InputSize(); ++i) {
       CAFFE_ENFORCE_EQ(Input(i).numel(), first.numel(), "input ", i, " has shape ",
                        ShapeString(Input(i).sizes()), ", input 0 ", ShapeString(first.sizes()));
       in[i] = Input(i).template data<T>();
