@@ -148,7 +148,9 @@ count_keys() {
   if [ -n "${redis_port:-}" ]; then
     ask_redis 127.0.0.1 "$redis_port" ""
   else
-    find "$work/store" -type f | wc -l
+    # mpirun's Python programs meet in the directory that is their default.
+    found=$(grep -oE 'mpirun: shard 0 of .*, run_id [^ ,]+' "$log" | tail -n 1 || true)
+    find "$work/store" ${found:+"/tmp/${found##* }"} -type f 2>/dev/null | wc -l
   fi
 }
 ask_redis() {
@@ -186,7 +188,8 @@ row() {
   # Each shard says so when all have joined; a Python one says its place, and does not train before.
   local shards_seen
   if [ "$program" = mnist_trainer ]; then
-    shards_seen=$(grep -c "all $shards shards joined" "$log" || true)
+    # Once each, also where the summary of `doppio run` repeats the last lines of a shard.
+    shards_seen=$({ grep -oE "[A-Z][0-9]{8} .*all $shards shards joined" "$log" || true; } | sort -u | wc -l)
   elif [ "$program" = Caffe2 ]; then
     shards_seen=$(grep -c "Finished iteration 6/6 of epoch 0" "$log" || true)
   else
