@@ -38,7 +38,7 @@ void Add(void* sum, const void* a, const void* b, size_t n) {
 
 std::shared_ptr<caffe2::Communicator> Connect(caffe2::StoreHandler* store, int rank,
                                               const char* name, const char* transport) {
-  caffe2::GlooOptions options;
+  caffe2::CommunicatorOptions options;
   options.rank = rank;
   options.size = FLAGS_shards;
   options.name = name;
