@@ -95,7 +95,7 @@ make_bare_root() {
     ${mirror:+"$mirror"} >"$logs/debootstrap.log" 2>&1 ||
     { tail -n 20 "$logs/debootstrap.log" >&2 && fail "debootstrap failed"; }
   awk -v suite="$suite" -v components="${components/,/ }" \
-    '$2 != suite { print "deb", $1, $2, components }' <<<"$mirrors" >>"$root/etc/apt/sources.list"
+    'NF && $2 != suite { print "deb", $1, $2, components }' <<<"$mirrors" >>"$root/etc/apt/sources.list"
   copy_network_settings
   # As in a container, packages start no services.
   printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"

@@ -10,6 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/dependencies.sh
+. scripts/needed_libraries.sh
 
 with_tests=
 [ "${1:-}" = --tests ] && with_tests=1 && shift
@@ -37,19 +38,12 @@ if [ -n "$with_tests" ]; then
   cp benchmarks/torch_gpu.py "$root/scripts"
 fi
 
-# Libraries that belong to the system or to CUDA.
-skip='^(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util)|libstdc\+\+|libgcc_s|libcuda.*|libcublas.*|libcudnn.*|libnccl|libnv.*)\.so'
-export LD_LIBRARY_PATH=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-find "$root" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh' ! -name '*.py' |
-  xargs -r ldd 2>/dev/null | awk '$3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
-  name=$(basename "$library")
-  [[ $name =~ $skip || -e $root/lib/$name ]] || { cp -L "$library" "$root/lib/$name" && echo "$name"; }
-done >"$stage/libraries.txt"
+copy_needed_libraries "$root" "$root/lib" >"$stage/libraries.txt"
 mkdir -p "$root/share/doc"
 cp LICENSE "$root"
 version=$(sed -n 's/^project(doppio VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 sed "s|^|$root/lib/|" "$stage/libraries.txt" |
-  xargs env -u LD_LIBRARY_PATH python3 scripts/make_sbom.py "$root/share/doc" "$version"
+  xargs python3 scripts/make_sbom.py "$root/share/doc" "$version"
 
 tar -C "$stage" -cf - doppio | xz -T0 -6 >"$archive.part"  # the archive appears whole or not at all
 mv "$archive.part" "$archive"

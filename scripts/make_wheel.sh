@@ -11,6 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/dependencies.sh
+. scripts/needed_libraries.sh
 
 out=build/wheel
 [ "${1:-}" != --out ] || { out=${2:?"--out needs a folder"} && shift 2; }
@@ -56,11 +57,14 @@ quietly repair auditwheel repair --exclude 'libcuda*' --exclude 'libcu*.so*' --e
 
 # Whose the added libraries are goes where Python's packaging rules want it.
 wheel unpack --dest "$work/tree" "$work"/repaired/*.whl >/dev/null
+# auditwheel leaves out libraries of every desktop, such as libX11, which servers may lack.
+libraries=$(echo "$(unpacked)"/doppio.libs)
+copy_needed_libraries "$(unpacked)" "$libraries" >/dev/null
 info=$(echo "$(unpacked)"/*.dist-info)
 rm -rf "$info/sboms"  # auditwheel's own, without licences
 mkdir "$info/sboms"
 version=$(sed -n 's/^Version: //p' "$info/METADATA")
-python scripts/make_sbom.py "$info/sboms" "$version" "$(unpacked)"/doppio.libs/*
+python scripts/make_sbom.py "$info/sboms" "$version" "$libraries"/*
 mkdir -p "$info/licenses"
 cp -r "$info/sboms/licenses" "$info/licenses/libraries" && rm -r "$info/sboms/licenses"
 wheel pack --dest-dir "$work/packed" "$(unpacked)" >/dev/null
