@@ -141,7 +141,10 @@ void GlooCommunicator::Guarded(int peer, const Body& body) {
     message = e.what();
   }
   ThrowIfAborted();
-  Fail(peer, mesh_->Describe(peer), deadline().expired(), message);
+  // Perhaps this peer only closed its connections because it noticed another one's end earlier.
+  const int first = mesh_->first_closed();
+  const int suspect = first < 0 || deadline().expired() ? peer : first;
+  Fail(suspect, mesh_->Describe(suspect), deadline().expired(), message);
 }
 
 GlooCommunicator::Transfer GlooCommunicator::Receive(int peer, void* data, size_t bytes,

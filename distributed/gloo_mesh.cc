@@ -5,6 +5,7 @@
 #include <gloo/transport/context.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <random>
 #include <sstream>
@@ -46,6 +47,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
 
   gloo::Context& context() override { return *this; }
   const GlooPeer& peer(int i) const override { return peers_.at(i); }
+  int first_closed() const override { return *first_closed_; }
 
   void Close() override {
     if (!transportContext_) return;
@@ -75,13 +77,18 @@ class Mesh final : public GlooMesh, public gloo::Context {
     }
     std::vector<Socket> sockets = ConnectPeers(listener, rank, endpoints_, deadline,
                                                [this](int peer) { return Describe(peer); });
-    transportContext_ = CreateTcpContext(address_, rank, std::move(sockets), timeout);
+    transportContext_ = CreateTcpContext(address_, rank, std::move(sockets), timeout,
+                                         [first = first_closed_](int peer) {
+                                           int none = -1;
+                                           first->compare_exchange_strong(none, peer);
+                                         });
     setTimeout(timeout);
     AwaitReady(deadline);
   }
 
   void UseAlone(milliseconds timeout) {
-    transportContext_ = CreateTcpContext(address_, rank, std::vector<Socket>(1), timeout);
+    transportContext_ =
+        CreateTcpContext(address_, rank, std::vector<Socket>(1), timeout, [](int) {});
     setTimeout(timeout);
   }
 
@@ -145,6 +152,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
     }
   }
 
+  const std::shared_ptr<std::atomic<int>> first_closed_ = std::make_shared<std::atomic<int>>(-1);
   const std::string address_;
   std::vector<GlooPeer> peers_;
   std::vector<PeerEndpoint> endpoints_;

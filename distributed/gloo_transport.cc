@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,8 +60,8 @@ class GuardedPair final : public Pair {
  public:
   // Gloo's pairs listen for their peer from the beginning, where anybody may connect.
   GuardedPair(tcp::Context* context, tcp::Device* device, int rank,
-              std::chrono::milliseconds timeout, Socket socket)
-      : Pair(context, device, rank, timeout) {
+              std::chrono::milliseconds timeout, Socket socket, std::function<void(int)> on_closed)
+      : Pair(context, device, rank, timeout), peer_rank_(rank), on_closed_(std::move(on_closed)) {
     const std::lock_guard<std::mutex> lock(this->m_);
     int& fd = this->fd_;
     if (fd >= 0) {
@@ -82,23 +83,38 @@ class GuardedPair final : public Pair {
     Guarded([&] { Pair::handleEvents(loop, events); });
   }
 
+ protected:
+  // Other threads close the pair for this process's own reasons.
+  void changeState(typename Pair::state next) noexcept override {
+    Pair::changeState(next);
+    if (next == Pair::CLOSED && in_events_) on_closed_(peer_rank_);
+  }
+
  private:
   // An exception has already released the pair's lock.
   template <typename Body>
   void Guarded(const Body& body) {
+    in_events_ = true;
     try {
       body();
     } catch (const std::exception& e) {
       this->signalExceptionExternal(e.what());
     }
+    in_events_ = false;
   }
+
+  inline static thread_local bool in_events_ = false;
+
+  const int peer_rank_;
+  const std::function<void(int)> on_closed_;
 };
 
 }  // namespace
 
 std::shared_ptr<gloo::transport::Context> CreateTcpContext(const std::string& address, int rank,
                                                            std::vector<Socket> sockets,
-                                                           std::chrono::milliseconds timeout) {
+                                                           std::chrono::milliseconds timeout,
+                                                           std::function<void(int)> on_closed) {
   const auto device = SharedDevice(address);
   const auto size = static_cast<int>(sockets.size());
   auto context = std::make_shared<tcp::Context>(device, rank, size);
@@ -106,7 +122,8 @@ std::shared_ptr<gloo::transport::Context> CreateTcpContext(const std::string& ad
   for (int i = 0; i < size; ++i) {
     if (i == rank) continue;
     context->getPair(i) = std::make_unique<GuardedPair<tcp::Pair>>(
-        context.get(), device.get(), i, timeout, std::move(sockets[static_cast<size_t>(i)]));
+        context.get(), device.get(), i, timeout, std::move(sockets[static_cast<size_t>(i)]),
+        on_closed);
   }
   return context;
 }

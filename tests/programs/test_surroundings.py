@@ -231,6 +231,23 @@ def test_resets_of_the_connections_to_the_store_cost_nothing(
     assert "peer lost" not in both.text(0) + both.text(1)
 
 
+@pytest.mark.parametrize("seconds", [0, 0.1, 1.5])
+def test_survivors_on_two_hosts_name_the_same_shard_without_a_store(
+    seconds, make_hosts, open_redis, databases, tmp_path
+):
+    hosts = make_hosts(3)
+    all_three = Run(hosts, open_redis, databases, tmp_path)
+    all_three.wait_for_iterations()
+    open_redis.kill()
+    time.sleep(seconds)
+    all_three.processes[2].kill()
+    ends = all_three.ends()[:2]
+    assert [status for status, _ in ends] == [75, 75], ends
+    lines = {line.partition("peer lost: ")[2] for _, line in ends}
+    assert len(lines) == 1, lines
+    assert lines.pop().startswith(f"shard=2 host={hosts.names[2]} ")
+
+
 def test_a_host_name_that_means_loopback(make_hosts, open_redis, databases, tmp_path):
     """As Debian writes it: 127.0.1.1 is the name of the host itself."""
     hosts = make_hosts(2)
