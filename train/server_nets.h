@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/workspace.h"
 #include "distributed/parameter_server.h"
 #include "train/train_nets.h"
 
