@@ -5,10 +5,11 @@
 # All object libraries share the precompiled header of caffe2_core.
 set(CAFFE2_OBJECT_LIBRARIES "" CACHE INTERNAL "")
 
+# In angle brackets, as a path of this checkout in the header would keep checkouts from sharing a
+# compiler cache.
 set(CAFFE2_PCH
     <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
-    <set> <string> <thread> <unordered_map> <vector> ${CMAKE_SOURCE_DIR}/caffe2/core/logging.h
-    ${CMAKE_BINARY_DIR}/caffe2/proto/caffe2.pb.h)
+    <set> <string> <thread> <unordered_map> <vector> <caffe2/core/logging.h> <caffe2/proto/caffe2.pb.h>)
 
 function(caffe2_target_settings target)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
