@@ -150,7 +150,7 @@ count_keys() {
   else
     # mpirun's Python programs meet in the directory that is their default.
     found=$(grep -oE 'mpirun: shard 0 of .*, run_id [^ ,]+' "$log" | tail -n 1 || true)
-    find "$work/store" ${found:+"/tmp/${found##* }"} -type f 2>/dev/null | wc -l
+    { find "$work/store" ${found:+"/tmp/${found##* }"} -type f 2>/dev/null || true; } | wc -l
   fi
 }
 ask_redis() {
