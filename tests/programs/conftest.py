@@ -10,6 +10,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -84,14 +85,24 @@ def training(databases, models, **flags):
     return args
 
 
-def wait_for_line(process, text, limit=60):
-    """Reads the output of a program up to a line that contains `text`."""
-    deadline = time.monotonic() + limit
-    for line in process.stdout:
-        if text in line:
+def wait_for_line(process, text, limit=120):
+    """Reads the output of a program up to a line that contains `text`. Ends a program that writes
+    none in time."""
+    late = threading.Event()
+
+    def end():
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(limit, end)
+    timer.start()
+    try:
+        if any(text in line for line in process.stdout):
             return
-        assert time.monotonic() < deadline, f"no {text!r} after {limit} s"
-    pytest.fail(f"a program ended without {text!r}")
+    finally:
+        timer.cancel()
+    pytest.fail(f"no {text!r} after {limit} s" if late.is_set() else
+                f"a program ended without {text!r}")
 
 
 def last_line(output):

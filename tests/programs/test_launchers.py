@@ -69,7 +69,7 @@ def test_mxnet_scheduler_keeps_the_store_and_servers_end(worker_ids, databases, 
 
 
 def test_mxnet_scheduler_tells_why_the_run_failed(databases, shards, tmp_path):
-    args = training(databases, tmp_path, batch_size=16, epoch_size=10**6)
+    args = training(databases, tmp_path, batch_size=16, epoch_size=10**6, log_all_shards=True)
     scheduler, _, *workers = start_all(shards, mxnet(free_port(), True), args)
     wait_for_line(workers[1], "Finished iteration")
     workers[1].kill()
