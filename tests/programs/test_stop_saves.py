@@ -33,7 +33,8 @@ def test_a_stopped_run_is_saved_and_goes_on(number, databases, shards, tmp_path)
 
 
 def test_a_stop_of_one_shard_saves_the_run_of_all(databases, shards, tmp_path):
-    flags = {"num_shards": 2, "run_id": "stopped", "batch_size": 16, **LONG}
+    flags = {"num_shards": 2, "run_id": "stopped", "batch_size": 16, "log_all_shards": True,
+             **LONG}
     for shard in range(2):
         shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
     stopped(shards.processes[1], signal.SIGTERM)
