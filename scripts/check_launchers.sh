@@ -414,7 +414,7 @@ check_caffe2() {
   local script name
   for script in "$caffe2_trainers"/*.py; do
     name=$(basename "$script")
-    local command=(env "PYTHONPATH=$build/python" "$PWD/build/venv/bin/python" "$script"
+    local command=(env -C "$work" "PYTHONPATH=$build/python" "$PWD/build/venv/bin/python" "$script"
       --train_data null --num_labels 10 --image_size 32 --batch_size 4 --epoch_size 48 --num_epochs 1
       --base_learning_rate 0.01 --num_shards 2 --run_id "$name" --redis_host 127.0.0.1
       --redis_port $redis_port --file_store_path "$work/store" --use_cpu)
