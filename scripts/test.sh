@@ -44,8 +44,9 @@ obstacle() {
 for suite in programs python; do
   why=$(obstacle "$suite")
   if [ -z "$why" ]; then
-    CAFFE2_BIN=$PWD/$build/bin PYTHONPATH=$PWD/$build/python build/venv/bin/pytest -q \
-      -p no:cacheprovider --junitxml="$results/$suite.xml" "tests/$suite"
+    # A job in the background ignores Ctrl-C unless it is told not to, and tests send it.
+    env --default-signal=INT,QUIT "CAFFE2_BIN=$PWD/$build/bin" "PYTHONPATH=$PWD/$build/python" \
+      build/venv/bin/pytest -q -p no:cacheprovider --junitxml="$results/$suite.xml" "tests/$suite"
     why=$?
   fi
   outcomes+=("$suite=$why")
