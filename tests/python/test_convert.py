@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import numpy as np
 import pytest
@@ -423,16 +424,12 @@ def test_inspect_a_net_without_parameters(tmp_path, capsys):
 def test_the_picture(tmp_path, capsys, monkeypatch):
     formats.write(small_model(), f"{tmp_path}/a.mdl")
     monkeypatch.setenv("PATH", str(tmp_path))
-    words = (tmp_path / "a.mdl", "--svg", tmp_path / "a.svg")
-    status, line = error_of(capsys, *words, command=inspect_command)
-    assert status == 71 and "Graphviz" in line and not (tmp_path / "a.svg").exists()
-    dot = tmp_path / "dot"  # draws nothing, but shows what it is asked to draw
-    dot.write_text("#!/bin/sh\n/bin/cat\n")
-    dot.chmod(0o755)
-    inspect(capsys, *words)
-    drawn = (tmp_path / "a.svg").read_text()
-    assert '"Conv\\n1 x 4 x 3 x 3"' in drawn and '"blob x"' in drawn
-    assert "fw" not in drawn  # a parameter
+    monkeypatch.setenv("PATH", str(tmp_path))  # no other program is needed
+    inspect(capsys, tmp_path / "a.mdl", "--svg", tmp_path / "a.svg")
+    root = xml.etree.ElementTree.parse(tmp_path / "a.svg").getroot()
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[texts.index("Conv") + 1] == "1 x 4 x 3 x 3" and "x" in texts
+    assert "fw" not in texts  # a parameter
 
 
 def test_python_runs_the_command(tmp_path):

@@ -254,7 +254,7 @@ def test_failed_drawings_are_empty_pictures(caplog):
     assert zlib.decompress(chunks[b"IDAT"]) == bytes(1 + 4)  # the filter, then one pixel
 
 
-def test_drawings(tmp_path):
+def test_drawings(tmp_path, monkeypatch):
     net = core.Net("drawn")
     net.Relu("x", "y")
     net.Relu("y", "y")
@@ -272,8 +272,9 @@ def test_drawings(tmp_path):
     subprocess.run([sys.executable, "-m", "caffe2.python.net_drawer", "--input",
                     tmp_path / "net.pb", "--output", tmp_path / "net.dot"], check=True)
     assert "digraph" in (tmp_path / "net.dot").read_text()
+    assert b"<svg" in graph.create_svg()
     if shutil.which("dot"):
-        assert b"<svg" in graph.create_svg()
-    else:
-        with pytest.raises(RuntimeError, match="Graphviz"):
-            graph.create_svg()
+        assert graph.create_png().startswith(b"\x89PNG")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(RuntimeError, match="png needs .* Graphviz"):
+        graph.create_png()

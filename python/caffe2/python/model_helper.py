@@ -330,8 +330,8 @@ class ModelHelper(OperatorMethods):
         """The NetDef of param_init_net."""
         return self.param_init_net.Proto()
 
-    def _repr_svg_(self) -> str | None:
-        """The graph of the net as SVG, for notebooks; None where `dot` is missing."""
+    def _repr_svg_(self) -> str:
+        """The graph of the net as SVG, for notebooks."""
         return self.net._repr_svg_()
 
     def RunInit(self) -> None:

@@ -1,8 +1,8 @@
-"""Nets as Graphviz graphs: operators are boxes, blobs are ovals.
+"""Nets as Graphviz graphs: operators are boxes, blobs are round.
 
-The functions return a Graph, which has the methods of pydot's graphs that scripts use. Writing SVG
-or PNG runs the program `dot`. As a program: python -m caffe2.python.net_drawer --input net.pb
---output net.svg
+The functions return a Graph, which has the methods of pydot's graphs that scripts use. Writing PNG
+runs Graphviz's program `dot`; SVG needs no other program. As a program:
+python -m caffe2.python.net_drawer --input net.pb --output net.svg
 """
 
 from __future__ import annotations

@@ -132,8 +132,8 @@ class Net(OperatorMethods):
     def __repr__(self) -> str:
         return f"<Net {self._net.name}: {len(self._net.op)} operators>"
 
-    def _repr_svg_(self) -> str | None:
-        """The graph as SVG, for notebooks; None where Graphviz's program `dot` is missing."""
+    def _repr_svg_(self) -> str:
+        """The graph as SVG, for notebooks."""
         return svg_of(self)
 
     @property

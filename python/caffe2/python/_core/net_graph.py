@@ -1,14 +1,14 @@
-"""Nets as Graphviz graphs; public through caffe2.python.net_drawer."""
+"""Nets as graphs with Graphviz attributes; public through caffe2.python.net_drawer."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from caffe2.proto import caffe2_pb2
+from caffe2.python._core.graph_svg import drawing_of
 
 # A function that makes a node: its name and attributes.
 NodeProducer = Callable[..., tuple[str, dict[str, Any]]]
@@ -55,12 +55,15 @@ class Graph:
         return "\n".join([*lines, "}"]) + "\n"
 
     def create(self, format: str) -> bytes:
-        """The picture as bytes. Raises RuntimeError if `dot` is missing or fails."""
+        """The picture as bytes. Formats other than "svg" are drawn by Graphviz's program `dot`:
+        raises RuntimeError if it is missing or fails."""
+        if format == "svg":
+            return self.create_svg()
         try:
             drawn = subprocess.run(["dot", "-T" + format], input=self.to_string().encode(),
                                    capture_output=True, check=True)
         except FileNotFoundError:
-            raise RuntimeError("drawing needs the program dot: install Graphviz") from None
+            raise RuntimeError(f"{format} needs the program dot: install Graphviz") from None
         except subprocess.CalledProcessError as error:
             raise RuntimeError(f"dot failed: {error.stderr.decode()}") from None
         return drawn.stdout
@@ -71,7 +74,8 @@ class Graph:
 
     def create_svg(self) -> bytes:
         """The picture as SVG, bytes."""
-        return self.create("svg")
+        return drawing_of(self.name, self.nodes, self.edges, self.edge_attributes,
+                          downwards=self.rankdir == "TB").encode()
 
     def write(self, path: str, format: str = "raw") -> None:
         """Writes text ("raw") or a picture ("svg", "png")."""
@@ -134,15 +138,20 @@ def GetPydotGraph(operators_or_net: Any, name: str | None = None, rankdir: str =
     produce = op_node_producer or GetOpNodeProducer(append_output=False)
     graph = Graph(name or net_name, rankdir)
     current: dict[str, str] = {}
+    produced = [produce(op, index) for index, op in enumerate(operators)]
+    taken = {node for node, _ in produced}
 
     def blob_node(blob, version):
-        node, attributes = produce_blob(f"blob {blob}" + (f" {version}" if version else ""), blob)
+        wanted = f"blob {blob}" + (f" {version}" if version else "")
+        while wanted in taken:  # by a blob whose name ends as if it had a version, or an operator
+            wanted += "'"
+        taken.add(wanted)
+        node, attributes = produce_blob(wanted, blob)
         graph.add_node(node, **attributes)
         return node
 
     versions: dict[str, int] = {}
-    for index, op in enumerate(operators):
-        op_node, attributes = produce(op, index)
+    for op, (op_node, attributes) in zip(operators, produced):
         graph.add_node(op_node, **attributes)
         for blob in op.input:
             if blob not in current:
@@ -155,8 +164,6 @@ def GetPydotGraph(operators_or_net: Any, name: str | None = None, rankdir: str =
     return graph
 
 
-def svg_of(operators_or_net: Any) -> str | None:
-    """The graph of operators and blobs as SVG text; None where the program `dot` is missing."""
-    if shutil.which("dot") is None:
-        return None
+def svg_of(operators_or_net: Any) -> str:
+    """The graph of operators and blobs as SVG text."""
     return GetPydotGraph(operators_or_net, rankdir="TB").create_svg().decode()

@@ -25,7 +25,7 @@ def _parser(name):
                         metavar="[NAME=]3,224,224", help="the shape of an input without the batch")
     parser.add_argument("--batch_size", type=positive, default=1, metavar="N",
                         help="images in a batch; default: 1")
-    parser.add_argument("--svg", metavar="FILE", help="also draw the net (needs Graphviz)")
+    parser.add_argument("--svg", metavar="FILE", help="also draw the net")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
