@@ -457,7 +457,7 @@ void Trainer::Report(const Status& status, bool last) {
   pending_.accuracy += exchanged * status.accuracy;
   pending_.accuracy_top5 += exchanged * status.accuracy_top5;
   pending_.iterations += status.iterations;
-  AddShardSeconds(status.shards);
+  shard_speeds_.Add(status.shards);
   const int64_t every = options_.output.log_every, now = progress_.total_iterations;
   const bool due = now / every > (now - status.iterations) / every;
   if (!due && !last) return;
@@ -480,7 +480,7 @@ void Trainer::Report(const Status& status, bool last) {
   report.input_wait = (waited - waited_before_) / std::max(pending_seconds_, 1e-9);
   waited_before_ = waited;
   report.learning_rate = LearningRate();
-  report.shards = TakeShardSpeeds();
+  report.shards = shard_speeds_.Take(options_.schedule.batch_size);
   listener_->OnIteration(report);
   shard_status_.epoch = report.epoch;
   shard_status_.iteration = report.iteration;
@@ -489,29 +489,6 @@ void Trainer::Report(const Status& status, bool last) {
   run_->UpdateStatus(shard_status_);
   pending_ = Status();
   pending_seconds_ = 0;
-}
-
-void Trainer::AddShardSeconds(const std::vector<ShardSeconds>& shards) {
-  pending_shards_.resize(shards.size());
-  for (size_t s = 0; s < shards.size(); ++s) {
-    ShardSeconds& sum = pending_shards_[s];
-    sum.iterations += shards[s].iterations;
-    sum.all += shards[s].all;
-    sum.input += shards[s].input;
-    sum.exchanging += shards[s].exchanging;
-  }
-}
-
-std::vector<ShardSpeed> Trainer::TakeShardSpeeds() {
-  std::vector<ShardSpeed> speeds;
-  for (const ShardSeconds& shard : std::exchange(pending_shards_, {})) {
-    if (run_->num_shards() == 1 || !(shard.all > 0)) return {};
-    const auto images = shard.iterations * static_cast<double>(options_.schedule.batch_size);
-    speeds.push_back({.images_per_second = images / shard.all,
-                      .input_wait = shard.input / shard.all,
-                      .exchanging = shard.exchanging / shard.all});
-  }
-  return speeds;
 }
 
 // Called after the last iteration of an epoch, or of a run that ends within an epoch.

@@ -20,6 +20,7 @@
 #include "train/report.h"
 #include "train/run_lock.h"
 #include "train/shard_run.h"
+#include "train/shard_speeds.h"
 #include "train/stop_watchdog.h"
 #include "train/train_nets.h"
 
@@ -57,11 +58,6 @@ class Trainer {
   const TrainNets& nets() const { return nets_; }
 
  private:
-  // Where the time of one shard went, in seconds.
-  struct ShardSeconds {
-    double iterations = 0;  // how many
-    double all = 0, input = 0, exchanging = 0;
-  };
   // The result of the exchange between the shards after an iteration, or, with local SGD, after all
   // iterations since the last average.
   struct Status {
@@ -90,8 +86,6 @@ class Trainer {
   Status RunIteration();
   // True if the shards exchange after this iteration, which has been counted.
   bool IsExchangeDue() const;
-  void AddShardSeconds(const std::vector<ShardSeconds>& shards);
-  std::vector<ShardSpeed> TakeShardSpeeds();
   // `sums` holds the sums of this shard's iterations since the last exchange.
   Status Exchange(const Status& sums);
   void CheckParameters(const Status& status);
@@ -148,9 +142,9 @@ class Trainer {
   Status unexchanged_;  // sums since the last exchange, of this shard
   Status pending_;      // sums since the last report
   double pending_seconds_ = 0;
-  ShardSeconds unsent_;                       // of this shard, since the last exchange
-  std::vector<ShardSeconds> pending_shards_;  // of all shards, since the last report
-  double waited_before_ = 0;                  // WaitedForInput() at the last report
+  ShardSeconds unsent_;       // of this shard, since the last exchange
+  ShardSpeeds shard_speeds_;  // of all shards, since the last report
+  double waited_before_ = 0;  // WaitedForInput() at the last report
   int stop_signal_ = 0;
   int64_t taken_before_ = 0;      // records, before the iteration under way
   int64_t started_at_ = 0;        // total iterations when this process began to train
