@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from peer_flags import parser_of
+from peer_flags import our_command, parser_of
 
 BATCHES = (1, 2, 4, 8, 32)
 DTYPES = ("float", "bfloat16", "int8")
@@ -172,16 +172,8 @@ def measure(command, args):
     return json.loads(output.splitlines()[-1])["median"]
 
 
-def our_command(model, batch, dtype, args):
-    command = [
-        os.path.join(args.bin, "net_inference"),
-        "--batch",
-        str(batch),
-        "--dtype",
-        dtype,
-        "--min_seconds",
-        str(args.min_seconds),
-    ]
+def inference_command(model, batch, dtype, args):
+    command = our_command(args, "net_inference", batch, dtype)
     if model == "SqueezeNet":
         command += [
             "--init_net",
@@ -213,7 +205,7 @@ def main():
         name = f"{model} batch {batch} {dtype}"
         if args.only not in name or (model == "SqueezeNet" and not args.squeezenet):
             continue
-        ours = our_command(model, batch, dtype, args)
+        ours = inference_command(model, batch, dtype, args)
         peer = [
             sys.executable,
             __file__,

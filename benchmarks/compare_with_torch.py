@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from peer_flags import parser_of
+from peer_flags import our_command, parser_of
 
 # Name: our program and flags, the peer's flags, batch.
 SMALL = ["--image_size", "28", "--channels", "1", "--labels", "10"]
@@ -97,20 +97,9 @@ def measure(command, args, environment):
     return json.loads(lines[-1])["median"], usage.ru_maxrss / 1024
 
 
-def our_command(case, args):
+def case_command(case, args):
     program, model, flags, _, batch, dtype = case
-    return [
-        os.path.join(args.bin, program),
-        "--model",
-        model,
-        *flags,
-        "--batch",
-        str(batch),
-        "--dtype",
-        dtype,
-        "--min_seconds",
-        str(args.min_seconds),
-    ]
+    return our_command(args, program, batch, dtype) + ["--model", model, *flags]
 
 
 def peer_command(case, layout, args):
@@ -140,7 +129,7 @@ def compare(case, args):
     """Medians over the rounds: our speed, the peer's best layout by default and tuned; our memory
     and the least of the peer's."""
     layouts = args.layouts.split(",") if "resnet" in case[1] else ["nchw"]
-    variants = {"ours": (our_command(case, args), {"OMP_NUM_THREADS": str(args.threads)})}
+    variants = {"ours": (case_command(case, args), {"OMP_NUM_THREADS": str(args.threads)})}
     for layout in layouts:
         variants["default", layout] = (peer_command(case, layout, args), {})
         variants["tuned", layout] = (peer_command(case, layout, args), tuned_environment())

@@ -1,6 +1,7 @@
-"""The flags that the programs share which time us and a peer in turns."""
+"""What the programs that time us and a peer in turns have in common."""
 
 import argparse
+import os
 
 
 def parser_of(description, min_seconds):
@@ -14,3 +15,9 @@ def parser_of(description, min_seconds):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--prefix", default="", help="put before every command")
     return parser
+
+
+def our_command(args, program, batch, dtype):
+    """Starts one of our programs; flags may follow."""
+    return [os.path.join(args.bin, program), "--batch", str(batch), "--dtype", dtype,
+            "--min_seconds", str(args.min_seconds)]
