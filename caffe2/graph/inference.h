@@ -34,10 +34,10 @@ std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
 // Returns the number of operators removed.
 int RemoveIdentities(NetDef* net, const std::set<std::string>& keep = {});
 
-// Lets each ConvSum and ConvSumRelu of a CPU, also those of levels, write its result over its
-// summand, which saves a copy: the output's name becomes the summand's. Only if an operator of the
-// net writes the summand, no other operator reads it later, both are read inside the net only, and
-// no operator writes the output again. Returns the number of operators changed.
+// Lets each ConvSum, ConvSumRelu, Int8ConvSum and Int8ConvSumRelu of a CPU write its result over
+// its summand, which saves a copy: the output's name becomes the summand's. Only if an operator of
+// the net writes the summand, no other operator reads it later, both are read inside the net only,
+// and no operator writes the output again. Returns the number of operators changed.
 int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep = {});
 
 // Folds SpatialBN with is_test into the Conv before it, if no other operator reads the blob between

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "caffe2/core/argument.h"
+#include "caffe2/core/workspace.h"
 #include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/quantized_params.h"
 

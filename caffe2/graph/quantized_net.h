@@ -1,19 +1,21 @@
-// Internal to quantization: which operators of a float net become Int8 operators, and the net of
-// them.
+// Internal to quantization: chooses the operators of a float net that become Int8 operators, and
+// writes the net with them.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "caffe2/core/workspace.h"
 #include "caffe2/graph/value_histogram.h"
+#include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
 
-// `net`: on the CPU, each blob is written once, and `ws` holds its blobs as a run has left them.
-// `ranges`: of float blobs. Adds the quantized parameters to the workspace. The rules are those of
-// StaticQuantizer, and so are the errors.
+class Workspace;
+
+// Quantizes `net` by the rules of StaticQuantizer::Finish, and throws what it throws. `net` runs on
+// the CPU and writes each blob once; `ws` holds its blobs as a run has left them and gets the
+// quantized parameters. `ranges` has the range of each float blob that becomes levels.
 NetDef WriteQuantizedNet(const NetDef& net, const std::vector<std::string>& inputs,
                          const std::map<std::string, ValueRange>& ranges, bool per_channel,
                          Workspace* ws);

@@ -21,7 +21,7 @@ void CheckFinite(const std::string& name, const Tensor& tensor) {
   }
 }
 
-// Moves the channels of C x spatial, in each of `rows` rows, behind the spatial axes.
+// Turns each of `rows` rows, C x spatial, into spatial x C.
 std::vector<float> WithChannelsLast(const Tensor& tensor, int64_t rows, int64_t channels) {
   const float* from = tensor.data<float>();
   const int64_t size = tensor.numel() / std::max<int64_t>(rows, 1);

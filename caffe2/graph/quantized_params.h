@@ -39,13 +39,13 @@ struct FloatFilter {
 };
 struct QuantizedFilter {
   std::string filter, bias;   // blobs
-  std::vector<float> scales;  // one for each filter; empty if they share that of the blob
+  std::vector<float> scales;  // one for each filter; empty if the blob's scale serves all
 };
 
 // Adds parameters to a workspace under new names.
 class QuantizedParams {
  public:
-  // `taken`: names besides those of the workspace that are not new.
+  // `taken`: names that new parameters must not have, besides the names in the workspace.
   QuantizedParams(Workspace* ws, bool per_channel, std::set<std::string> taken)
       : ws_(ws), per_channel_(per_channel), taken_(std::move(taken)) {}
 

@@ -94,8 +94,9 @@ ValueRange ValueHistogram::Range(RangeMethod method) const {
   return method == RangeMethod::kMinMax || counts_.empty() ? all_ : RangeOfLeastError();
 }
 
-// Tries parts of the range in steps of a hundredth, one end at a time. The error is that of the
-// clipped values and that of rounding to the levels, width^2 / 12 for a level's width.
+// Shortens the range, one end at a time, in steps of a hundredth, and takes the range with the
+// least sum of squared errors. A clipped value has its distance from the range as error; rounding
+// to levels of width w adds w^2 / 12 for each value inside.
 ValueRange ValueHistogram::RangeOfLeastError() const {
   constexpr int kParts = 100, kRounds = 2;
   const auto middle = counts_.begin() + kBins / 2;

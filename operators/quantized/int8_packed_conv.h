@@ -23,9 +23,9 @@ struct Int8ConvTerms {
   bool relu = false;
 };
 
-// Sums are exact, as long as they fit into 32 bits. They are scaled in float, so a level may differ
-// by one from that of an Int8Conv without constant_filter where the value lies about 1e-5 steps
-// from the middle between two levels.
+// Sums are exact, as long as they fit into 32 bits. They are scaled in float, and an Int8Conv
+// without constant_filter scales in double: where a value lies within about 1e-5 steps of the
+// middle between two levels, the two may choose different ones.
 class PackedInt8Conv {
  public:
   // Null if there is no such kernel: for processors without VNNI, filters whose zero point is not

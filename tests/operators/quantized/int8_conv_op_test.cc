@@ -1,4 +1,4 @@
-// Products of quantized tensors: levels must be exactly those of sums of integers.
+// Products of quantized tensors: levels must equal sums of integers, rounded.
 #include "caffe2/utils/onednn_int8_matmul.h"
 #include "tests/operators/quantized/int8_test_util.h"
 

@@ -123,7 +123,7 @@ def _is_datum(source):
     cursor = C.create_db("auto", source, C.Mode.read).new_cursor()
     if not cursor.valid():
         raise ConvertError(f"{source} has no records")
-    # The first field of a Datum is a number, that of TensorProtos a message.
+    # TensorProtos begin with a message and a Datum with a number, so a Datum has no protos.
     return not caffe2_pb2.TensorProtos.FromString(cursor.value()).protos
 
 
