@@ -132,7 +132,7 @@ class MaskedSparseAdagradOp final : public SparseUpdateOp<Context, AdagradRule, 
     const ClearMaskedRow clear{width, MaskOf(rows, width), update.elements.param_out,
                                Update::kRowWise ? nullptr : update.elements.state_out[0]};
     if (changed) ForEachRow(rows, width, clear, &context_);  // rows without a gradient, too
-    this->Run(MaskedRow<Update>{width, update, clear});
+    this->UpdateParamRows(MaskedRow<Update>{width, update, clear});
     return true;
   }
 

@@ -28,7 +28,8 @@ class SmartDecaySparseAdamOp final : public UpdateOp<Context> {
     CheckRowWiseState(Input(this->layout_.param), Input(LAST_SEEN), "last_seen");
     CAFFE_ENFORCE_EQ(this->template Input<Tensor>(ITER).numel(), 1, "iter must be a scalar");
     const int64_t now = ReadInteger(this->template Input<Tensor>(ITER)) + 1;
-    this->Run(SmartDecayAdamUpdate{rows.width, rows, now, UpdatedData<int64_t>(Output(LAST_SEEN))});
+    this->UpdateParamRows(
+        SmartDecayAdamUpdate{rows.width, rows, now, UpdatedData<int64_t>(Output(LAST_SEEN))});
     return true;
   }
 

@@ -20,7 +20,7 @@ class SparseAdagradOp final : public SparseUpdateOp<Context, WithWeightDecay<Ada
   }
   template <typename P>
   bool DoRunWithType() {
-    this->Run(this->template MakeRows<SparseUpdate, P>(this->rule_));
+    this->UpdateParamRows(this->template MakeRows<SparseUpdate, P>(this->rule_));
     return true;
   }
 };
@@ -47,7 +47,7 @@ class RowWiseSparseAdagradOp final
       CheckRowWiseState(Input(this->layout_.param), Input(COUNTER), "counter");
       counts = Input(COUNTER).template data<double>();
     }
-    this->Run(CountedAdagradUpdate<P>{rows.width, rows, counts, counter_halflife_});
+    this->UpdateParamRows(CountedAdagradUpdate<P>{rows.width, rows, counts, counter_halflife_});
     return true;
   }
 

@@ -29,7 +29,7 @@ class SparseAdamOp final : public SparseUpdateOp<Context, AdamRule> {
     const Tensor& iter = OnHost(this->template Input<Tensor>(this->layout_.iter), &copy);
     CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
     const auto rule = RectifiedAdamRule::At(this->rule_, *iter.template data<int64_t>());
-    this->Run(this->template MakeRows<SparseUpdate>(rule));
+    this->UpdateParamRows(this->template MakeRows<SparseUpdate>(rule));
     return true;
   }
 

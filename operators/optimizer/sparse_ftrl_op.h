@@ -16,7 +16,7 @@ class SparseFtrlOp final : public SparseUpdateOp<Context, FtrlRule> {
   bool RunOnDevice() override {
     auto rows = this->template MakeRows<SparseUpdate>(this->rule_);
     rows.elements.lr = FtrlRate(*this, ALPHA, &context_);
-    this->Run(rows);
+    this->UpdateParamRows(rows);
     return true;
   }
 

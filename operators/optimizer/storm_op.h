@@ -78,7 +78,7 @@ class SparseStormOp final : public StormBase<Context> {
     auto rows = this->template MakeRows<SparseUpdate>(StormRule());
     Tensor storage(context_.device());
     this->SetRates(&rows.elements, &storage);
-    this->Run(rows);
+    this->UpdateParamRows(rows);
     return true;
   }
 };

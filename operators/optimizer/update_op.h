@@ -72,9 +72,9 @@ class UpdateOp : public Operator<Context> {
     const int64_t width = CheckRowGradient(param, Input(layout_.indices), Input(layout_.grad));
     return {width, MakeElements<P, Rows<Rule, P>::kRowWise>(rule, param)};
   }
-  // Updates these rows.
+  // Updates these rows of the parameter and of its states.
   template <class Rows>
-  void Run(const Rows& rows) {
+  void UpdateParamRows(const Rows& rows) {
     UpdateRows(Input(layout_.indices), Input(layout_.param).size(0), rows, &context_);
   }
 
@@ -159,7 +159,7 @@ class SparseUpdateOp : public UpdateOp<Context> {
   SparseUpdateOp(const OperatorDef& def, Workspace* ws, const UpdateLayout& layout)
       : UpdateOp<Context>(def, ws, layout), rule_(ReadRule<Rule>(*this)) {}
   bool RunOnDevice() override {
-    this->Run(this->template MakeRows<Rows>(rule_));
+    this->UpdateParamRows(this->template MakeRows<Rows>(rule_));
     return true;
   }
 

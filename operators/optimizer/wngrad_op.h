@@ -70,7 +70,7 @@ class SparseWngradOp final : public WngradBase<Context> {
     auto rows = this->template MakeRows<SparseUpdate>(WngradRule());
     Tensor storage(context_.device());
     this->SetRate(nullptr, &rows.elements, &storage);
-    this->Run(rows);
+    this->UpdateParamRows(rows);
     return true;
   }
 };
