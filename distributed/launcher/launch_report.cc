@@ -43,6 +43,7 @@ std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
                      const std::string& log_dir) {
   const std::string start = MakeString("doppio: run ", plan.run_id, ": ");
   const std::string after = " after " + Seconds(result.seconds) + "\n";
+  if (result.StoppedToGrow()) return MakeString(start, "stopped to go on with more shards", after);
   if (result.ok()) return MakeString(start, "all ", plan.num_shards, " shards are done", after);
   const ShardEnd* first = result.FirstFailure();
   if (result.signal != 0) {

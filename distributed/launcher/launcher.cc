@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <sstream>
 
@@ -17,6 +18,7 @@
 #include "distributed/launcher/process_tree.h"
 #include "distributed/launcher/restart_policy.h"
 #include "distributed/launcher/run_attempt.h"
+#include "distributed/launcher/watched_host_file.h"
 #include "distributed/private_store.h"
 #include "distributed/redis_store_handler.h"
 #include "distributed/signed_store.h"
@@ -106,6 +108,10 @@ LaunchPlan MakePlan(const LauncherOptions& options) {
              ", but -n is ", plan.num_shards);
   CheckUsage(options.max_restarts > 0 || options.min_shards == 0,
              "--min_shards needs --max_restarts");
+  CheckUsage(options.max_shards == 0 || options.max_shards >= plan.num_shards, "--max_shards is ",
+             options.max_shards, ", but -n is ", plan.num_shards);
+  CheckUsage(options.max_shards == 0 || !options.hostfile.empty(),
+             "--max_shards needs --hostfile: a file to which hosts can be added");
   plan.run_id = options.run_id.empty() ? "run-" + RandomHex(kRunIdBytes) : options.run_id;
   CheckUsage(RunIdOf(plan.run_id) == plan.run_id, "--run_id is ", plan.run_id,
              ": only letters, digits, '.', '_' and '-' are possible, at most 200");
@@ -204,6 +210,19 @@ void BlockSignals() {
   sigprocmask(SIG_BLOCK, &handled, nullptr);
 }
 
+// What to do after a try that failed, or that was stopped to go on with more shards.
+RestartDecision NextTry(const AttemptResult& result, const std::function<void()>& take_hosts,
+                        RestartPolicy* policy) {
+  if (result.StoppedToGrow()) {
+    const int shards = policy->PossibleShards();
+    return {true, MakeString("starting again with ", shards, " shards"), shards,
+            policy->UsableHosts()};
+  }
+  take_hosts();
+  const ShardEnd* suspect = result.Suspect();
+  return policy->Next(suspect == nullptr ? "" : suspect->host, ExitStatusOf(result));
+}
+
 }  // namespace
 
 int RunLauncher(const LauncherOptions& options) {
@@ -223,17 +242,27 @@ int RunLauncher(const LauncherOptions& options) {
   attempt.log_dir = options.log_dir;
   attempt.output = &output;
   attempt.error = &error;
-  const int min_shards = options.min_shards > 0 ? options.min_shards : plan.num_shards;
-  RestartPolicy policy(plan.num_shards, min_shards, options.max_restarts, plan.hosts);
+  RestartPolicy policy(std::max(plan.num_shards, options.max_shards),
+                       options.min_shards > 0 ? options.min_shards : plan.num_shards,
+                       options.max_restarts, plan.hosts);
+  WatchedHostFile file(options.hostfile, plan.hosts, plan.engine == LaunchEngine::kLocal);
+  const auto take_hosts = [&] {
+    if (options.hostfile.empty()) return;
+    if (auto hosts = file.ReadIfChanged()) policy.SetHosts(std::move(*hosts));
+  };
+  if (options.max_shards > 0) {
+    attempt.can_grow = [&] {
+      take_hosts();
+      return policy.PossibleShards() > plan.num_shards;
+    };
+  }
   while (true) {
     plan.master_addr = MasterAddress(plan);
     const AttemptResult result = RunAttempt(plan, attempt);
     error.Write(ReportOf(plan, result, options.log_dir));
-    if (result.ok() || result.signal != 0) return ExitStatusOf(result);
-    const ShardEnd* suspect = result.Suspect();
-    const RestartDecision decision =
-        policy.Next(suspect == nullptr ? "" : suspect->host, ExitStatusOf(result));
-    if (options.max_restarts > 0) {
+    if (!result.StoppedToGrow() && (result.ok() || result.signal != 0)) return ExitStatusOf(result);
+    const RestartDecision decision = NextTry(result, take_hosts, &policy);
+    if (options.max_restarts > 0 || decision.restart) {
       error.Write(MakeString("doppio: run ", plan.run_id, ": ", decision.reason, "\n"));
     }
     if (!decision.restart) return ExitStatusOf(result);

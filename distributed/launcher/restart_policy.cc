@@ -21,12 +21,34 @@ bool MayRetry(int exit_status) {
   }
 }
 
-RestartPolicy::RestartPolicy(int num_shards, int min_shards, int max_restarts,
+RestartPolicy::RestartPolicy(int max_shards, int min_shards, int max_restarts,
                              std::vector<HostSlots> hosts)
-    : num_shards_(num_shards),
+    : max_shards_(max_shards),
       min_shards_(min_shards),
       restarts_left_(max_restarts),
       hosts_(std::move(hosts)) {}
+
+void RestartPolicy::SetHosts(std::vector<HostSlots> hosts) {
+  hosts_ = std::move(hosts);
+  std::set<std::string> listed;
+  for (const HostSlots& each : hosts_) listed.insert(each.host);
+  std::erase_if(failures_, [&](const auto& each) { return listed.count(each.first) == 0; });
+  std::erase_if(left_out_, [&](const auto& each) { return listed.count(each) == 0; });
+  if (UsableHosts().empty()) {
+    failures_.clear();
+    left_out_.clear();
+  }
+}
+
+std::vector<HostSlots> RestartPolicy::UsableHosts() const {
+  std::vector<HostSlots> usable = hosts_;
+  std::erase_if(usable, [&](const HostSlots& each) { return left_out_.count(each.host) != 0; });
+  return usable;
+}
+
+int RestartPolicy::PossibleShards() const {
+  return hosts_.empty() ? max_shards_ : std::min(max_shards_, TotalSlots(UsableHosts()));
+}
 
 RestartDecision RestartPolicy::Next(const std::string& host, int exit_status) {
   RestartDecision decision;
@@ -41,18 +63,21 @@ RestartDecision RestartPolicy::Next(const std::string& host, int exit_status) {
   }
   --restarts_left_;
   decision.reason = "starting again";
-  const auto known = std::find_if(hosts_.begin(), hosts_.end(),
+  decision.hosts = UsableHosts();
+  const auto known = std::find_if(decision.hosts.begin(), decision.hosts.end(),
                                   [&](const auto& each) { return each.host == host; });
-  if (++failures_[host] >= kFailuresOfHost && hosts_.size() > 1 && known != hosts_.end()) {
-    hosts_.erase(known);
+  if (++failures_[host] >= kFailuresOfHost && decision.hosts.size() > 1 &&
+      known != decision.hosts.end()) {
+    left_out_.insert(host);
+    decision.hosts.erase(known);
     decision.reason += MakeString(" without ", host, ", where ", kFailuresOfHost, " tries failed");
   }
-  decision.hosts = hosts_;
-  decision.num_shards = hosts_.empty() ? num_shards_ : std::min(num_shards_, TotalSlots(hosts_));
+  decision.num_shards = PossibleShards();
   decision.restart = decision.num_shards >= min_shards_;
   if (!decision.restart) {
-    decision.reason = MakeString("only ", decision.num_shards, " shards are possible without ",
-                                 host, ", --min_shards is ", min_shards_);
+    decision.reason = MakeString("only ", decision.num_shards, " shards are possible",
+                                 left_out_.count(host) == 0 ? "" : " without " + host,
+                                 ", --min_shards is ", min_shards_);
   }
   return decision;
 }

@@ -1,7 +1,8 @@
-// Decides whether a failed run is started again, and where.
+// Decides whether a run is started again, where, and with how many shards.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,20 +23,29 @@ struct RestartDecision {
 // Not thread-safe.
 class RestartPolicy {
  public:
-  static constexpr int kFailuresOfHost = 2;  // then it is left out
+  static constexpr int kFailuresOfHost = 2;  // then it is left out, unless it is the last one
 
-  // At most `max_restarts` restarts, each with at least `min_shards` shards. `hosts` may be empty:
-  // then another launcher chooses them.
-  RestartPolicy(int num_shards, int min_shards, int max_restarts, std::vector<HostSlots> hosts);
+  // At most `max_restarts` restarts, each with `min_shards` to `max_shards` shards. `hosts` may be
+  // empty: then another launcher chooses them.
+  RestartPolicy(int max_shards, int min_shards, int max_restarts, std::vector<HostSlots> hosts);
+
+  // Takes the hosts that a host file lists now, at least one. The failures of a host that it does
+  // not list are forgotten: a host that is taken out and put back later is used again. If it lists
+  // only hosts that were left out, all of them are used again.
+  void SetHosts(std::vector<HostSlots> hosts);
+  // The hosts that are not left out, and the number of shards for them, at most `max_shards`.
+  std::vector<HostSlots> UsableHosts() const;
+  int PossibleShards() const;
 
   // A try failed with this status, and the shard on `host` may be at fault.
   RestartDecision Next(const std::string& host, int exit_status);
 
  private:
-  const int num_shards_, min_shards_;
+  const int max_shards_, min_shards_;
   int restarts_left_;
   std::vector<HostSlots> hosts_;
   std::map<std::string, int> failures_;  // by host
+  std::set<std::string> left_out_;
 };
 
 }  // namespace caffe2

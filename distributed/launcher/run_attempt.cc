@@ -25,8 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLastLines = 10, kLongestLastLine = 300;
-constexpr milliseconds kTermGrace{10000};  // from SIGTERM to SIGKILL after a failure
-constexpr milliseconds kKillGrace{5000};   // from SIGKILL to giving a supervisor up
+constexpr milliseconds kTermGrace{10000};   // from SIGTERM to SIGKILL after a failure
+constexpr milliseconds kKillGrace{5000};    // from SIGKILL to giving a supervisor up
+constexpr milliseconds kGrowthCheck{1000};  // between calls of can_grow
 
 // The lines of one shard.
 class ShardLog {
@@ -136,6 +137,7 @@ class Attempt {
     }
     while (!Ended()) {
       Wait();
+      Grow();
       Escalate();
       KeepAlive();
     }
@@ -261,9 +263,7 @@ class Attempt {
       if (number == SIGCHLD) continue;
       if (result_.signal == 0) {
         result_.signal = number;
-        SayAll(number);
-        next_step_ = Clock::now() + options_.stop_grace;
-        next_signal_ = SIGKILL;
+        Stop(number);
       } else {
         next_step_ = Clock::now();
         next_signal_ = SIGKILL;
@@ -304,6 +304,22 @@ class Attempt {
     if (next_signal_ != 0) return;
     next_step_ = Clock::now() + grace;
     next_signal_ = SIGTERM;
+  }
+
+  // Sends this signal now, and SIGKILL after `stop_grace`.
+  void Stop(int number) {
+    SayAll(number);
+    next_step_ = Clock::now() + options_.stop_grace;
+    next_signal_ = SIGKILL;
+  }
+
+  void Grow() {
+    if (!options_.can_grow || next_signal_ != 0 || !result_.ends.empty()) return;
+    if (Clock::now() < next_growth_check_) return;
+    next_growth_check_ = Clock::now() + kGrowthCheck;
+    if (!options_.can_grow()) return;
+    result_.was_told_to_grow = true;
+    Stop(SIGTERM);
   }
 
   void Escalate() {
@@ -351,6 +367,7 @@ class Attempt {
   int signals_ = -1;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point next_alive_ = start_, next_step_ = start_;
+  Clock::time_point next_growth_check_ = start_ + kGrowthCheck;
   int next_signal_ = 0;   // what to send at next_step_; 0: nothing
   bool told_ = false;     // a signal was sent
   bool gave_up_ = false;  // SIGKILL was sent
@@ -376,6 +393,11 @@ const ShardEnd* AttemptResult::Suspect() const {
     return end.was_told && end.status > 128;
   });
   return told == ends.end() ? first : &*told;
+}
+
+bool AttemptResult::StoppedToGrow() const {
+  const ShardEnd* first = FirstFailure();
+  return was_told_to_grow && signal == 0 && (first == nullptr || first->was_told);
 }
 
 std::string LogPath(const std::string& log_dir, int shard) {

@@ -1,6 +1,7 @@
 // Starts all shards of a launch once and follows them to their end.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,7 +27,8 @@ struct AttemptResult {
   std::vector<ShardEnd> ends;  // in the order of the ends; shards whose end is unknown are missing
   int signal = 0;              // the first that the user sent; 0: none
   double seconds = 0;
-  int launcher_status = 0;  // of mpirun or srun
+  int launcher_status = 0;        // of mpirun or srun
+  bool was_told_to_grow = false;  // see AttemptOptions::can_grow
 
   // The shard to blame: the first that failed for a reason of its own, rather than because of
   // another one (kPeerLost) or of a signal of the launcher. Null if none failed.
@@ -35,6 +37,8 @@ struct AttemptResult {
   // say that another shard was lost. Then it is the first that had to be ended, if there is one: a
   // shard that hangs, or one whose host cannot be reached any more.
   const ShardEnd* Suspect() const;
+  // True if the shards ended because the launcher wants to start more of them.
+  bool StoppedToGrow() const;
   bool ok() const { return signal == 0 && launcher_status == 0 && FirstFailure() == nullptr; }
 };
 
@@ -43,6 +47,10 @@ struct AttemptOptions {
   std::string log_dir;             // one file for each shard; empty: none
   OutputWriter* output = nullptr;  // where the shards' standard output and error are shown
   OutputWriter* error = nullptr;
+
+  // If set, it is called now and then. Once it returns true, and before any shard has ended, all
+  // shards get SIGTERM and `stop_grace`, so that the caller can start more of them.
+  std::function<bool()> can_grow;
 
   milliseconds failure_grace{5000};  // for the other shards to end themselves after one failed
   milliseconds stop_grace{30000};    // for shards to end after a signal; then SIGKILL

@@ -12,16 +12,16 @@ namespace {
 
 struct RunFlags {
   LauncherOptions launch;
-  std::string hosts, hostfile, via;
+  std::string hosts, via;
 };
 
 int Run(const RunFlags& flags, const std::vector<std::string>& command) {
   LauncherOptions launch = flags.launch;
   launch.command = command;
-  CheckUsage(flags.hosts.empty() || flags.hostfile.empty(),
+  CheckUsage(flags.hosts.empty() || launch.hostfile.empty(),
              "-H and --hostfile cannot be used together");
   if (!flags.hosts.empty()) launch.hosts = ParseHosts("-H", flags.hosts);
-  if (!flags.hostfile.empty()) launch.hosts = ReadHostFile(flags.hostfile);
+  if (!launch.hostfile.empty()) launch.hosts = ReadHostFile(launch.hostfile);
   if (!flags.via.empty()) launch.engine = LaunchEngines().at(flags.via);
   launch.doppio = std::filesystem::read_symlink("/proc/self/exe");
   return RunLauncher(launch);
@@ -43,7 +43,8 @@ void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, A
                   "number of shards; without it, one for each slot of the hosts")
       ->check(shards);
   run->add_option("-H,--hosts", flags->hosts, "HOST:SLOTS,... to start shards on");
-  run->add_option("--hostfile", flags->hostfile, "a file with lines HOST slots=N");
+  run->add_option("--hostfile", launch.hostfile,
+                  "a file with lines HOST slots=N; read again before each restart");
   run->add_option(
          "--via", flags->via,
          "what starts the shards: local, ssh, mpi (mpirun) or slurm (srun); default: local, "
@@ -55,6 +56,10 @@ void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, A
   run->add_option(
          "--min_shards", launch.min_shards,
          "go on with so few shards when hosts are left out after two failures; default: -n")
+      ->check(shards);
+  run->add_option("--max_shards", launch.max_shards,
+                  "once --hostfile has slots for more shards than run, stop them (SIGTERM) and go "
+                  "on with up to so many; default: never")
       ->check(shards);
   run->add_option(
       "--store", launch.store,

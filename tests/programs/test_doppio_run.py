@@ -382,6 +382,64 @@ def test_a_run_goes_on_without_the_host_that_failed_twice(databases, tmp_path):
     assert (tmp_path / "mlp-0001.mdl").exists()
 
 
+def launch_with(hosts, max_restarts, script):
+    return doppio("run", "--hostfile", hosts, "--store", "none", "--max_restarts", max_restarts,
+                  *shell(script))
+
+
+def test_a_host_that_replaces_a_lost_one_joins_at_the_restart(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("localhost slots=1\n127.0.0.1 slots=1\n")
+    # In its second failure 127.0.0.1 has been replaced.
+    script = f"""try=$TORCHELASTIC_RESTART_COUNT
+                 echo $RANK of $WORLD_SIZE, try $try
+                 [ $try -lt 2 ] || exit 0
+                 [ $RANK = 1 ] || sleep 60
+                 [ $try = 0 ] || printf 'localhost:1\\n127.0.0.2:1\\n' > {hosts}
+                 exit 9"""
+    done = launch_with(hosts, 2, script)
+    assert done.returncode == 0, done.output
+    assert "[1] 1 of 2, try 2" in done.output
+    assert done.output.count("first shard 1 on 127.0.0.1: exit status 9") == 2
+
+
+def test_a_host_file_that_breaks_is_said_and_the_known_hosts_stay(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("localhost slots=1\n")
+    script = f"[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; rm {hosts}; exit 9"
+    done = launch_with(hosts, 1, script)
+    assert done.returncode == 0, done.output
+    assert f"--hostfile: cannot read {hosts}; the hosts of before stay" in done.output
+
+    hosts.write_text("localhost slots=1\n")
+    script = f"[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; echo elsewhere > {hosts}; exit 9"
+    done = launch_with(hosts, 1, script)
+    assert done.returncode == 0, done.output
+    assert "names elsewhere now, but the run began on this host alone" in done.output
+
+
+def test_a_run_grows_once_the_host_file_has_more_slots(databases, tmp_path):
+    hosts, checkpoint = tmp_path / "hosts", tmp_path / "checkpoint"
+    hosts.write_text("localhost slots=1\n")
+    flags = {"num_examples": 64000, "checkpoint_every": 100, "resume": "auto",
+             "checkpoint_path": checkpoint, "disp_batches": 100}
+    process = start("run", "--hostfile", hosts, "--max_shards", 2,
+                    *mnist(databases, tmp_path, **flags))
+    try:
+        wait_until(checkpoint.exists)
+        hosts.write_text("localhost slots=3\n")
+        output, _ = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    assert process.returncode == 0, output[-3000:]
+    stopped, last = output.split("stopped to go on with more shards")
+    assert "[1]" not in stopped
+    assert "starting again with 2 shards" in last and "[2]" not in last
+    assert "The checkpoint is from 1 shards of 1 replicas, this run has 2 of 1" in last
+    assert "all 2 shards are done" in last_line(output)
+    assert (tmp_path / "mlp-0001.mdl").exists()
+
+
 def test_signals_reach_the_shards():
     script = "trap 'echo got USR; exit 5' TERM; echo ready; while :; do sleep 0.1; done"
     process = start("run", "-n", 2, "--store", "none", *shell(script))
@@ -418,6 +476,10 @@ WRONG = {
     "argument": (["run", "-n", 2, "trainer"], 'unexpected argument "trainer"'),
     "slots": (["run", "-n", 3, "-H", "localhost:2", "--", "true"], "the hosts have 2 slots"),
     "hosts": (["run", "-H", "a:x", "--", "true"], '"x" is not a number of slots'),
+    "no file to grow by": (["run", "-n", "1", "--max_shards", "2", "--", "true"],
+                           "--max_shards needs --hostfile"),
+    "grow to fewer": (["run", "-n", "3", "--max_shards", "2", "--", "true"],
+                      "--max_shards is 2, but -n is 3"),
     "two lists": (["run", "-H", "a", "--hostfile", "b", "--", "true"], "cannot be used together"),
     "local": (["run", "-H", "a.invalid", "--via", "local", "--", "true"], "this host only"),
     "ssh without hosts": (["run", "-n", 2, "--via", "ssh", "--", "true"], "--via ssh needs hosts"),

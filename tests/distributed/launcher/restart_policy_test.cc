@@ -46,6 +46,39 @@ TEST(RestartPolicyTest, ManySlotsReplaceALostHost) {
   EXPECT_EQ(policy.Next("a", 1).num_shards, 2);
 }
 
+TEST(RestartPolicyTest, UsesHostsThatAHostFileAdds) {
+  RestartPolicy policy(4, 1, 9, {{"a", 2}, {"b", 2}});
+  policy.Next("b", 1);
+  EXPECT_EQ(policy.Next("b", 1).num_shards, 2);
+  EXPECT_EQ(policy.PossibleShards(), 2);
+  policy.SetHosts({{"a", 2}, {"b", 2}, {"c", 1}});  // b is still left out
+  EXPECT_EQ(policy.UsableHosts(), (std::vector<HostSlots>{{"a", 2}, {"c", 1}}));
+  EXPECT_EQ(policy.Next("a", 1).num_shards, 3);
+  policy.SetHosts({{"a", 2}, {"c", 8}});
+  EXPECT_EQ(policy.PossibleShards(), 4);  // max_shards
+}
+
+TEST(RestartPolicyTest, AHostThatIsTakenOutAndPutBackIsUsedAgain) {
+  RestartPolicy policy(4, 1, 9, {{"a", 2}, {"b", 2}});
+  policy.Next("b", 1);
+  policy.Next("b", 1);
+  policy.SetHosts({{"a", 2}});
+  policy.SetHosts({{"a", 2}, {"b", 2}});
+  EXPECT_EQ(policy.PossibleShards(), 4);
+  EXPECT_EQ(policy.Next("b", 1).num_shards, 4);  // its first failure
+  EXPECT_EQ(policy.Next("b", 1).num_shards, 2);
+  policy.SetHosts({{"b", 3}});  // nothing else is left
+  EXPECT_EQ(policy.PossibleShards(), 3);
+}
+
+TEST(RestartPolicyTest, FewerHostsThanNeededEndTheRun) {
+  RestartPolicy policy(4, 4, 9, {{"a", 4}});
+  policy.SetHosts({{"a", 3}});
+  const RestartDecision decision = policy.Next("a", 1);
+  EXPECT_FALSE(decision.restart);
+  EXPECT_EQ(decision.reason, "only 3 shards are possible, --min_shards is 4");
+}
+
 TEST(LaunchReportTest, BlamesTheFirstThatFailedByItself) {
   AttemptResult result;
   result.ends = {{0, "a", 0, 1, false, {}},
