@@ -110,6 +110,8 @@ DEFINE_string(mean, "",
               "number to subtract from pixels (0 to 255), or blue,green,red; empty: the program's");
 DEFINE_string(std, "",
               "number to divide pixels by after that, or blue,green,red; empty: the program's");
+DEFINE_int32(image_pad, 0,
+             "black pixels on each side of a scaled training image, from which the crop is taken");
 DEFINE_bool(random_resized_crop, false,
             "train on random parts of 8 to 100 % of an image, scaled to the crop");
 
@@ -305,6 +307,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   TrainOptions options;
   options.data.mean = FLAGS_mean.empty() ? std::vector{mean} : NumberList("--mean", FLAGS_mean);
   options.data.std = FLAGS_std.empty() ? std::vector{std} : NumberList("--std", FLAGS_std);
+  options.data.image_pad = FLAGS_image_pad;
   options.data.random_resized_crop = FLAGS_random_resized_crop;
   options.shards = shards;
   options.devices = DevicesFromFlags(shards);

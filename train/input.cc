@@ -71,7 +71,7 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
        NormalizationArgument("mean", data.mean), NormalizationArgument("std", data.std),
        MakeArgument("scale_jitter_type", data.random_resized_crop ? 1 : 0),
        MakeArgument("scale", options.ImageScale()),
-       MakeArgument("crop", options.model.shape.image_size),
+       MakeArgument("crop", options.model.shape.image_size), MakeArgument("pad", data.image_pad),
        MakeArgument("mirror", data.mirror && !model->is_test()),
        MakeArgument("order", model->order()),
        MakeArgument<int>("output_type", model->options().compute_type),

@@ -115,6 +115,10 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   CheckRange("image_scale", data.image_scale, 0, 1 << 14);
   CheckUsage(data.image_scale == 0 || data.image_scale >= shape.image_size, "--image_scale ",
              data.image_scale, " is smaller than --image_size ", shape.image_size);
+  CheckUsage(data.image_pad >= 0 && data.image_pad < shape.image_size, "--image_pad is ",
+             data.image_pad, ", must be at least 0 and less than --image_size ", shape.image_size);
+  CheckUsage(data.image_pad == 0 || !data.random_resized_crop,
+             "--image_pad and --random_resized_crop cannot be used together");
   for (const auto& [flag, values] : {std::pair("mean", data.mean), std::pair("std", data.std)}) {
     CheckUsage(values.size() == 1 || values.size() == static_cast<size_t>(shape.num_channels), "--",
                flag, " has ", values.size(), " values; give one, or ", shape.num_channels,

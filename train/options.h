@@ -72,6 +72,7 @@ struct DataOptions {
   std::string test_data;   // "": no tests
   std::string db_type = "lmdb";
   int image_scale = 0;  // shorter side before the crop; 0: see ImageScale()
+  int image_pad = 0;    // black pixels on each side of it from which training crops
   // Subtracted from pixels of 0 to 255, then divided by std: one number for all channels, or one
   // each for blue, green and red.
   std::vector<float> mean = {128.f}, std = {128.f};

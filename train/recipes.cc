@@ -18,14 +18,16 @@ const std::vector<Recipe>& Recipes() {
        "--network=lenet --num_epochs=1 --num_examples=0 --batch_size=64 --lr_batch_size=64 "
        "--lr=0.04 --lr_policy=poly --warmup_epochs=0.1 --shuffle"},
       {"cifar10_resnet20", "resnet50_trainer", "ResNet-20 on CIFAR-10, 160 epochs", "not run here",
-       "--model=resnet20_cifar --image_size=32 --image_scale=36 --num_labels=10 --num_epochs=160 "
-       "--epoch_size=0 --batch_size=128 --lr_batch_size=128 --base_learning_rate=0.1 "
+       "--model=resnet20_cifar --image_size=32 --image_scale=32 --image_pad=4 --num_labels=10 "
+       "--num_epochs=160 --epoch_size=0 --batch_size=128 --lr_batch_size=128 "
+       "--base_learning_rate=0.1 "
        "--lr_steps=80,120 --weight_decay=0.0001 --mean=113.9,123.0,125.3 --std=66.7,62.1,63.0 "
        "--shuffle"},
       {"cifar10_resnet20_fast", "resnet50_trainer", "ResNet-20 on CIFAR-10, 15 epochs",
        "not run here to its end",
-       "--model=resnet20_cifar --image_size=32 --image_scale=36 --num_labels=10 --num_epochs=15 "
-       "--epoch_size=0 --batch_size=128 --lr_batch_size=128 --base_learning_rate=0.2 "
+       "--model=resnet20_cifar --image_size=32 --image_scale=32 --image_pad=4 --num_labels=10 "
+       "--num_epochs=15 --epoch_size=0 --batch_size=128 --lr_batch_size=128 "
+       "--base_learning_rate=0.2 "
        "--lr_policy=cosine --warmup_epochs=1 --weight_decay=0.0005 --mean=113.9,123.0,125.3 "
        "--std=66.7,62.1,63.0 --shuffle"},
       {"stl10_resnet18", "resnet50_trainer", "ResNet-18 on STL-10, 100 epochs", "not run here",

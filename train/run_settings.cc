@@ -46,6 +46,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"block_momentum", text(options.schedule.block_momentum)},
           {"block_learning_rate", text(options.schedule.block_learning_rate)},
           {"image_scale", text(options.ImageScale())},
+          {"image_pad", text(data.image_pad)},
           {"mirror", text(data.mirror)},
           {"shuffle", text(data.shuffle)},
           {"random_resized_crop", text(data.random_resized_crop)},

@@ -103,6 +103,20 @@ void CheckSource(const ImageSource<Pixel>& source) {
                 source.channels(), " channels");
 }
 
+// A black square of `side` with the view at (y, x).
+template <typename Pixel>
+Image<Pixel> OnBlack(const ImageView<Pixel>& view, int side, int y, int x) {
+  const auto pixels = std::make_shared<std::vector<Pixel>>(size_t{1} * side * side * view.channels);
+  const auto square = ImageView<Pixel>::Interleaved(pixels->data(), side, side, view.channels);
+  for (int row = 0; row < view.height; ++row) {
+    Pixel* to = pixels->data() + (square.At(y + row, x) - square.data);
+    for (int column = 0; column < view.width; ++column) {
+      for (int c = 0; c < view.channels; ++c) *to++ = *view.At(row, column, c);
+    }
+  }
+  return {square, pixels};
+}
+
 }  // namespace
 
 ImageTransform::ImageTransform(const ImageTransformOptions& options) : options_(options) {
@@ -111,9 +125,13 @@ ImageTransform::ImageTransform(const ImageTransformOptions& options) : options_(
   CAFFE_ENFORCE(options.scale <= 0 || options.minsize <= 0, "scale (", options.scale,
                 ") and minsize (", options.minsize, ") cannot be used together");
   const int size = options.scale > 0 ? options.scale : options.minsize;
-  CAFFE_ENFORCE(size <= 0 || size >= options.crop || random_scale,
+  CAFFE_ENFORCE(size <= 0 || size + 2 * pad() >= options.crop || random_scale,
                 options.scale > 0 ? "scale (" : "minsize (", size, ") is less than crop (",
                 options.crop, ")");
+  CAFFE_ENFORCE(options.pad >= 0 && options.pad < options.crop, "pad (", options.pad,
+                ") must be at least 0 and less than crop (", options.crop, ")");
+  CAFFE_ENFORCE(options.pad == 0 || options.scale_jitter == ScaleJitter::kNone, "pad (",
+                options.pad, ") and scale_jitter_type cannot be used together");
   if (random_scale) {
     CAFFE_ENFORCE(options.random_scale_min >= options.crop &&
                       options.random_scale_max >= options.random_scale_min,
@@ -243,13 +261,15 @@ ImageTransform::CropPlan ImageTransform::SampleCrop(int source_height, int sourc
   } else {
     ChooseSize(&plan.height, &plan.width, &random);
   }
-  CAFFE_ENFORCE(plan.height >= crop && plan.width >= crop, "an image of ", plan.height, "x",
-                plan.width, " is too small for a crop of ", crop);
+  const int spare_rows = plan.height + 2 * pad() - crop,
+            spare_columns = plan.width + 2 * pad() - crop;
+  CAFFE_ENFORCE(spare_rows >= 0 && spare_columns >= 0, "an image of ", plan.height, "x", plan.width,
+                " is too small for a crop of ", crop);
   plan.y = (plan.height - crop) / 2;
   plan.x = (plan.width - crop) / 2;
   if (!options_.is_test) {
-    plan.y = RandomInRange(0, plan.height - crop, &random);
-    plan.x = RandomInRange(0, plan.width - crop, &random);
+    plan.y = RandomInRange(0, spare_rows, &random) - pad();
+    plan.x = RandomInRange(0, spare_columns, &random) - pad();
     plan.augmentation.mirror = options_.mirror && (random() & 1) != 0;
   }
   if (blends()) {
@@ -263,6 +283,12 @@ ImageTransform::CropPlan ImageTransform::SampleCrop(int source_height, int sourc
   return plan;
 }
 
+BoundingBox ImageTransform::Visible(const CropPlan& plan) const {
+  const int y = std::max(plan.y, 0), x = std::max(plan.x, 0);
+  return {y, x, std::min(plan.y + options_.crop, plan.height) - y,
+          std::min(plan.x + options_.crop, plan.width) - x};
+}
+
 Image<uint8_t> ImageTransform::ReadShrunkenCrop(const CropPlan& plan,
                                                 ImageSource<uint8_t>* source) const {
   // Reduced to at least twice the scaled size, so that the rest is still averaged: a pixel of a
@@ -272,12 +298,13 @@ Image<uint8_t> ImageTransform::ReadShrunkenCrop(const CropPlan& plan,
          plan.part.width >= 4 * reduction * plan.width) {
     reduction *= 2;
   }
-  const auto axis = [&](int part_begin, int part_size, int scaled_size, int crop_begin) {
+  const auto axis = [&](int part_begin, int part_size, int scaled_size, int begin, int size) {
     const double step = static_cast<double>(part_size) / scaled_size;
-    return AreaAxis{(part_begin + crop_begin * step) / reduction, step / reduction, options_.crop};
+    return AreaAxis{(part_begin + begin * step) / reduction, step / reduction, size};
   };
-  AreaAxis rows = axis(plan.part.ymin, plan.part.height, plan.height, plan.y);
-  AreaAxis columns = axis(plan.part.xmin, plan.part.width, plan.width, plan.x);
+  const BoundingBox crop = Visible(plan);
+  AreaAxis rows = axis(plan.part.ymin, plan.part.height, plan.height, crop.ymin, crop.height);
+  AreaAxis columns = axis(plan.part.xmin, plan.part.width, plan.width, crop.xmin, crop.width);
   const BoundingBox region = {rows.first(), columns.first(), rows.end() - rows.first(),
                               columns.end() - columns.first()};
   ImageView<uint8_t> view = source->Read(region, reduction);
@@ -288,18 +315,17 @@ Image<uint8_t> ImageTransform::ReadShrunkenCrop(const CropPlan& plan,
   }
   rows.begin -= region.ymin;
   columns.begin -= region.xmin;
-  const auto pixels = std::make_shared<std::vector<uint8_t>>(size_t{1} * options_.crop *
-                                                             options_.crop * view.channels);
+  const auto pixels =
+      std::make_shared<std::vector<uint8_t>>(size_t{1} * crop.height * crop.width * view.channels);
   ShrinkByArea(view, rows, columns, pixels->data());
-  return {
-      ImageView<uint8_t>::Interleaved(pixels->data(), options_.crop, options_.crop, view.channels),
-      pixels};
+  return {ImageView<uint8_t>::Interleaved(pixels->data(), crop.height, crop.width, view.channels),
+          pixels};
 }
 
 template <typename Pixel>
-ImageTransform::CroppedImage<Pixel> ImageTransform::ReadCrop(const CropPlan& plan,
-                                                             ImageSource<Pixel>* source) const {
-  const int crop = options_.crop;
+ImageTransform::CroppedImage<Pixel> ImageTransform::ReadVisible(const CropPlan& plan,
+                                                                ImageSource<Pixel>* source) const {
+  const BoundingBox crop = Visible(plan);
   const BoundingBox& part = plan.part;
   CroppedImage<Pixel> cropped;
   ImageView<Pixel>& view = cropped.view;
@@ -315,15 +341,29 @@ ImageTransform::CroppedImage<Pixel> ImageTransform::ReadCrop(const CropPlan& pla
   }
   if (!done) {
     view = scaled ? source->Read(part, 1)
-                  : source->Read({part.ymin + plan.y, part.xmin + plan.x, crop, crop}, 1);
+                  : source->Read(
+                        {part.ymin + crop.ymin, part.xmin + crop.xmin, crop.height, crop.width}, 1);
     if (view.channels == 3 && !options_.color) {
       cropped.gray = ToGray(view);
       view = cropped.gray.view;
     }
     if (scaled) {
       cropped.resized = ResizeImage(view, plan.height, plan.width);
-      view = cropped.resized.view.Part(plan.y, plan.x, crop, crop);
+      view = cropped.resized.view.Part(crop.ymin, crop.xmin, crop.height, crop.width);
     }
+  }
+  return cropped;
+}
+
+template <typename Pixel>
+ImageTransform::CroppedImage<Pixel> ImageTransform::ReadCrop(const CropPlan& plan,
+                                                             ImageSource<Pixel>* source) const {
+  CroppedImage<Pixel> cropped = ReadVisible(plan, source);
+  ImageView<Pixel>& view = cropped.view;
+  const int crop = options_.crop;
+  if (view.height < crop || view.width < crop) {
+    cropped.padded = OnBlack(view, crop, std::max(-plan.y, 0), std::max(-plan.x, 0));
+    view = cropped.padded.view;
   }
   if (view.channels == 1 && options_.color) {
     view.channels = 3;

@@ -23,6 +23,9 @@ struct ImageTransformOptions {
   bool warp = false;  // scale both sides to that length, whatever the aspect ratio
   int random_scale_min = -1, random_scale_max = -1;  // in training, draw `scale` from this range
   ScaleJitter scale_jitter = ScaleJitter::kNone;
+  // In training, the rows and columns of black pixels (0 before normalisation) on each side of the
+  // scaled image that a crop may contain. Less than crop; not together with a scale jitter.
+  int pad = 0;
   bool mirror = false;   // in training, mirror half of the images left to right
   bool is_test = false;  // crop the centre and draw nothing at random
   bool channels_first = false;
@@ -70,7 +73,7 @@ class ImageTransform {
   struct CropPlan {
     BoundingBox part;           // of the source
     int height = 0, width = 0;  // to which the part is scaled
-    int y = 0, x = 0;           // of the crop in the scaled part
+    int y = 0, x = 0;           // of the crop in the scaled part; it may reach beyond it (pad)
     SampledAugmentation augmentation;
   };
   CropPlan SampleCrop(int height, int width, const BoundingBox& box, uint64_t seed) const;
@@ -78,11 +81,16 @@ class ImageTransform {
   template <typename Pixel>
   struct CroppedImage {
     ImageView<Pixel> view;
-    Image<Pixel> gray, resized;
+    Image<Pixel> gray, resized, padded;
   };
+  // The part of the crop that lies in the scaled part, whose coordinates it has.
+  BoundingBox Visible(const CropPlan& plan) const;
   template <typename Pixel>
   CroppedImage<Pixel> ReadCrop(const CropPlan& plan, ImageSource<Pixel>* source) const;
-  // Reads the pixels under the crop and shrinks them. Only if the part is scaled to fewer rows and
+  // The pixels of Visible().
+  template <typename Pixel>
+  CroppedImage<Pixel> ReadVisible(const CropPlan& plan, ImageSource<Pixel>* source) const;
+  // Reads the pixels under Visible() and shrinks them. Only if the part is scaled to fewer rows and
   // columns.
   Image<uint8_t> ReadShrunkenCrop(const CropPlan& plan, ImageSource<uint8_t>* source) const;
   // Replaces the size of an image by the size to which it is scaled before the crop.
@@ -94,6 +102,7 @@ class ImageTransform {
   template <typename Pixel>
   void WriteAugmented(const ImageView<Pixel>& crop, const SampledAugmentation& augmentation,
                       void* output) const;
+  int pad() const { return options_.is_test ? 0 : options_.pad; }
   bool blends() const { return options_.color && !options_.is_test && options_.color_jitter; }
   bool shifts() const { return options_.color && !options_.is_test && options_.color_lighting; }
 

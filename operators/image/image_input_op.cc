@@ -28,6 +28,7 @@ db::ImageTransformOptions ReadTransformOptions(const OperatorBase& op) {
   const int jitter = op.GetSingleArgument<int>("scale_jitter_type", 0);
   CAFFE_ENFORCE(jitter == 0 || jitter == 1, "scale_jitter_type ", jitter, " is not 0 or 1");
   options.scale_jitter = static_cast<db::ScaleJitter>(jitter);
+  options.pad = op.GetSingleArgument<int>("pad", 0);
   options.mirror = op.GetSingleArgument<int>("mirror", 0) != 0;
   options.is_test = op.GetSingleArgument<int>("is_test", 0) != 0;
   options.channels_first = IsChannelsFirst(op.debug_def());

@@ -43,8 +43,8 @@ OPERATOR_SCHEMA(ImageInput)
     .TensorInferenceFunction(InferImageInput)
     .SetDoc(R"DOC(
 Reads images and labels from a database, ahead of their use, in threads of its own. Each image is
-decoded if need be, cut to its bounding box, rescaled, cropped (at random, or in the centre with
-is_test), mirrored at random, jittered in colour and normalised: (pixel - mean) / std by channel.
+decoded if need be, cut to its bounding box, rescaled, padded, cropped (at random, or in the centre
+with is_test), mirrored at random, jittered in colour and normalised: (pixel - mean) / std by channel.
 
 Records are caffe Datum (raw, or with an encoded file) or TensorProtos: the image (STRING with an
 encoded file, BYTE or FLOAT of height x width x channels or channels x height x width), the label
@@ -71,6 +71,10 @@ keep their addresses from run to run.
     .Arg("scale_jitter_type",
          "1: cut a random part of 8 to 100 % of the area and resize it to the "
          "crop's size, in training (default 0).")
+    .Arg("pad",
+         "Rows and columns of black pixels (0 before normalisation) on each side of the rescaled "
+         "image, from which training crops; less than crop, and not with scale_jitter_type "
+         "(default 0). Not in Caffe2.")
     .Arg("color", "1 (default): 3 channels, 0: 1 channel.")
     .Arg("mirror", "1: mirror half of the images, in training (default 0).")
     .Arg("mean", "Subtracted from every channel (default 0).")

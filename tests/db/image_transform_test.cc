@@ -154,6 +154,114 @@ TEST(ImageTransform, TrainingCropsAndMirrorsAtRandomBySeed) {
   EXPECT_LT(mirrored, 190);
 }
 
+// A square of `side` pixels of an image at (y, x), which may reach beyond it; 0 there.
+std::vector<float> OnBlack(const ImageView<uint8_t>& image, int y, int x, int side, bool mirror) {
+  std::vector<float> out;
+  for (int i = y; i < y + side; ++i) {
+    for (int k = 0; k < side; ++k) {
+      const int j = x + (mirror ? side - 1 - k : k);
+      const bool inside = i >= 0 && i < image.height && j >= 0 && j < image.width;
+      for (int c = 0; c < image.channels; ++c) out.push_back(inside ? *image.At(i, j, c) : 0.f);
+    }
+  }
+  return out;
+}
+
+float LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
+  float largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+// Checks that crops are squares of the padded image: each place, mirrored or not, is drawn.
+void ExpectPaddedCrops(ImageTransformOptions options, const ImageView<uint8_t>& source,
+                       const ImageView<uint8_t>& scaled, float tolerance) {
+  options.is_test = false;
+  options.mirror = true;
+  const int rows = scaled.height + 2 * options.pad - options.crop + 1,
+            columns = scaled.width + 2 * options.pad - options.crop + 1;
+  std::set<int> drawn;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    const auto out = Apply(options, source, seed);
+    int found = 0;
+    for (int place = 0; place < 2 * rows * columns; ++place) {
+      const int y = place / 2 / columns - options.pad, x = place / 2 % columns - options.pad;
+      const auto expected = OnBlack(scaled, y, x, options.crop, place % 2 != 0);
+      if (LargestDifference(out, expected) > tolerance) continue;
+      drawn.insert(place);
+      ++found;
+    }
+    ASSERT_EQ(found, 1) << "seed " << seed;
+  }
+  EXPECT_EQ(static_cast<int>(drawn.size()), 2 * rows * columns);
+}
+
+TEST(ImageTransform, PadsTrainingImagesWithBlack) {
+  auto pixels = Pixels(5, 6, 3);
+  for (uint8_t& pixel : pixels) pixel |= 1;  // none is black
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 5, 6, 3);
+  ImageTransformOptions options = TestOptions(5, true);
+  options.pad = 2;
+  ExpectPaddedCrops(options, view, view, 0);
+  options.crop = 8;  // larger than the image
+  ExpectPaddedCrops(options, view, view, 0);
+}
+
+TEST(ImageTransform, TestsDoNotPad) {
+  const auto pixels = Pixels(5, 5, 1);
+  const auto view = ImageView<uint8_t>::Planar(pixels.data(), 5, 5, 1);
+  ImageTransformOptions options = TestOptions(5, false);
+  options.pad = 4;
+  EXPECT_EQ(Apply(options, view), OnBlack(view, 0, 0, 5, false));
+  options.crop = 6;
+  EXPECT_THROW(Apply(options, view), EnforceNotMet);
+}
+
+TEST(ImageTransform, PadsScaledImages) {
+  auto pixels = Pixels(12, 15, 3);
+  for (uint8_t& pixel : pixels) pixel = static_cast<uint8_t>(pixel / 2 + 60);
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 12, 15, 3);
+  ImageTransformOptions options = TestOptions(6, true);
+  options.pad = 1;
+  options.scale = 6;  // shrinks to 6 x 7
+  ExpectPaddedCrops(options, view, db::ResizeImage(view, 6, 7).view, 1);
+  options.crop = options.scale = 16;  // grows to 16 x 20
+  ExpectPaddedCrops(options, view, db::ResizeImage(view, 16, 20).view, 0);
+}
+
+// torchvision's RandomCrop with padding, then Normalize: black becomes -mean / std.
+TEST(ImageTransform, PaddingIsNormalisedInAllTypesOfPixels) {
+  const std::vector<uint8_t> bytes(4 * 4, 50);
+  const std::vector<float> floats(bytes.begin(), bytes.end());
+  ImageTransformOptions options = TestOptions(4, true);
+  options.is_test = false;
+  options.pad = 3;
+  options.mean = {10, 20, 30};
+  options.std = {2};
+  bool padded = false;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto out = Apply(options, ImageView<uint8_t>::Planar(bytes.data(), 4, 4, 1), seed);
+    for (int i = 0; i < 4 * 4; ++i) {
+      const float pixel = 2 * out[3 * i] + 10;
+      ASSERT_TRUE(pixel == 0 || pixel == 50) << pixel;
+      padded |= pixel == 0;
+      ASSERT_EQ(out[3 * i + 1], (pixel - 20) / 2);
+      ASSERT_EQ(out[3 * i + 2], (pixel - 30) / 2);
+    }
+    const ImageTransform transform(options);
+    db::ViewSource<float> source(ImageView<float>::Planar(floats.data(), 4, 4, 1));
+    std::vector<float> other(4 * 4 * 3);
+    transform.Apply(&source, {}, seed, other.data());
+    EXPECT_EQ(other, out);
+    db::SampledAugmentation augmentation;  // the first of two steps: pixels, not yet normalised
+    transform.Crop(&source, {}, seed, TypeMeta::Make<float>(), other.data(), &augmentation);
+    for (size_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ((other[i] - options.mean[i % 3]) / 2, out[i]);
+    }
+  }
+  EXPECT_TRUE(padded);
+}
+
 TEST(ImageTransform, RandomScaleAndInceptionStayInside) {
   const std::vector<uint8_t> pixels(20 * 30 * 3, 77);
   const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 20, 30, 3);
@@ -237,6 +345,10 @@ TEST(ImageTransform, BadOptionsAndImages) {
   refuse([](auto* o) { o->crop = 0; });
   refuse([](auto* o) { o->scale = o->minsize = 8; });
   refuse([](auto* o) { o->scale = 3; });
+  refuse([](auto* o) { o->scale = 3, o->pad = 2; });  // too small for tests
+  refuse([](auto* o) { o->pad = -1; });
+  refuse([](auto* o) { o->pad = 4; });
+  refuse([](auto* o) { o->pad = 1, o->scale_jitter = db::ScaleJitter::kInception; });
   refuse([](auto* o) { o->mean = {1, 2}; });
   refuse([](auto* o) { o->std = {0}; });
   refuse([](auto* o) { o->std = {NAN}; });

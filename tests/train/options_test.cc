@@ -126,6 +126,18 @@ TEST_F(OptionsTest, LocalSgdHasLimits) {
   ExpectRefused("--sync_every is -1");
 }
 
+TEST_F(OptionsTest, PaddingIsSmallerThanTheCrop) {
+  options_.data.image_pad = options_.model.shape.image_size - 1;
+  EXPECT_NO_THROW(Validate(options_));
+  options_.data.random_resized_crop = true;
+  ExpectRefused("--image_pad and --random_resized_crop");
+  options_.data.random_resized_crop = false;
+  options_.data.image_pad = options_.model.shape.image_size;
+  ExpectRefused("less than --image_size");
+  options_.data.image_pad = -1;
+  ExpectRefused("--image_pad is -1");
+}
+
 TEST_F(OptionsTest, SizesMustFit) {
   options_.schedule.epoch_size = 7;
   ExpectRefused("--epoch_size 7");

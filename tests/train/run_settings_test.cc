@@ -35,6 +35,8 @@ TEST_F(RunSettingsTest, ShardsMustAgreeOnTheFlagsOfTheLoop) {
                      "checkpoint_every", "0", "5");
   ExpectDisagreement([](TrainOptions* options) { options->schedule.sync_every = 5; }, "sync_every",
                      "0", "5");
+  ExpectDisagreement([](TrainOptions* options) { options->data.image_pad = 2; }, "image_pad", "0",
+                     "2");
   ExpectDisagreement([](TrainOptions* options) { options->output.resume = true; }, "resume", "0",
                      "1");
   ExpectDisagreement([](TrainOptions* options) { options->schedule.check_parameters_every = 0; },

@@ -76,6 +76,14 @@ TEST_F(TrainerTest, TestsExportsAndCheckpointsChangeNoBit) {
   EXPECT_TRUE(std::filesystem::exists(directory_.Path("checkpoint")));
 }
 
+TEST_F(TrainerTest, PaddingChangesWhatIsLearned) {
+  TrainOptions options = Small("mlp");
+  const std::string plain = Run(options)[0].state;
+  EXPECT_EQ(Run(options)[0].state, plain);
+  options.data.image_pad = 2;
+  EXPECT_NE(Run(options)[0].state, plain);
+}
+
 class ResumeTest : public TrainerTest, public ::testing::WithParamInterface<int> {};
 
 // Of a network with running statistics and momentum, over shuffled, cropped and mirrored images,
@@ -87,6 +95,7 @@ TEST_P(ResumeTest, ContinuesToTheBit) {
   options.data.shuffle = true;
   options.data.mirror = true;
   options.data.image_scale = kSide + 3;
+  options.data.image_pad = 2;
   options.schedule.batch_size = 4;
   options.schedule.epoch_size = 4 * 6 * shards;
   options.schedule.num_epochs = 100;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "caffe2/core/half.h"
@@ -155,6 +156,30 @@ TEST_F(ImageInputTest, EncodedImagesAreRescaled) {
   EXPECT_EQ(FetchValues<int>(ws_, "label"), std::vector<int>({3, 4}));
 }
 
+TEST_F(ImageInputTest, TrainingPadsWithBlackAndTestsDoNot) {
+  const std::string pixels(16, 'x');
+  Write(std::vector<std::string>(40, db::MakeDatum(1, 4, 4, pixels, 0)));
+  CreateReader();
+  std::vector<Argument> args = {MakeArgument<int>("color", 0), MakeArgument<int>("pad", 2),
+                                MakeArgument<float>("mean", 20.f), MakeArgument<float>("std", 2.f)};
+  const float image = ('x' - 20) / 2.f, black = -10;
+  RunOp(&ws_, InputOp(40, 4, args));
+  int whole = 0;
+  const auto data = FetchValues<float>(ws_, "data");
+  for (int i = 0; i < 40; ++i) {
+    const auto begin = data.begin() + 16 * i, end = begin + 16;
+    const auto inside = std::count(begin, end, image);
+    EXPECT_EQ(inside + std::count(begin, end, black), 16);
+    EXPECT_GE(inside, 4);  // at most two rows and columns of four are padding
+    whole += inside == 16;
+  }
+  EXPECT_LT(whole, 20) << "one of 25 places shows no padding";
+  args.push_back(MakeArgument<int>("is_test", 1));
+  CreateReader();
+  RunOp(&ws_, InputOp(40, 4, args));
+  EXPECT_EQ(FetchValues<float>(ws_, "data"), std::vector<float>(40 * 16, image));
+}
+
 TEST_F(ImageInputTest, HalfPrecisionOutput) {
   Write(GrayDatums(1));
   CreateReader();
@@ -291,6 +316,7 @@ TEST_F(ImageInputTest, BadArguments) {
   refuse(InputOp(1, 0), "crop");
   refuse(InputOp(1, 2, {MakeArgument<int>("scale", 4), MakeArgument<int>("minsize", 4)}),
          "minsize");
+  refuse(InputOp(1, 2, {MakeArgument<int>("pad", 2)}), "pad (2)");
   refuse(InputOp(1, 2, {MakeArgument<int>("label_type", 1)}), "num_labels");
   refuse(InputOp(1, 2, {MakeArgument<int>("decode_threads", 0)}), "decode_threads");
   refuse(InputOp(1, 2, {MakeArgument<std::string>("output_type", "int8")}), "output_type");
