@@ -175,3 +175,10 @@ class IR:
                         ys: Losses) -> tuple[_Operators, dict[str, Gradient]]:
         """See GradientRegistry.GetBackwardPass."""
         return GradientRegistry.GetBackwardPass([record.op for record in self.ssa], ys)
+
+
+def gradient_in_net(gradient: Gradient, net: Any) -> Gradient:
+    """The gradient with BlobReferences that belong to `net`; None stays None."""
+    if isinstance(gradient, GradientSlice):
+        return GradientSlice(*(BlobReference(blob, net) for blob in gradient))
+    return BlobReference(gradient, net) if gradient is not None else None

@@ -27,6 +27,7 @@ from caffe2.python._core.gradients import (
     GradientRegistry,
     GradientSlice,
     Losses,
+    gradient_in_net,
 )
 from caffe2.python._core.net_graph import svg_of
 from caffe2.python._core.net_rewrite import (
@@ -388,7 +389,7 @@ class Net(OperatorMethods):
         for op in ops if operator_observers else ():
             for observe in operator_observers:
                 observe(op)
-        return {name: _with_net(gradient, self) for name, gradient in gradients.items()}
+        return {name: gradient_in_net(gradient, self) for name, gradient in gradients.items()}
 
     def AddArgument(self, arg_name: str, arg_value: Any) -> None:
         """Adds an argument to the net itself: a number, string, list of these, or message."""
@@ -595,9 +596,3 @@ class Net(OperatorMethods):
         Without both, all operators get the same seed. Raises ValueError if both are True.
         """
         seed_operators(self._net, seed, sequence_seed, seed_on_op_def)
-
-
-def _with_net(gradient, net):
-    if isinstance(gradient, GradientSlice):
-        return GradientSlice(*(BlobReference(blob, net) for blob in gradient))
-    return BlobReference(gradient, net) if gradient is not None else None
