@@ -135,12 +135,30 @@ void RunHeartbeat::NoteFailure(const std::string& line) {
   std::function<void(const std::string&)> callback;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (confirmed_) return;
+    confirmed_ = true;
+    if (failure_.empty()) callback = on_peer_lost_;
+    failure_ = line;
+  }
+  LOG(ERROR) << "run " << place_.options.run_id << ": " << line;
+  if (callback) callback(line);
+}
+
+void RunHeartbeat::NoteUnconfirmed(const std::string& line) {
+  std::function<void(const std::string&)> callback;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
     if (!failure_.empty()) return;
     failure_ = line;
     callback = on_peer_lost_;
   }
-  LOG(ERROR) << "run " << place_.options.run_id << ": " << line;
+  LOG(WARNING) << "run " << place_.options.run_id << " ends without its store: " << line;
   if (callback) callback(line);
+}
+
+bool RunHeartbeat::confirmed() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return confirmed_;
 }
 
 std::string RunHeartbeat::failure() const {
@@ -323,7 +341,7 @@ void RunHeartbeat::LookForStraggler(StoreHandler* store, const std::vector<Membe
 void RunHeartbeat::WatchWithoutStore() {
   if (place_.options.num_expendable > 0) return;  // a process that is gone may be one that may go
   const std::string line = LostLineWithoutStore(Members());
-  if (!line.empty()) NoteFailure(line);
+  if (!line.empty()) NoteUnconfirmed(line);
 }
 
 // The shards that are not expendable watch each other in a ring, and all expendable ones; each

@@ -63,10 +63,16 @@ class RunHeartbeat {
   // As RunMembership::OnStopInVain.
   void OnStopInVain(std::function<bool()> asked, std::function<void(const std::string&)> give_up);
   bool gave_up() const { return gave_up_; }
-  // Logs the line and calls the callback. Only the first call has an effect.
+  // Logs the line, on which the shards agree, and calls the callback. Only the first call has an
+  // effect; it replaces the line of NoteUnconfirmed(), whose call of the callback was the only one.
   void NoteFailure(const std::string& line);
+  // The same for a line that this shard formed while the store was unreachable: another shard may
+  // have another one.
+  void NoteUnconfirmed(const std::string& line);
   // The line of the failure; empty if there is none.
   std::string failure() const;
+  // True if there is a failure and NoteFailure() named it.
+  bool confirmed() const;
   bool store_reachable() const { return store_reachable_; }
   // Within this time a process whose store has just become unreachable notices the end of another
   // one: two beats, each of which may wait for the store.
@@ -137,6 +143,7 @@ class RunHeartbeat {
   std::chrono::steady_clock::duration saved_for_{0};  // in earlier states "saving"
   std::chrono::steady_clock::time_point state_since_ = std::chrono::steady_clock::now();
   std::string failure_;
+  bool confirmed_ = false;
   std::function<void(const std::string&)> on_peer_lost_;
   std::function<bool()> asked_to_stop_;
   std::function<void(const std::string&)> give_up_;

@@ -20,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100};
+constexpr milliseconds kConfirmWait{500};
 constexpr milliseconds kProgressEvery{5000}, kCheckMembersEvery{1000};
 // The heartbeat of a live shard changes within three beats or, on an overloaded machine, within
 // this time.
@@ -115,9 +116,13 @@ class Membership final : public RunMembership {
   bool IsGone(int shard) const;
   Culprit FindCulprit(int suspect);
   std::vector<MemberRecord> Members() const;
-  // Notes a failure that cannot be recorded, because the store is unreachable, and returns its
-  // line.
-  std::string NoteWithoutStore(const std::string& cause, bool peer_error, int suspect);
+  // Notes a failure that cannot be recorded, because the store is unreachable.
+  void NoteWithoutStore(const std::string& cause, bool peer_error, int suspect);
+  // Lets the store confirm or replace a failure that this shard noted without it, for as long as
+  // other shards may need to notice the failure. Returns false if the store cannot be reached.
+  bool ConfirmFailure();
+  // Ends this shard's part in a run that has failed. `ends_run` as in RunEnd::EndInStore().
+  void EndFailed(bool ends_run);
 
   const StoreFactory stores_;
   RunPlace place_;
@@ -410,7 +415,7 @@ std::vector<MemberRecord> Membership::Members() const {
   return members;
 }
 
-std::string Membership::NoteWithoutStore(const std::string& cause, bool peer_error, int suspect) {
+void Membership::NoteWithoutStore(const std::string& cause, bool peer_error, int suspect) {
   const MemberRecord* record = suspect < 0 ? nullptr : &*peers_[suspect].record;
   std::string line;
   // A process that was killed closes its connections before it is gone.
@@ -422,8 +427,32 @@ std::string Membership::NoteWithoutStore(const std::string& cause, bool peer_err
   if (line.empty()) {
     line = LostLine(suspect, record, heartbeat_->Text(), cause + " (the store is unreachable)");
   }
-  heartbeat_->NoteFailure(line);
-  return Failure();
+  // Nobody else is to end because of an expendable shard.
+  if (IsExpendable(options().shard_id)) return heartbeat_->NoteFailure(line);
+  heartbeat_->NoteUnconfirmed(line);
+}
+
+// Of the shards that decide before and after the store comes back, the first one to write decides
+// for all. It reads first: a command that a stopped store executes later must not leave a key
+// without an end.
+bool Membership::ConfirmFailure() {
+  if (heartbeat_->confirmed()) return heartbeat_->store_reachable();
+  for (const Deadline deadline(heartbeat_->WatchTimeWithoutStore()); !heartbeat_->confirmed();
+       std::this_thread::sleep_for(kSlowestPoll)) {
+    try {
+      store_->SetDeadline(Deadline(std::min(kConfirmWait, deadline.remaining())));
+      store_->Check({FailureKey(generation())});
+      const std::string own = Failure();
+      heartbeat_->NoteFailure(
+          RecordFailure(store_.get(), generation(), RunFailure::kLost, own).line);
+    } catch (const std::exception& e) {
+      if (!deadline.expired()) continue;
+      LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
+      heartbeat_->NoteFailure(Failure());
+      return false;
+    }
+  }
+  return true;
 }
 
 bool Membership::IsGone(int shard) const {
@@ -472,7 +501,6 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
   std::string line = Failure();
   if (ended_) return line.empty() ? OneLine(cause) : line;
   ended_ = true;
-  bool store_failed = false;
   Culprit found{options().shard_id};
   const int& culprit = found.shard;
   bool leaves_alone = false;
@@ -501,27 +529,36 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
     }
     const std::string why = found.cause.empty() ? cause : found.cause;
     if (leaves_alone) {
-      line = line_of(why + " (the other shards go on)");
+      heartbeat_->NoteFailure(line_of(why + " (the other shards go on)"));
     } else if (line.empty() && !heartbeat_->store_reachable()) {
-      line = NoteWithoutStore(why, peer_error, culprit);
+      NoteWithoutStore(why, peer_error, culprit);
     } else if (line.empty()) {
-      line = RecordFailure(store_.get(), generation(), RunFailure::kLost, line_of(why)).line;
+      heartbeat_->NoteFailure(
+          RecordFailure(store_.get(), generation(), RunFailure::kLost, line_of(why)).line);
     }
-    heartbeat_->NoteFailure(line);
-    if (heartbeat_->store_reachable()) end_->EndInStore(!leaves_alone);
-  } catch (const std::exception& e) {
-    if (line.empty()) {
-      line = NoteWithoutStore(cause, peer_error, culprit);
-    }
-    LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
-    store_failed = true;
+  } catch (const std::exception&) {
+    if (Failure().empty()) NoteWithoutStore(cause, peer_error, culprit);
   }
+  EndFailed(!leaves_alone);
+  return Failure();
+}
+
+void Membership::EndFailed(bool ends_run) {
   // Shards that are busy must see that the other one is gone before this one is.
-  if (store_failed || !heartbeat_->store_reachable()) {
-    std::this_thread::sleep_for(heartbeat_->WatchTimeWithoutStore());
+  const auto linger = [this] { std::this_thread::sleep_for(heartbeat_->WatchTimeWithoutStore()); };
+  const bool was_confirmed = heartbeat_->confirmed();
+  if (ConfirmFailure()) {
+    try {
+      store_->SetDeadline(Deadline(kEndWait));
+      end_->EndInStore(ends_run);
+    } catch (const std::exception& e) {
+      LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
+      linger();
+    }
+  } else if (was_confirmed) {
+    linger();
   }
   heartbeat_->Stop();
-  return line;
 }
 
 void Membership::Leave() {

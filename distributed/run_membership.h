@@ -119,7 +119,8 @@ class RunMembership {
   virtual void OnStopInVain(std::function<bool()> asked,
                             std::function<void(const std::string& why)> give_up) = 0;
   // Empty while the run is well; otherwise "peer lost: shard=1 host=... pid=... iteration=...
-  // phase=... cause=...", the same line on every shard.
+  // phase=... cause=...", the same line on every shard. Only while the store is unreachable may a
+  // shard have a line of its own; ReportFailure() then waits for the one that all print.
   virtual std::string Failure() const = 0;
   // Throws IoError with Failure() if there is one. For loops without collectives.
   void ThrowIfFailed() const;
@@ -135,6 +136,8 @@ class RunMembership {
   //    2 s; up to a lease if several shards are silent), or until a shard has recorded the failure.
   //    The line names the shard whose process is gone or whose heartbeat stopped, or else `suspect`
   //    (-1: unknown).
+  //  - If the store is unreachable, the call waits for it, at most for the time in which the other
+  //    shards notice the failure. If it comes back, the first line that a shard writes counts.
   // Later calls return the line at once.
   virtual std::string ReportFailure(const std::string& cause, bool peer_error,
                                     int suspect = -1) = 0;

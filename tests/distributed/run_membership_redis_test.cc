@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <fstream>
 #include <thread>
 
 #include "distributed/collective.h"
@@ -85,6 +86,48 @@ TEST_P(StoreDiesFirstTest, AllSurvivorsNameTheSameShard) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Milliseconds, StoreDiesFirstTest, ::testing::Values(0, 300, 1500));
+
+// The store stops, a shard dies, and the store comes back between the decisions of the survivors:
+// shard 3 is frozen until shards 0 and 1 have decided.
+TEST(RunMembershipRedisTest, SurvivorsThatDecideBeforeAndAfterAPauseNameTheShardAlike) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  constexpr int kShards = 4, kLost = 2, kLate = 3;
+  const StoreFactory stores = RedisStores(redis.options());
+  const TemporaryDirectory decided;
+  const auto results = RunShards(
+      kShards,
+      [&](int shard) -> std::string {
+        RunOptions options = Options(kShards, shard);
+        options.lease = milliseconds(12000);  // shard 3 must not stand still for longer
+        const auto run = RunMembership::Join(stores, options);
+        std::atomic<bool> lost{false};
+        run->OnPeerLost([&](const std::string&) {
+          std::ofstream(MakeString(decided.path(), "/", shard)) << "decided";
+          lost = true;
+        });
+        while (!lost && (shard != kLate || decided.Files().size() < 2)) SleepMs(10);
+        return run->ReportFailure("it was told so", true, kLost);
+      },
+      60,
+      [&](const std::vector<pid_t>& pids) {
+        stores("run")->Wait({"1/ready"});
+        SleepMs(500);
+        kill(pids[kLate], SIGSTOP);
+        redis.Signal(SIGSTOP);
+        kill(pids[kLost], SIGKILL);
+        const Deadline limit(milliseconds(40000));
+        while (decided.Files().size() < 2 && !limit.expired()) SleepMs(10);
+        EXPECT_EQ(decided.Files().size(), 2);
+        redis.Signal(SIGCONT);
+        kill(pids[kLate], SIGCONT);
+      });
+  for (const int shard : {0, 1, kLate}) {
+    EXPECT_EQ(results[shard].status, 0);
+    EXPECT_EQ(results[shard].message, results[0].message);
+  }
+  EXPECT_HAS(results[0].message, "peer lost: shard=2 ");
+}
 
 // Joins two shards, the second one late, after `disturb` has done something to the server.
 void JoinDespite(const std::function<void(std::unique_ptr<PrivateRedis>*)>& disturb) {
