@@ -1,14 +1,19 @@
-// A library for LD_PRELOAD: while the file that SLOW_READS names exists, each pread sleeps for the
-// number of milliseconds in it, like on a disk that is slow or hangs (scripts/soak.py).
+// A library for LD_PRELOAD: a disk that is slow, hangs or fails (scripts/soak.py). Three variables
+// name files, which count while they exist:
+//   SLOW_READS      each pread sleeps for the number of milliseconds in it
+//   SLOW_WRITES     so do each write to a file and each fsync
+//   FAILING_FLUSHES each fsync fails with EIO
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-static void Delay(void) {
-  const char* path = getenv("SLOW_READS");
+static void Delay(const char* variable) {
+  const char* path = getenv(variable);
   FILE* file = path ? fopen(path, "r") : NULL;
   int ms = 0;
   if (file == NULL) return;
@@ -19,13 +24,33 @@ static void Delay(void) {
 ssize_t pread(int fd, void* buffer, size_t bytes, off_t offset) {
   static ssize_t (*next)(int, void*, size_t, off_t) = NULL;
   if (next == NULL) next = dlsym(RTLD_NEXT, "pread");
-  Delay();
+  Delay("SLOW_READS");
   return next(fd, buffer, bytes, offset);
 }
 
 ssize_t pread64(int fd, void* buffer, size_t bytes, off64_t offset) {
   static ssize_t (*next)(int, void*, size_t, off64_t) = NULL;
   if (next == NULL) next = dlsym(RTLD_NEXT, "pread64");
-  Delay();
+  Delay("SLOW_READS");
   return next(fd, buffer, bytes, offset);
+}
+
+ssize_t write(int fd, const void* buffer, size_t bytes) {
+  static ssize_t (*next)(int, const void*, size_t) = NULL;
+  struct stat status;
+  if (next == NULL) next = dlsym(RTLD_NEXT, "write");
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) Delay("SLOW_WRITES");
+  return next(fd, buffer, bytes);
+}
+
+int fsync(int fd) {
+  static int (*next)(int) = NULL;
+  const char* failing = getenv("FAILING_FLUSHES");
+  if (next == NULL) next = dlsym(RTLD_NEXT, "fsync");
+  Delay("SLOW_WRITES");
+  if (failing != NULL && access(failing, F_OK) == 0) {
+    errno = EIO;
+    return -1;
+  }
+  return next(fd);
 }

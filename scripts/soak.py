@@ -232,8 +232,8 @@ def prepare(folder):
         [BIN / "make_mnist_db", "--image_file", folder / "train-images", "--label_file",
          folder / "train-labels", "--db", "lmdb", "--output_file", folder / "lmdb"],
         check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    shim = folder / "slow_reads.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", ROOT / "scripts" / "slow_reads.c", "-o", shim,
+    shim = folder / "slow_disk.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", ROOT / "scripts" / "slow_disk.c", "-o", shim,
                     "-ldl"], check=True)
     return folder / "lmdb", shim
 

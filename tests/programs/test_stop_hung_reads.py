@@ -19,9 +19,9 @@ def hanging_disk(tmp_path_factory):
     """The environment in which reads hang while the file that SLOW_READS names exists."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
-    shim = tmp_path_factory.mktemp("shim") / "slow_reads.so"
+    shim = tmp_path_factory.mktemp("shim") / "slow_disk.so"
     subprocess.run(
-        ["cc", "-shared", "-fPIC", "-O1", ROOT / "scripts" / "slow_reads.c", "-o", shim, "-ldl"],
+        ["cc", "-shared", "-fPIC", "-O1", ROOT / "scripts" / "slow_disk.c", "-o", shim, "-ldl"],
         check=True,
     )
     return {"LD_PRELOAD": str(shim)}
