@@ -106,6 +106,27 @@ def test_net_names_and_outputs():
         first.GetBlobRef("none")
 
 
+def test_names_of_outputs_are_the_first_free_ones(monkeypatch):
+    net = core.Net("names")
+    checks = []
+    defined = core.Net.BlobIsDefined
+    monkeypatch.setattr(core.Net, "BlobIsDefined",
+                        lambda self, blob: checks.append(blob) or defined(self, blob))
+    names = [str(net.Relu("x")) for _ in range(200)]
+    assert names == [f"{net.Name()}/Relu" + (f"_{i}" if i > 1 else "") for i in range(1, 201)]
+    assert len(checks) < 200 * 5  # not all earlier names for each
+    assert net.NextName("Relu") == net.NextName("Relu") == f"{net.Name()}/Relu_201"
+    assert str(net.Relu("x", 1)) == f"{net.Name()}/Relu:0"
+    assert str(net.Relu("x", 1)) == f"{net.Name()}/Relu_2:0"
+    with core.NameScope("inner"):
+        assert str(net.Relu("x")) == f"inner/{net.Name()}/Relu"
+    del net.Proto().op[5:]
+    net._InvalidateLookupTables()
+    assert net.NextName("Relu") == f"{net.Name()}/Relu_6"
+    net.Relu("x", f"{net.Name()}/Relu_6")
+    assert net.NextName("Relu") == f"{net.Name()}/Relu_7"
+
+
 def test_net_copies():
     net = core.Net("source")
     net.Relu("x", "y")

@@ -79,6 +79,7 @@ class Net(OperatorMethods):
         self._op_outputs: set[str] = set()
         self._external_input_map: set[str] = set()
         self._registered_blob_names: set[str] = set()
+        self._next_indices: dict[str, int] = {}  # of NextName; all lower ones are taken
         self._attr_dict: dict[str, list[Any]] = {}
         self._input_record: Field | None = None
         self._output_record: Any = None
@@ -99,6 +100,7 @@ class Net(OperatorMethods):
     def _recreate_lookup_tables(self):
         self._op_outputs = {blob for op in self._net.op for blob in op.output}
         self._external_input_map = set(self._net.external_input)
+        self._next_indices = {}
 
     def _set_next_name_index(self):
         """Continues the numbers of automatic blob names."""
@@ -288,13 +290,16 @@ class Net(OperatorMethods):
             name = f"{self._net.name}_blob_{self._next_name_index}"
             self._next_name_index += 1
             return name
-        base, index = f"{self._net.name}/{prefix}", 1
+        base = f"{self._net.name}/{prefix}"
         suffix = "" if output_id is None else f":{output_id}"
-        name = base + suffix
-        while self.BlobIsDefined(ScopedName(name)):
+        first = ScopedName(base + suffix)
+        index = self._next_indices.get(first, 1)
+        while True:
+            name = base + (f"_{index}" if index > 1 else "") + suffix
+            if not self.BlobIsDefined(ScopedName(name)):
+                self._next_indices[first] = index
+                return name
             index += 1
-            name = f"{base}_{index}{suffix}"
-        return name
 
     def Const(self, array: Any, blob_out: BlobLike | None = None,
               dtype: Any = None) -> BlobReference:
