@@ -112,6 +112,9 @@ LaunchPlan MakePlan(const LauncherOptions& options) {
              options.max_shards, ", but -n is ", plan.num_shards);
   CheckUsage(options.max_shards == 0 || !options.hostfile.empty(),
              "--max_shards needs --hostfile: a file to which hosts can be added");
+  // A host that is added may fail at once, which must not end a run that was well.
+  CheckUsage(options.max_shards == 0 || options.max_restarts > 0,
+             "--max_shards needs --max_restarts, in case a new host fails");
   plan.run_id = options.run_id.empty() ? "run-" + RandomHex(kRunIdBytes) : options.run_id;
   CheckUsage(RunIdOf(plan.run_id) == plan.run_id, "--run_id is ", plan.run_id,
              ": only letters, digits, '.', '_' and '-' are possible, at most 200");

@@ -423,7 +423,7 @@ def test_a_run_grows_once_the_host_file_has_more_slots(databases, tmp_path):
     hosts.write_text("localhost slots=1\n")
     flags = {"num_examples": 64000, "checkpoint_every": 100, "resume": "auto",
              "checkpoint_path": checkpoint, "disp_batches": 100}
-    process = start("run", "--hostfile", hosts, "--max_shards", 2,
+    process = start("run", "--hostfile", hosts, "--max_shards", 2, "--max_restarts", 1,
                     *mnist(databases, tmp_path, **flags))
     try:
         wait_until(checkpoint.exists)
@@ -438,6 +438,14 @@ def test_a_run_grows_once_the_host_file_has_more_slots(databases, tmp_path):
     assert "The checkpoint is from 1 shards of 1 replicas, this run has 2 of 1" in last
     assert "all 2 shards are done" in last_line(output)
     assert (tmp_path / "mlp-0001.mdl").exists()
+
+
+def test_growth_needs_restarts_for_a_new_host_that_fails(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("localhost slots=1\n")
+    done = doppio("run", "--hostfile", hosts, "--max_shards", 2, "--", "true")
+    assert done.returncode == 64
+    assert "--max_shards needs --max_restarts" in last_line(done.output)
 
 
 def test_signals_reach_the_shards():
