@@ -294,12 +294,11 @@ class Net(OperatorMethods):
         suffix = "" if output_id is None else f":{output_id}"
         first = ScopedName(base + suffix)
         index = self._next_indices.get(first, 1)
-        while True:
-            name = base + (f"_{index}" if index > 1 else "") + suffix
-            if not self.BlobIsDefined(ScopedName(name)):
-                self._next_indices[first] = index
-                return name
+        while self.BlobIsDefined(ScopedName(
+                name := base + (f"_{index}" if index > 1 else "") + suffix)):
             index += 1
+        self._next_indices[first] = index
+        return name
 
     def Const(self, array: Any, blob_out: BlobLike | None = None,
               dtype: Any = None) -> BlobReference:
