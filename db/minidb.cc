@@ -10,6 +10,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/utils/temporary_file.h"
+#include "caffe2/utils/write_count.h"
 #include "db/db.h"
 #include "db/random_access_file.h"
 
@@ -121,11 +122,13 @@ class MiniDBWriter {
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) Throw("write");
       done += static_cast<size_t>(n);
+      CountWrite();
     }
   }
 
   void Publish() {
     if (fsync(fd_) != 0) Throw("sync");
+    CountWrite();
     const int closed = close(fd_);
     fd_ = -1;
     if (closed != 0 || (temporary_ != path_ && rename(temporary_.c_str(), path_.c_str()) != 0)) {

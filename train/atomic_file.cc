@@ -17,6 +17,7 @@
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/utils/crc32.h"
 #include "caffe2/utils/temporary_file.h"
+#include "caffe2/utils/write_count.h"
 
 namespace caffe2 {
 namespace {
@@ -36,6 +37,7 @@ void Sync(const std::string& path, int flags) {
   close(fd);
   errno = error;
   if (!ok) Fail("flush", path);
+  CountWrite();
 }
 
 struct CloseFile {
@@ -57,6 +59,7 @@ uint32_t ChecksumOf(FILE* file, const std::string& path, long size) {
     const size_t want = std::min<size_t>(buffer.size(), static_cast<size_t>(size));
     if (std::fread(buffer.data(), 1, want, file) != want) Fail("read", path);
     crc = Crc32(buffer.data(), want, crc);
+    CountWrite();
     size -= static_cast<long>(want);
   }
   return crc;

@@ -4,16 +4,21 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/trace.h"
+#include "caffe2/utils/waiting_time.h"
 #include "train/run_lock.h"
 
 namespace caffe2 {
 
-BackgroundSave::~BackgroundSave() {
-  if (thread_.joinable()) thread_.join();
+BackgroundSave::~BackgroundSave() { Join(); }
+
+void BackgroundSave::Join() {
+  if (!thread_.joinable()) return;
+  const TimedWait wait(WaitFor::kSave);
+  thread_.join();
 }
 
 void BackgroundSave::WaitForLast() {
-  if (thread_.joinable()) thread_.join();
+  Join();
   const std::exception_ptr error = std::exchange(error_, nullptr);
   if (!error) return;
   try {
@@ -37,7 +42,7 @@ void BackgroundSave::Start(std::function<void()> save, std::string warning) {
 }
 
 void BackgroundSave::Finish() {
-  if (thread_.joinable()) thread_.join();
+  Join();
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 

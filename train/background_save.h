@@ -25,6 +25,8 @@ class BackgroundSave {
   void Finish();
 
  private:
+  void Join();  // counts as WaitFor::kSave
+
   std::thread thread_;
   std::exception_ptr error_;  // of the last save; belongs to the thread while it runs
 };

@@ -184,7 +184,7 @@ struct TrainOptions {
   bool side_stream = false;  // GPUs: compute filter gradients in parallel with the backward pass
   // For programs: ends the process after so many seconds with 128 + `signal`, unless it has ended,
   // and prints the reason. A run that is asked to stop calls it, from any thread, if a read of its
-  // input hangs (StopWatchdog). Null: such a run does not end.
+  // input or a write of a save hangs (StopWatchdog). Null: such a run does not end.
   std::function<void(double seconds, const std::string& reason, int signal)> end_process;
 
   // Images in a batch of all shards.

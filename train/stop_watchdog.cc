@@ -4,6 +4,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/waiting_time.h"
+#include "caffe2/utils/write_count.h"
 
 namespace caffe2 {
 namespace {
@@ -17,9 +18,11 @@ constexpr std::chrono::milliseconds kLookUp{200};
 StopWatchdog::StopWatchdog(std::function<int()> stop, EndFunction end)
     : stop_(std::move(stop)), end_(std::move(end)), thread_([this] { Watch(); }) {}
 
-void StopWatchdog::WatchInput(std::function<void()> give_up) {
+void StopWatchdog::WatchRun(std::function<void()> give_up,
+                            std::function<void(int signal)> end_save) {
   const std::lock_guard<std::mutex> lock(mutex_);
   give_up_ = std::move(give_up);
+  end_save_ = std::move(end_save);
 }
 
 void StopWatchdog::Dismiss() {
@@ -38,7 +41,15 @@ void StopWatchdog::Watch() {
   }
 }
 
+bool StopWatchdog::SaveHangs() {
+  const int64_t writes = CountedWrites();
+  if (std::exchange(writes_, writes) != writes) wrote_at_ = Clock::now();
+  const std::chrono::duration<double> waited(CurrentWaitSeconds(WaitFor::kSave));
+  return waited >= kWrite && Clock::now() - wrote_at_ >= kWrite;
+}
+
 bool StopWatchdog::Look() {
+  const bool save_hangs = SaveHangs();  // also notes the writes before the signal
   const int signal = stop_();
   if (signal == 0) return true;
   if (!std::exchange(asked_, true)) asked_at_ = Clock::now();
@@ -47,6 +58,10 @@ bool StopWatchdog::Look() {
     if (asked_for < kSetUp) return true;
     end_(MakeString("stopped by signal ", signal, " while the run was set up: nothing is lost"),
          signal);
+    return false;
+  }
+  if (save_hangs) {
+    end_save_(signal);
     return false;
   }
   const std::chrono::duration<double> waited(CurrentWaitSeconds(WaitFor::kInput));

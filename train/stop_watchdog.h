@@ -1,9 +1,10 @@
-// The end of a process that was asked to stop while a read hangs.
+// The end of a process that was asked to stop while a read or a write hangs.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -12,16 +13,19 @@
 namespace caffe2 {
 
 // A run that is asked to stop (SIGTERM) ends after the iteration under way, which is never if a
-// read of its input hangs. From construction to Dismiss(), a thread of this class asks `stop` a few
-// times a second for the number of the signal (0: none). Once there is one:
+// read of its input hangs, and after its last save, which never ends if a write hangs. From
+// construction to Dismiss(), a thread of this class asks `stop` a few times a second for the number
+// of the signal (0: none). Once there is one:
 //  - before WatchInput(), it waits for kSetUp, then calls end(reason, signal), which ends the
 //    process: a run that is being set up has nothing to lose.
 //  - after it, it waits until a wait for input (WaitFor::kInput) has taken kInput, then calls
-//    `give_up` once, which must make that wait throw.
+//    `give_up` once, which must make that wait throw. Or it waits until a wait for a save
+//    (WaitFor::kSave) has taken kWrite without a write to a file (CountedWrites), then calls
+//    end_save(signal) once, which must end the process.
 // Thread-safe.
 class StopWatchdog {
  public:
-  static constexpr std::chrono::seconds kSetUp{8}, kInput{3};
+  static constexpr std::chrono::seconds kSetUp{8}, kInput{3}, kWrite{15};
   using EndFunction = std::function<void(const std::string& reason, int signal)>;
 
   StopWatchdog(std::function<int()> stop, EndFunction end);
@@ -30,7 +34,7 @@ class StopWatchdog {
   StopWatchdog& operator=(const StopWatchdog&) = delete;
 
   // The set-up is over.
-  void WatchInput(std::function<void()> give_up);
+  void WatchRun(std::function<void()> give_up, std::function<void(int signal)> end_save);
   bool gave_up() const { return gave_up_; }
   // Watches no more.
   void Dismiss();
@@ -39,16 +43,20 @@ class StopWatchdog {
   void Watch();
   // Looks once; returns false when there is nothing more to do.
   bool Look();
+  bool SaveHangs();
 
   const std::function<int()> stop_;
   const EndFunction end_;
   std::chrono::steady_clock::time_point asked_at_;  // used only by the thread
   bool asked_ = false;                              // likewise
+  int64_t writes_ = 0;                              // likewise, CountedWrites() at wrote_at_
+  std::chrono::steady_clock::time_point wrote_at_;  // likewise
   std::atomic<bool> gave_up_{false};
   std::mutex mutex_;  // guards the members below but thread_
   std::condition_variable dismissed_changed_;
   bool dismissed_ = false;
   std::function<void()> give_up_;
+  std::function<void(int)> end_save_;
   std::thread thread_;
 };
 

@@ -22,8 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// After a read that hangs: for telling the other shards, and for the destructors, which may wait
-// for the thread that reads.
+// After a read or write that hangs: for telling the other shards, and for the destructors, which
+// may wait for the thread that reads.
 constexpr double kSecondsToReport = 10, kSecondsToUnwind = 2;
 
 double SecondsSince(Clock::time_point start) {
@@ -198,7 +198,8 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
   }
   LogEpochSize();
   if (watchdog_) {
-    watchdog_->WatchInput([this] { ws_.RequestStop(); });
+    watchdog_->WatchRun([this] { ws_.RequestStop(); },
+                        [this](int signal) { EndWithoutSave(signal); });
   }
   listener_->OnStart({.options = &options_,
                       .nets = &nets_,
@@ -297,6 +298,15 @@ int Trainer::StopWithoutInput(const std::exception& error) {
   LogStop();
   options_.end_process(kSecondsToUnwind, reason, stop_signal_);
   return stop_signal_;
+}
+
+void Trainer::EndWithoutSave(int signal) {
+  const std::string reason =
+      MakeString("stopped by signal ", signal, " while a write of a checkpoint or model hung");
+  LOG(WARNING) << reason << ": the work since the last whole one is lost";
+  if (run_->membership() == nullptr) return options_.end_process(0, reason, signal);
+  options_.end_process(kSecondsToReport, reason, signal);
+  run_->ReportFailure(Error(reason));
 }
 
 int64_t Trainer::RecordsTaken() const {

@@ -104,6 +104,8 @@ class Trainer {
   // After the wait for input was given up because of a signal: saves the run if it can, and returns
   // the signal. A thread of the input still hangs.
   int StopWithoutInput(const std::exception& error);
+  // Ends the process, whose training thread waits for a save that hangs. Runs in the watchdog.
+  void EndWithoutSave(int signal);
   double WaitedForInput() const;  // seconds since the run began
   int64_t RecordsTaken() const;   // by this shard, of the stream of training records
   void SetState(const std::string& state);

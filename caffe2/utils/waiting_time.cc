@@ -16,7 +16,7 @@ struct Counter {
 };
 
 Counter& CounterOf(WaitFor what) {
-  static auto* counters = new Counter[2];
+  static auto* counters = new Counter[3];
   return counters[static_cast<int>(what)];
 }
 

@@ -6,6 +6,7 @@ namespace caffe2 {
 enum class WaitFor {
   kInput,   // a net waits for its next batch
   kShards,  // a collective operation is under way on the host
+  kSave,    // training waits until a file is written in the background
 };
 
 // Counts its lifetime. Thread-safe: the time in which several threads wait for the same thing

@@ -190,6 +190,18 @@ def databases(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def slow_disk(tmp_path_factory):
+    """The environment in which scripts/slow_disk.c slows reads and writes or fails flushes."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    library = tmp_path_factory.mktemp("slow_disk") / "slow_disk.so"
+    check_output(
+        "cc", "-shared", "-fPIC", "-O1", ROOT / "scripts" / "slow_disk.c", "-o", library, "-ldl"
+    )
+    return {"LD_PRELOAD": str(library)}
+
+
+@pytest.fixture(scope="session")
 def redis():
     """The port of a Redis server that all tests share."""
     server = RedisServer()

@@ -1,15 +1,17 @@
 """Checkpoints and models: written once, by the run that owns them, whatever freezes or fills up."""
 
+import random
 import re
 import resource
 import signal
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
 
-from conftest import last_line, run, training, wait_for_line
+from conftest import LIMIT, last_line, run, training, wait_for_line
 from redis_server import redis_keys
 
 READS = {"GET", "EXISTS", "HGETALL", "AUTH", "HELLO", "SELECT", "PING", "CLIENT", "COMMAND"}
@@ -129,6 +131,34 @@ def test_a_writer_killed_inside_of_a_save_leaves_a_whole_checkpoint(
     last.send_signal(signal.SIGTERM)
     assert last.wait(timeout=60) == 128 + signal.SIGTERM
     assert not list(tmp_path.glob("*.tmp.*"))
+
+
+def test_a_run_killed_at_any_moment_goes_on_from_a_whole_checkpoint(databases, shards, tmp_path):
+    """It saves nearly all the time; twenty moments."""
+    moments = random.Random(1)
+    reached = inside = 0
+    for number in range(20):
+        process = shards.start(*saving(
+            databases, tmp_path, model="mlp", checkpoint_every=1, keep_checkpoints=1),
+            "--resume", "auto")
+        limit = threading.Timer(LIMIT, process.kill)
+        limit.start()
+        for line in process.stdout:
+            assert "damaged" not in line and "cut short" not in line, line
+            if resumed := re.search(r"Resumed from \S+: iteration (\d+)", line):
+                assert int(resumed.group(1)) >= reached
+                reached = int(resumed.group(1))
+            if "Wrote checkpoint" in line:
+                break
+        else:
+            pytest.fail(f"try {number} ended with {process.wait()}")
+        assert (reached > 0) == (number > 0)
+        limit.cancel()
+        time.sleep(moments.uniform(0, 0.05))
+        process.kill()
+        process.communicate()
+        inside += any(tmp_path.glob("checkpoint*.tmp.*"))
+    assert inside > 0, "no kill fell into a save"
 
 
 def test_a_signal_inside_of_a_save_is_obeyed_after_it(databases, shards, tmp_path):

@@ -1,40 +1,25 @@
 """A signal ends a run whose read hangs, within seconds, and the run is saved where it can be."""
 
 import re
-import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, last_line, run, training, wait_for_line
+from conftest import last_line, run, training, wait_for_line
 
 LONG = {"epoch_size": 640, "num_epochs": 100_000, "test_data": None}
 
 
-@pytest.fixture(scope="module")
-def hanging_disk(tmp_path_factory):
-    """The environment in which reads hang while the file that SLOW_READS names exists."""
-    if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler")
-    shim = tmp_path_factory.mktemp("shim") / "slow_disk.so"
-    subprocess.run(
-        ["cc", "-shared", "-fPIC", "-O1", ROOT / "scripts" / "slow_disk.c", "-o", shim, "-ldl"],
-        check=True,
-    )
-    return {"LD_PRELOAD": str(shim)}
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_run_whose_read_hangs_is_saved_and_goes_on(
-    number, hanging_disk, databases, shards, tmp_path
+    number, slow_disk, databases, shards, tmp_path
 ):
     slow = tmp_path / "slow"
     flags = {**LONG, "shuffle": True, "log_every": 1}  # shuffled records are not read ahead
     process = shards.start(
-        *training(databases, tmp_path, **flags), env={**hanging_disk, "SLOW_READS": slow}
+        *training(databases, tmp_path, **flags), env={**slow_disk, "SLOW_READS": slow}
     )
     wait_for_line(process, "Finished iteration 10/")
     slow.write_text("10000000")
@@ -62,10 +47,10 @@ def test_a_run_whose_read_hangs_is_saved_and_goes_on(
     assert results[tmp_path] == results[control]
 
 
-def test_a_run_whose_first_read_hangs_ends(hanging_disk, databases, tmp_path, shards):
+def test_a_run_whose_first_read_hangs_ends(slow_disk, databases, tmp_path, shards):
     slow = tmp_path / "slow"
     slow.write_text("10000000")
-    process = shards.start(*training(databases, tmp_path), env={**hanging_disk, "SLOW_READS": slow})
+    process = shards.start(*training(databases, tmp_path), env={**slow_disk, "SLOW_READS": slow})
     deadline = time.monotonic() + 120
     while "nanosleep" not in Path(f"/proc/{process.pid}/wchan").read_text():
         assert time.monotonic() < deadline, "it reads nothing"
@@ -76,7 +61,7 @@ def test_a_run_whose_first_read_hangs_ends(hanging_disk, databases, tmp_path, sh
 
 
 def test_a_shard_whose_read_hangs_tells_the_others_the_signal(
-    hanging_disk, databases, redis_server, shards, tmp_path
+    slow_disk, databases, redis_server, shards, tmp_path
 ):
     flags = {
         **LONG,
@@ -91,7 +76,7 @@ def test_a_shard_whose_read_hangs_tells_the_others_the_signal(
     hangs, waits = (
         shards.start(
             *training(databases, tmp_path, shard_id=shard, **flags),
-            env={**hanging_disk, "SLOW_READS": tmp_path / f"slow{shard}"},
+            env={**slow_disk, "SLOW_READS": tmp_path / f"slow{shard}"},
         )
         for shard in range(2)
     )

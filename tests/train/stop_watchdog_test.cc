@@ -6,6 +6,7 @@
 #include <future>
 
 #include "caffe2/utils/waiting_time.h"
+#include "caffe2/utils/write_count.h"
 
 namespace caffe2 {
 namespace {
@@ -31,7 +32,7 @@ TEST(StopWatchdogTest, GivesUpAWaitForInputThatDoesNotEnd) {
   std::atomic<int> asked{0};
   StopWatchdog watchdog([&] { return asked.load(); },
                         [](const std::string& reason, int) { ADD_FAILURE() << reason; });
-  watchdog.WatchInput([&] { gave_up.set_value(); });
+  watchdog.WatchRun([&] { gave_up.set_value(); }, [](int) { ADD_FAILURE() << "no save hangs"; });
   const TimedWait hangs(WaitFor::kInput);
   EXPECT_FALSE(watchdog.gave_up());
   asked = SIGINT;
@@ -48,13 +49,32 @@ TEST(StopWatchdogTest, DoesNothingWhileNothingWaitsForInput) {
         return SIGTERM;
       },
       [](const std::string& reason, int) { ADD_FAILURE() << reason; });
-  watchdog.WatchInput([] { ADD_FAILURE() << "gave up"; });
+  watchdog.WatchRun([] { ADD_FAILURE() << "gave up"; },
+                    [](int) { ADD_FAILURE() << "no save hangs"; });
   const auto end = std::chrono::steady_clock::now() + StopWatchdog::kInput * 4 / 3;
   while (std::chrono::steady_clock::now() < end || looks < 10) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   watchdog.Dismiss();
   EXPECT_FALSE(watchdog.gave_up());
+}
+
+// A save that is slow, but writes, is waited for.
+TEST(StopWatchdogTest, EndsASaveOnceItWritesNothingMore) {
+  std::promise<int> ended;
+  auto signal = ended.get_future();
+  StopWatchdog watchdog([] { return SIGTERM; },
+                        [](const std::string& reason, int) { ADD_FAILURE() << reason; });
+  const TimedWait hangs(WaitFor::kSave);
+  watchdog.WatchRun([] { ADD_FAILURE() << "gave up"; },
+                    [&](int number) { ended.set_value(number); });
+  const auto end = std::chrono::steady_clock::now() + StopWatchdog::kWrite * 6 / 5;
+  while (std::chrono::steady_clock::now() < end) {
+    CountWrite();
+    ASSERT_EQ(signal.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  }
+  ASSERT_EQ(signal.wait_for(kLong), std::future_status::ready);
+  EXPECT_EQ(signal.get(), SIGTERM);
 }
 
 }  // namespace
