@@ -29,7 +29,7 @@ SIZES = {
     "train_batch": [1, 2, 4, 8, 16, 32, 64, 128],
     "operators": [10, 100, 1000, 10000],
     "gradients": [10, 100, 1000, 10000],
-    "shards": [2, 3, 4, 6, 8],
+    "shards": [1, 2, 3, 4, 6, 8],
     "allreduce": [2, 3, 4, 6, 8],
     "records": [1000, 10000, 100000, 1000000],
     "keys": [10, 1000, 100000, 1000000],
@@ -168,9 +168,10 @@ def exponent(sizes: list[int], times: list[float]) -> float:
 def draw(name: str, sizes: list[int], times: list[float], path: Path) -> None:
     import matplotlib
     matplotlib.use("svg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     pyplot.rcParams["svg.hashsalt"] = name  # the same picture for the same data
+    pyplot.rcParams["svg.fonttype"] = "none"  # text stays text
     grey = "#808080"  # readable on a light and on a dark page
     title, label, unit = TITLES[name]
     figure, axes = pyplot.subplots(figsize=(5, 3.4))
@@ -180,7 +181,12 @@ def draw(name: str, sizes: list[int], times: list[float], path: Path) -> None:
     axes.set_title(title, color=grey)
     axes.set_xlabel(label, color=grey)
     axes.set_ylabel(unit, color=grey)
-    axes.tick_params(which="both", colors=grey)
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.minorticks_off()
+    axes.set_ylim(bottom=min(min(times) / 2, max(times) / 30))  # not all of a line far below
+    axes.tick_params(colors=grey)
     for spine in axes.spines.values():
         spine.set_color(grey)
     axes.legend(labelcolor=grey, frameon=False)
