@@ -1,11 +1,11 @@
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -410,16 +410,16 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair("Message3", Preamble(3))),
     [](const auto& info) { return info.param.first; });
 
-TEST_P(CommunicatorTest, RepeatedWorldsLeakNoDescriptors) {
-  auto count = [] {
-    int open = 0;
-    for (int fd = 0; fd < 1024; ++fd) open += fcntl(fd, F_GETFD) != -1;
-    return open;
+TEST_P(CommunicatorTest, RepeatedWorldsLeakNoDescriptorsAndNoThreads) {
+  const auto entries = [](const char* folder) {
+    const auto all = std::filesystem::directory_iterator(folder);
+    return std::distance(begin(all), end(all));
   };
   RunRanks(2, [](Communicator* world) { world->Barrier("warm up"); });
-  const int before = count();
-  for (int i = 0; i < 10; ++i) RunRanks(3, [](Communicator* world) { world->Barrier("b"); });
-  EXPECT_LE(count(), before + 2);
+  const auto files = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+  for (int i = 0; i < 50; ++i) RunRanks(3, [](Communicator* world) { world->Barrier("b"); });
+  EXPECT_LE(entries("/proc/self/fd"), files + 2);
+  EXPECT_LE(entries("/proc/self/task"), threads + 2);
 }
 
 }  // namespace

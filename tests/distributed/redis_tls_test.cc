@@ -31,12 +31,12 @@ class RedisTlsTest : public ::testing::Test {
     Shell("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=" + name + " -keyout " +
           name + ".key -out " + name + ".pem");
   }
-  void Certificate(const std::string& name, const std::string& subject) {
+  void Certificate(const std::string& name, const std::string& subject, int days = 2) {
     std::ofstream(File(name + ".ext")) << "subjectAltName=" << subject << "\n";
     Shell("openssl req -newkey rsa:2048 -nodes -subj /CN=" + name + " -keyout " + name +
           ".key -out " + name + ".csr && openssl x509 -req -in " + name +
-          ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile " + name + ".ext -out " +
-          name + ".pem");
+          ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days " + std::to_string(days) +
+          " -extfile " + name + ".ext -out " + name + ".pem");
   }
 
   // Listens with TLS on the port of the options, which trust the authority.
@@ -101,6 +101,13 @@ TEST_F(RedisTlsTest, RefusesACertificateOfAnotherHost) {
   const auto redis = Start("elsewhere", false);
   REQUIRE_REDIS(*redis);
   EXPECT_HAS(ErrorOfUse(ExitCode::kNotPermitted), "IP address mismatch");
+}
+
+TEST_F(RedisTlsTest, RefusesACertificateThatHasExpired) {
+  Certificate("expired", "IP:127.0.0.1", -1);
+  const auto redis = Start("expired", false);
+  REQUIRE_REDIS(*redis);
+  EXPECT_HAS(ErrorOfUse(ExitCode::kNotPermitted), "certificate has expired");
 }
 
 TEST_F(RedisTlsTest, ShowsItsOwnCertificateToAServerThatAsks) {

@@ -105,6 +105,12 @@ def wait_for_line(process, text, limit=120):
                 f"a program ended without {text!r}")
 
 
+def parameters(checkpoint):
+    """The records of a checkpoint after the header, which holds times, and before the checksum."""
+    key, value = struct.unpack("<ii", checkpoint[:8])
+    return checkpoint[8 + key + value:checkpoint.index(b"!!CHECKSUM") - 8]
+
+
 def last_line(output):
     return [line for line in output.strip().splitlines() if line][-1]
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BIN, LIMIT, last_line, run, wait_for_line
+from conftest import BIN, LIMIT, last_line, parameters, run, wait_for_line
 from launcher_dialects import clean_environment
 
 
@@ -360,6 +360,13 @@ def test_a_restarted_trainer_goes_on_from_its_checkpoint(databases, tmp_path):
     resumed = re.findall(r"Resumed from \S+: iteration (\d+)", output)
     assert len(resumed) == 2 and int(resumed[0]) >= 10 and int(resumed[0]) % 10 == 0, output[-3000:]
     assert (tmp_path / "mlp-0001.mdl").exists()
+    control = tmp_path / "control"
+    control.mkdir()
+    flags["checkpoint_path"] = control / "checkpoint"
+    whole = doppio("run", "-n", 2, *mnist(databases, control, **flags))
+    assert whole.returncode == 0 and "Resumed from" not in whole.output, whole.output[-3000:]
+    ends = [parameters((folder / "checkpoint").read_bytes()) for folder in (tmp_path, control)]
+    assert len(ends[0]) > 1000 and ends[0] == ends[1]
 
 
 def test_a_run_goes_on_without_the_host_that_failed_twice(databases, tmp_path):

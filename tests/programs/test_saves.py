@@ -4,14 +4,13 @@ import random
 import re
 import resource
 import signal
-import struct
 import subprocess
 import threading
 import time
 
 import pytest
 
-from conftest import LIMIT, last_line, run, training, wait_for_line
+from conftest import LIMIT, last_line, parameters, run, training, wait_for_line
 from redis_server import redis_keys
 
 READS = {"GET", "EXISTS", "HGETALL", "AUTH", "HELLO", "SELECT", "PING", "CLIENT", "COMMAND"}
@@ -41,12 +40,6 @@ def freeze_inside_of_a_save(process, folder):
 
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if ".tmp." not in path.name}
-
-
-def parameters(checkpoint):
-    """The records of a checkpoint after the header, which holds times, and before the checksum."""
-    key, value = struct.unpack("<ii", checkpoint[:8])
-    return checkpoint[8 + key + value:checkpoint.index(b"!!CHECKSUM") - 8]
 
 
 class Monitor:

@@ -319,12 +319,13 @@ def test_a_shard_beyond_the_memory_of_its_control_group(databases, redis_server,
         )
 
 
-def test_sixteen_shards(databases, redis_server, shards, tmp_path):
-    flags = {**LONG, "model": "mlp", "num_shards": 16, "run_id": "many", "redis_host": "127.0.0.1",
-             "redis_port": redis_server.port, "batch_size": 4, "max_iterations": 8,
-             "collective_timeout": 300, "check_parameters_every": 1,
+@pytest.mark.parametrize("count", [16, 32])
+def test_many_shards(count, databases, redis_server, shards, tmp_path):
+    flags = {**LONG, "model": "mlp", "num_shards": count, "run_id": "many",
+             "redis_host": "127.0.0.1", "redis_port": redis_server.port, "batch_size": 4,
+             "max_iterations": 8, "collective_timeout": 300, "check_parameters_every": 1,
              "log_all_shards": True}  # fmt: skip
-    for shard in range(16):
+    for shard in range(count):
         shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
     losses = set()
     for status, output in shards.wait(limit=300):
