@@ -24,8 +24,6 @@ from caffe2.python.examples.mnist_lenet import add_lenet
 logging.basicConfig(level=logging.INFO)
 log = logging.getLogger("mnist_data_parallel")
 
-RATE_STEPS, RATE_FACTOR = 3, 0.3  # the learning rate falls to 0.3 of it after each third
-
 
 def build(name: str, db: str, args: argparse.Namespace, rendezvous: dict[str, Any],
           trains: bool) -> model_helper.ModelHelper:
@@ -44,8 +42,8 @@ def build(name: str, db: str, args: argparse.Namespace, rendezvous: dict[str, An
 
     def add_optimizer(model):
         return optimizer.build_adam(
-            model, args.base_learning_rate, policy="step", gamma=RATE_FACTOR,
-            stepsize=max(1, args.iterations // RATE_STEPS))
+            model, args.base_learning_rate, policy="cosine", max_lr=1.0, min_lr=0.0,
+            period=args.iterations)
 
     dpm.Parallelize_CPU(
         model, lambda model: image_classifier.add_images(model, args, reader), add_forward,
