@@ -54,6 +54,8 @@ OTHERS = {
     "env",
     "output_filename",
     "min_np",
+    "max_np",
+    "host_discovery_script",
     "reset_limit",
     "logdir",
 }

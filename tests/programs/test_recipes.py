@@ -119,7 +119,7 @@ def test_train_starts_shards(mnist):
 def test_the_demo_draws_digits_once(tmp_path):
     words = ["doppio", "train", "--demo", "mnist", "--num_examples=1280", "--test_epoch_size=500",
              "--log_dir", "runs"]  # a value that is also a command
-    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "MNIST_DIR": ""}
     done = run(*words, env=env, cwd=tmp_path)
     assert done.returncode == 0, done.output
     assert "DRAWN DIGITS" in done.output and "Validation-accuracy=" in done.output
