@@ -24,10 +24,13 @@ inline void Pause() {
 }
 
 // Lets threads sleep until something changes. The thread that makes the change takes no lock:
-// Notify() is one load while nobody sleeps.
+// Notify() is a fence and one load while nobody sleeps.
 class EventCount {
  public:
   void Notify() {
+    // Without the fences the change, stored before this call, could become visible only after
+    // sleepers_ was read, and the thread that waits for it would sleep for ever.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     epoch_.notify_all();
@@ -42,6 +45,7 @@ class EventCount {
       Pause();
     }
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     while (true) {
       const uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
       if (ready()) break;
