@@ -113,8 +113,9 @@ LaunchPlan MakePlan(const LauncherOptions& options) {
   CheckUsage(options.max_shards == 0 || !options.hostfile.empty(),
              "--max_shards needs --hostfile: a file to which hosts can be added");
   // A host that is added may fail at once, which must not end a run that was well.
-  CheckUsage(options.max_shards == 0 || options.max_restarts > 0,
-             "--max_shards needs --max_restarts, in case a new host fails");
+  CheckUsage(options.max_shards == 0 || options.max_restarts >= RestartPolicy::kFailuresOfHost,
+             "--max_shards needs --max_restarts ", RestartPolicy::kFailuresOfHost,
+             " or more, to leave out a new host that fails");
   plan.run_id = options.run_id.empty() ? "run-" + RandomHex(kRunIdBytes) : options.run_id;
   CheckUsage(RunIdOf(plan.run_id) == plan.run_id, "--run_id is ", plan.run_id,
              ": only letters, digits, '.', '_' and '-' are possible, at most 200");
@@ -248,7 +249,8 @@ int RunLauncher(const LauncherOptions& options) {
   RestartPolicy policy(std::max(plan.num_shards, options.max_shards),
                        options.min_shards > 0 ? options.min_shards : plan.num_shards,
                        options.max_restarts, plan.hosts);
-  WatchedHostFile file(options.hostfile, plan.hosts, plan.engine == LaunchEngine::kLocal);
+  WatchedHostFile file(options.hostfile, plan.hosts,
+                       AllHere(plan.hosts) && !ChoosesPlaces(plan.engine));
   const auto take_hosts = [&] {
     if (options.hostfile.empty()) return;
     if (auto hosts = file.ReadIfChanged()) policy.SetHosts(std::move(*hosts));

@@ -396,8 +396,12 @@ const ShardEnd* AttemptResult::Suspect() const {
 }
 
 bool AttemptResult::StoppedToGrow() const {
-  const ShardEnd* first = FirstFailure();
-  return was_told_to_grow && signal == 0 && (first == nullptr || first->was_told);
+  if (!was_told_to_grow || signal != 0 || ok()) return false;
+  return std::all_of(ends.begin(), ends.end(), [](const ShardEnd& end) {
+    const bool by_signal = end.status == 128 + SIGTERM || end.status == 128 + SIGKILL;
+    return end.status == 0 || (end.was_told && by_signal) ||
+           end.status == static_cast<int>(ExitCode::kPeerLost);
+  });
 }
 
 std::string LogPath(const std::string& log_dir, int shard) {

@@ -37,7 +37,8 @@ struct AttemptResult {
   // say that another shard was lost. Then it is the first that had to be ended, if there is one: a
   // shard that hangs, or one whose host cannot be reached any more.
   const ShardEnd* Suspect() const;
-  // True if the shards ended because the launcher wants to start more of them.
+  // True if the shards ended because the launcher wants to start more of them: by its signal, or
+  // because they lost one that did. False if all ended with 0, or one for another reason.
   bool StoppedToGrow() const;
   bool ok() const { return signal == 0 && launcher_status == 0 && FirstFailure() == nullptr; }
 };

@@ -16,8 +16,10 @@ class WatchedHostFile {
   // another host is refused.
   WatchedHostFile(std::string path, std::vector<HostSlots> hosts, bool local_only);
 
-  // The hosts if the file lists others than at the last call, else nullopt. A file that cannot be
-  // read, is wrong or is refused is said once in a warning, and the hosts of before stay.
+  // The hosts if the file lists others than at the last call, else nullopt. A change counts once
+  // two reads 0.2 s apart agree, so that a file that is being written is not taken for whole. A
+  // file that cannot be read, is wrong or is refused is said once in a warning, and the known hosts
+  // are kept.
   std::optional<std::vector<HostSlots>> ReadIfChanged();
 
  private:

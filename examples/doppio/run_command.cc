@@ -59,7 +59,7 @@ void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, A
       ->check(shards);
   run->add_option("--max_shards", launch.max_shards,
                   "once --hostfile has slots for more shards than run, stop them (SIGTERM) and go "
-                  "on with up to so many; default: never")
+                  "on with at most this many; default: never")
       ->check(shards);
   run->add_option(
       "--store", launch.store,

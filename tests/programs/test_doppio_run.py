@@ -416,7 +416,7 @@ def test_a_host_file_that_breaks_is_said_and_the_known_hosts_stay(tmp_path):
     script = f"[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; rm {hosts}; exit 9"
     done = launch_with(hosts, 1, script)
     assert done.returncode == 0, done.output
-    assert f"--hostfile: cannot read {hosts}; the hosts of before stay" in done.output
+    assert f"--hostfile: cannot read {hosts}; the known hosts are kept" in done.output
 
     hosts.write_text("localhost slots=1\n")
     script = f"[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; echo elsewhere > {hosts}; exit 9"
@@ -428,12 +428,13 @@ def test_a_host_file_that_breaks_is_said_and_the_known_hosts_stay(tmp_path):
 def test_a_run_grows_once_the_host_file_has_more_slots(databases, tmp_path):
     hosts, checkpoint = tmp_path / "hosts", tmp_path / "checkpoint"
     hosts.write_text("localhost slots=1\n")
-    flags = {"num_examples": 64000, "checkpoint_every": 100, "resume": "auto",
-             "checkpoint_path": checkpoint, "disp_batches": 100}
-    process = start("run", "--hostfile", hosts, "--max_shards", 2, "--max_restarts", 1,
+    # Long enough that it is under way when the file grows.
+    flags = {"num_examples": 320000, "checkpoint_every": 100, "resume": "auto",
+             "checkpoint_path": checkpoint, "disp_batches": 1000}
+    process = start("run", "--hostfile", hosts, "--max_shards", 2, "--max_restarts", 2,
                     *mnist(databases, tmp_path, **flags))
     try:
-        wait_until(checkpoint.exists)
+        wait_until(checkpoint.exists, limit=120)
         hosts.write_text("localhost slots=3\n")
         output, _ = process.communicate(timeout=LIMIT)
     finally:
@@ -450,9 +451,23 @@ def test_a_run_grows_once_the_host_file_has_more_slots(databases, tmp_path):
 def test_growth_needs_restarts_for_a_new_host_that_fails(tmp_path):
     hosts = tmp_path / "hosts"
     hosts.write_text("localhost slots=1\n")
-    done = doppio("run", "--hostfile", hosts, "--max_shards", 2, "--", "true")
+    done = doppio("run", "--hostfile", hosts, "--max_shards", 2, "--max_restarts", 1, "--", "true")
     assert done.returncode == 64
-    assert "--max_shards needs --max_restarts" in last_line(done.output)
+    assert "--max_shards needs --max_restarts 2 or more" in last_line(done.output)
+
+
+def test_a_new_host_that_fails_does_not_end_a_run_that_was_well(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("localhost slots=1\n")
+    script = f"""[ $RANK = 0 ] || exit 9
+                 printf 'localhost:1\\n127.0.0.1:1\\n' > {hosts}
+                 for i in $(seq 60); do sleep 0.1; done"""
+    done = doppio("run", "--hostfile", hosts, "--store", "none", "--min_shards", 1,
+                  "--max_shards", 2, "--max_restarts", 2, *shell(script))
+    assert done.returncode == 0, done.output
+    assert "stopped to go on with more shards" in done.output
+    assert "without 127.0.0.1, where 2 tries failed" in done.output
+    assert "all 1 shards are done" in last_line(done.output)
 
 
 def test_signals_reach_the_shards():

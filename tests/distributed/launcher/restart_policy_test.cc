@@ -79,6 +79,20 @@ TEST(RestartPolicyTest, FewerHostsThanNeededEndTheRun) {
   EXPECT_EQ(decision.reason, "only 3 shards are possible, --min_shards is 4");
 }
 
+TEST(LaunchReportTest, OnlyShardsThatEndedBySignalStoppedToGrow) {
+  AttemptResult result;
+  result.was_told_to_grow = true;
+  result.ends = {{0, "a", 143, 1, true, {}}, {1, "a", 75, 1, true, {}}, {2, "a", 0, 1, true, {}}};
+  EXPECT_TRUE(result.StoppedToGrow());
+  result.ends[0].status = 73;  // it could not write its checkpoint
+  EXPECT_FALSE(result.StoppedToGrow());
+  result.ends[0] = {0, "a", 137, 1, false, {}};  // it died before
+  EXPECT_FALSE(result.StoppedToGrow());
+  result.ends = {{0, "a", 0, 1, true, {}}, {1, "a", 0, 1, true, {}}};
+  EXPECT_FALSE(result.StoppedToGrow());
+  EXPECT_TRUE(result.ok());
+}
+
 TEST(LaunchReportTest, BlamesTheFirstThatFailedByItself) {
   AttemptResult result;
   result.ends = {{0, "a", 0, 1, false, {}},
