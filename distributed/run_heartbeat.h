@@ -58,13 +58,14 @@ class RunHeartbeat {
   // loses it. TakeTracked() stops this for all keys and returns them.
   void Track(const std::string& key, const std::optional<std::string>& value);
   std::set<std::string> TakeTracked();
-  // Sets the callback that NoteFailure() calls, and calls it at once if there is a failure already.
+  // Sets the callback that the first of NoteFailure() and NoteUnconfirmed() calls, and calls it at
+  // once if there is a failure already.
   void OnPeerLost(const std::function<void(const std::string&)>& callback);
   // As RunMembership::OnStopInVain.
   void OnStopInVain(std::function<bool()> asked, std::function<void(const std::string&)> give_up);
   bool gave_up() const { return gave_up_; }
   // Logs the line, on which the shards agree, and calls the callback. Only the first call has an
-  // effect; it replaces the line of NoteUnconfirmed(), whose call of the callback was the only one.
+  // effect; it replaces the line of an earlier NoteUnconfirmed(), which has called the callback.
   void NoteFailure(const std::string& line);
   // The same for a line that this shard formed while the store was unreachable: another shard may
   // have another one.

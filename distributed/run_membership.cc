@@ -119,7 +119,8 @@ class Membership final : public RunMembership {
   // Notes a failure that cannot be recorded, because the store is unreachable.
   void NoteWithoutStore(const std::string& cause, bool peer_error, int suspect);
   // Lets the store confirm or replace a failure that this shard noted without it, for as long as
-  // other shards may need to notice the failure. Returns false if the store cannot be reached.
+  // other shards may need to notice the failure. Returns false if nothing may be written any more:
+  // the store cannot be reached, or the run went on without this shard.
   bool ConfirmFailure();
   // Ends this shard's part in a run that has failed. `ends_run` as in RunEnd::EndInStore().
   void EndFailed(bool ends_run);
@@ -441,6 +442,7 @@ bool Membership::ConfirmFailure() {
        std::this_thread::sleep_for(kSlowestPoll)) {
     try {
       store_->SetDeadline(Deadline(std::min(kConfirmWait, deadline.remaining())));
+      if (heartbeat_->WasLeftBehind(store_.get())) return false;
       store_->Check({FailureKey(generation())});
       const std::string own = Failure();
       heartbeat_->NoteFailure(
@@ -550,7 +552,7 @@ void Membership::EndFailed(bool ends_run) {
   if (ConfirmFailure()) {
     try {
       store_->SetDeadline(Deadline(kEndWait));
-      end_->EndInStore(ends_run);
+      if (!heartbeat_->WasLeftBehind(store_.get())) end_->EndInStore(ends_run);
     } catch (const std::exception& e) {
       LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
       linger();

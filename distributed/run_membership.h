@@ -120,7 +120,8 @@ class RunMembership {
                             std::function<void(const std::string& why)> give_up) = 0;
   // Empty while the run is well; otherwise "peer lost: shard=1 host=... pid=... iteration=...
   // phase=... cause=...", the same line on every shard. Only while the store is unreachable may a
-  // shard have a line of its own; ReportFailure() then waits for the one that all print.
+  // shard have a line of its own. ReportFailure() then waits some seconds for the store, and takes
+  // the line that is there; if the store stays away, each shard keeps its own.
   virtual std::string Failure() const = 0;
   // Throws IoError with Failure() if there is one. For loops without collectives.
   void ThrowIfFailed() const;
