@@ -364,7 +364,10 @@ inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
   SetTrace(&options);
   Validate(options);
   options.shards.on_peer_lost = [](const std::string& line) {
-    EndProcessAfter(kUnwindSeconds, line, static_cast<int>(ExitCode::kPeerLost));
+    // Others may end first although all were asked to stop.
+    const int signal = StopSignal::Received();
+    EndProcessAfter(kUnwindSeconds, line,
+                    signal != 0 ? 128 + signal : static_cast<int>(ExitCode::kPeerLost));
   };
   options.end_process = [](double seconds, const std::string& reason, int signal) {
     EndProcessAfter(seconds, reason, 128 + signal);

@@ -65,10 +65,8 @@ bool StopWatchdog::Look() {
     return false;
   }
   const std::chrono::duration<double> waited(CurrentWaitSeconds(WaitFor::kInput));
-  if (asked_for < kInput || waited < kInput) return true;
-  gave_up_ = true;
-  give_up_();
-  return false;
+  if (asked_for >= kInput && waited >= kInput && !gave_up_.exchange(true)) give_up_();
+  return true;  // the save that follows may hang too
 }
 
 }  // namespace caffe2

@@ -16,13 +16,13 @@ namespace caffe2 {
 // read of its input hangs, and after its last save, which never ends if a write hangs. From
 // construction to Dismiss(), a thread of this class asks `stop` a few times a second for the number
 // of the signal (0: none). Once there is one:
-//  - before WatchInput(), it waits for kSetUp, then calls end(reason, signal), which ends the
+//  - before WatchRun(), it waits for kSetUp, then calls end(reason, signal), which ends the
 //    process: a run that is being set up has nothing to lose.
 //  - after it, it waits until a wait for input (WaitFor::kInput) has taken kInput, then calls
 //    `give_up` once, which must make that wait throw. Or it waits until a wait for a save
 //    (WaitFor::kSave) has taken kWrite without a write to a file (CountedWrites), then calls
-//    end_save(signal) once, which must end the process.
-// Thread-safe.
+//    end_save(signal) once, which must end the process. A flush that takes longer counts as hung.
+// The functions are called while Dismiss() waits, so they must not call it. Thread-safe.
 class StopWatchdog {
  public:
   static constexpr std::chrono::seconds kSetUp{8}, kInput{3}, kWrite{15};
