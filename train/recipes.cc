@@ -18,7 +18,7 @@ const std::vector<Recipe>& Recipes() {
        "--network=lenet --num_epochs=1 --num_examples=0 --batch_size=64 --lr_batch_size=64 "
        "--lr=0.04 --lr_policy=poly --warmup_epochs=0.1 --shuffle"},
       {"cifar10_resnet20", "resnet50_trainer", "ResNet-20 on CIFAR-10, 160 epochs",
-       "0.696 after 4 of the epochs",
+       "0.696 after 4 of 160 epochs",
        "--model=resnet20_cifar --image_size=32 --image_scale=32 --image_pad=4 --num_labels=10 "
        "--num_epochs=160 --epoch_size=0 --batch_size=128 --lr_batch_size=128 "
        "--base_learning_rate=0.1 "

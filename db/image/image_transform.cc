@@ -124,12 +124,12 @@ ImageTransform::ImageTransform(const ImageTransformOptions& options) : options_(
   CAFFE_ENFORCE_GT(options.crop, 0, "crop, the height and width of the output");
   CAFFE_ENFORCE(options.scale <= 0 || options.minsize <= 0, "scale (", options.scale,
                 ") and minsize (", options.minsize, ") cannot be used together");
+  CAFFE_ENFORCE(options.pad >= 0 && options.pad < options.crop, "pad (", options.pad,
+                ") must be at least 0 and less than crop (", options.crop, ")");
   const int size = options.scale > 0 ? options.scale : options.minsize;
   CAFFE_ENFORCE(size <= 0 || size + 2 * pad() >= options.crop || random_scale,
                 options.scale > 0 ? "scale (" : "minsize (", size, ") is less than crop (",
                 options.crop, ")");
-  CAFFE_ENFORCE(options.pad >= 0 && options.pad < options.crop, "pad (", options.pad,
-                ") must be at least 0 and less than crop (", options.crop, ")");
   CAFFE_ENFORCE(options.pad == 0 || options.scale_jitter == ScaleJitter::kNone, "pad (",
                 options.pad, ") and scale_jitter_type cannot be used together");
   if (random_scale) {

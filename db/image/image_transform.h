@@ -83,7 +83,7 @@ class ImageTransform {
     ImageView<Pixel> view;
     Image<Pixel> gray, resized, padded;
   };
-  // The part of the crop that lies in the scaled part, whose coordinates it has.
+  // The part of the crop inside the scaled image, in its coordinates.
   BoundingBox Visible(const CropPlan& plan) const;
   template <typename Pixel>
   CroppedImage<Pixel> ReadCrop(const CropPlan& plan, ImageSource<Pixel>* source) const;

@@ -423,7 +423,6 @@ def test_inspect_a_net_without_parameters(tmp_path, capsys):
 
 def test_the_picture(tmp_path, capsys, monkeypatch):
     formats.write(small_model(), f"{tmp_path}/a.mdl")
-    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))  # no other program is needed
     inspect(capsys, tmp_path / "a.mdl", "--svg", tmp_path / "a.svg")
     root = xml.etree.ElementTree.parse(tmp_path / "a.svg").getroot()
