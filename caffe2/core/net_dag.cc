@@ -10,54 +10,13 @@
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/device_waits.h"
+#include "caffe2/core/event_count.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/operator_graph.h"
 #include "caffe2/core/workspace.h"
 
 namespace caffe2 {
 namespace {
-
-inline void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-// Lets threads sleep until something changes. The thread that makes the change takes no lock:
-// Notify() is a fence and one load while nobody sleeps.
-class EventCount {
- public:
-  void Notify() {
-    // Without the fences the change, stored before this call, could become visible only after
-    // sleepers_ was read, and the thread that waits for it would sleep for ever.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
-    epoch_.fetch_add(1, std::memory_order_seq_cst);
-    epoch_.notify_all();
-  }
-
-  // Returns once ready() holds: polls for a moment, then sleeps.
-  template <typename Ready>
-  void Await(const Ready& ready) {
-    constexpr int kPolls = 500;  // a few microseconds, less than a sleep and wake-up cost
-    for (int i = 0; i < kPolls; ++i) {
-      if (ready()) return;
-      Pause();
-    }
-    sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    while (true) {
-      const uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
-      if (ready()) break;
-      epoch_.wait(epoch, std::memory_order_seq_cst);
-    }
-    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-  }
-
- private:
-  std::atomic<uint32_t> epoch_{0};
-  std::atomic<int> sleepers_{0};
-};
 
 // The chains that are ready to run, first in first out. Every chain is pushed at most once in a
 // run, so slots are not reused and taking a position is one atomic increment.
