@@ -122,7 +122,7 @@ exec chroot "$root" "$@"'
 
 # in_bare_root COMMAND...: in the root, with root_binds and root_environment and nothing else.
 in_bare_root() {
-  # A job in the background ignores Ctrl-C unless it is told not to.
+  # A job in the background ignores Ctrl-C, and one under nohup SIGHUP, unless they are told not to.
   contained bash -c "$enter_root" - "$root" "${root_binds[@]}" -- \
-    env -i --default-signal=INT,QUIT "${root_environment[@]}" "$@"
+    env -i --default-signal=HUP,INT,QUIT "${root_environment[@]}" "$@"
 }

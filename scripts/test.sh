@@ -44,8 +44,9 @@ obstacle() {
 for suite in programs python; do
   why=$(obstacle "$suite")
   if [ -z "$why" ]; then
-    # A job in the background ignores Ctrl-C unless it is told not to, and tests send it.
-    env --default-signal=INT,QUIT "CAFFE2_BIN=$PWD/$build/bin" "PYTHONPATH=$PWD/$build/python" \
+    # Tests send Ctrl-C, which a job in the background ignores unless it is told not to, and SIGHUP,
+    # which one under nohup ignores.
+    env --default-signal=HUP,INT,QUIT "CAFFE2_BIN=$PWD/$build/bin" "PYTHONPATH=$PWD/$build/python" \
       build/venv/bin/pytest -q -p no:cacheprovider --junitxml="$results/$suite.xml" "tests/$suite"
     why=$?
   fi
