@@ -22,7 +22,9 @@ namespace {
 // Field 22 of /proc/<pid>/stat and the state before it; {0, 'X'} if there is no such process.
 std::pair<int64_t, char> StartTimeAndState(int64_t pid) {
   std::ifstream file(MakeString("/proc/", pid, "/stat"));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text;
+  std::getline(file, text,
+               '\0');  // a process that ends now makes the read fail; this does not throw
   const size_t name_end = text.rfind(')');  // the name may contain blanks and parentheses
   if (name_end == std::string::npos) return {0, 'X'};
   std::istringstream fields(text.substr(name_end + 1));
