@@ -16,7 +16,7 @@ struct Counter {
 };
 
 Counter& CounterOf(WaitFor what) {
-  static auto* counters = new Counter[3];
+  static auto* counters = new Counter[static_cast<int>(WaitFor::kCount)];
   return counters[static_cast<int>(what)];
 }
 

@@ -7,6 +7,7 @@ enum class WaitFor {
   kInput,   // a net waits for its next batch
   kShards,  // a collective operation is under way on the host
   kSave,    // training waits until a file is written in the background
+  kCount,   // how many there are, not one of them
 };
 
 // Counts its lifetime. Thread-safe: the time in which several threads wait for the same thing
