@@ -14,10 +14,8 @@ namespace caffe2 {
 // context. One thread uses a context at a time.
 class BaseContext {
  public:
-  explicit BaseContext(const DeviceOption& option)
-      : device_(ToDevice(option)),
-        random_(option.has_random_seed() ? option.random_seed() : RandomSeed()) {}
-  virtual ~BaseContext() = default;
+  explicit BaseContext(const DeviceOption& option);
+  virtual ~BaseContext();
   BaseContext(const BaseContext&) = delete;
   BaseContext& operator=(const BaseContext&) = delete;
 
@@ -41,8 +39,9 @@ class CPUContext final : public BaseContext {
  public:
   static constexpr DeviceType kDeviceType = CPU;
 
-  CPUContext() : CPUContext(DeviceOption()) {}
+  CPUContext();
   explicit CPUContext(const DeviceOption& option) : BaseContext(option) {}
+  ~CPUContext() override;
 
   void SwitchToDevice(int /*stream_id*/ = 0) override {}
   void FinishDeviceComputation() override {}

@@ -11,6 +11,8 @@
 
 #include <glog/logging.h>
 
+#include <cstdint>
+#include <initializer_list>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -22,9 +24,9 @@ namespace caffe2 {
 class Error : public std::exception {
  public:
   explicit Error(std::string message) : message_(std::move(message)) {}
-  const char* what() const noexcept override { return message_.c_str(); }
+  const char* what() const noexcept override;
   // Appends " (<context>)": for instance the operator and net in which the error happened.
-  void AddContext(const std::string& context) { message_ += " (" + context + ")"; }
+  void AddContext(const std::string& context);
 
  private:
   std::string message_;
@@ -48,58 +50,74 @@ class TimeoutError : public IoError {
   using IoError::IoError;
 };
 
+namespace internal {
+// One part of a message: a value, and the function that writes it. Refers to the value.
+//
+// The functions that join parts are not templates, so that a message costs its caller, which most
+// often never writes it, no more than a list of pointers.
+class TextPart {
+ public:
+  template <typename T>
+  TextPart(const T& value) : value_(&value), write_(&Write<T>) {}
+  TextPart(const char* text) : value_(text), write_(&WriteChars) {}
+  void WriteTo(std::ostream& stream) const { write_(stream, value_); }
+
+ private:
+  template <typename T>
+  static void Write(std::ostream& stream, const void* value) {
+    stream << *static_cast<const T*>(value);
+  }
+  static void WriteChars(std::ostream& stream, const void* text);
+
+  const void* value_;
+  void (*write_)(std::ostream& stream, const void* value);
+};
+extern template void TextPart::Write<std::string>(std::ostream& stream, const void* value);
+extern template void TextPart::Write<int>(std::ostream& stream, const void* value);
+extern template void TextPart::Write<int64_t>(std::ostream& stream, const void* value);
+extern template void TextPart::Write<size_t>(std::ostream& stream, const void* value);
+extern template void TextPart::Write<float>(std::ostream& stream, const void* value);
+
+using TextParts = std::initializer_list<TextPart>;
+std::string Concatenate(TextParts parts);
+
+// Throw EnforceNotMet with "<text> [enforce fail at file:line]". The text is the message or, if that
+// is empty, the condition. For a comparison it is "<expression> (<x> vs <y>)", and ": <message>".
+[[noreturn]] void ThrowEnforceNotMet(const char* file, int line, const char* condition,
+                                     TextParts message);
+[[noreturn]] void ThrowComparison(const char* file, int line, const char* expression, TextPart x,
+                                  TextPart y, TextParts message);
+}  // namespace internal
+
 // Concatenates its arguments by operator<<.
 template <typename... Args>
 std::string MakeString(const Args&... args) {
-  std::ostringstream stream;
-  (void)(stream << ... << args);
-  return stream.str();
+  return internal::Concatenate({args...});
 }
-inline std::string MakeString() { return {}; }
 inline std::string MakeString(const std::string& text) { return text; }
 inline std::string MakeString(const char* text) { return text; }
 
-namespace internal {
-// Throws EnforceNotMet with "<text> [enforce fail at file:line]". Not inline, to keep callers
-// small.
-[[noreturn]] void ThrowEnforceNotMet(const char* file, int line, const std::string& text);
-
-inline std::string Join(const std::string& what, const std::string& message) {
-  return message.empty() ? what : what + ": " + message;
-}
-
-template <typename T, typename U>
-std::string CompareText(const char* expression, const T& x, const U& y) {
-  return MakeString(expression, " (", x, " vs ", y, ")");
-}
-}  // namespace internal
-
 }  // namespace caffe2
 
-#define CAFFE_ENFORCE(condition, ...)                                                  \
-  do {                                                                                 \
-    if (!(condition)) [[unlikely]] {                                                   \
-      const std::string enforce_message = ::caffe2::MakeString(__VA_ARGS__);           \
-      ::caffe2::internal::ThrowEnforceNotMet(                                          \
-          __FILE__, __LINE__, enforce_message.empty() ? #condition : enforce_message); \
-    }                                                                                  \
+#define CAFFE_ENFORCE(condition, ...)                                                         \
+  do {                                                                                        \
+    if (!(condition)) [[unlikely]] {                                                          \
+      ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, #condition, {__VA_ARGS__}); \
+    }                                                                                         \
   } while (false)
 
 #define CAFFE_THROW(...) \
-  ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, ::caffe2::MakeString(__VA_ARGS__))
+  ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, "", {__VA_ARGS__})
 
 // Evaluates the operands once. Comparing signed with unsigned is a compiler warning as usual.
-#define CAFFE_ENFORCE_COMPARE(x, op, y, ...)                                            \
-  do {                                                                                  \
-    const auto& enforce_x = (x);                                                        \
-    const auto& enforce_y = (y);                                                        \
-    if (!(enforce_x op enforce_y)) [[unlikely]] {                                       \
-      ::caffe2::internal::ThrowEnforceNotMet(                                           \
-          __FILE__, __LINE__,                                                           \
-          ::caffe2::internal::Join(                                                     \
-              ::caffe2::internal::CompareText(#x " " #op " " #y, enforce_x, enforce_y), \
-              ::caffe2::MakeString(__VA_ARGS__)));                                      \
-    }                                                                                   \
+#define CAFFE_ENFORCE_COMPARE(x, op, y, ...)                                                \
+  do {                                                                                      \
+    const auto& enforce_x = (x);                                                            \
+    const auto& enforce_y = (y);                                                            \
+    if (!(enforce_x op enforce_y)) [[unlikely]] {                                           \
+      ::caffe2::internal::ThrowComparison(__FILE__, __LINE__, #x " " #op " " #y, enforce_x, \
+                                          enforce_y, {__VA_ARGS__});                        \
+    }                                                                                       \
   } while (false)
 
 #define CAFFE_ENFORCE_EQ(x, y, ...) CAFFE_ENFORCE_COMPARE(x, ==, y, ##__VA_ARGS__)

@@ -20,6 +20,18 @@ OperatorBase::OperatorBase(const OperatorDef& def, Workspace* ws)
   for (const std::string& output : def.output()) outputs_.push_back(ws->CreateBlob(output));
 }
 
+OperatorBase::~OperatorBase() = default;
+
+template class Operator<CPUContext>;
+template class Registry<std::string, OperatorBase, const OperatorDef&, Workspace*>;
+template struct Registerer<std::string, OperatorBase, const OperatorDef&, Workspace*>;
+
+void internal::ThrowUnsupportedType(TypeMeta meta, std::initializer_list<TypeMeta> supported) {
+  std::string names;
+  for (const TypeMeta& type : supported) names += " " + type.name();
+  CAFFE_THROW("element type ", meta.name(), " is not supported here; supported:", names);
+}
+
 void OperatorBase::ThrowInputType(int i, TypeMeta wanted) const {
   CAFFE_THROW("input ", i, ", blob ", def_->input(i), ", holds ", inputs_[i]->TypeName(), " where ",
               wanted.name(), " is needed");

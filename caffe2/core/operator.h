@@ -11,6 +11,7 @@
 //   REGISTER_GRADIENT(Relu, GetReluGradient);
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <set>
 #include <string>
@@ -32,7 +33,7 @@ class OperatorBase {
  public:
   // Looks the inputs up and creates the outputs. Throws EnforceNotMet if an input is missing.
   OperatorBase(const OperatorDef& def, Workspace* ws);
-  virtual ~OperatorBase() = default;
+  virtual ~OperatorBase();
   OperatorBase(const OperatorBase&) = delete;
   OperatorBase& operator=(const OperatorBase&) = delete;
 
@@ -155,6 +156,8 @@ class Operator : public OperatorBase {
   Context context_;
 };
 
+extern template class Operator<CPUContext>;
+
 // Makes Input, Output, context_ and the argument readers usable without this-> in class templates
 // derived from Operator<Context>.
 #define USE_OPERATOR_BASE_FUNCTIONS                      \
@@ -188,6 +191,8 @@ std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* 
                                              int net_position = -1);
 
 using OperatorRegistry = Registry<std::string, OperatorBase, const OperatorDef&, Workspace*>;
+extern template class Registry<std::string, OperatorBase, const OperatorDef&, Workspace*>;
+extern template struct Registerer<std::string, OperatorBase, const OperatorDef&, Workspace*>;
 // Implementations of one device type by "<Type>" or "<Type>_ENGINE_<ENGINE>".
 OperatorRegistry* DeviceOperatorRegistry(DeviceType type);
 // Sets the engines to try, in order, after the engines that the operator names: for all operators
@@ -225,6 +230,10 @@ TensorShape GetTensorShapeOfBlob(const Blob& blob);
 #define REGISTER_CUDNN_OPERATOR(name, ...) \
   REGISTER_CUDA_OPERATOR_WITH_ENGINE(name, CUDNN, __VA_ARGS__)
 
+namespace internal {
+[[noreturn]] void ThrowUnsupportedType(TypeMeta meta, std::initializer_list<TypeMeta> supported);
+}  // namespace internal
+
 // Calls op->template DoRunWithType<T>() for the T of Types... that `meta` is. Throws EnforceNotMet,
 // listing the supported types, if it is none of them.
 template <typename... Types>
@@ -234,10 +243,7 @@ struct TensorTypes {
     bool result = false;
     const bool found =
         ((meta.Match<Types>() && ((result = op->template DoRunWithType<Types>()), true)) || ...);
-    if (!found) {
-      CAFFE_THROW("element type ", meta.name(), " is not supported here; supported:",
-                  (std::string() + ... + (" " + TypeName<Types>::Get())));
-    }
+    if (!found) internal::ThrowUnsupportedType(meta, {TypeMeta::Make<Types>()...});
     return result;
   }
 };

@@ -20,6 +20,11 @@ void CheckSchema(const OperatorDef& def) {
 
 }  // namespace
 
+template class Registry<std::string, GradientMakerBase, const OperatorDef&,
+                        const std::vector<GradientWrapper>&>;
+template struct Registerer<std::string, GradientMakerBase, const OperatorDef&,
+                           const std::vector<GradientWrapper>&>;
+
 GradientMakerRegistry* GradientRegistry() {
   static auto* registry = new GradientMakerRegistry;
   return registry;
@@ -29,6 +34,16 @@ int GradientMakerBase::CheckIndex(int i, int size, const char* what) {
   CAFFE_ENFORCE(i >= 0 && i < size, "the gradient maker uses ", what, " ", i,
                 " of an operator that has ", size);
   return i;
+}
+
+GradientMakerBase::~GradientMakerBase() = default;
+
+std::string GradientMakerBase::I(int i) const {
+  return def_.input(CheckIndex(i, def_.input_size(), "input"));
+}
+
+std::string GradientMakerBase::O(int i) const {
+  return def_.output(CheckIndex(i, def_.output_size(), "output"));
 }
 
 std::string GradientMakerBase::GI(int i) {
@@ -118,6 +133,8 @@ GradientOpsMeta GradientMakerBase::Get() {
   meta.g_input = g_input_;
   return meta;
 }
+
+std::vector<OperatorDef> NoGradient::GetGradientDefs() { return {}; }
 
 std::vector<OperatorDef> ThrowInTheTowel::GetGradientDefs() {
   CAFFE_THROW("no gradient flows through operator ", Def().type(),

@@ -37,7 +37,7 @@ class GradientMakerBase {
  public:
   GradientMakerBase(const OperatorDef& def, const std::vector<GradientWrapper>& g_output)
       : def_(def), g_output_(g_output), g_input_(def.input_size()) {}
-  virtual ~GradientMakerBase() = default;
+  virtual ~GradientMakerBase();
 
   virtual bool CopyDeviceOption() const { return true; }
   virtual bool CopyEngine() const { return true; }
@@ -50,8 +50,8 @@ class GradientMakerBase {
   const OperatorDef& Def() const { return def_; }
 
  protected:
-  std::string I(int i) const { return def_.input(CheckIndex(i, def_.input_size(), "input")); }
-  std::string O(int i) const { return def_.output(CheckIndex(i, def_.output_size(), "output")); }
+  std::string I(int i) const;
+  std::string O(int i) const;
   // "<input>_grad".
   std::string GI(int i);
   // Throws if output i has no dense gradient.
@@ -94,7 +94,7 @@ class GradientMakerBase {
 class NoGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
-  std::vector<OperatorDef> GetGradientDefs() override { return {}; }
+  std::vector<OperatorDef> GetGradientDefs() override;
 };
 
 // Asking for the gradient is an error.
@@ -106,6 +106,10 @@ class ThrowInTheTowel final : public GradientMakerBase {
 
 using GradientMakerRegistry = Registry<std::string, GradientMakerBase, const OperatorDef&,
                                        const std::vector<GradientWrapper>&>;
+extern template class Registry<std::string, GradientMakerBase, const OperatorDef&,
+                               const std::vector<GradientWrapper>&>;
+extern template struct Registerer<std::string, GradientMakerBase, const OperatorDef&,
+                                  const std::vector<GradientWrapper>&>;
 GradientMakerRegistry* GradientRegistry();
 
 // The gradient of `def`, given the gradients of its outputs. Throws EnforceNotMet if its type has

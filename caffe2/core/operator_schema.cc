@@ -12,6 +12,13 @@ std::string RangeText(int min, int max, int unlimited) {
   return std::to_string(min) + " to " + std::to_string(max);
 }
 
+// True for these pairs (input, output).
+std::function<bool(int, int)> IsOneOf(std::set<std::pair<int, int>> pairs) {
+  return [pairs = std::move(pairs)](int input, int output) {
+    return pairs.count({input, output}) != 0;
+  };
+}
+
 }  // namespace
 
 OpSchema& OpSchema::NumInputs(int min, int max) {
@@ -51,10 +58,8 @@ OpSchema& OpSchema::OutputCalculator(std::function<int(int)> calculator) {
   return *this;
 }
 
-OpSchema& OpSchema::AllowInplace(std::set<std::pair<int, int>> pairs) {
-  return AllowInplace([pairs = std::move(pairs)](int input, int output) {
-    return pairs.count({input, output}) != 0;
-  });
+OpSchema& OpSchema::AllowInplace(std::initializer_list<std::pair<int, int>> pairs) {
+  return AllowInplace(IsOneOf(pairs));
 }
 OpSchema& OpSchema::AllowInplace(std::function<bool(int, int)> allowed) {
   inplace_allowed_ = std::move(allowed);
@@ -63,10 +68,8 @@ OpSchema& OpSchema::AllowInplace(std::function<bool(int, int)> allowed) {
 OpSchema& OpSchema::AllowOneToOneInplace() {
   return AllowInplace([](int input, int output) { return input == output; });
 }
-OpSchema& OpSchema::EnforceInplace(std::set<std::pair<int, int>> pairs) {
-  return EnforceInplace([pairs = std::move(pairs)](int input, int output) {
-    return pairs.count({input, output}) != 0;
-  });
+OpSchema& OpSchema::EnforceInplace(std::initializer_list<std::pair<int, int>> pairs) {
+  return EnforceInplace(IsOneOf(pairs));
 }
 OpSchema& OpSchema::EnforceInplace(std::function<bool(int, int)> enforced) {
   inplace_enforced_ = std::move(enforced);
@@ -101,12 +104,12 @@ OpSchema& OpSchema::ScalarType(TensorProto::DataType type) {
   });
 }
 
-OpSchema& OpSchema::NonTensorInputs(std::set<int> indices) {
-  non_tensor_inputs_ = std::move(indices);
+OpSchema& OpSchema::NonTensorInputs(std::initializer_list<int> indices) {
+  non_tensor_inputs_ = indices;
   return *this;
 }
-OpSchema& OpSchema::NonTensorOutputs(std::set<int> indices) {
-  non_tensor_outputs_ = std::move(indices);
+OpSchema& OpSchema::NonTensorOutputs(std::initializer_list<int> indices) {
+  non_tensor_outputs_ = indices;
   return *this;
 }
 
@@ -156,8 +159,8 @@ OpSchema::Cost OpSchema::InferCost(const OperatorDef& def,
   return cost;
 }
 
-OpSchema& OpSchema::SetDoc(std::string doc) {
-  doc_ = std::move(doc);
+OpSchema& OpSchema::SetDoc(std::string_view doc) {
+  doc_ = doc;
   return *this;
 }
 OpSchema& OpSchema::Arg(const char* name, const char* description, bool required) {
@@ -174,15 +177,11 @@ OpSchema& OpSchema::Output(int index, const char* name, const char* description)
   outputs_[index] = {name, description};
   return *this;
 }
-OpSchema& OpSchema::FillUsing(const std::function<void(OpSchema&)>& populator) {
-  populator(*this);
-  return *this;
-}
 OpSchema& OpSchema::Private() {
   private_ = true;
   return *this;
 }
-OpSchema& OpSchema::CpuOnly(const std::string& reason) {
+OpSchema& OpSchema::CpuOnly(std::string_view reason) {
   cpu_only_ = reason;
   return *this;
 }
@@ -230,7 +229,7 @@ std::map<std::string, OpSchema>& MutableSchemas() {
 }
 }  // namespace
 
-OpSchema& OpSchemaRegistry::NewSchema(const std::string& type, const char* file, int line) {
+OpSchema& OpSchemaRegistry::NewSchema(const char* type, const char* file, int line) {
   auto [it, inserted] = MutableSchemas().emplace(type, OpSchema(type, file, line));
   CAFFE_ENFORCE(inserted, "schema of ", type, " is defined twice: ", it->second.file(), " and ",
                 file);

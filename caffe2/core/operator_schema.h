@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,11 +41,11 @@ class OpSchema {
   OpSchema& OutputCalculator(std::function<int(int)> calculator);
 
   // Pairs (input, output) that may be the same blob; none by default.
-  OpSchema& AllowInplace(std::set<std::pair<int, int>> pairs);
+  OpSchema& AllowInplace(std::initializer_list<std::pair<int, int>> pairs);
   OpSchema& AllowInplace(std::function<bool(int input, int output)> allowed);
   OpSchema& AllowOneToOneInplace();
   // Pairs that must be the same blob.
-  OpSchema& EnforceInplace(std::set<std::pair<int, int>> pairs);
+  OpSchema& EnforceInplace(std::initializer_list<std::pair<int, int>> pairs);
   OpSchema& EnforceInplace(std::function<bool(int input, int output)> enforced);
   OpSchema& EnforceOneToOneInplace();
 
@@ -58,8 +60,8 @@ class OpSchema {
 
   // Inputs and outputs that are not tensors (a reader, a counter, a scope). They have no shape, and
   // inference does not need one.
-  OpSchema& NonTensorInputs(std::set<int> indices);
-  OpSchema& NonTensorOutputs(std::set<int> indices);
+  OpSchema& NonTensorInputs(std::initializer_list<int> indices);
+  OpSchema& NonTensorOutputs(std::initializer_list<int> indices);
   bool is_tensor_input(int index) const { return non_tensor_inputs_.count(index) == 0; }
   bool is_tensor_output(int index) const { return non_tensor_outputs_.count(index) == 0; }
 
@@ -87,20 +89,24 @@ class OpSchema {
   // element of the outputs.
   Cost InferCost(const OperatorDef& def, const std::vector<TensorShape>& inputs) const;
 
-  OpSchema& SetDoc(std::string doc);
+  OpSchema& SetDoc(std::string_view doc);
   OpSchema& Arg(const char* name, const char* description, bool required = false);
   OpSchema& ArgIsTest(const char* description) { return Arg("is_test", description); }
   OpSchema& Input(int index, const char* name, const char* description);
   OpSchema& Output(int index, const char* name, const char* description);
   // Calls populator(*this), to share parts between schemas.
-  OpSchema& FillUsing(const std::function<void(OpSchema&)>& populator);
+  template <typename Populator>
+  OpSchema& FillUsing(const Populator& populator) {
+    populator(*this);
+    return *this;
+  }
   // Used by other operators only; not listed in the documentation.
   OpSchema& Private();
   // Inputs may lie on a device other than the operator's.
   OpSchema& InputsCanCrossDevices();
   // The operator has no version for GPUs, for this reason: a clause such as "it reads or writes
   // files".
-  OpSchema& CpuOnly(const std::string& reason);
+  OpSchema& CpuOnly(std::string_view reason);
 
   struct Parameter {
     std::string name;
@@ -148,7 +154,7 @@ class OpSchema {
 // All schemas by operator type.
 class OpSchemaRegistry {
  public:
-  static OpSchema& NewSchema(const std::string& type, const char* file, int line);
+  static OpSchema& NewSchema(const char* type, const char* file, int line);
   static const OpSchema* Schema(const std::string& type);  // null if there is none
   static const std::map<std::string, OpSchema>& All();
 };

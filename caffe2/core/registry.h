@@ -55,12 +55,13 @@ class Registry {
   std::map<Key, Creator> creators_;
 };
 
-// Registers on construction; used by the REGISTER_* macros as a static object.
+// Registers on construction; used by the REGISTER_* macros as a static object. The macros declare
+// the registries' templates as extern: there are hundreds of such objects, one for each operator.
 template <typename Key, typename Object, typename... Args>
 struct Registerer {
-  Registerer(Registry<Key, Object, Args...>* registry, const Key& key,
-             typename Registry<Key, Object, Args...>::Creator creator) {
-    registry->Register(key, std::move(creator));
+  Registerer(Registry<Key, Object, Args...>* registry, const char* key,
+             std::unique_ptr<Object> (*creator)(Args...)) {
+    registry->Register(key, creator);
   }
 };
 

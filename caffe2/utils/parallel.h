@@ -2,13 +2,15 @@
 // uses it too).
 #pragma once
 
-#include <omp.h>
-
-#include <algorithm>
 #include <cstdint>
-#include <exception>
 
 namespace caffe2 {
+
+namespace internal {
+// ParallelFor with more than one part, not a template. body(data, begin, end) runs each part.
+void ParallelForParts(int64_t n, int64_t grain, const void* data,
+                      void (*body)(const void* data, int64_t begin, int64_t end));
+}  // namespace internal
 
 // Calls body(begin, end) for consecutive parts of [0, n), at most one for each thread. Each part
 // except the last has at least `grain` elements. Calls body(0, n) in this thread if n <= grain, and
@@ -22,26 +24,9 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
     body(int64_t{0}, n);
     return;
   }
-  const int64_t max_parts = (n + grain - 1) / grain;
-  const int threads = static_cast<int>(std::min<int64_t>(omp_get_max_threads(), max_parts));
-  if (threads <= 1 || omp_in_parallel()) {
-    body(int64_t{0}, n);
-    return;
-  }
-  std::exception_ptr error;
-#pragma omp parallel num_threads(threads)
-  {
-    const int64_t parts = omp_get_num_threads();
-    const int64_t part = omp_get_thread_num();
-    const int64_t begin = n * part / parts, end = n * (part + 1) / parts;
-    try {
-      if (begin < end) body(begin, end);
-    } catch (...) {
-#pragma omp critical(caffe2_parallel_for)
-      if (!error) error = std::current_exception();
-    }
-  }
-  if (error) std::rethrow_exception(error);
+  internal::ParallelForParts(n, grain, &body, [](const void* data, int64_t begin, int64_t end) {
+    (*static_cast<const Body*>(data))(begin, end);
+  });
 }
 
 }  // namespace caffe2

@@ -14,6 +14,16 @@ void GradientSchema(OpSchema& schema) {
 
 }  // namespace
 
+void CheckSameSizes(const OperatorBase& op) {
+  CAFFE_ENFORCE_LE(op.InputSize(), 3);
+  const auto& first = op.Input<Tensor>(0);
+  for (int i = 1; i < op.InputSize(); ++i) {
+    const auto& input = op.Input<Tensor>(i);
+    CAFFE_ENFORCE_EQ(input.numel(), first.numel(), "input ", i, " has shape ",
+                     ShapeString(input.sizes()), ", input 0 ", ShapeString(first.sizes()));
+  }
+}
+
 void UnarySchema(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)

@@ -70,6 +70,9 @@ struct FixedType {
   using Of = R;
 };
 
+// Throws EnforceNotMet unless there are at most three inputs, as large as the first.
+void CheckSameSizes(const OperatorBase& op);
+
 // Y = F of all inputs (one to three), element by element. Throws EnforceNotMet unless they have the
 // same size and type. Y gets the shape of the first input, and may be an input of the same type.
 template <class Context, class F, class Types = RealTypes, class Result = SameType>
@@ -85,13 +88,9 @@ class MapOp final : public Operator<Context> {
   bool DoRunWithType() {
     using R = typename Result::template Of<T>;
     const Tensor& first = Input(0);
-    CAFFE_ENFORCE_LE(InputSize(), 3);
     const T* in[3] = {first.template data<T>()};
-    for (int i = 1; i < InputSize(); ++i) {
-      CAFFE_ENFORCE_EQ(Input(i).numel(), first.numel(), "input ", i, " has shape ",
-                       ShapeString(Input(i).sizes()), ", input 0 ", ShapeString(first.sizes()));
-      in[i] = Input(i).template data<T>();
-    }
+    if (InputSize() > 1) CheckSameSizes(*this);
+    for (int i = 1; i < InputSize(); ++i) in[i] = Input(i).template data<T>();
     Output(0)->ResizeLike(first);
     R* y = Output(0)->template mutable_data<R>();
     Context* context = &context_;

@@ -1,0 +1,34 @@
+#include "caffe2/utils/parallel.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace caffe2::internal {
+
+void ParallelForParts(int64_t n, int64_t grain, const void* data,
+                      void (*body)(const void* data, int64_t begin, int64_t end)) {
+  const int64_t max_parts = (n + grain - 1) / grain;
+  const int threads = static_cast<int>(std::min<int64_t>(omp_get_max_threads(), max_parts));
+  if (threads <= 1 || omp_in_parallel()) {
+    body(data, 0, n);
+    return;
+  }
+  std::exception_ptr error;
+#pragma omp parallel num_threads(threads)
+  {
+    const int64_t parts = omp_get_num_threads();
+    const int64_t part = omp_get_thread_num();
+    const int64_t begin = n * part / parts, end = n * (part + 1) / parts;
+    try {
+      if (begin < end) body(data, begin, end);
+    } catch (...) {
+#pragma omp critical(caffe2_parallel_for)
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace caffe2::internal
