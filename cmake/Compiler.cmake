@@ -29,6 +29,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>")
 endif()
 
+# Messages and binaries name files by their path in the source.
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
+
 # Hardening: checked stack frames and buffer functions, and tables of addresses that are read-only
 # once a program runs. tests/programs/test_hardening.py reads the flags back from what is installed.
 option(CAFFE2_HARDEN "Compile and link with the compiler's hardening flags" ON)
@@ -50,9 +53,10 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
+  # With the last two, checkouts in different folders share a cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      ${CCACHE_PROGRAM})
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
 endif()
 find_program(LLD_PROGRAM ld.lld)
 if(LLD_PROGRAM)

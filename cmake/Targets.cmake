@@ -11,7 +11,13 @@ set(CAFFE2_PCH
     <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
     <set> <string> <thread> <unordered_map> <vector> <caffe2/core/logging.h> <caffe2/proto/caffe2.pb.h>)
 
+# A file by itself costs as much as its first hundred lines, which are headers: eight at a time are
+# compiled as one. So the files of a folder share their anonymous namespaces. Without this option each
+# file is compiled by itself, as clang-tidy sees it; that suits work on a few files.
+option(CAFFE2_UNITY "Compile several files at a time" ON)
+
 function(caffe2_target_settings target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${CAFFE2_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                                               $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}>)
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf glog::glog gflags OpenMP::OpenMP_CXX
@@ -34,4 +40,10 @@ function(caffe2_objects name)
     target_precompile_headers(${name} REUSE_FROM caffe2_core)
   endif()
   set(CAFFE2_OBJECT_LIBRARIES ${CAFFE2_OBJECT_LIBRARIES} ${name} CACHE INTERNAL "")
+endfunction()
+
+# caffe2_control_code(TARGET): its files have no loops over elements, which -O3 is for; -O2 saves a
+# fifth of the time that they take to compile.
+function(caffe2_control_code target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
 endfunction()

@@ -12,8 +12,8 @@
 namespace caffe2::db {
 namespace {
 
-const RegisterLibraryVersion version("LevelDB", MakeString(leveldb::kMajorVersion, ".",
-                                                           leveldb::kMinorVersion));
+const RegisterLibraryVersion leveldb_version("LevelDB", MakeString(leveldb::kMajorVersion, ".",
+                                                                   leveldb::kMinorVersion));
 
 void Check(const leveldb::Status& status, const char* what, const std::string& source) {
   if (status.ok()) return;

@@ -13,7 +13,7 @@
 namespace caffe2::db {
 namespace {
 
-const RegisterLibraryVersion version("LMDB", [] {
+const RegisterLibraryVersion lmdb_version("LMDB", [] {
   int major = 0, minor = 0, patch = 0;
   mdb_version(&major, &minor, &patch);
   return MakeString(major, ".", minor, ".", patch);

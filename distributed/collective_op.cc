@@ -50,7 +50,7 @@ NO_GRADIENT(Barrier);
 REGISTER_CPU_OPERATOR(Allgather, AllgatherOp<CPUContext>);
 REGISTER_CPU_OPERATOR_WITH_ENGINE(Allgather, GLOO, AllgatherOp<CPUContext>);
 OPERATOR_SCHEMA(Allgather)
-    .NumInputs(2, INT_MAX)
+    .NumInputs(2, OpSchema::kUnlimited)
     .NumOutputs(1)
     .InputsCanCrossDevices()
     .TensorInferenceFunction(AllgatherShapes)

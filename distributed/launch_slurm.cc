@@ -11,7 +11,7 @@ namespace {
 
 // Step numbers from here on are not of srun: the batch script and the shell of salloc.
 constexpr uint64_t kFirstSpecialStep = 0xfffffff0;
-constexpr size_t kMaxDigits = 18;
+constexpr size_t kMaxHostDigits = 18;
 
 // The number in the first of the variables that is set. Ids can be larger than ranks.
 std::optional<uint64_t> ReadId(const LaunchVariables& variables,
@@ -19,7 +19,8 @@ std::optional<uint64_t> ReadId(const LaunchVariables& variables,
   for (const std::string& name : names) {
     const auto text = variables.Text(name);
     if (!text) continue;
-    if (text->size() > kMaxDigits || text->find_first_not_of("0123456789") != std::string::npos) {
+    if (text->size() > kMaxHostDigits ||
+        text->find_first_not_of("0123456789") != std::string::npos) {
       ThrowUsage(variables.Shown(name), " must be a number");
     }
     return std::strtoull(text->c_str(), nullptr, 10);

@@ -9,14 +9,14 @@ namespace caffe2 {
 
 namespace {
 
-constexpr size_t kMaxDigits = 9;
+constexpr size_t kMaxNumberDigits = 9;
 constexpr size_t kLongestShown = 100;
 constexpr size_t kLongestRunId = 200;
 constexpr int kMaxPort = 65535;
 constexpr int kFirstStorePort = 10240, kStorePortRanges = 1024;
 
 bool IsDigits(const std::string& text) {
-  return !text.empty() && text.size() <= kMaxDigits &&
+  return !text.empty() && text.size() <= kMaxNumberDigits &&
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 

@@ -1,7 +1,5 @@
 #include "distributed/nccl_op.h"
 
-#include <climits>
-
 #include "caffe2/core/operator_schema.h"
 
 namespace caffe2 {
@@ -23,7 +21,7 @@ std::vector<TensorShape> FirstDimension(const OperatorDef& def, const std::vecto
 }
 
 OpSchema& Members(OpSchema& schema) {
-  return schema.NumInputs(1, INT_MAX)
+  return schema.NumInputs(1, OpSchema::kUnlimited)
       .InputsCanCrossDevices()
       .Input(0, "X",
              "Tensor of the first member, on the operator's device; further inputs likewise, each "

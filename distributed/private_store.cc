@@ -33,7 +33,7 @@ constexpr milliseconds kStartTimeout{10000};
 constexpr milliseconds kCommandTimeout{2000};
 constexpr milliseconds kConnectTimeout{1000};
 constexpr milliseconds kPoll{50}, kSlowPoll{200};
-constexpr milliseconds kProgressEvery{5000}, kStrangerAgainAfter{5000};
+constexpr milliseconds kLogWaitEvery{5000}, kStrangerAgainAfter{5000};
 // The server of a dead keeper ends within this time.
 constexpr milliseconds kKeeperEnds{2000};
 constexpr milliseconds kSilence{12000};  // after this time without members, all shards are gone
@@ -201,7 +201,7 @@ class StoreSearch {
 
   RedisOptions Run(milliseconds timeout) {
     const Deadline deadline(timeout);
-    auto next_progress = Clock::now() + kProgressEvery;
+    auto next_progress = Clock::now() + kLogWaitEvery;
     while (!Look()) {
       if (deadline.expired()) {
         throw WithExitCode<TimeoutError>(
@@ -211,7 +211,7 @@ class StoreSearch {
                        "; does shard 0 run on ", options_.url.host, "?"));
       }
       if (Clock::now() >= next_progress) {
-        next_progress += kProgressEvery;
+        next_progress += kLogWaitEvery;
         LOG(INFO) << "run " << options_.run_id << ": waiting for shard 0, which keeps the store at "
                   << options_.url.ToString() << Problem() << " (deadline in "
                   << deadline.remaining().count() / 1000 << " s)";

@@ -13,8 +13,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100};
-constexpr milliseconds kProgressEvery{5000};
 // The number in the store may be anything: keys of at most this many old generations are removed.
 constexpr int kMaxRemovedGenerations = 1000;
 

@@ -10,6 +10,9 @@
 
 namespace caffe2 {
 
+// Waits for other shards ask the store first after kFirstPoll, then less and less often, and log
+// whom they wait for every kProgressEvery.
+inline constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100}, kProgressEvery{5000};
 // Deadline for a store that does not answer when a run ends.
 inline constexpr milliseconds kEndWait{2000};
 

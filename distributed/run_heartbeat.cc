@@ -11,7 +11,7 @@ namespace caffe2 {
 namespace {
 
 // Every fourth heartbeat renews the leases and the status.
-constexpr int64_t kRenewEvery = 4;
+constexpr int64_t kRenewEveryBeats = 4;
 constexpr std::chrono::seconds kStragglerEvery{60};
 constexpr char kSaving[] = "saving";
 
@@ -260,7 +260,7 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
   // Nothing more is written if the process stood still in the midst of this: see WasLeftBehind().
   if (StoodStill()) return;
   store->Put(place_.Key("heartbeat", place_.options.shard_id), Text(count), place_.options.lease);
-  if (count % kRenewEvery == 1) {
+  if (count % kRenewEveryBeats == 1) {
     if (StoodStill()) return;
     Republish(store, complete);
     if (StoodStill()) return;

@@ -19,9 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100};
-constexpr milliseconds kConfirmWait{500};
-constexpr milliseconds kProgressEvery{5000}, kCheckMembersEvery{1000};
+constexpr milliseconds kConfirmWait{500}, kCheckMembersEvery{1000};
 // The heartbeat of a live shard changes within three beats or, on an overloaded machine, within
 // this time.
 constexpr milliseconds kShortestSilence{1500};

@@ -7,7 +7,7 @@ namespace caffe2 {
 
 namespace {
 // Polling begins fast, because shards usually start together, and slows down to spare the store.
-constexpr milliseconds kFirstPoll{1}, kSlowestPoll{50};
+constexpr milliseconds kFirstCheck{1}, kSlowestCheck{50};
 constexpr milliseconds kReopenEvery{100}, kWarnEvery{10000};
 }  // namespace
 
@@ -67,7 +67,7 @@ std::string StoreHandler::Get(const std::string& key, milliseconds timeout) {
 void StoreHandler::Wait(const std::vector<std::string>& keys, milliseconds timeout) {
   Deadline deadline(timeout);
   std::vector<std::string> missing = keys;
-  for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
+  for (milliseconds pause = kFirstCheck;; pause = std::min(pause * 2, kSlowestCheck)) {
     std::erase_if(missing, [this](const std::string& key) { return Check({key}); });
     if (missing.empty()) return;
     const milliseconds left = deadline.remaining();

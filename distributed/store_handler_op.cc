@@ -12,8 +12,6 @@ namespace caffe2 {
 
 namespace {
 
-constexpr char kCpuOnly[] = "it is about stores";
-
 class StoreHandlerCreateOp : public Operator<CPUContext> {
  public:
   StoreHandlerCreateOp(const OperatorDef& def, Workspace* ws) : Operator(def, ws), ws_(ws) {
@@ -98,7 +96,7 @@ class MemoryStoreHandlerCreateOp final : public StoreHandlerCreateOp {
   }
 };
 
-constexpr char kHandlerText[] = "unique_ptr<StoreHandler>: the connection.";
+constexpr char kNewHandlerText[] = "unique_ptr<StoreHandler>: the connection.";
 constexpr char kPrefixText[] =
     "All keys of this handler begin with it. It is the run_id of the run that the first common "
     "world of several shards joins (default: none).";
@@ -114,8 +112,8 @@ OPERATOR_SCHEMA(FileStoreHandlerCreate)
     .Arg("path", "The directory; it must exist.", true)
     .Arg("prefix", kPrefixText)
     .Arg("join_timeout_ms", kJoinTimeoutText)
-    .Output(0, "handler", kHandlerText)
-    .CpuOnly(kCpuOnly);
+    .Output(0, "handler", kNewHandlerText)
+    .CpuOnly("it is about stores");
 NO_GRADIENT(FileStoreHandlerCreate);
 
 REGISTER_CPU_OPERATOR(RedisStoreHandlerCreate, RedisStoreHandlerCreateOp);
@@ -142,8 +140,8 @@ OPERATOR_SCHEMA(RedisStoreHandlerCreate)
     .Arg("cert_file", "PEM file with this client's certificate (default: none).")
     .Arg("key_file", "PEM file with its private key (default: in cert_file).")
     .Arg("timeout_ms", "Time limit of each command in milliseconds (default: 10000).")
-    .Output(0, "handler", kHandlerText)
-    .CpuOnly(kCpuOnly);
+    .Output(0, "handler", kNewHandlerText)
+    .CpuOnly("it is about stores");
 NO_GRADIENT(RedisStoreHandlerCreate);
 
 REGISTER_CPU_OPERATOR(MemoryStoreHandlerCreate, MemoryStoreHandlerCreateOp);
@@ -153,8 +151,8 @@ OPERATOR_SCHEMA(MemoryStoreHandlerCreate)
     .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over this process's memory, for shards that are threads.")
     .Arg("prefix", "All keys of this handler begin with it (default: none).")
-    .Output(0, "handler", kHandlerText)
-    .CpuOnly(kCpuOnly);
+    .Output(0, "handler", kNewHandlerText)
+    .CpuOnly("it is about stores");
 NO_GRADIENT(MemoryStoreHandlerCreate);
 
 }  // namespace

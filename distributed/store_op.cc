@@ -8,8 +8,6 @@ namespace caffe2 {
 
 namespace {
 
-constexpr char kCpuOnly[] = "it is about stores";
-
 class StoreOp : public Operator<CPUContext> {
  public:
   using Operator::Operator;
@@ -90,7 +88,7 @@ OPERATOR_SCHEMA(StoreSet)
     .Arg("blob_name", "Key (default: the name of the blob).")
     .Input(0, "handler", kHandlerText)
     .Input(1, "data", "Any blob that can be serialized.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly("it is about stores");
 NO_GRADIENT(StoreSet);
 
 REGISTER_CPU_OPERATOR(StoreGet, StoreGetOp);
@@ -108,7 +106,7 @@ OPERATOR_SCHEMA(StoreGet)
     .Arg("timeout_ms", kTimeoutText)
     .Input(0, "handler", kHandlerText)
     .Output(0, "data", "The blob.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly("it is about stores");
 NO_GRADIENT(StoreGet);
 
 REGISTER_CPU_OPERATOR(StoreAdd, StoreAddOp);
@@ -127,7 +125,7 @@ OPERATOR_SCHEMA(StoreAdd)
     .Arg("add_value", "The number to add (default: 1).")
     .Input(0, "handler", kHandlerText)
     .Output(0, "value", "int64 (1): the sum.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly("it is about stores");
 NO_GRADIENT(StoreAdd);
 
 REGISTER_CPU_OPERATOR(StoreWait, StoreWaitOp);
@@ -140,7 +138,7 @@ OPERATOR_SCHEMA(StoreWait)
     .Arg("timeout_ms", kTimeoutText)
     .Input(0, "handler", kHandlerText)
     .Input(1, "names", "std::string tensor: the keys (optional).")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly("it is about stores");
 NO_GRADIENT(StoreWait);
 
 }  // namespace

@@ -17,14 +17,15 @@ else
   status=1
 fi
 if [ "${1:-}" = --tidy ]; then
-  # clang cannot read GCC's precompiled header, nor some of its options.
-  mkdir -p build/release/tidy
-  sed -E 's/ -include [^ ]*cmake_pch.hxx//; s/ -(fpch-preprocess|Winvalid-pch|Wno-stringop-overflow)//g' \
-    build/release/compile_commands.json >build/release/tidy/compile_commands.json
+  # The commands for each file by itself, with the headers that the build has made. clang cannot read
+  # GCC's precompiled header, nor some of its options.
+  cmake -S . -B build/tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAFFE2_UNITY=OFF >/dev/null || status=1
+  sed -i -E 's/ -include [^ ]*cmake_pch.hxx//; s/ -(fpch-preprocess|Winvalid-pch|Wno-stringop-overflow)//g
+    s#(-I[^ ]*)/build/tidy#\1/build/release#' build/tidy/compile_commands.json
   # Few and changed files only: clang-tidy takes many seconds for each.
   git diff --name-only --diff-filter=AM HEAD~1 -- 'caffe2/*.cc' 'db/*.cc' 'operators/*.cc' \
     'distributed/*.cc' 'train/*.cc' 2>/dev/null | head -n 10 |
-    xargs -r clang-tidy --quiet -p build/release/tidy --warnings-as-errors='*' 2>/dev/null ||
+    xargs -r clang-tidy --quiet -p build/tidy --warnings-as-errors='*' 2>/dev/null ||
     status=1
 fi
 [ $status -eq 0 ] && echo "lint: clean"

@@ -124,7 +124,7 @@ for ((i = 0; i < shards; i++)); do
     --train_data $train_data --test_data $test_data --db_type lmdb
     --num_labels 10 --num_channels 3 --image_size 28 --batch_size $batch
     --epoch_size 32000 --num_epochs 1 --test_epoch_size 10000 --shuffle --nomirror
-    --optimizer adam --base_learning_rate 0.002 --lr_policy poly --zero_init_residual --log_every 50
+    --optimizer adam --base_learning_rate 0.002 --lr_policy poly --zero_init_residual --log_every 10
     --file_store_path "$run_dir" --save_model_name "$model" --log_csv '')
   [ $i -gt 0 ] || { printf '%q ' "${command[@]}"; echo; }
   OMP_NUM_THREADS=$threads setsid "${command[@]}" >"$work/shard_$i.log" 2>&1 &

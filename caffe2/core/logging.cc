@@ -13,6 +13,9 @@ namespace internal {
 void TextPart::WriteChars(std::ostream& stream, const void* text) {
   stream << static_cast<const char*>(text);
 }
+void TextPart::Manipulate(std::ostream& stream, const void* manipulator) {
+  stream << reinterpret_cast<std::ios_base& (*)(std::ios_base&)>(const_cast<void*>(manipulator));
+}
 template void TextPart::Write<std::string>(std::ostream& stream, const void* value);
 template void TextPart::Write<int>(std::ostream& stream, const void* value);
 template void TextPart::Write<int64_t>(std::ostream& stream, const void* value);

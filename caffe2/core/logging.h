@@ -60,6 +60,9 @@ class TextPart {
   template <typename T>
   TextPart(const T& value) : value_(&value), write_(&Write<T>) {}
   TextPart(const char* text) : value_(text), write_(&WriteChars) {}
+  // std::hex and its like.
+  TextPart(std::ios_base& (*manipulator)(std::ios_base&))
+      : value_(reinterpret_cast<const void*>(manipulator)), write_(&Manipulate) {}
   void WriteTo(std::ostream& stream) const { write_(stream, value_); }
 
  private:
@@ -68,6 +71,7 @@ class TextPart {
     stream << *static_cast<const T*>(value);
   }
   static void WriteChars(std::ostream& stream, const void* text);
+  static void Manipulate(std::ostream& stream, const void* manipulator);
 
   const void* value_;
   void (*write_)(std::ostream& stream, const void* value);
@@ -81,8 +85,9 @@ extern template void TextPart::Write<float>(std::ostream& stream, const void* va
 using TextParts = std::initializer_list<TextPart>;
 std::string Concatenate(TextParts parts);
 
-// Throw EnforceNotMet with "<text> [enforce fail at file:line]". The text is the message or, if that
-// is empty, the condition. For a comparison it is "<expression> (<x> vs <y>)", and ": <message>".
+// Throw EnforceNotMet with "<text> [enforce fail at file:line]". The text is the message or, if
+// that is empty, the condition. For a comparison it is "<expression> (<x> vs <y>)", and ":
+// <message>".
 [[noreturn]] void ThrowEnforceNotMet(const char* file, int line, const char* condition,
                                      TextParts message);
 [[noreturn]] void ThrowComparison(const char* file, int line, const char* expression, TextPart x,
@@ -99,11 +104,11 @@ inline std::string MakeString(const char* text) { return text; }
 
 }  // namespace caffe2
 
-#define CAFFE_ENFORCE(condition, ...)                                                         \
-  do {                                                                                        \
-    if (!(condition)) [[unlikely]] {                                                          \
+#define CAFFE_ENFORCE(condition, ...)                                                        \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]] {                                                         \
       ::caffe2::internal::ThrowEnforceNotMet(__FILE__, __LINE__, #condition, {__VA_ARGS__}); \
-    }                                                                                         \
+    }                                                                                        \
   } while (false)
 
 #define CAFFE_THROW(...) \

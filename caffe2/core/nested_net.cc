@@ -72,6 +72,12 @@ size_t CountOperators(const NetDef& net) {
   return count;
 }
 
+bool HasNetArgument(const OperatorDef& op) {
+  return std::any_of(op.arg().begin(), op.arg().end(), [](const Argument& argument) {
+    return argument.has_n() || argument.nets_size() != 0;
+  });
+}
+
 bool RunsNestedNets(const OperatorDef& op) { return op.type() == "If" || op.type() == "While"; }
 
 Operands OperandsOf(const OperatorDef& op) {

@@ -19,6 +19,10 @@ struct Operands {
 // The number of operators of the net, including the nets that its If, While, Do and ONNXWhile run.
 size_t CountOperators(const NetDef& net);
 
+// True if an argument of the operator is a net, which may read blobs that the operator does not
+// list.
+bool HasNetArgument(const OperatorDef& op);
+
 // True for If and While: the nets in their arguments see all blobs of the workspace. (The nets of
 // Do see only the blobs that its inputs and outputs bind. The net of ONNXWhile also has blobs of
 // its own.)

@@ -256,6 +256,11 @@ TensorShape UnknownTensorShape() {
   return shape;
 }
 
+std::vector<TensorShape> InferUnknownShapes(const OperatorDef& def,
+                                            const std::vector<TensorShape>& /*inputs*/) {
+  return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
+}
+
 std::vector<int64_t> GetDimsVector(const TensorShape& shape) {
   return {shape.dims().begin(), shape.dims().end()};
 }

@@ -21,6 +21,9 @@ namespace caffe2 {
 // Caffe2's names.
 class OpSchema {
  public:
+  // The maximum number of inputs or outputs of an operator that takes any number.
+  static constexpr int kUnlimited = 1 << 30;
+
   OpSchema() = default;
   OpSchema(std::string type, std::string file, int line)
       : type_(std::move(type)), file_(std::move(file)), line_(line) {}
@@ -147,8 +150,6 @@ class OpSchema {
   std::set<int> non_tensor_inputs_, non_tensor_outputs_;
   TensorInference tensor_inference_;
   CostInference cost_inference_;
-
-  static constexpr int kUnlimited = 1 << 30;
 };
 
 // All schemas by operator type.
@@ -166,6 +167,9 @@ class OpSchemaRegistry {
 // Helpers for inference functions.
 TensorShape CreateTensorShape(const std::vector<int64_t>& dims, TensorProto::DataType type);
 TensorShape UnknownTensorShape();
+// An inference function for outputs whose shapes are not known before a run.
+std::vector<TensorShape> InferUnknownShapes(const OperatorDef& def,
+                                            const std::vector<TensorShape>&);
 std::vector<int64_t> GetDimsVector(const TensorShape& shape);
 // 0 for an unknown shape.
 int64_t NumelOf(const TensorShape& shape);

@@ -63,6 +63,10 @@ struct Registerer {
              std::unique_ptr<Object> (*creator)(Args...)) {
     registry->Register(key, creator);
   }
+  Registerer(Registry<Key, Object, Args...>* registry, const Key& key,
+             std::unique_ptr<Object> (*creator)(Args...)) {
+    registry->Register(key, creator);
+  }
 };
 
 }  // namespace caffe2

@@ -26,7 +26,7 @@ int InputGradientOf(const OperatorDef& op) {
 }
 
 // A Sum of the outputs of two operators; the later one is a ConvGradient.
-struct Match {
+struct SumMatch {
   int earlier, later, sum;
 };
 
@@ -35,7 +35,7 @@ class Matcher {
   Matcher(const NetDef& net, const std::set<std::string>& keep) : net_(net), flow_(net, keep) {}
 
   // Empty if the Sum at this position can go. Fills `match`.
-  std::string WhyNot(int sum, Match* match) const {
+  std::string WhyNot(int sum, SumMatch* match) const {
     const OperatorDef& op = net_.op(sum);
     const int first = flow_.WriterOf(sum, 0), second = flow_.WriterOf(sum, 1);
     if (first < 0 || second < 0 || first == second)
@@ -61,7 +61,7 @@ class Matcher {
 
  private:
   // The earlier operator will write its gradient under the name of the sum.
-  std::string WhyNotRenamed(const Match& match, const std::string& kept) const {
+  std::string WhyNotRenamed(const SumMatch& match, const std::string& kept) const {
     const std::string& total = net_.op(match.sum).output(0);
     const OperatorDef& earlier = net_.op(match.earlier);
     if (std::count(earlier.input().begin(), earlier.input().end(), kept) != 0) {
@@ -83,7 +83,7 @@ class Matcher {
   const Dataflow flow_;
 };
 
-void Fuse(const Match& match, NetDef* net) {
+void Fuse(const SumMatch& match, NetDef* net) {
   const OperatorDef sum = net->op(match.sum);
   OperatorDef *earlier = net->mutable_op(match.earlier), *later = net->mutable_op(match.later);
   for (std::string& output : *earlier->mutable_output()) {
@@ -103,7 +103,7 @@ int FuseGradientSums(NetDef* net, const std::set<std::string>& keep) {
   int fused = 0;
   for (int i = 0; i < net->op_size(); ++i) {
     if (net->op(i).type() != "Sum" || net->op(i).input_size() != 2) continue;
-    Match match{};
+    SumMatch match{};
     const std::string reason = Matcher(*net, keep).WhyNot(i, &match);
     if (reason.empty()) {
       Fuse(match, net);

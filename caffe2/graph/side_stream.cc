@@ -44,12 +44,6 @@ FilterGradient FilterGradientOf(const OperatorDef& op, const DeviceOption& devic
   return gradient;
 }
 
-bool RunsNets(const OperatorDef& op) {
-  return std::any_of(op.arg().begin(), op.arg().end(), [](const Argument& argument) {
-    return argument.has_n() || argument.nets_size() > 0;
-  });
-}
-
 // Tells which blobs of a net share storage.
 class Storage {
  public:
@@ -137,7 +131,7 @@ class Pass {
 
   // True if the work must be done before the operator.
   bool Disturbs(const OperatorDef& op, const Work& work) const {
-    if (RunsNets(op)) return true;
+    if (HasNetArgument(op)) return true;
     Operands operands = OperandsOf(op);
     operands.reads.insert(operands.reads.end(), op.control_input().begin(),
                           op.control_input().end());

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/core/nested_net.h"
 #include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/fusion.h"
 #include "caffe2/graph/inference.h"
@@ -52,12 +53,6 @@ std::map<std::string, int> CountWrites(const NetDef& net) {
   return writes;
 }
 
-// Operators that run nets may read blobs that they do not list.
-bool RunsNets(const OperatorDef& op) {
-  return std::any_of(op.arg().begin(), op.arg().end(),
-                     [](const Argument& arg) { return arg.has_n() || arg.nets_size() != 0; });
-}
-
 using Transform = std::function<void(NetDef*)>;
 
 const std::map<std::string, Transform>& Transforms() {
@@ -72,7 +67,7 @@ const std::map<std::string, Transform>& Transforms() {
 }  // namespace
 
 int EliminateCommonSubexpressions(NetDef* net) {
-  if (std::any_of(net->op().begin(), net->op().end(), RunsNets)) return 0;
+  if (std::any_of(net->op().begin(), net->op().end(), HasNetArgument)) return 0;
   const std::map<std::string, int> all_writes = CountWrites(*net);
   const std::set<std::string> external(net->external_output().begin(),
                                        net->external_output().end());

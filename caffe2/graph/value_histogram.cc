@@ -9,7 +9,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int kSteps = 255;  // between 256 levels
+constexpr int kLevelSteps = 255;  // between 256 levels
 
 // The squared error of values beyond `limit` that become `limit`, for every limit. Values are
 // positive and given as the centres of bins, in ascending order.
@@ -103,7 +103,7 @@ ValueRange ValueHistogram::RangeOfLeastError() const {
   const ClipError above({middle, counts_.end()}, width_);
   const ClipError below({std::make_reverse_iterator(middle), counts_.rend()}, width_);
   const auto error = [&](double low, double high) {
-    const double step = (high + low) / kSteps;
+    const double step = (high + low) / kLevelSteps;
     return above.At(high) + below.At(low) +
            (above.Inside(high) + below.Inside(low)) * step * step / 12;
   };

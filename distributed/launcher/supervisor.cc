@@ -24,8 +24,8 @@ namespace caffe2 {
 
 namespace {
 
-constexpr char kPassword[] = "password ", kStart[] = "start", kSignal[] = "signal ",
-               kAlive[] = "alive";
+constexpr char kPasswordLine[] = "password ", kStartLine[] = "start", kSignalLine[] = "signal ",
+               kAliveLine[] = "alive";
 // Time to save a checkpoint after the launcher is lost.
 constexpr milliseconds kLostGrace{5000};
 // Time for processes that the program has left, after its end.
@@ -297,27 +297,27 @@ class Supervisor {
 std::string LaunchControl::Format() const {
   switch (kind) {
     case Kind::kPassword:
-      return kPassword + password + "\n";
+      return kPasswordLine + password + "\n";
     case Kind::kStart:
-      return MakeString(kStart, "\n");
+      return MakeString(kStartLine, "\n");
     case Kind::kSignal:
-      return MakeString(kSignal, signal, "\n");
+      return MakeString(kSignalLine, signal, "\n");
     case Kind::kAlive:
       break;
   }
-  return MakeString(kAlive, "\n");
+  return MakeString(kAliveLine, "\n");
 }
 
 LaunchControl LaunchControl::Parse(const std::string& line) {
-  if (line.rfind(kPassword, 0) == 0) {
-    return {Kind::kPassword, line.substr(std::strlen(kPassword)), 0};
+  if (line.rfind(kPasswordLine, 0) == 0) {
+    return {Kind::kPassword, line.substr(std::strlen(kPasswordLine)), 0};
   }
-  if (line.rfind(kSignal, 0) == 0) {
-    const int number = std::atoi(line.c_str() + std::strlen(kSignal));
+  if (line.rfind(kSignalLine, 0) == 0) {
+    const int number = std::atoi(line.c_str() + std::strlen(kSignalLine));
     if (number > 0 && number <= SIGRTMAX) return {Kind::kSignal, "", number};
   }
-  if (line == kStart) return {Kind::kStart, "", 0};
-  if (line == kAlive) return {Kind::kAlive, "", 0};
+  if (line == kStartLine) return {Kind::kStart, "", 0};
+  if (line == kAliveLine) return {Kind::kAlive, "", 0};
   ThrowIoError(ExitCode::kInternal, "a launcher sent an unknown line: ", OneLine(line));
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 
@@ -12,9 +13,6 @@ using AtomicBoolPtr = std::unique_ptr<std::atomic<bool>>;
 CAFFE2_TYPE_NAME(AtomicBoolPtr, "std::unique_ptr<std::atomic<bool>>");
 
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it steers the host: counters, flags and conditions are single numbers there";
 
 class AssertOp final : public Operator<CPUContext> {
  public:
@@ -104,7 +102,7 @@ OPERATOR_SCHEMA(Assert)
     .SetDoc("Fails unless all elements are true, or not 0.")
     .Arg("error_msg", "(string) Text added to the error. Default: nothing.")
     .Input(0, "X", "A bool, int32 or int64 tensor.")
-    .CpuOnly("it looks for values at which the run must end, which the host has to wait for");
+    .CpuOnly(cpu_only::kEndsRun);
 OPERATOR_SCHEMA(AtomicFetchAdd)
     .NonTensorInputs({0})
     .NumInputs(3)
@@ -119,14 +117,14 @@ OPERATOR_SCHEMA(AtomicFetchAdd)
     .Input(2, "increment", "The summand, one int32.")
     .Output(0, "mut_value", "The number, in place.")
     .Output(1, "fetched_value", "An int32 scalar: the number before the addition.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(CreateAtomicBool)
     .NonTensorOutputs({0})
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Makes a bool that threads share; it is false.")
     .Output(0, "atomic_bool", "The bool, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(ConditionalSetAtomicBool)
     .NonTensorInputs({0})
     .NumInputs(2)
@@ -134,7 +132,7 @@ OPERATOR_SCHEMA(ConditionalSetAtomicBool)
     .SetDoc("Sets a shared bool to true if a condition holds.")
     .Input(0, "atomic_bool", "A bool made by CreateAtomicBool.")
     .Input(1, "condition", "Bool, one element.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(CheckAtomicBool)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -143,7 +141,7 @@ OPERATOR_SCHEMA(CheckAtomicBool)
     .SetDoc("The value of a shared bool.")
     .Input(0, "atomic_bool", "A bool made by CreateAtomicBool.")
     .Output(0, "value", "A bool scalar.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 SHOULD_NOT_DO_GRADIENT(Assert);
 SHOULD_NOT_DO_GRADIENT(AtomicFetchAdd);
 SHOULD_NOT_DO_GRADIENT(CreateAtomicBool);

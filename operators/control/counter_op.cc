@@ -3,12 +3,10 @@
 
 #include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it steers the host: counters, flags and conditions are single numbers there";
 
 class CreateCounterOp final : public Operator<CPUContext> {
  public:
@@ -114,7 +112,7 @@ OPERATOR_SCHEMA(CreateCounter)
     .SetDoc("Makes a counter.")
     .Arg("init_count", "Its value; not negative. Default 0.")
     .Output(0, "counter", "The counter, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(ResetCounter)
     .FillUsing(DescribeCounter)
     .NumOutputs(0, 1)
@@ -122,31 +120,31 @@ OPERATOR_SCHEMA(ResetCounter)
     .SetDoc("Sets a counter.")
     .Arg("init_count", "The new value; not negative. Default 0.")
     .Output(0, "previous_value", "Optional: an int64 scalar, the old value.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(CountUp)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::INT64)
     .SetDoc("Adds 1 to a counter.")
     .Output(0, "previous_count", "An int64 scalar: the value from before.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(CountDown)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::BOOL)
     .SetDoc("Takes 1 from a counter.")
     .Output(0, "done", "A bool scalar: whether the counter had reached 0 before.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(CheckCounterDone)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::BOOL)
     .SetDoc("Tells whether a counter has reached 0.")
     .Output(0, "done", "A bool scalar.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(RetrieveCount)
     .FillUsing(DescribeCounter)
     .ScalarType(TensorProto::INT64)
     .SetDoc("The value of a counter.")
     .Output(0, "count", "An int64 scalar.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 SHOULD_NOT_DO_GRADIENT(CreateCounter);
 SHOULD_NOT_DO_GRADIENT(ResetCounter);
 SHOULD_NOT_DO_GRADIENT(CountUp);

@@ -2,6 +2,7 @@
 
 #include "caffe2/core/do_bindings.h"
 #include "caffe2/core/nested_net.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 
@@ -30,8 +31,6 @@ void WorkspaceStack::Bind(const Workspace* parent, Bindings bindings, Workspace*
 }
 
 namespace {
-
-constexpr char kCpuOnly[] = "it runs nets, whose operators have devices of their own";
 
 class CreateScopeOp final : public Operator<CPUContext> {
  public:
@@ -127,14 +126,14 @@ OPERATOR_SCHEMA(Do)
            "First of the outer blobs that are read; the last input is the scope, a "
            "blob made by CreateScope.")
     .Output(0, "output", "First of the outer blobs that are written; the last is the scope.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRunsNets);
 OPERATOR_SCHEMA(CreateScope)
     .NumInputs(0)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes an empty scope for Do, or empties one.")
     .Output(0, "scope", "The stack of workspaces.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRunsNets);
 OPERATOR_SCHEMA(HasScope)
     .NumInputs(1)
     .NumOutputs(1)
@@ -145,7 +144,7 @@ OPERATOR_SCHEMA(HasScope)
     .SetDoc("Tells whether a scope holds workspaces that no gradient has taken yet.")
     .Input(0, "scope", "The stack of workspaces.")
     .Output(0, "has_scope", "One bool.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRunsNets);
 NO_GRADIENT(CreateScope);
 NO_GRADIENT(HasScope);
 

@@ -2,6 +2,7 @@
 #include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
+#include "operators/common/cpu_only.h"
 #include "operators/io/load_save_op.h"
 
 namespace caffe2 {
@@ -54,7 +55,7 @@ shape alone: close for numbers, rough for strings, 0 for blobs that are neither 
     .Arg("options", "As for Save.")
     .Output(0, "blob_names", "Strings [number of blobs], sorted; the outputs are two of them.")
     .Output(1, "blob_sizes", "Bytes, int64 [number of blobs].")
-    .CpuOnly("it is about the workspace or the process: blobs of any kind, statistics, clocks");
+    .CpuOnly(cpu_only::kWorkspace);
 NO_GRADIENT(EstimateAllBlobSizes);
 
 }  // namespace caffe2

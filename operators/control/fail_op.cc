@@ -4,8 +4,6 @@
 namespace caffe2 {
 namespace {
 
-constexpr char kCpuOnly[] = "it fails on purpose";
-
 class ThrowExceptionOp final : public Operator<CPUContext> {
  public:
   ThrowExceptionOp(const OperatorDef& def, Workspace* ws)
@@ -34,12 +32,12 @@ OPERATOR_SCHEMA(ThrowException)
     .NumOutputs(0)
     .SetDoc("Throws an exception when it runs.")
     .Arg("message", "(string) The text of the exception.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly("it fails on purpose");
 OPERATOR_SCHEMA(Fail)
     .NumInputs(0)
     .NumOutputs(0)
     .SetDoc("Returns false when it runs: a net then fails without an exception.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly("it fails on purpose");
 NO_GRADIENT(ThrowException);
 NO_GRADIENT(Fail);
 

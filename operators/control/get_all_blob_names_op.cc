@@ -1,6 +1,7 @@
 // GetAllBlobNames: the names of a workspace's blobs.
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -39,7 +40,7 @@ OPERATOR_SCHEMA(GetAllBlobNames)
     .SetDoc("The names of the blobs of the workspace that the operator runs in, sorted.")
     .Arg("include_shared", "1 (default): blobs of parent workspaces, too; 0: its own only.")
     .Output(0, "blob_names", "Strings [number of blobs]; the output is one of them.")
-    .CpuOnly("it is about the workspace or the process: blobs of any kind, statistics, clocks");
+    .CpuOnly(cpu_only::kWorkspace);
 NO_GRADIENT(GetAllBlobNames);
 
 }  // namespace caffe2

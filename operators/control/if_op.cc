@@ -2,12 +2,11 @@
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/control/iteration_limit.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "it runs nets, whose operators have devices of their own";
 
 // The net in the argument `name`, created in the operator's workspace; null if there is none.
 std::unique_ptr<NetBase> NetArgument(const OperatorBase& op, const std::string& name,
@@ -94,16 +93,11 @@ class WhileOp final : public Operator<CPUContext> {
   const IterationLimit limit_;
 };
 
-// The shapes of the outputs depend on the nets, so they are unknown.
-std::vector<TensorShape> InferNothing(const OperatorDef& def, const std::vector<TensorShape>&) {
-  return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
-}
-
 void DescribeControl(OpSchema& schema) {
   schema.NumInputs(1, std::numeric_limits<int>::max())
       .NumOutputs(0, std::numeric_limits<int>::max())
       .AllowInplace([](int, int) { return true; })
-      .TensorInferenceFunction(InferNothing)
+      .TensorInferenceFunction(InferUnknownShapes)
       .Input(0, "condition",
              "One bool, in host memory. Further inputs are the blobs that the "
              "nets read.")
@@ -121,7 +115,7 @@ OPERATOR_SCHEMA(If)
         "the operator's workspace. caffe2/graph/if_gradient.cc makes its gradient.")
     .Arg("then_net", "The net that runs if the condition is true.", true)
     .Arg("else_net", "The net that runs otherwise. Default: nothing.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRunsNets);
 OPERATOR_SCHEMA(While)
     .FillUsing(DescribeControl)
     .SetDoc(
@@ -132,6 +126,6 @@ OPERATOR_SCHEMA(While)
     .Arg("loop_net", "The body of the loop.", true)
     .Arg("cond_net", "The net that writes the condition. Default: the body writes it.")
     .FillUsing(IterationLimit::Describe)
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRunsNets);
 
 }  // namespace caffe2

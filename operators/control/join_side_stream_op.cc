@@ -17,8 +17,8 @@ std::vector<TensorShape> ShapesOfResults(const OperatorDef& def,
 
 REGISTER_CPU_OPERATOR(JoinSideStream, JoinSideStreamOp<CPUContext>);
 OPERATOR_SCHEMA(JoinSideStream)
-    .NumInputs(1, INT_MAX)
-    .NumOutputs(1, INT_MAX)
+    .NumInputs(1, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs <= inputs; })
     .EnforceOneToOneInplace()
     .TensorInferenceFunction(ShapesOfResults)

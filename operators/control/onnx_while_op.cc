@@ -5,6 +5,7 @@
 #include "caffe2/core/net.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 #include "operators/control/iteration_limit.h"
 
@@ -158,10 +159,6 @@ class OnnxWhileOp final : public Operator<CPUContext> {
   std::unique_ptr<NetBase> net_;
 };
 
-std::vector<TensorShape> InferNothing(const OperatorDef& def, const std::vector<TensorShape>&) {
-  return std::vector<TensorShape>(def.output_size(), UnknownTensorShape());
-}
-
 }  // namespace
 
 REGISTER_CPU_OPERATOR(ONNXWhile, OnnxWhileOp);
@@ -169,7 +166,7 @@ OPERATOR_SCHEMA(ONNXWhile)
     .NumInputs(2, std::numeric_limits<int>::max())
     .NumOutputs(0, std::numeric_limits<int>::max())
     .AllowInplace([](int, int) { return true; })
-    .TensorInferenceFunction(InferNothing)
+    .TensorInferenceFunction(InferUnknownShapes)
     .SetDoc(R"DOC(
 ONNX's Loop: runs a net for at most so many iterations, while the condition is true. The external
 inputs of the body are the iteration (int64, from 0), the condition and the loop-carried values; its
@@ -191,7 +188,7 @@ works in a scope of its own, where it sees the blobs of the workspace, too. Has 
             "The loop-carried values after the last iteration; then the scan outputs, each the "
             "values of all iterations one after another along the first dimension, an empty int32 "
             "list if there was none.")
-    .CpuOnly("it runs nets, whose operators have devices of their own");
+    .CpuOnly(cpu_only::kRunsNets);
 NO_GRADIENT(ONNXWhile);
 
 }  // namespace caffe2

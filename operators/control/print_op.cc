@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "operators/common/cpu_only.h"
 #include "operators/reduce/reduction.h"
 
 namespace caffe2 {
@@ -27,8 +28,6 @@ void BlobLog::WriteLine(const std::string& line) {
 }
 
 namespace {
-
-constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
 
 constexpr int kDefaultLimit = 1000;
 
@@ -121,7 +120,7 @@ OPERATOR_SCHEMA(Print)
     .Arg("limit", "The most elements shown. Default (and 0): 1000.")
     .Arg("every_n", "Show every n-th time only. Default 1.")
     .Input(0, "tensor", "A tensor. For other blobs only the type is shown.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(Summarize)
     .NumInputs(1)
     .NumOutputs(0, 1)
@@ -137,7 +136,7 @@ OPERATOR_SCHEMA(Summarize)
          "slash in the blob's name becomes '#'. Default 0: the log.")
     .Input(0, "data", "A float tensor of at least one element.")
     .Output(0, "summary", "Optional: [min, max, mean, standard deviation].")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 SHOULD_NOT_DO_GRADIENT(Print);
 SHOULD_NOT_DO_GRADIENT(Summarize);
 

@@ -2,14 +2,12 @@
 #include <cmath>
 #include <limits>
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 #include "operators/control/stat_registry.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it is about the workspace or the process: blobs of any kind, statistics, clocks";
 
 constexpr double kLimit = 0x1p63;
 
@@ -149,18 +147,18 @@ OPERATOR_SCHEMA(AveragePut)
     .SetDoc(
         "Adds a value to <stat_name>/stat_value/sum and 1 to <stat_name>/stat_value/count, which "
         "StatRegistryExport gives.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(IncrementPut)
     .FillUsing(Describe)
     .SetDoc("Adds a value to <stat_name>/stat_value, which StatRegistryExport gives.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(StdDevPut)
     .FillUsing(Describe)
     .SetDoc(
         "AveragePut, and adds the difference d between the value and the first one ever put to "
         "<stat_name>/stat_value/sumoffset, its square to <stat_name>/stat_value/sumsqoffset: the "
         "variance is (sumsqoffset - sumoffset^2 / count) / (count - 1).")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 SHOULD_NOT_DO_GRADIENT(AveragePut);
 SHOULD_NOT_DO_GRADIENT(IncrementPut);
 SHOULD_NOT_DO_GRADIENT(StdDevPut);

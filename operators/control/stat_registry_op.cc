@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/control/stat_registry.h"
 
 namespace caffe2 {
@@ -25,9 +26,6 @@ class Timer {
 CAFFE2_TYPE_NAME(std::unique_ptr<Timer>, "std::unique_ptr<caffe2::TimerInstance>");
 
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it is about the workspace or the process: blobs of any kind, statistics, clocks";
 
 using RegistryPtr = std::unique_ptr<StatRegistry>;
 using TimerPtr = std::unique_ptr<Timer>;
@@ -156,7 +154,7 @@ OPERATOR_SCHEMA(StatRegistryCreate)
     .NonTensorOutputs({0})
     .SetDoc("Makes an empty registry of named sums.")
     .Output(0, "handle", "The registry, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(StatRegistryUpdate)
     .NumInputs(2, 3)
     .NumOutputs(0)
@@ -165,7 +163,7 @@ OPERATOR_SCHEMA(StatRegistryUpdate)
     .Input(0, "keys", "Strings: the names.")
     .Input(1, "values", "int64: one summand for each name.")
     .Input(2, "handle", "Optional: the registry. Default: the registry of the process.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(StatRegistryExport)
     .NumInputs(0, 1)
     .NumOutputs(3)
@@ -176,7 +174,7 @@ OPERATOR_SCHEMA(StatRegistryExport)
     .Output(0, "keys", "Strings: the names; their number is known at run time only.")
     .Output(1, "values", "int64: the sums.")
     .Output(2, "timestamps", "int64: the time of this export, nanoseconds since 1970.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(TimerBegin)
     .NumInputs(0)
     .NumOutputs(1)
@@ -184,14 +182,14 @@ OPERATOR_SCHEMA(TimerBegin)
     .SetDoc("Starts a timer.")
     .Arg("counter_name", "A name for readers of the net; not used.")
     .Output(0, "timer", "The timer, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(TimerEnd)
     .NumInputs(1)
     .NumOutputs(0)
     .NonTensorInputs({0})
     .SetDoc("Adds the time since a timer began to the statistics of the process.")
     .Input(0, "timer", "A timer.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(TimerGetAndEnd)
     .NumInputs(1)
     .NumOutputs(1)
@@ -200,7 +198,7 @@ OPERATOR_SCHEMA(TimerGetAndEnd)
     .SetDoc("TimerEnd and TimerGet in one.")
     .Input(0, "timer", "A timer.")
     .Output(0, "nanos", "An int64 scalar: nanoseconds.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(TimerGet)
     .NumInputs(1)
     .NumOutputs(1)
@@ -209,14 +207,14 @@ OPERATOR_SCHEMA(TimerGet)
     .SetDoc("The time since a timer began.")
     .Input(0, "timer", "A timer.")
     .Output(0, "nanos", "An int64 scalar: nanoseconds.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(WallClockTime)
     .NumInputs(0)
     .NumOutputs(1)
     .ScalarType(TensorProto::INT64)
     .SetDoc("The time of day.")
     .Output(0, "time", "An int64 scalar: nanoseconds since 1970.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kWorkspace);
 SHOULD_NOT_DO_GRADIENT(StatRegistryCreate);
 SHOULD_NOT_DO_GRADIENT(StatRegistryUpdate);
 SHOULD_NOT_DO_GRADIENT(StatRegistryExport);

@@ -3,11 +3,10 @@
 #include <sstream>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
 
 // Y[i] = function(X[i]), of type R. Function is constructed from the operator.
 template <class Function, typename R>
@@ -132,27 +131,27 @@ OPERATOR_SCHEMA(StringPrefix)
     .FillUsing(Describe<TensorProto::STRING>)
     .SetDoc("The first bytes of each string.")
     .Arg("length", "(int >= 0, default 3) How many bytes; shorter strings stay as they are.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringSuffix)
     .FillUsing(Describe<TensorProto::STRING>)
     .SetDoc("The last bytes of each string.")
     .Arg("length", "(int >= 0, default 3) How many bytes; shorter strings stay as they are.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringStartsWith)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Tells for each string whether it begins with a prefix.")
     .Arg("prefix", "(string) The prefix. Default: empty.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringEndsWith)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Tells for each string whether it ends with a suffix.")
     .Arg("suffix", "(string) The suffix. Default: empty.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringEquals)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Tells for each string whether it equals a text.")
     .Arg("text", "(string) The string. Default: empty.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringJoin)
     .NumInputs(1)
     .NumOutputs(1)
@@ -170,7 +169,7 @@ OPERATOR_SCHEMA(StringJoin)
     .Arg("axis", "(int, default 0) 0: one string for each row; 1: for each column.")
     .Input(0, "input", "Numbers, bools or strings, of one or two dimensions.")
     .Output(0, "strings", "One-dimensional strings.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 SHOULD_NOT_DO_GRADIENT(StringPrefix);
 SHOULD_NOT_DO_GRADIENT(StringSuffix);
 SHOULD_NOT_DO_GRADIENT(StringStartsWith);

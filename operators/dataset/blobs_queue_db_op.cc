@@ -1,5 +1,6 @@
 // CreateBlobsQueueDB: makes a queue readable as a database.
 #include "db/db_reader.h"
+#include "operators/common/cpu_only.h"
 #include "operators/dataset/blobs_queue_op.h"
 
 namespace caffe2 {
@@ -112,7 +113,7 @@ reading fails.
     .Input(0, "queue",
            "A queue made by CreateBlobsQueue, of blobs that hold a string or a tensor of one.")
     .Output(0, "reader", "The reader (DBReader).")
-    .CpuOnly("it reads or writes files, databases or text");
+    .CpuOnly(cpu_only::kFiles);
 NO_GRADIENT(CreateBlobsQueueDB);
 
 }  // namespace caffe2

@@ -2,13 +2,9 @@
 // SafeDequeueBlobs, CloseBlobsQueue, WeightedSampleDequeueBlobs.
 #include "operators/dataset/blobs_queue_op.h"
 
+#include "operators/common/cpu_only.h"
+
 namespace caffe2 {
-namespace {
-
-constexpr char kCpuOnly[] = "its operands are no tensors: queues of blobs";
-
-}  // namespace
-
 WhileWaiting StopWith(const Workspace* ws) {
   return [ws] {
     if (ws->StopRequested()) throw Error("stopped on request while waiting for data");
@@ -33,7 +29,7 @@ OPERATOR_SCHEMA(CreateBlobsQueue)
     .Arg("field_names", "Names of the blobs of a record, for readers. Default none.")
     .Arg("enforce_unique_name", "1: throws if the output holds a queue already. Default 0.")
     .Output(0, "queue", "The queue, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(EnqueueBlobs)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs >= 1 && inputs == outputs + 1; })
     .EnforceInplace([](int input, int output) { return input == output + 1; })
@@ -44,7 +40,7 @@ into the queue; the contents of the blobs are undefined afterwards.
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Input(1, "blobs", "The blobs of the record, as many as the queue has.")
     .Output(0, "blobs", "The same blobs.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(DequeueBlobs)
     .NumInputs(1)
     .NumOutputs([](int outputs) { return outputs >= 1; })
@@ -52,14 +48,14 @@ OPERATOR_SCHEMA(DequeueBlobs)
     .Arg("timeout_secs", "Fail if no record comes for so many seconds. Default 0: wait for ever.")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Output(0, "blobs", "The blobs of the record, as many as the queue has.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(CloseBlobsQueue)
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc(
         "Ends writing to a queue and wakes all waiting operators. Its records can still be read.")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(SafeEnqueueBlobs)
     .NumInputsOutputs([](int inputs, int outputs) { return inputs >= 2 && inputs == outputs; })
     .EnforceInplace([](int input, int output) { return input == output + 1; })
@@ -68,7 +64,7 @@ OPERATOR_SCHEMA(SafeEnqueueBlobs)
     .Input(1, "blobs", "The blobs of the record, as many as the queue has.")
     .Output(0, "blobs", "The same blobs.")
     .Output(1, "status", "The last output, a bool scalar: true if the queue was closed.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(SafeDequeueBlobs)
     .NumInputs(1)
     .NumOutputs([](int outputs) { return outputs >= 2; })
@@ -82,7 +78,7 @@ keep their contents.
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Output(0, "blobs", "The blobs of the record, as many as the queue has.")
     .Output(1, "status", "The last output, a bool scalar: true if there is no record any more.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(WeightedSampleDequeueBlobs)
     .NumInputs([](int inputs) { return inputs >= 1; })
     .NumOutputs([](int outputs) { return outputs >= 2; })
@@ -100,7 +96,7 @@ whether the queue that was drawn is closed and empty: the blobs keep what they h
     .Output(1, "status",
             "After the blobs, a bool scalar: true if there is no record left. One more output may "
             "follow, for table_idx_blob.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 
 NO_GRADIENT(CreateBlobsQueue);
 NO_GRADIENT(EnqueueBlobs);

@@ -7,14 +7,12 @@
 #include <sstream>
 
 #include "caffe2/core/blob_serialization.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/indices.h"
 #include "operators/common/row_copier.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it reads or collects records in front of a network, where they come from the host";
 
 using CursorPtr = std::unique_ptr<TreeCursor>;
 using Rows = TreeFields::Rows;
@@ -312,8 +310,6 @@ class TreeCursorSerializer final : public BlobSerializer {
   }
 };
 
-constexpr int kAny = 1 << 30;
-
 void DescribeFields(OpSchema& schema) {
   schema.Arg("fields", "(list of string) The names of the columns: paths with ':'.");
 }
@@ -340,25 +336,25 @@ OPERATOR_SCHEMA(CreateTreeCursor)
         "\"P:lengths\" means that the columns below P hold a list for each entry above, and gives "
         "the lengths of these lists.")
     .Output(0, "cursor", "The cursor, a blob that is not a tensor; at the beginning.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(ResetCursor)
     .NonTensorInputs({0})
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc("Puts a cursor back to the beginning.")
     .Input(0, "cursor", "The cursor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(CheckDatasetConsistency)
-    .NumInputs(1, kAny)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(0)
     .FillUsing(DescribeFields)
     .SetDoc("Fails, naming the column, unless the rows of all columns match the lengths.")
     .Input(0, "field_0", "The first column; the others follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(ReadNextBatch)
     .NonTensorInputs({0})
-    .NumInputs(1, kAny)
-    .NumOutputs(1, kAny)
+    .NumInputs(1, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc(
         "Reads the rows of the next records from each column. At the end there are fewer records, "
         "and then none.")
@@ -366,18 +362,18 @@ OPERATOR_SCHEMA(ReadNextBatch)
     .Arg("enforce_batch_size", "(bool, default 0) 1: rather none than fewer.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on. The columns follow.")
     .Output(0, "field_0", "Rows of the first column; the others follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(ComputeOffset)
     .NonTensorInputs({0})
-    .NumInputs(1, kAny)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1)
     .SetDoc("The first row of each record at every level, and the ends of the last record.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor. The columns follow.")
     .Output(0, "offsets", "int64 [records + 1, levels].")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(SortAndShuffle)
     .NonTensorInputs({0})
-    .NumInputs(1, kAny)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1)
     .SetDoc(
         "Makes an order of the records in which the records of a batch have similar keys and the "
@@ -387,11 +383,11 @@ OPERATOR_SCHEMA(SortAndShuffle)
     .Arg("shuffle_size", "(int > 0, default 1) Batches of a group.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor. The columns follow.")
     .Output(0, "indices", "int64: the numbers of the records, in this order.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(ReadRandomBatch)
     .NonTensorInputs({0})
-    .NumInputs(3, kAny)
-    .NumOutputs(1, kAny)
+    .NumInputs(3, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc("ReadNextBatch in a given order.")
     .Arg("batch_size", "(int > 0, default 1) The most records.")
     .Arg("enforce_batch_size", "(bool, default 0) 1: rather none than fewer.")
@@ -400,17 +396,17 @@ OPERATOR_SCHEMA(ReadRandomBatch)
     .Input(1, "idx", "int64: the order, as SortAndShuffle makes it.")
     .Input(2, "offsetsmat", "The offsets, as ComputeOffset makes them. The columns follow.")
     .Output(0, "field_0", "Rows of the first column; the others follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(TrimDataset)
-    .NumInputs(1, kAny)
-    .NumOutputs(1, kAny)
+    .NumInputs(1, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .FillUsing(DescribeFields)
     .EnforceOneToOneInplace()
     .SetDoc("Drops records at the end, so that their number is a multiple of multiple_of.")
     .Arg("multiple_of", "(int > 0, default 1) The divisor of the number of records.")
     .Input(0, "field_0", "The first column; the others follow. All are shortened.")
     .Output(0, "field_0", "The same column; the others follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 SHOULD_NOT_DO_GRADIENT(CreateTreeCursor);
 SHOULD_NOT_DO_GRADIENT(ResetCursor);
 SHOULD_NOT_DO_GRADIENT(CheckDatasetConsistency);

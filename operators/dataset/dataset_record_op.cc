@@ -203,8 +203,6 @@ class TensorVectorSerializer final : public BlobSerializer {
   }
 };
 
-constexpr int kAny = 1 << 30;
-
 }  // namespace
 
 REGISTER_CPU_OPERATOR(Append, AppendOp);
@@ -231,8 +229,8 @@ OPERATOR_SCHEMA(Append)
     .CpuOnly(kBeforeNetwork);
 OPERATOR_SCHEMA(AtomicAppend)
     .NonTensorInputs({0})
-    .NumInputs(3, kAny)
-    .NumOutputs(1, kAny)
+    .NumInputs(3, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .NumInputsOutputs([](int inputs, int outputs) { return inputs == 2 * outputs + 1; })
     .EnforceInplace([](int input, int output) { return input == output + 1; })
     .SetDoc("Appends rows to several tensors under a mutex, so that all of them grow together.")
@@ -267,7 +265,7 @@ OPERATOR_SCHEMA(ConcatTensorVector)
     .CpuOnly(kHostObjects);
 OPERATOR_SCHEMA(CollectTensor)
     .NumInputs([](int n) { return n > 0 && n % 2 == 0; })
-    .NumOutputs(1, kAny)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .NumInputsOutputs([](int inputs, int outputs) { return inputs == 2 * outputs; })
     .EnforceInplace([](int input, int output) { return input == output; })
     .SetDoc(
@@ -279,7 +277,7 @@ OPERATOR_SCHEMA(CollectTensor)
     .Output(0, "tensor_vectors", "The lists, in place.")
     .CpuOnly(kBeforeNetwork);
 OPERATOR_SCHEMA(PackRecords)
-    .NumInputs(1, kAny)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1)
     .Arg("fields", "(list of string) The names of the columns, as for CreateTreeCursor.")
     .Arg("pack_to_single_shared_ptr",
@@ -289,8 +287,8 @@ OPERATOR_SCHEMA(PackRecords)
     .Output(0, "tensor", "One-dimensional: the records, shared lists of tensors.")
     .CpuOnly(kBeforeNetwork);
 OPERATOR_SCHEMA(UnPackRecords)
-    .NumInputs(1, kAny)
-    .NumOutputs(1, kAny)
+    .NumInputs(1, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .Arg("fields", "(list of string) The names of the columns, as for CreateTreeCursor.")
     .SetDoc("Joins records to columns.")
     .Input(0, "packed_tensor",

@@ -2,13 +2,12 @@
 // EnqueueRebatchingQueue, DequeueRebatchingQueue, CloseRebatchingQueue.
 #include <memory>
 
+#include "operators/common/cpu_only.h"
 #include "operators/dataset/blobs_queue_op.h"
 #include "operators/dataset/rebatching_queue.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "its operands are no tensors: queues of blobs";
 
 class CreateRebatchingQueueOp final : public Operator<CPUContext> {
  public:
@@ -80,7 +79,7 @@ OPERATOR_SCHEMA(CreateRebatchingQueue)
     .Arg("capacity", "Elements that fit; at least 1. Default 1.")
     .Arg("num_blobs", "Tensors of an element; at least 1. Default 1.")
     .Output(0, "queue", "The queue, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(EnqueueRebatchingQueue)
     .NumInputs([](int inputs) { return inputs >= 2; })
     .NumOutputs(0)
@@ -90,7 +89,7 @@ OPERATOR_SCHEMA(EnqueueRebatchingQueue)
          "of its own. Default 0: the tensors are one element.")
     .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
     .Input(1, "tensors", "As many tensors as the queue has.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(DequeueRebatchingQueue)
     .NumInputs(1)
     .NumOutputs([](int outputs) { return outputs >= 1; })
@@ -101,14 +100,14 @@ queue may give fewer than asked for; the operator fails if it is empty.
     .Arg("num_elements", "Elements to take; at least 1. Default 1.")
     .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
     .Output(0, "tensors", "As many tensors as the queue has, each [elements, shape of one].")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(CloseRebatchingQueue)
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc(
         "Ends writing to a queue and wakes all waiting operators. Its elements can still be read.")
     .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kQueues);
 
 NO_GRADIENT(CreateRebatchingQueue);
 NO_GRADIENT(EnqueueRebatchingQueue);

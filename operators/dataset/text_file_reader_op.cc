@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 
@@ -57,8 +58,6 @@ bool TextFileReader::ReadLine(std::vector<std::string>* fields) {
 }
 
 namespace {
-
-constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
 
 using ReaderPtr = std::unique_ptr<TextFileReader>;
 
@@ -151,16 +150,16 @@ OPERATOR_SCHEMA(CreateTextFileReader)
          "The type of each field, a TensorProto::DataType: STRING, FLOAT, DOUBLE, INT32 or INT64.",
          true)
     .Output(0, "handler", "The reader, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(TextFileReaderRead)
     .NonTensorInputs({0})
     .NumInputs(1)
-    .NumOutputs(1, 1 << 30)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc("Reads lines. At the end of the file there are fewer, and then none.")
     .Arg("batch_size", "(int > 0, default 1) The most lines.")
     .Input(0, "handler", "A reader made by CreateTextFileReader.")
     .Output(0, "field", "The first field of each line; the others follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 SHOULD_NOT_DO_GRADIENT(CreateTextFileReader);
 SHOULD_NOT_DO_GRADIENT(TextFileReaderRead);
 

@@ -1,6 +1,7 @@
 // BBoxTransform: moves boxes by the offsets that a network predicts.
 #include <cmath>
 
+#include "operators/common/cpu_only.h"
 #include "operators/detection/boxes.h"
 
 namespace caffe2 {
@@ -117,8 +118,7 @@ OPERATOR_SCHEMA(BBoxTransform)
     .Input(2, "im_info", "Float N x 3: height and width of each scaled image, and its scale.")
     .Output(0, "box_out", "Float M x 4K: x1, y1, x2, y2 for each class. Rotated: M x 5K.")
     .Output(1, "roi_batch_splits", "Float N: the number of boxes of each image.")
-    .CpuOnly(
-        "it works on boxes of detections, which are few, and sorted and dropped one after another");
+    .CpuOnly(cpu_only::kBoxes);
 SHOULD_NOT_DO_GRADIENT(BBoxTransform);
 
 }  // namespace caffe2

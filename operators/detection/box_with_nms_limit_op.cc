@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/indices.h"
 #include "operators/detection/boxes.h"
 
@@ -243,8 +244,7 @@ OPERATOR_SCHEMA(BoxWithNMSLimit)
     .Output(3, "batch_splits", "Optional float: the number of detections of each image.")
     .Output(4, "keeps", "Optional int32 n: their rows, counted within the image.")
     .Output(5, "keeps_size", "Optional int32, images x C: the number of detections by class.")
-    .CpuOnly(
-        "it works on boxes of detections, which are few, and sorted and dropped one after another");
+    .CpuOnly(cpu_only::kBoxes);
 SHOULD_NOT_DO_GRADIENT(BoxWithNMSLimit);
 
 }  // namespace caffe2

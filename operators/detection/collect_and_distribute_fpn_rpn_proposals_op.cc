@@ -5,14 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/row_copier.h"
 #include "operators/detection/boxes.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it works on boxes of detections, which are few, and sorted and dropped one after another";
 
 constexpr int64_t kRoiSize = 5;  // image, x1, y1, x2, y2
 
@@ -206,14 +204,14 @@ OPERATOR_SCHEMA(CollectAndDistributeFpnRpnProposals)
         "Joins the proposals of all levels of a feature pyramid, keeps the best, and assigns each "
         "to the level that fits its size: roi_canonical_level for a side of roi_canonical_scale, "
         "one more for twice that. Their numbers are known at run time only.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kBoxes);
 OPERATOR_SCHEMA(CollectRpnProposals)
     .FillUsing(DescribeCollect)
     .NumOutputs(1)
     .SetDoc(
         "Joins the proposals of all levels of a feature pyramid and keeps the best. How many there "
         "are is known at run time only.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kBoxes);
 OPERATOR_SCHEMA(DistributeFpnProposals)
     .NumInputs(1)
     .NumOutputs([](int n) { return n >= 2; })
@@ -223,7 +221,7 @@ OPERATOR_SCHEMA(DistributeFpnProposals)
         "roi_canonical_level for a side of roi_canonical_scale, one more for twice that. Their "
         "numbers are known at run time only.")
     .Input(0, "rois", "Float n x 5: image index, x1, y1, x2, y2 of the proposals.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kBoxes);
 SHOULD_NOT_DO_GRADIENT(CollectAndDistributeFpnRpnProposals);
 SHOULD_NOT_DO_GRADIENT(CollectRpnProposals);
 SHOULD_NOT_DO_GRADIENT(DistributeFpnProposals);

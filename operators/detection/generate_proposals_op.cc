@@ -2,13 +2,11 @@
 // network (Ren et al., NIPS 2015).
 #include <cmath>
 
+#include "operators/common/cpu_only.h"
 #include "operators/detection/boxes.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it works on boxes of detections, which are few, and sorted and dropped one after another";
 
 class GenerateProposalsOp final : public Operator<CPUContext> {
  public:
@@ -145,8 +143,8 @@ void Describe(OpSchema& schema) {
 
 REGISTER_CPU_OPERATOR(GenerateProposals, GenerateProposalsOp);
 REGISTER_CPU_OPERATOR(GenerateProposalsCPP, GenerateProposalsOp);  // an older name
-OPERATOR_SCHEMA(GenerateProposals).FillUsing(Describe).CpuOnly(kCpuOnly);
-OPERATOR_SCHEMA(GenerateProposalsCPP).FillUsing(Describe).CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(GenerateProposals).FillUsing(Describe).CpuOnly(cpu_only::kBoxes);
+OPERATOR_SCHEMA(GenerateProposalsCPP).FillUsing(Describe).CpuOnly(cpu_only::kBoxes);
 SHOULD_NOT_DO_GRADIENT(GenerateProposals);
 SHOULD_NOT_DO_GRADIENT(GenerateProposalsCPP);
 

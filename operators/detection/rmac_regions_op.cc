@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -104,8 +105,7 @@ OPERATOR_SCHEMA(RMACRegions)
     .Output(0, "RMAC_REGIONS",
             "Float n x 5: image, x1, y1, x2, y2 of the squares, bounds included, image by image; "
             "their number is known at run time only.")
-    .CpuOnly(
-        "it works on boxes of detections, which are few, and sorted and dropped one after another");
+    .CpuOnly(cpu_only::kBoxes);
 SHOULD_NOT_DO_GRADIENT(RMACRegions);
 
 }  // namespace caffe2

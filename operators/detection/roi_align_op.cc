@@ -169,7 +169,7 @@ std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector
 
 namespace {
 
-void Arguments(OpSchema& schema) {
+void RoIAlignArguments(OpSchema& schema) {
   schema.Arg("order", "(string, default NCHW) NCHW or NHWC.").FillUsing(DescribeRoIAlign);
 }
 
@@ -181,7 +181,7 @@ void DescribeAlign(OpSchema& schema) {
   schema.NumInputs(2)
       .NumOutputs(1)
       .TensorInferenceFunction(InferAlign)
-      .FillUsing(Arguments)
+      .FillUsing(RoIAlignArguments)
       .Input(0, "X", "A float tensor N x C x H x W (NCHW) or N x H x W x C (NHWC).")
       .Output(0, "Y", "R x C x pooled_h x pooled_w, or R x pooled_h x pooled_w x C.");
 }
@@ -189,7 +189,7 @@ void DescribeAlignGradient(OpSchema& schema) {
   schema.NumInputs(3)
       .NumOutputs(1)
       .IdenticalTypeAndShapeOfInput(0)
-      .FillUsing(Arguments)
+      .FillUsing(RoIAlignArguments)
       .Input(0, "X", "As in the forward operator. Only its shape is used.")
       .Input(1, "RoIs", "As in the forward operator.")
       .Input(2, "dY", "The gradient of Y.")

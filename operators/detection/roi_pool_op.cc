@@ -37,7 +37,7 @@ static void SpreadMaxima(const PoolGrid& grid, int64_t count, const PooledRegion
 
 namespace {
 
-void Arguments(OpSchema& schema) {
+void RoIPoolArguments(OpSchema& schema) {
   schema.Arg("is_test", "(int, default 0) 1: there is no second output.")
       .Arg("order", "The storage order; only NCHW.")
       .Arg("pooled_h", "(int > 0, default 1) Rows of cells.")
@@ -66,7 +66,7 @@ OPERATOR_SCHEMA(RoIPool)
       out.resize(def.output_size());
       return out;
     })
-    .FillUsing(Arguments)
+    .FillUsing(RoIPoolArguments)
     .SetDoc(
         "Divides each region into pooled_h x pooled_w cells and takes the maximum of each "
         "channel in each cell (Girshick, ICCV 2015). Cells share the pixels on their edges; a cell "
@@ -79,7 +79,7 @@ OPERATOR_SCHEMA(RoIPoolGradient)
     .NumInputs(4)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
-    .FillUsing(Arguments)
+    .FillUsing(RoIPoolArguments)
     .SetDoc("The gradient of RoIPool for X; the regions get none.")
     .Input(0, "X", "As in the forward operator. Only its shape is used.")
     .Input(1, "RoIs", "As in the forward operator.")

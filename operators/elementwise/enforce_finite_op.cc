@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -33,7 +34,7 @@ OPERATOR_SCHEMA(EnforceFinite)
     .NumOutputs(0)
     .SetDoc("Fails, naming the element, if one is infinite or NaN.")
     .Input(0, "X", "A tensor of float or double.")
-    .CpuOnly("it looks for values at which the run must end, which the host has to wait for");
+    .CpuOnly(cpu_only::kEndsRun);
 SHOULD_NOT_DO_GRADIENT(EnforceFinite);
 
 }  // namespace caffe2

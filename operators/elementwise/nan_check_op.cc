@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "operators/common/copy_elements.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -53,7 +54,7 @@ OPERATOR_SCHEMA(NanCheck)
         "is checked in the same way.")
     .Input(0, "tensor", "The float tensor to check; further inputs are named in the error.")
     .Output(0, "output", "The same values.")
-    .CpuOnly("it looks for values at which the run must end, which the host has to wait for");
+    .CpuOnly(cpu_only::kEndsRun);
 REGISTER_GRADIENT(NanCheck, GetNanCheckGradient);
 
 }  // namespace caffe2

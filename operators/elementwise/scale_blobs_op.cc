@@ -1,7 +1,5 @@
 #include "operators/elementwise/scale_blobs_op.h"
 
-#include <climits>
-
 #include "operators/common/host_device_op.h"
 
 namespace caffe2 {
@@ -9,8 +7,8 @@ namespace caffe2 {
 REGISTER_CPU_OPERATOR(ScaleBlobs, ScaleBlobsOp<CPUContext>);
 
 OPERATOR_SCHEMA(ScaleBlobs)
-    .NumInputs(1, INT_MAX)
-    .NumOutputs(1, INT_MAX)
+    .NumInputs(1, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .NumInputsOutputs([](int inputs, int outputs) { return inputs == outputs; })
     .AllowOneToOneInplace()
     .IdenticalTypeAndShape()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "operators/common/cpu_only.h"
 #include "operators/elementwise/unary_op.h"
 
 namespace caffe2 {
@@ -52,9 +53,7 @@ OPERATOR_SCHEMA(StumpFuncIndex)
     .Input(0, "X", "A float tensor, numbered as it lies in memory.")
     .Output(0, "Index_Low", "int64; how many is known at run time only.")
     .Output(1, "Index_High", "int64: the other ones.")
-    .CpuOnly(
-        "it makes ids and features out of records, as part of the input; its outputs are as long "
-        "as the values say, which the host has to know");
+    .CpuOnly(cpu_only::kRecordFeatures);
 NO_GRADIENT(StumpFunc);
 NO_GRADIENT(StumpFuncIndex);
 

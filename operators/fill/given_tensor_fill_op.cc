@@ -1,11 +1,10 @@
 // Tensors whose values are arguments, as exported models store parameters.
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 #include "operators/fill/filler_op.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
 
 // `values` as a host tensor of T.
 template <typename T>
@@ -127,7 +126,7 @@ OPERATOR_SCHEMA(GivenTensorInt16Fill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferFiller(TensorProto::INT16))
     .SetDoc("Fills the output with the int16 numbers of `values`.")
-    .CpuOnly("it fills or converts once, when a net is initialized or an image goes in or out");
+    .CpuOnly(cpu_only::kOnce);
 OPERATOR_SCHEMA(GivenTensorIntFill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferFiller(TensorProto::INT32))
@@ -140,12 +139,12 @@ OPERATOR_SCHEMA(GivenTensorStringFill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferFiller(TensorProto::STRING))
     .SetDoc("Fills the output with the strings of `values`.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(GivenTensorByteStringToUInt8Fill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferFiller(TensorProto::UINT8))
     .SetDoc("Fills the output with the bytes of the one string in `values`.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 
 NO_GRADIENT(GivenTensorFill);
 NO_GRADIENT(GivenTensorDoubleFill);

@@ -1,6 +1,7 @@
 #include "operators/fill/random_fill_op.h"
 
 #include "caffe2/core/half.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -158,7 +159,7 @@ OPERATOR_SCHEMA(Float16UniformFill)
     .SetDoc("UniformFill, rounded to float16: an element may be equal to max.")
     .Arg("min", "Lower bound. Default 0.")
     .Arg("max", "Upper bound. Default 1.")
-    .CpuOnly("it fills or converts once, when a net is initialized or an image goes in or out");
+    .CpuOnly(cpu_only::kOnce);
 OPERATOR_SCHEMA(UniformIntFill)
     .FillUsing(DescribeRange)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {

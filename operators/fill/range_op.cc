@@ -1,15 +1,12 @@
 // Range, RangeFill, LengthsRangeFill: ascending or descending numbers.
 #include <cmath>
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 #include "operators/fill/filler_op.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
-    "host has to know";
 
 // Inputs: stop; or start, stop; or start, stop, step.
 template <class Context>
@@ -102,7 +99,7 @@ OPERATOR_SCHEMA(RangeFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
     .SetDoc("Fills the output with 0, 1, 2, ... as floats, in row-major order.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(LengthsRangeFill)
     .NumInputs(1)
     .NumOutputs(1)
@@ -111,7 +108,7 @@ OPERATOR_SCHEMA(LengthsRangeFill)
         "[0, 1, 0, 1, 2]. Their number is known at run time only.")
     .Input(0, "lengths", "int32, one-dimensional.")
     .Output(0, "range_sequence", "int32, one-dimensional; as long as the sum of the lengths.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 SHOULD_NOT_DO_GRADIENT(Range);
 NO_GRADIENT(RangeFill);
 NO_GRADIENT(LengthsRangeFill);

@@ -9,7 +9,7 @@ template <bool kApart>
 using CpuSpaceBatchOp = SpaceBatchOp<CPUContext, kApart>;
 
 template <bool kApart>
-void Describe(OpSchema& schema) {
+void DescribeBlocks(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
@@ -26,14 +26,14 @@ void Describe(OpSchema& schema) {
 REGISTER_CPU_OPERATOR(SpaceToBatch, CpuSpaceBatchOp<false>);
 REGISTER_CPU_OPERATOR(BatchToSpace, CpuSpaceBatchOp<true>);
 OPERATOR_SCHEMA(SpaceToBatch)
-    .FillUsing(Describe<false>)
+    .FillUsing(DescribeBlocks<false>)
     .SetDoc(
         "Divides images: pixel (i, j) of each block of block_size x block_size goes to image "
         "(i * block_size + j) * N + n of a larger batch.")
     .Input(0, "X", "N x C x H x W, float or bfloat16; with pads a multiple of the block.")
     .Output(0, "Y", "(N * block^2) x C x (H + pads) / block x (W + pads) / block.");
 OPERATOR_SCHEMA(BatchToSpace)
-    .FillUsing(Describe<true>)
+    .FillUsing(DescribeBlocks<true>)
     .SetDoc("The inverse of SpaceToBatch; the pads are dropped.")
     .Input(0, "X", "N x C x H x W, float or bfloat16; N a multiple of block_size^2.")
     .Output(0, "Y", "N / block^2 x C x (H * block - pads) x (W * block - pads).");

@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it fills or converts once, when a net is initialized or an image goes in or out";
 
 constexpr int64_t kColors = 3, kPacked = 4;  // BGR, BGRA
 
@@ -119,7 +117,7 @@ OPERATOR_SCHEMA(PackedInt8BGRANHWCToNCHWCStylizerPreprocess)
     .SetDoc(
         "Converts pictures for a style transfer model of Caffe2. The noise is drawn once, so that "
         "the pictures of a film stay alike.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kOnce);
 NO_GRADIENT(PackedInt8BGRANHWCToNCHWCStylizerPreprocess);
 
 REGISTER_CPU_OPERATOR(BRGNCHWCToPackedInt8BGRAStylizerDeprocess, StylizerDeprocessOp);
@@ -131,7 +129,7 @@ OPERATOR_SCHEMA(BRGNCHWCToPackedInt8BGRAStylizerDeprocess)
     .Input(1, "mean", kMean)
     .Output(0, "Y", "N x H x W x 4 (BGRA), uint8: X + mean, cut off at 0 and 255; opaque.")
     .SetDoc("Converts the output of a style transfer model of Caffe2 to pictures.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kOnce);
 NO_GRADIENT(BRGNCHWCToPackedInt8BGRAStylizerDeprocess);
 
 }  // namespace

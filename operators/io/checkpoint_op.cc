@@ -2,10 +2,10 @@
 
 #include <cctype>
 
+#include "operators/common/cpu_only.h"
+
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
 
 // Formats the integer conversion that begins after a '%' at `at`. Moves `at` to its end.
 std::string FormatConversion(const std::string& pattern, int64_t iteration, size_t* at) {
@@ -48,7 +48,7 @@ REGISTER_CPU_OPERATOR(Snapshot, CheckpointOp<CPUContext>);
 
 namespace {
 void DescribeCheckpoint(OpSchema& schema) {
-  schema.NumInputs(1, 1 << 30)
+  schema.NumInputs(1, OpSchema::kUnlimited)
       .NumOutputs(0)
       .SetDoc(R"DOC(
 Saves all its inputs, as Save does, in iterations that are multiples of `every`. Snapshot is the
@@ -66,8 +66,8 @@ older name of Checkpoint.
 }
 }  // namespace
 
-OPERATOR_SCHEMA(Checkpoint).FillUsing(DescribeCheckpoint).CpuOnly(kCpuOnly);
-OPERATOR_SCHEMA(Snapshot).FillUsing(DescribeCheckpoint).CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Checkpoint).FillUsing(DescribeCheckpoint).CpuOnly(cpu_only::kFiles);
+OPERATOR_SCHEMA(Snapshot).FillUsing(DescribeCheckpoint).CpuOnly(cpu_only::kFiles);
 
 NO_GRADIENT(Checkpoint);
 NO_GRADIENT(Snapshot);

@@ -1,5 +1,7 @@
 #include "operators/io/db_exists_op.h"
 
+#include "operators/common/cpu_only.h"
+
 namespace caffe2 {
 
 REGISTER_CPU_OPERATOR(DBExists, DBExistsOp<CPUContext>);
@@ -15,7 +17,7 @@ OPERATOR_SCHEMA(DBExists)
          "1: db_name is used as it is; 0 (default): relative to the workspace's "
          "root folder.")
     .Output(0, "exists", "A bool, without dims.")
-    .CpuOnly("it reads or writes files, databases or text");
+    .CpuOnly(cpu_only::kFiles);
 
 NO_GRADIENT(DBExists);
 

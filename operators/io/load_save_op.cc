@@ -5,14 +5,9 @@
 
 #include "caffe2/core/blob_serialization.h"
 #include "db/record_writer.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
-namespace {
-
-constexpr char kCpuOnly[] = "it reads or writes files, databases or text";
-
-}  // namespace
-
 std::string ResolveDBPath(const OperatorBase& op, const Workspace& ws, const std::string& path) {
   CAFFE_ENFORCE(!path.empty(), op.type(), " needs the path of a database");
   if (op.GetSingleArgument<int>("absolute_path", 0) != 0) return path;
@@ -125,7 +120,7 @@ REGISTER_CPU_OPERATOR(Save, SaveOp<CPUContext>);
 REGISTER_CPU_OPERATOR(Load, LoadOp<CPUContext>);
 
 OPERATOR_SCHEMA(Save)
-    .NumInputs(1, 1 << 30)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(0)
     .SetDoc(R"DOC(
 Writes its inputs as a new database. The database appears under its name when it is complete. A
@@ -146,11 +141,11 @@ minidb file of that name is replaced; a directory is an error.
          "A serialized SerializationOptions: for names in the database, the size of records and "
          "whether floats are rounded to bfloat16.")
     .Input(0, "blobs", "Tensors, strings, readers or mutexes.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 
 OPERATOR_SCHEMA(Load)
-    .NumInputs(0, 1 << 30)
-    .NumOutputs(0, 1 << 30)
+    .NumInputs(0, OpSchema::kUnlimited)
+    .NumOutputs(0, OpSchema::kUnlimited)
     .SetDoc(R"DOC(
 Reads blobs that Save wrote, from the databases in db and dbs or, if there are inputs, from these
 readers. A missing or incomplete blob is an error.
@@ -175,7 +170,7 @@ readers. A missing or incomplete blob is an error.
          "operator's.")
     .Input(0, "readers", "Readers made by CreateDB.")
     .Output(0, "blobs", "The blobs, by name.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kFiles);
 
 NO_GRADIENT(Save);
 NO_GRADIENT(Load);

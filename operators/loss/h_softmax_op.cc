@@ -1,6 +1,7 @@
 // HSoftmax, HSoftmaxSearch: the softmax over a tree of classes (Morin and Bengio, 2005).
 #include "operators/loss/h_softmax_op.h"
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/gradient_rule.h"
 #include "operators/common/host_device_op.h"
 
@@ -144,7 +145,7 @@ OPERATOR_SCHEMA(HSoftmaxSearch)
     .Arg("beam", "(float, default 0.01) See above.")
     .Output(0, "Y_names", "Strings [M, topN]: names of nodes, ids of words; empty after the last.")
     .Output(1, "Y_scores", "Float [M, topN], ascending; 0 after the last.")
-    .CpuOnly("it decodes or samples one after another, at the end of inference");
+    .CpuOnly(cpu_only::kDecodes);
 REGISTER_GRADIENT(HSoftmax, GradientRule<"I0 I1 I2 I3 O1 GO0 -> GI0 GI1 GI2">);
 SHOULD_NOT_DO_GRADIENT(HSoftmaxSearch);
 

@@ -4,6 +4,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/proto/hsm.pb.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/indices.h"
 
 namespace caffe2 {
@@ -103,7 +104,7 @@ OPERATOR_SCHEMA(HuffmanTreeHierarchy)
     .Arg("num_classes", "(int > 0) Number of labels; they count from 0.", true)
     .Input(0, "Labels", "int32 or int64, one-dimensional.")
     .Output(0, "Hierarch", "One string: a serialized TreeProto with names and offsets.")
-    .CpuOnly("it decodes or samples one after another, at the end of inference");
+    .CpuOnly(cpu_only::kDecodes);
 SHOULD_NOT_DO_GRADIENT(HuffmanTreeHierarchy);
 
 }  // namespace caffe2

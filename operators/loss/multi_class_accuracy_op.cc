@@ -4,13 +4,12 @@
 #include <deque>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/loss/index_labels.h"
 #include "operators/loss/label_check.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "it measures and reports, outside of training steps";
 
 class MultiClassAccuracyOp final : public Operator<CPUContext> {
  public:
@@ -119,7 +118,7 @@ OPERATOR_SCHEMA(MultiClassAccuracy)
     .Input(1, "labels", "int32 or int64 N: the class of each row.")
     .Output(0, "accuracies", "Float D: the accuracy of each class; 0 for one without rows.")
     .Output(1, "amounts", "int32 D: the number of rows of each class.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kMeasures);
 OPERATOR_SCHEMA(APMeter)
     .NumInputs(2)
     .NumOutputs(1)
@@ -132,7 +131,7 @@ OPERATOR_SCHEMA(APMeter)
     .Input(0, "predictions", "A float matrix N x D of scores.")
     .Input(1, "labels", "int32 or int64 N x D: 1 where the row is of the class.")
     .Output(0, "AP", "Float D: the average precision of each class.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kMeasures);
 SHOULD_NOT_DO_GRADIENT(MultiClassAccuracy);
 SHOULD_NOT_DO_GRADIENT(APMeter);
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -34,7 +35,7 @@ OPERATOR_SCHEMA(Perplexity)
     .SetDoc("The inverse of the geometric mean of probabilities; 1 for an empty input.")
     .Input(0, "probabilities", "Float, one-dimensional.")
     .Output(0, "output", "A float scalar.")
-    .CpuOnly("it measures and reports, outside of training steps");
+    .CpuOnly(cpu_only::kMeasures);
 SHOULD_NOT_DO_GRADIENT(Perplexity);
 
 }  // namespace caffe2

@@ -21,7 +21,7 @@ REGISTER_CPU_OPERATOR(SigmoidCrossEntropyWithLogitsGradient, SigmoidCrossEntropy
 
 namespace {
 
-void Arguments(OpSchema& schema) {
+void SigmoidCrossEntropyArguments(OpSchema& schema) {
   schema
       .Arg("log_D_trick",
            "(int, default 0) 1: the loss is (1 - 2 t) log s(x), for a generator (Goodfellow et "
@@ -40,7 +40,7 @@ OPERATOR_SCHEMA(SigmoidCrossEntropyWithLogits)
       return std::vector<TensorShape>{
           CreateTensorShape(LogitRows::LossDims(GetDimsVector(in[0])), in[0].data_type())};
     })
-    .FillUsing(Arguments)
+    .FillUsing(SigmoidCrossEntropyArguments)
     .SetDoc(
         "The binary cross entropy -(t log s(x) + (1 - t) log(1 - s(x))), with s the sigmoid, "
         "averaged over the last axis.")
@@ -51,7 +51,7 @@ OPERATOR_SCHEMA(SigmoidCrossEntropyWithLogitsGradient)
     .NumInputs(3)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(1)
-    .FillUsing(Arguments)
+    .FillUsing(SigmoidCrossEntropyArguments)
     .SetDoc("The gradient of SigmoidCrossEntropyWithLogits with respect to the logits.")
     .Input(0, "d_loss", "The gradient of the loss.")
     .Input(1, "logits", "As in the forward operator.")

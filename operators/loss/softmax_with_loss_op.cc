@@ -119,7 +119,7 @@ REGISTER_CPU_OPERATOR(SoftmaxWithLossGradient, SoftmaxWithLossGradientOp<CPUCont
 
 namespace {
 
-void Arguments(OpSchema& schema) {
+void SoftmaxWithLossArguments(OpSchema& schema) {
   schema
       .Arg("axis",
            "(int, default 1) Axes of the logits before this one count the rows; the other axes "
@@ -136,7 +136,7 @@ void Arguments(OpSchema& schema) {
 }  // namespace
 
 OPERATOR_SCHEMA(SoftmaxWithLoss)
-    .FillUsing(Arguments)
+    .FillUsing(SoftmaxWithLossArguments)
     .FillUsing(DescribeSoftmaxLoss)
     .SetDoc(
         "The softmax P of the logits and its cross entropy with the labels: loss = scale * "
@@ -147,7 +147,7 @@ OPERATOR_SCHEMA(SoftmaxWithLoss)
     .Input(2, "weight_tensor", "Optional: a float weight for each of the N rows.");
 
 OPERATOR_SCHEMA(SoftmaxWithLossGradient)
-    .FillUsing(Arguments)
+    .FillUsing(SoftmaxWithLossArguments)
     .FillUsing(DescribeSoftmaxLossGradient)
     .SetDoc(
         "The gradient of SoftmaxWithLoss with respect to the logits. With weights they are "

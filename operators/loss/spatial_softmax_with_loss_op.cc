@@ -69,7 +69,7 @@ static void SpatialSoftmaxLossGradient(const PixelLabels& pixels, const float* p
 
 namespace {
 
-void Arguments(OpSchema& schema) {
+void SpatialSoftmaxWithLossArguments(OpSchema& schema) {
   schema.Arg("scale", "(float >= 0, default 1) Multiplies the loss.")
       .Arg("order", "The storage order; only NCHW.");
 }
@@ -80,7 +80,7 @@ REGISTER_CPU_OPERATOR(SpatialSoftmaxWithLoss, SpatialSoftmaxWithLossOp<CPUContex
 REGISTER_CPU_OPERATOR(SpatialSoftmaxWithLossGradient, SpatialSoftmaxWithLossGradientOp<CPUContext>);
 
 OPERATOR_SCHEMA(SpatialSoftmaxWithLoss)
-    .FillUsing(Arguments)
+    .FillUsing(SpatialSoftmaxWithLossArguments)
     .FillUsing(DescribeSoftmaxLoss)
     .SetDoc(
         "For each pixel the softmax P over the channels of the logits, and the cross entropy with "
@@ -90,7 +90,7 @@ OPERATOR_SCHEMA(SpatialSoftmaxWithLoss)
     .Input(1, "labels", "int32 or int64 N x H x W: the class of each pixel, or -1.")
     .Input(2, "weight_tensor", "Optional: a float weight for each pixel, N x H x W.");
 OPERATOR_SCHEMA(SpatialSoftmaxWithLossGradient)
-    .FillUsing(Arguments)
+    .FillUsing(SpatialSoftmaxWithLossArguments)
     .FillUsing(DescribeSoftmaxLossGradient)
     .SetDoc(
         "The gradient of SpatialSoftmaxWithLoss for the logits. With weights they are input 2, "

@@ -37,7 +37,7 @@ class GetAffineChannelGradient final : public GradientMakerBase {
   }
 };
 
-void Arguments(OpSchema& schema) {
+void AffineChannelArguments(OpSchema& schema) {
   schema.Arg("order", "(string, default NCHW) NCHW or NHWC.")
       .Arg("is_learnable", "(bool, default 0) 1: scale and bias get gradients too.");
 }
@@ -51,7 +51,7 @@ OPERATOR_SCHEMA(AffineChannel)
     .NumOutputs(1)
     .AllowInplace({{0, 0}})
     .IdenticalTypeAndShapeOfInput(0)
-    .FillUsing(Arguments)
+    .FillUsing(AffineChannelArguments)
     .SetDoc(
         "Y = X * scale + bias, with a scale and a bias for each channel: a batch normalization "
         "whose statistics are fixed.")
@@ -68,7 +68,7 @@ OPERATOR_SCHEMA(AffineChannelGradient)
       out.resize(def.output_size(), in.back());
       return out;
     })
-    .FillUsing(Arguments)
+    .FillUsing(AffineChannelArguments)
     .SetDoc("The gradients of AffineChannel.")
     .Input(0, "dY", "The gradient of Y.")
     .Input(1, "X_or_scale", "With is_learnable the input X, else the scale.")

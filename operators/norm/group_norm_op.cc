@@ -104,7 +104,7 @@ class GetGroupNormGradient final : public GradientMakerBase {
   }
 };
 
-void Arguments(OpSchema& schema) {
+void GroupNormArguments(OpSchema& schema) {
   schema.Arg("group", "(int > 0, default 32) How many groups the channels form.")
       .Arg("epsilon", "(float >= 0, default 1e-5) Added to the variance.")
       .Arg("order", "(string, default NCHW) NCHW or NHWC.");
@@ -126,7 +126,7 @@ OPERATOR_SCHEMA(GroupNorm)
       out.resize(def.output_size(), CreateTensorShape({in[0].dims(0), groups}, TensorProto::FLOAT));
       return out;
     })
-    .FillUsing(Arguments)
+    .FillUsing(GroupNormArguments)
     .SetDoc(
         "Group normalization (Wu and He, 2018): Y = gamma * (X - mean) * inv_std + beta, where "
         "mean and inv_std = 1 / sqrt(variance + epsilon) are computed over the element's group of "
@@ -143,7 +143,7 @@ OPERATOR_SCHEMA(GroupNormGradient)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{in[1], in[2], in[3]};
     })
-    .FillUsing(Arguments)
+    .FillUsing(GroupNormArguments)
     .SetDoc("The gradients of GroupNorm.")
     .Input(0, "dY", "The gradient of Y.")
     .Input(1, "X", "As in GroupNorm.")

@@ -11,7 +11,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kGrain = 1 << 13;  // elements per thread
+constexpr int64_t kLrnGrain = 1 << 13;  // elements per thread
 
 CAFFE2_SIMD_CLONES void AddSquares(int64_t n, const float* x, float* sums) {
 #pragma omp simd
@@ -48,7 +48,7 @@ void ComputeScale(int64_t channels, int64_t inner, int size, float alpha, float 
 }
 
 int64_t ImageGrain(int64_t image) {
-  return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, image));
+  return std::max<int64_t>(1, kLrnGrain / std::max<int64_t>(1, image));
 }
 
 }  // namespace

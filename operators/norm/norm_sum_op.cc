@@ -8,7 +8,7 @@ namespace caffe2 {
 namespace {
 
 using ImageTypes = TensorTypes<float, bfloat16>;
-constexpr int64_t kGrain = 1 << 14;  // elements per thread
+constexpr int64_t kNormSumGrain = 1 << 14;  // elements per thread
 
 class NormSumNormCpuBase : public NormSumNormBase<CPUContext> {
  public:
@@ -22,7 +22,7 @@ class NormSumNormCpuBase : public NormSumNormBase<CPUContext> {
     const float *factor = Row(1, kFactorRow, shape), *z_factor = Row(3, kFactorRow, shape);
     const float *shift = Row(1, kShiftRow, shape), *z_shift = Row(3, kShiftRow, shape);
     const int64_t run = shape.channels_last ? 1 : shape.spatial;
-    ParallelFor(Input(0).numel(), kGrain, [&](int64_t begin, int64_t end) {
+    ParallelFor(Input(0).numel(), kNormSumGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t c = i / run % shape.channels;
         f(i, Widen(x[i]) * factor[c] + (Widen(z[i]) * z_factor[c] + (shift[c] + z_shift[c])));

@@ -3,7 +3,7 @@
 namespace caffe2 {
 namespace {
 
-void Describe(OpSchema& schema) {
+void DescribeAdadelta(OpSchema& schema) {
   schema.NumOutputs(3)
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
         return std::vector<TensorShape>{in[0], in[1], in[2]};
@@ -24,7 +24,7 @@ REGISTER_CPU_OPERATOR(Adadelta, AdadeltaOp<CPUContext>);
 REGISTER_CPU_OPERATOR(SparseAdadelta, SparseAdadeltaOp<CPUContext>);
 
 OPERATOR_SCHEMA(Adadelta)
-    .FillUsing(Describe)
+    .FillUsing(DescribeAdadelta)
     .NumInputs(5)
     .AllowInplace({{0, 0}, {1, 1}, {2, 2}})
     .SetDoc(
@@ -34,7 +34,7 @@ OPERATOR_SCHEMA(Adadelta)
     .Input(3, "grad", "The gradient, shaped like it.")
     .Input(4, "lr", "The learning rate, a float scalar; negative to descend.");
 OPERATOR_SCHEMA(SparseAdadelta)
-    .FillUsing(Describe)
+    .FillUsing(DescribeAdadelta)
     .NumInputs(6)
     .EnforceOneToOneInplace()
     .SetDoc("Adadelta of the rows of a parameter that have a gradient. Other rows stay unchanged.")

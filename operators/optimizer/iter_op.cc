@@ -4,13 +4,11 @@
 #include <memory>
 #include <mutex>
 
+#include "operators/common/cpu_only.h"
 #include "operators/control/stat_registry.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it steers the host: counters, flags and conditions are single numbers there";
 
 using MutexPtr = std::unique_ptr<std::mutex>;
 
@@ -72,7 +70,7 @@ OPERATOR_SCHEMA(Iter)
         "0 (and is 1 after the first run).")
     .Input(0, "iter", "Optional: the counter, int64 of one element, on the host.")
     .Output(0, "iter", "The same blob.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(AtomicIter)
     .NumInputs(2)
     .NumOutputs(1)
@@ -86,14 +84,14 @@ OPERATOR_SCHEMA(AtomicIter)
     .Input(0, "mutex", "A mutex made by CreateMutex.")
     .Input(1, "iter", "The counter, int64 of one element, on the host.")
     .Output(0, "iter", "The same blob.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 OPERATOR_SCHEMA(CreateMutex)
     .NumInputs(0)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes a mutex, for AtomicIter.")
     .Output(0, "mutex", "A blob that holds a std::unique_ptr<std::mutex>.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kSteersHost);
 NO_GRADIENT(Iter);
 NO_GRADIENT(AtomicIter);
 SHOULD_NOT_DO_GRADIENT(CreateMutex);

@@ -3,7 +3,7 @@
 namespace caffe2 {
 namespace {
 
-void Describe(OpSchema& schema) {
+void DescribeSparseAdagrad(OpSchema& schema) {
   schema.NumOutputs(2)
       .EnforceOneToOneInplace()
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
@@ -27,12 +27,12 @@ REGISTER_CPU_OPERATOR(RowWiseSparseAdagrad, RowWiseSparseAdagradOp<CPUContext>);
 
 OPERATOR_SCHEMA(SparseAdagrad)
     .NumInputs(5)
-    .FillUsing(Describe)
+    .FillUsing(DescribeSparseAdagrad)
     .SetDoc("Adagrad of the rows of a parameter that have a gradient. Other rows stay unchanged.")
     .Input(1, "moment", "The sum of squares, shaped like the parameter; updated.");
 OPERATOR_SCHEMA(RowWiseSparseAdagrad)
     .NumInputs(5, 6)
-    .FillUsing(Describe)
+    .FillUsing(DescribeSparseAdagrad)
     .SetDoc(
         "Adagrad of the rows of a parameter that have a gradient, with one rate for each row: "
         "moment[row] += mean(grad^2), param[row] += lr * grad / (sqrt(moment[row]) + epsilon).")

@@ -3,7 +3,7 @@
 namespace caffe2 {
 namespace {
 
-void Describe(OpSchema& schema) {
+void DescribeSparseAdam(OpSchema& schema) {
   schema.NumInputs(7)
       .NumOutputs(3, 4)
       .EnforceInplace({{0, 0}, {1, 1}, {2, 2}})
@@ -34,7 +34,7 @@ REGISTER_CPU_OPERATOR(SparseAdam, SparseAdamOp<CPUContext>);
 REGISTER_CPU_OPERATOR(RowWiseSparseAdam, RowWiseSparseAdamOp<CPUContext>);
 
 OPERATOR_SCHEMA(SparseAdam)
-    .FillUsing(Describe)
+    .FillUsing(DescribeSparseAdam)
     .SetDoc(
         "Adam of the rows of a parameter that have a gradient. The moments of other rows do not "
         "decay.")
@@ -44,7 +44,7 @@ OPERATOR_SCHEMA(SparseAdam)
         "momentum while the variance of the second moment is not tractable.")
     .Input(2, "moment_2", "The second moment, shaped like the parameter; updated.");
 OPERATOR_SCHEMA(RowWiseSparseAdam)
-    .FillUsing(Describe)
+    .FillUsing(DescribeSparseAdam)
     .SetDoc(
         "Adam of the rows of a parameter that have a gradient, with one second moment for each "
         "row, of the mean of grad^2 over the row.")

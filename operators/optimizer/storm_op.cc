@@ -3,7 +3,7 @@
 namespace caffe2 {
 namespace {
 
-void Describe(OpSchema& schema) {
+void DescribeStorm(OpSchema& schema) {
   schema.NumOutputs(3)
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
         return std::vector<TensorShape>{in[0], in[1], in[2]};
@@ -25,7 +25,7 @@ REGISTER_CPU_OPERATOR(SparseStorm, SparseStormOp<CPUContext>);
 OPERATOR_SCHEMA(Storm)
     .NumInputs(5)
     .AllowInplace({{0, 0}, {1, 1}, {2, 2}})
-    .FillUsing(Describe)
+    .FillUsing(DescribeStorm)
     .SetDoc(
         "STORM (Cutkosky & Orabona, NeurIPS 2019): sum' = sum + |grad|^2, rate = lr (beta + "
         "sum')^(-1/3), moment' = grad + (1 - c rate^2) (moment - grad), param' = param + rate "
@@ -35,7 +35,7 @@ OPERATOR_SCHEMA(Storm)
 OPERATOR_SCHEMA(SparseStorm)
     .NumInputs(6)
     .EnforceInplace({{0, 0}, {1, 1}, {2, 2}})
-    .FillUsing(Describe)
+    .FillUsing(DescribeStorm)
     .SetDoc("Storm of the rows of a parameter that have a gradient. Other rows stay unchanged.")
     .Input(3, "grad", "The gradients, one row for each index.")
     .Input(4, "indices", "int32 or int64: the rows to update.")

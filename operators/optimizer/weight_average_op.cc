@@ -3,7 +3,7 @@
 namespace caffe2 {
 namespace {
 
-void Describe(OpSchema& schema) {
+void DescribeWeightAverage(OpSchema& schema) {
   schema.NumInputs(3)
       .NumOutputs(2)
       .EnforceInplace({{0, 0}, {1, 1}})
@@ -24,7 +24,7 @@ REGISTER_CPU_OPERATOR(SWA, SwaOp<CPUContext>);
 REGISTER_CPU_OPERATOR(EMA, EmaOp<CPUContext>);
 
 OPERATOR_SCHEMA(SWA)
-    .FillUsing(Describe)
+    .FillUsing(DescribeWeightAverage)
     .SetDoc(
         "Stochastic weight averaging (Izmailov et al., 2018): the mean of a parameter over the "
         "iterations avg_start to avg_end. From feedback_start to feedback_end, every "
@@ -35,7 +35,7 @@ OPERATOR_SCHEMA(SWA)
     .Arg("feedback_step", "(int > 0, default 1) Iterations from one to the next.")
     .Arg("feedback_end", "(int, default: no end) The last iteration that may set it.");
 OPERATOR_SCHEMA(EMA)
-    .FillUsing(Describe)
+    .FillUsing(DescribeWeightAverage)
     .SetDoc(
         "The exponential moving average of a parameter, which is not changed: average = ema_alpha "
         "* average + (1 - ema_alpha) * param every ema_step iterations from ema_start to ema_end; "

@@ -3,7 +3,7 @@
 namespace caffe2 {
 namespace {
 
-void Describe(OpSchema& schema) {
+void DescribeWngrad(OpSchema& schema) {
   schema.Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
       .Input(0, "param", "The float parameter.")
       .Input(1, "seq_b", "One float, b; above 0 at the start.")
@@ -24,7 +24,7 @@ OPERATOR_SCHEMA(Wngrad)
       out.resize(def.output_size());
       return out;
     })
-    .FillUsing(Describe)
+    .FillUsing(DescribeWngrad)
     .SetDoc(
         "WNGrad (Wu, Ward & Bottou, 2018): param' = param + lr / (b + epsilon) * grad, b' = b + "
         "|grad|^2 / (b + epsilon), with one b for the whole parameter.")
@@ -39,7 +39,7 @@ OPERATOR_SCHEMA(SparseWngrad)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{in[0], in[1]};
     })
-    .FillUsing(Describe)
+    .FillUsing(DescribeWngrad)
     .SetDoc("Wngrad of the rows of a parameter that have a gradient.")
     .Input(2, "indices", "int32 or int64: the rows to update.")
     .Input(3, "grad", "Their gradients, one row for each index.")

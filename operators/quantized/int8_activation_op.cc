@@ -100,7 +100,7 @@ class Int8SoftmaxOp final : public Int8Operator {
   }
 };
 
-void Describe(OpSchema& schema) {
+void DescribeActivation(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .AllowInplace({{0, 0}})
@@ -109,7 +109,7 @@ void Describe(OpSchema& schema) {
       .Output(0, "Y", "A quantized tensor of its shape.");
 }
 void DescribeUnitRange(OpSchema& schema) {
-  schema.FillUsing(Describe)
+  schema.FillUsing(DescribeActivation)
       .Arg("Y_scale", "1 / 256, which is the only scale of the result.")
       .Arg("Y_zero_point", "0, which is the only zero point of the result.");
 }
@@ -120,13 +120,13 @@ REGISTER_CPU_OPERATOR(Int8Sigmoid, Int8TableOp<SigmoidFunction>);
 REGISTER_CPU_OPERATOR(Int8Softmax, Int8SoftmaxOp);
 
 OPERATOR_SCHEMA(Int8Relu)
-    .FillUsing(Describe)
+    .FillUsing(DescribeActivation)
     .FillUsing(DescribeKept)
     .Arg("order", "Not read: the axes do not matter.")
     .SetDoc("Relu of a quantized tensor: levels below the zero point become the zero point.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8LeakyRelu)
-    .FillUsing(Describe)
+    .FillUsing(DescribeActivation)
     .FillUsing(DescribeKept)
     .Arg("alpha", "(0 < float < 1, default 0.01) The slope for negative X.")
     .SetDoc("LeakyRelu of a quantized tensor: alpha X where X is negative.")

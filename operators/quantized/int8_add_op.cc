@@ -44,7 +44,7 @@ class Int8AddOp final : public Int8Operator {
   const Quantization result_;
 };
 
-void Describe(OpSchema& schema) {
+void DescribeSummand(OpSchema& schema) {
   schema.NumOutputs(1)
       .AllowInplace([](int, int output) { return output == 0; })
       .IdenticalTypeAndShapeOfInput(0)
@@ -54,11 +54,11 @@ void Describe(OpSchema& schema) {
       .Output(0, "C", "The sum, a quantized tensor of the same shape.");
 }
 void DescribeAdd(OpSchema& schema) {
-  schema.NumInputs(2).FillUsing(Describe).Input(1, "B", "The second summand, of A's shape.");
+  schema.NumInputs(2).FillUsing(DescribeSummand).Input(1, "B", "The second summand, of A's shape.");
 }
 void DescribeSum(OpSchema& schema) {
   schema.NumInputs(1, std::numeric_limits<int>::max())
-      .FillUsing(Describe)
+      .FillUsing(DescribeSummand)
       .Input(1, "B", "Optional: further summands of A's shape.");
 }
 

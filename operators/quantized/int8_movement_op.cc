@@ -269,7 +269,7 @@ Shapes InferResize(const OperatorDef& def, const Shapes& in) {
   return {LevelsOf(ScaledShape(ArgumentHelper(def), GetDimsVector(in[0])).output)};
 }
 
-void Describe(OpSchema& schema) {
+void DescribeMovement(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .FillUsing(DescribeKept)
@@ -286,7 +286,7 @@ REGISTER_CPU_OPERATOR(Int8ChannelShuffle, Int8ChannelShuffleOp);
 REGISTER_CPU_OPERATOR(Int8ResizeNearest, Int8ResizeNearestOp);
 
 OPERATOR_SCHEMA(Int8Concat)
-    .FillUsing(Describe)
+    .FillUsing(DescribeMovement)
     .NumInputs(1, std::numeric_limits<int>::max())
     .NumOutputs(1, 2)
     .TensorInferenceFunction(InferConcat)
@@ -300,7 +300,7 @@ OPERATOR_SCHEMA(Int8Concat)
     .Output(1, "split_info", "Optional: int32, the size of each input along the axis.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Slice)
-    .FillUsing(Describe)
+    .FillUsing(DescribeMovement)
     .NumInputs({1, 3})
     .TensorInferenceFunction(InferSlice)
     .SetDoc("Slice of a quantized tensor.")
@@ -313,7 +313,7 @@ OPERATOR_SCHEMA(Int8Slice)
     .Input(2, "ends", "Optional, in place of the argument: one-dimensional int32 or int64.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Reshape)
-    .FillUsing(Describe)
+    .FillUsing(DescribeMovement)
     .NumInputs(1, 2)
     .NumOutputs(1, 2)
     .AllowInplace({{0, 0}})
@@ -324,19 +324,19 @@ OPERATOR_SCHEMA(Int8Reshape)
     .Output(1, "old_shape", "Optional: the shape of X, one-dimensional int64.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Flatten)
-    .FillUsing(Describe)
+    .FillUsing(DescribeMovement)
     .TensorInferenceFunction(InferFlatten)
     .SetDoc("Flatten of a quantized tensor: reshapes it to a matrix.")
     .Arg("axis", "First dimension of the columns; may be negative. Default 1.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Transpose)
-    .FillUsing(Describe)
+    .FillUsing(DescribeMovement)
     .TensorInferenceFunction(InferTranspose)
     .SetDoc("Transpose of a quantized tensor.")
     .Arg("axes", "The permutation. Default: the dimensions are reversed.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ChannelShuffle)
-    .FillUsing(Describe)
+    .FillUsing(DescribeMovement)
     .IdenticalTypeAndShape()
     .SetDoc("ChannelShuffle of quantized images N x H x W x C.")
     .Arg("group", "(int > 0, default 1) Groups that the channels fall into.")
@@ -344,7 +344,7 @@ OPERATOR_SCHEMA(Int8ChannelShuffle)
     .Arg("kernel", "Not read.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ResizeNearest)
-    .FillUsing(Describe)
+    .FillUsing(DescribeMovement)
     .FillUsing(ImageScales::Describe)
     .Arg("output_size", "Height and width of the result; overrides the scales.")
     .TensorInferenceFunction(InferResize)

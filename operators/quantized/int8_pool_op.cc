@@ -136,7 +136,7 @@ std::vector<TensorShape> InferAverage(const OperatorDef& def, const std::vector<
   return out;
 }
 
-void Describe(OpSchema& schema) {
+void DescribePool(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .FillUsing(DescribeWindow)
@@ -145,9 +145,9 @@ void Describe(OpSchema& schema) {
       .Input(0, "X", "Quantized images N x H x W x C.")
       .Output(0, "Y", "Quantized images N x H' x W' x C, of the same shape as for MaxPool.");
 }
-void DescribeMax(OpSchema& schema) { schema.FillUsing(Describe).FillUsing(DescribeKept); }
+void DescribeMax(OpSchema& schema) { schema.FillUsing(DescribePool).FillUsing(DescribeKept); }
 void DescribeAverage(OpSchema& schema) {
-  schema.FillUsing(Describe)
+  schema.FillUsing(DescribePool)
       .TensorInferenceFunction(InferAverage)
       .FillUsing(DescribeFloatResult)
       .Arg("count_include_pad",

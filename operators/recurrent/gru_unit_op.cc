@@ -85,7 +85,7 @@ class GRUUnitGradientOp final : public RecurrentUnitBase<CPUContext> {
   enum { DH_PREV, DGATES };
 };
 
-void DescribeInputs(OpSchema& schema) {
+void DescribeGruInputs(OpSchema& schema) {
   schema.FillUsing(DescribeRecurrentUnit)
       .Input(0, "hidden_t_prev", "[1, N, D].")
       .Input(1, "gates", "[1, N, 3 D]: reset gate, which is not read, update gate and output.")
@@ -101,7 +101,7 @@ REGISTER_CPU_OPERATOR(GRUUnitGradient, GRUUnitGradientOp);
 OPERATOR_SCHEMA(GRUUnit)
     .NumInputs(3, 4)
     .NumOutputs(1)
-    .FillUsing(DescribeInputs)
+    .FillUsing(DescribeGruInputs)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{in.at(0)};
     })
@@ -113,7 +113,7 @@ OPERATOR_SCHEMA(GRUUnit)
 OPERATOR_SCHEMA(GRUUnitGradient)
     .NumInputs(5, 6)
     .NumOutputs(2)
-    .FillUsing(DescribeInputs)
+    .FillUsing(DescribeGruInputs)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{in.at(0), in.at(1)};
     })

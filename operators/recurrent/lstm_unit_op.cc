@@ -106,7 +106,7 @@ class LSTMUnitGradientOp final : public RecurrentUnitBase<CPUContext> {
   float forget_bias_;
 };
 
-void DescribeInputs(OpSchema& schema) {
+void DescribeLstmInputs(OpSchema& schema) {
   schema.FillUsing(DescribeRecurrentUnit)
       .Arg("forget_bias", "(float, default 0) Added to the forget gate.")
       .Input(0, "hidden_t_prev", "[1, N, D], read for rows whose sequence has ended.")
@@ -124,7 +124,7 @@ REGISTER_CPU_OPERATOR(LSTMUnitGradient, LSTMUnitGradientOp);
 OPERATOR_SCHEMA(LSTMUnit)
     .NumInputs(4, 5)
     .NumOutputs(2)
-    .FillUsing(DescribeInputs)
+    .FillUsing(DescribeLstmInputs)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{in.at(1), in.at(1)};
     })
@@ -136,7 +136,7 @@ OPERATOR_SCHEMA(LSTMUnit)
 OPERATOR_SCHEMA(LSTMUnitGradient)
     .NumInputs(8, 9)
     .NumOutputs(3)
-    .FillUsing(DescribeInputs)
+    .FillUsing(DescribeLstmInputs)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{in.at(0), in.at(1), in.at(2)};
     })

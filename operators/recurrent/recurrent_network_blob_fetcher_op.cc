@@ -1,4 +1,5 @@
 // RecurrentNetworkBlobFetcher: shows the blobs that the steps of a recurrent network computed.
+#include "operators/common/cpu_only.h"
 #include "operators/recurrent/recurrent_network.h"
 
 namespace caffe2 {
@@ -45,7 +46,7 @@ OPERATOR_SCHEMA(RecurrentNetworkBlobFetcher)
     .Arg("prefix", "First part of the names. Default rnn.")
     .Input(0, "step_workspaces", "The last output of RecurrentNetwork.")
     .Output(0, "blob_names", "The names, as strings.")
-    .CpuOnly("it is about the workspace or the process: blobs of any kind, statistics, clocks");
+    .CpuOnly(cpu_only::kWorkspace);
 SHOULD_NOT_DO_GRADIENT(RecurrentNetworkBlobFetcher);
 
 }  // namespace caffe2

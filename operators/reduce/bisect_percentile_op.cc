@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -88,7 +89,7 @@ OPERATOR_SCHEMA(BisectPercentile)
     .Arg("lengths", "(list of int > 0) The number of points of each column.", true)
     .Input(0, "raw_values", "A float matrix N x F.")
     .Output(0, "percentile", "Float N x F.")
-    .CpuOnly("it measures and reports, outside of training steps");
+    .CpuOnly(cpu_only::kMeasures);
 SHOULD_NOT_DO_GRADIENT(BisectPercentile);
 
 }  // namespace caffe2

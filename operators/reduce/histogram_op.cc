@@ -4,11 +4,10 @@
 #include <limits>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "it measures and reports, outside of training steps";
 
 using HistogramTypes = TensorTypes<float, double>;
 
@@ -178,7 +177,7 @@ REGISTER_CPU_OPERATOR(Histogram, HistogramOp);
 REGISTER_CPU_OPERATOR(SelfBinningHistogram, SelfBinningHistogramOp);
 REGISTER_CPU_OPERATOR(AccumulateHistogram, AccumulateHistogramOp);
 OPERATOR_SCHEMA(Histogram)
-    .NumInputs(1, 1 << 30)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>&) {
       const auto edges = ArgumentHelper(def).GetRepeatedArgument<float>("bin_edges").size();
@@ -192,9 +191,9 @@ OPERATOR_SCHEMA(Histogram)
          true)
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
     .Output(0, "histogram", "int64: the count of each bin, one fewer than there are edges.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kMeasures);
 OPERATOR_SCHEMA(SelfBinningHistogram)
-    .NumInputs(1, 1 << 30)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(2)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       const int64_t n = ArgumentHelper(def).GetSingleArgument<int64_t>("num_bins", 0) + 1;
@@ -216,7 +215,7 @@ OPERATOR_SCHEMA(SelfBinningHistogram)
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
     .Output(0, "histogram_values", "The num_bins + 1 edges, of the inputs' type.")
     .Output(1, "histogram_counts", "int64: the count of each bin, and a last one that is 0.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kMeasures);
 OPERATOR_SCHEMA(AccumulateHistogram)
     .NumInputs(1)
     .NumOutputs(2)
@@ -234,7 +233,7 @@ OPERATOR_SCHEMA(AccumulateHistogram)
     .Input(0, "X", "A float tensor.")
     .Output(0, "CUR_HIST", "int64, num_buckets + 2: the counts of this input.")
     .Output(1, "ACC_HIST", "The counts of all inputs so far.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kMeasures);
 SHOULD_NOT_DO_GRADIENT(Histogram);
 SHOULD_NOT_DO_GRADIENT(SelfBinningHistogram);
 SHOULD_NOT_DO_GRADIENT(AccumulateHistogram);

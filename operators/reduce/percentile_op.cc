@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/segment/segments.h"
 
 namespace caffe2 {
@@ -81,7 +82,7 @@ OPERATOR_SCHEMA(Percentile)
     .Input(1, "value_to_pct", "Float n x 2: the points of all columns, column by column.")
     .Input(2, "lengths", "int32 or int64: the number of points of each column, at least 1.")
     .Output(0, "percentile_values", "Float N x F.")
-    .CpuOnly("it measures and reports, outside of training steps");
+    .CpuOnly(cpu_only::kMeasures);
 SHOULD_NOT_DO_GRADIENT(Percentile);
 
 }  // namespace caffe2

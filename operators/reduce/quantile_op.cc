@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -50,7 +51,7 @@ class QuantileOp final : public Operator<CPUContext> {
 
 REGISTER_CPU_OPERATOR(Quantile, QuantileOp);
 OPERATOR_SCHEMA(Quantile)
-    .NumInputs(1, 1 << 30)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{CreateTensorShape({1}, in[0].data_type())};
@@ -64,7 +65,7 @@ OPERATOR_SCHEMA(Quantile)
     .Arg("tol", "(float) The tolerance of Caffe2's search; not needed.")
     .Input(0, "X1, X2, ...", "Float or double tensors of any shape, all of one type.")
     .Output(0, "quantile_value", "One element.")
-    .CpuOnly("it measures and reports, outside of training steps");
+    .CpuOnly(cpu_only::kMeasures);
 NO_GRADIENT(Quantile);
 
 }  // namespace caffe2

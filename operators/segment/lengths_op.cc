@@ -1,6 +1,7 @@
 // Conversions between lengths, segment ids, ranges and weights; LengthsTile, LengthsGather.
 #include <cmath>
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 #include "operators/common/gradient_rule.h"
 #include "operators/common/indices.h"
@@ -9,10 +10,6 @@
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
-    "host has to know";
 
 class LengthsToSegmentIdsOp final : public Operator<CPUContext> {
  public:
@@ -167,7 +164,7 @@ OPERATOR_SCHEMA(LengthsToSegmentIds)
     .FillUsing(DescribeLengths)
     .SetDoc("Converts lengths to segment ids: [1, 3, 0, 2] becomes [0, 1, 1, 1, 3, 3].")
     .Output(0, "segment_ids", "int32: the segment of each entry.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(LengthsToOffsets)
     .NumInputs(1)
     .NumOutputs(1)
@@ -180,7 +177,7 @@ OPERATOR_SCHEMA(LengthsToOffsets)
     .Arg("include_last_offset", "(bool, default 0) 1: the sum of all lengths follows.")
     .Input(0, "lengths", "int32 or int64, one-dimensional.")
     .Output(0, "offsets", "int32: the offset of each segment.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(LengthsToRanges)
     .FillUsing(DescribeLengths)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
@@ -189,7 +186,7 @@ OPERATOR_SCHEMA(LengthsToRanges)
     })
     .SetDoc("Converts lengths to offsets and lengths: [1, 3] becomes [[0, 1], [1, 3]].")
     .Output(0, "ranges", "int32 [number of lengths, 2].")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(SegmentIdsToLengths)
     .NumInputs(1, 2)
     .NumOutputs(1)
@@ -197,7 +194,7 @@ OPERATOR_SCHEMA(SegmentIdsToLengths)
     .Input(0, "segment_ids", "int32 or int64, sorted, none negative.")
     .Input(1, "data", "Optional: there are at least as many lengths as it has rows.")
     .Output(0, "lengths", "int32, one for each segment up to the last one that occurs.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(SegmentIdsToRanges)
     .NumInputs(1, 2)
     .NumOutputs(1)
@@ -205,13 +202,13 @@ OPERATOR_SCHEMA(SegmentIdsToRanges)
     .Input(0, "segment_ids", "int32 or int64, sorted, none negative.")
     .Input(1, "data", "Optional: there are at least as many ranges as it has rows.")
     .Output(0, "ranges", "int32 [number of segments, 2].")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(LengthsToWeights)
     .FillUsing(DescribeLengths)
     .SetDoc("For each entry 1 / length^power of its segment: [2, 0, 3] gives 5 weights.")
     .Arg("power", "(float, default 0.5) The power.")
     .Output(0, "weights", "Float, one for each entry.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(LengthsToShape)
     .FillUsing(DescribeLengths)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>&) {
@@ -219,7 +216,7 @@ OPERATOR_SCHEMA(LengthsToShape)
     })
     .SetDoc("The shape [number, length] of segments of equal length. Other lengths are an error.")
     .Output(0, "shape", "int32 of two elements.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(LengthsTile)
     .NumInputs(2)
     .NumOutputs(1)

@@ -1,4 +1,5 @@
 // LengthsPad and LengthsSplit: pads segments to one length, and splits lengths into parts.
+#include "operators/common/cpu_only.h"
 #include "operators/segment/lengths_rows_op.h"
 
 namespace caffe2 {
@@ -65,9 +66,7 @@ OPERATOR_SCHEMA(LengthsSplit)
     .Input(0, "LENGTHS", "int32 or int64, one-dimensional.")
     .Input(1, "n_split", "Optional: the number of parts, one int32, in host memory.")
     .Output(0, "Y", "int32: the parts of all lengths.")
-    .CpuOnly(
-        "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
-        "host has to know");
+    .CpuOnly(cpu_only::kLengths);
 SHOULD_NOT_DO_GRADIENT(LengthsPad);
 SHOULD_NOT_DO_GRADIENT(LengthsSplit);
 

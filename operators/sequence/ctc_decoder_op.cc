@@ -5,11 +5,10 @@
 #include <unordered_map>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "it decodes or samples one after another, at the end of inference";
 
 constexpr int32_t kBlank = 0;
 
@@ -228,7 +227,7 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
   float threshold_;
 };
 
-void Describe(OpSchema& schema) {
+void DescribeCtcDecoder(OpSchema& schema) {
   schema.NumInputs(1, 2)
       .Input(0, "INPUTS", "Float, time x batch x classes: probabilities; class 0 is the blank.")
       .Input(1, "SEQ_LEN", "Optional: int32, the number of steps of each sequence. Default: all.");
@@ -240,7 +239,7 @@ REGISTER_CPU_OPERATOR(CTCGreedyDecoder, CtcGreedyDecoderOp);
 REGISTER_CPU_OPERATOR(CTCBeamSearchDecoder, CtcBeamSearchDecoderOp);
 
 OPERATOR_SCHEMA(CTCGreedyDecoder)
-    .FillUsing(Describe)
+    .FillUsing(DescribeCtcDecoder)
     .NumOutputs(2)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       CAFFE_ENFORCE_EQ(in[0].dims_size(), 3);
@@ -253,9 +252,9 @@ OPERATOR_SCHEMA(CTCGreedyDecoder)
     .Arg("merge_repeated", "(bool, default 1) Equal classes in a row are one label.")
     .Output(0, "OUTPUT_LEN", "Int32 [batch]: the number of labels of each sequence.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kDecodes);
 OPERATOR_SCHEMA(CTCBeamSearchDecoder)
-    .FillUsing(Describe)
+    .FillUsing(DescribeCtcDecoder)
     .NumOutputs(2, 3)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       CAFFE_ENFORCE_EQ(in[0].dims_size(), 3);
@@ -278,7 +277,7 @@ OPERATOR_SCHEMA(CTCBeamSearchDecoder)
     .Output(0, "OUTPUT_LEN", "Int32 [batch * num_candidates]: labels of each, best first.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
     .Output(2, "OUTPUT_PROB", "Optional: float [batch * num_candidates], their probabilities.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kDecodes);
 NO_GRADIENT(CTCGreedyDecoder);
 NO_GRADIENT(CTCBeamSearchDecoder);
 

@@ -44,7 +44,7 @@ class GetRemovePaddingGradient final : public PaddingGradientMaker {
   }
 };
 
-void Describe(OpSchema& schema) {
+void DescribePadding(OpSchema& schema) {
   schema.NumOutputs(1, 2)
       .Arg("padding_width", "(int >= 0, default 1) Rows before each segment.")
       .Arg("end_padding_width", "(int >= 0) Rows after each. Default: as many as before.")
@@ -63,7 +63,7 @@ REGISTER_CPU_OPERATOR(RemovePadding, RemovePaddingOp<CPUContext>);
 REGISTER_CPU_OPERATOR(GatherPadding, GatherPaddingOp<CPUContext>);
 OPERATOR_SCHEMA(AddPadding)
     .NumInputs(1, 4)
-    .FillUsing(Describe)
+    .FillUsing(DescribePadding)
     .SetDoc("Adds rows before and after each segment of rows.")
     .Input(0, "data_in", "Rows of float, double, int32, int64 or bool.")
     .Input(2, "start_padding", "Optional: the row added before each segment. Default: zeros.")
@@ -72,14 +72,14 @@ OPERATOR_SCHEMA(AddPadding)
     .Output(1, "lengths_out", "Optional: the new lengths.");
 OPERATOR_SCHEMA(RemovePadding)
     .NumInputs(1, 2)
-    .FillUsing(Describe)
+    .FillUsing(DescribePadding)
     .SetDoc("Removes the first and last rows of each segment.")
     .Input(0, "data_in", "Rows of any type.")
     .Output(0, "data_out", "The other rows.")
     .Output(1, "lengths_out", "Optional: the new lengths.");
 OPERATOR_SCHEMA(GatherPadding)
     .NumInputs(1, 2)
-    .FillUsing(Describe)
+    .FillUsing(DescribePadding)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       std::vector<int64_t> dims = GetDimsVector(in[0]);
       if (!dims.empty()) dims.erase(dims.begin());

@@ -1,6 +1,7 @@
 // ReversePackedSegs, RemoveDataBlocks, PadEmptySamples.
 #include <algorithm>
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 #include "operators/common/gradient_rule.h"
 #include "operators/common/indices.h"
@@ -10,9 +11,6 @@
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it reads or collects records in front of a network, where they come from the host";
 
 class RemoveDataBlocksOp final : public Operator<CPUContext> {
  public:
@@ -84,14 +82,14 @@ OPERATOR_SCHEMA(RemoveDataBlocks)
     .Input(0, "data", "A tensor of any type with at least one dimension.")
     .Input(1, "indices", "int32 or int64: the rows to remove; they may repeat.")
     .Output(0, "shrunk data", "The other rows, in order.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(PadEmptySamples)
-    .NumInputs(1, 1 << 30)
-    .NumOutputs(1, 1 << 30)
+    .NumInputs(1, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc("Gives each sample of length 0 one entry of zeros (or empty strings).")
     .Input(0, "lengths", "int32 or int64: entries of each sample. Features follow.")
     .Output(0, "out_lengths", "int32: none is 0. The features follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecords);
 REGISTER_GRADIENT(ReversePackedSegs, GradientRule<"ReversePackedSegs: GO0 I1 -> GI0">);
 SHOULD_NOT_DO_GRADIENT(RemoveDataBlocks);
 SHOULD_NOT_DO_GRADIENT(PadEmptySamples);

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/indices.h"
 
 namespace caffe2 {
@@ -43,7 +44,7 @@ OPERATOR_SCHEMA(ExtendTensor)
     .Input(0, "tensor", "A tensor of numbers with at least one dimension; grows.")
     .Input(1, "new_indices", "int32 or int64: rows.")
     .Output(0, "extended_tensor", "The tensor, in place.")
-    .CpuOnly("it reads or collects records in front of a network, where they come from the host");
+    .CpuOnly(cpu_only::kRecords);
 SHOULD_NOT_DO_GRADIENT(ExtendTensor);
 
 }  // namespace caffe2

@@ -1,3 +1,4 @@
+#include "operators/common/cpu_only.h"
 #include "operators/segment/segments.h"
 #include "operators/shape/concat_split.h"
 
@@ -140,9 +141,7 @@ OPERATOR_SCHEMA(SplitByLengths)
     .Input(0, "input", "A tensor of any type and shape.")
     .Input(1, "lengths", "int32 or int64, a multiple of the number of outputs.")
     .Output(0, "output_0", "First of the parts; as many as there are outputs.")
-    .CpuOnly(
-        "it makes ids and features out of records, as part of the input; its outputs are as long "
-        "as the values say, which the host has to know");
+    .CpuOnly(cpu_only::kRecordFeatures);
 REGISTER_GRADIENT(Split, GetSplitGradient);
 REGISTER_GRADIENT(SplitByLengths, GetSplitGradient);
 REGISTER_GRADIENT(DepthSplit, GetSplitGradient);

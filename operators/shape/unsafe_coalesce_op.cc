@@ -8,8 +8,8 @@ namespace caffe2 {
 namespace {
 
 void DescribePassThrough(OpSchema& schema) {
-  schema.NumInputs(1, 1 << 30)
-      .NumOutputs(1, 1 << 30)
+  schema.NumInputs(1, OpSchema::kUnlimited)
+      .NumOutputs(1, OpSchema::kUnlimited)
       .EnforceOneToOneInplace()
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
         return std::vector<TensorShape>(in.begin(), in.begin() + def.output_size());
@@ -24,7 +24,7 @@ REGISTER_CPU_OPERATOR(UnsafeCoalesce, UnsafeCoalesceOp<CPUContext>);
 REGISTER_CPU_OPERATOR(DataCouple, NoOp<CPUContext>);
 REGISTER_CPU_OPERATOR(AsyncNetBarrier, NoOp<CPUContext>);
 OPERATOR_SCHEMA(UnsafeCoalesce)
-    .NumInputs(1, 1 << 30)
+    .NumInputs(1, OpSchema::kUnlimited)
     .NumInputsOutputs([](int inputs, int outputs) { return outputs == inputs + 1; })
     .AllowOneToOneInplace()
     .EnforceInplace([](int input, int output) { return input == output; })

@@ -1,6 +1,7 @@
 // BooleanMask, BooleanMaskLengths, BooleanUnmask: choose rows by a mask.
 #include "operators/sparse/boolean_mask_op.h"
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/gradient_rule.h"
 
 namespace caffe2 {
@@ -79,9 +80,7 @@ OPERATOR_SCHEMA(BooleanMaskLengths)
     .Input(0, "lengths", "int32 or int64: the lengths before; they add up to the mask's size.")
     .Input(1, "mask", "Bool, one-dimensional.")
     .Output(0, "masked_lengths", "The lengths after.")
-    .CpuOnly(
-        "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
-        "host has to know");
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(BooleanUnmask)
     .NumInputs([](int n) { return n > 0 && n % 2 == 0; })
     .NumOutputs(1)

@@ -9,16 +9,13 @@
 #include <numeric>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/indices.h"
 #include "operators/common/row_copier.h"
 #include "operators/segment/segments.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it makes ids and features out of records, as part of the input; its outputs are as long as "
-    "the values say, which the host has to know";
 
 // The positions of a feature's parts among its `stride` inputs; -1 for a missing part.
 struct FeatureInputs {
@@ -363,7 +360,7 @@ void DescribeFeatures(OpSchema& schema) {
 template <FeatureInputs inputs>
 void DescribeFeaturesGradient(OpSchema& schema) {
   schema.NumInputs([](int n) { return n > 1 && n % inputs.stride == 1 % inputs.stride; })
-      .NumOutputs(1, 1 << 30)
+      .NumOutputs(1, OpSchema::kUnlimited)
       .SetDoc("The gradient of the operator without Gradient in its name.")
       .Input(
           0, inputs.presence == 0 ? "in1_presence" : "in1_lengths",
@@ -379,7 +376,7 @@ void DescribeFeaturesGradient(OpSchema& schema) {
   REGISTER_CPU_OPERATOR(name##Gradient, MergeFeaturesGradientOp<gradient_inputs>); \
   OPERATOR_SCHEMA(name##Gradient)                                                  \
       .FillUsing(DescribeFeaturesGradient<gradient_inputs>)                        \
-      .CpuOnly(kCpuOnly);                                                          \
+      .CpuOnly(cpu_only::kRecordFeatures);                                         \
   REGISTER_GRADIENT(name, GetMergeFeaturesGradient<inputs>)
 
 REGISTER_FEATURE_MERGE(MergeSingleScalarFeatureTensors, kSingleScalar, kSingleScalarGradient);
@@ -402,7 +399,7 @@ OPERATOR_SCHEMA(MergeDenseFeatureTensors)
     .Input(0, "in1", "Examples x features, of any type.")
     .Input(1, "in1_presence", "Bool, of the same shape: whether an example has a feature.")
     .Output(2, "out_values", "The values that are present.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(MergeDenseFeatureTensorsGradient)
     .NumInputs(2)
     .NumOutputs(1)
@@ -413,30 +410,30 @@ OPERATOR_SCHEMA(MergeDenseFeatureTensorsGradient)
     .Input(0, "in1_presence", "Bool: whether an example has a feature.")
     .Input(1, "out_values_grad", "The gradient of the values that are present.")
     .Output(0, "in1_grad", "The gradient of the features, shaped like in1_presence.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(MergeSingleScalarFeatureTensors)
     .FillUsing(DescribeFeatures<kSingleScalar>)
     .SetDoc("Merges features of which an example has one value or none.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(MergeSingleListFeatureTensors)
     .FillUsing(DescribeFeatures<kSingleList>)
     .SetDoc("Merges features of which an example has one list of values or none.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(MergeSingleMapFeatureTensors)
     .FillUsing(DescribeFeatures<kSingleMap>)
     .SetDoc("Merges features of which an example has one list of keys and values or none.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(MergeMultiScalarFeatureTensors)
     .FillUsing(DescribeFeatures<kMultiScalar>)
     .SetDoc("Merges records of features with one value each.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(MergeMultiListFeatureTensors)
     .FillUsing(DescribeFeatures<kMultiList>)
     .SetDoc("Merges records of features with a list of values each.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(MergeMultiMapFeatureTensors)
     .FillUsing(DescribeFeatures<kMultiMap>)
     .SetDoc("Merges records of features with a list of keys and values each.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 
 }  // namespace caffe2

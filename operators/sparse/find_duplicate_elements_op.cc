@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
@@ -38,9 +39,7 @@ OPERATOR_SCHEMA(FindDuplicateElements)
     .SetDoc("The indices of elements that are equal to an earlier one.")
     .Input(0, "data", "float, double, int32, int64 or strings, one-dimensional.")
     .Output(0, "indices", "int64, ascending; their number is known at run time only.")
-    .CpuOnly(
-        "it makes ids and features out of records, as part of the input; its outputs are as long "
-        "as the values say, which the host has to know");
+    .CpuOnly(cpu_only::kRecordFeatures);
 SHOULD_NOT_DO_GRADIENT(FindDuplicateElements);
 
 }  // namespace caffe2

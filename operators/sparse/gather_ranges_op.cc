@@ -3,15 +3,12 @@
 #include <numeric>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/indices.h"
 #include "operators/common/row_copier.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it makes ids and features out of records, as part of the input; its outputs are as long as "
-    "the values say, which the host has to know";
 
 // RANGES [examples, ranges, 2]: offset and length in DATA.
 struct Ranges {
@@ -172,10 +169,10 @@ OPERATOR_SCHEMA(GatherRanges)
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Output(0, "OUTPUT", "The elements of all ranges of all examples.")
     .Output(1, "LENGTHS", "int32: the number of elements of each example.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(GatherRangesToDense)
     .NumInputs(2, 3)
-    .NumOutputs(1, 1 << 30)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       std::vector<TensorShape> out;
       for (const int64_t length : ArgumentHelper(def).GetRepeatedArgument<int64_t>("lengths")) {
@@ -200,7 +197,7 @@ OPERATOR_SCHEMA(GatherRangesToDense)
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Input(2, "KEY", "Optional int32 or int64, like DATA: ranges are sorted by these.")
     .Output(0, "OUTPUT", "[examples, length of range 0]; further ones follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 SHOULD_NOT_DO_GRADIENT(GatherRanges);
 SHOULD_NOT_DO_GRADIENT(GatherRangesToDense);
 

@@ -2,16 +2,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 #include "operators/common/indices.h"
 #include "operators/segment/segments.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it makes ids and features out of records, as part of the input; its outputs are as long as "
-    "the values say, which the host has to know";
 
 // Inputs are pairs of lengths and ids.
 class MergeIdListsOp final : public Operator<CPUContext> {
@@ -149,7 +146,7 @@ OPERATOR_SCHEMA(MergeIdLists)
     .Input(1, "values_0", "int32 or int64 ids. More pairs may follow, with ids of this type.")
     .Output(0, "merged_lengths", "int32: the lengths of the merged lists.")
     .Output(1, "merged_values", "Their ids; their number is known at run time only.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(DenseVectorToIdList)
     .NumInputs(1)
     .NumOutputs(2)
@@ -162,15 +159,15 @@ OPERATOR_SCHEMA(DenseVectorToIdList)
     .Input(0, "values", "Samples x ids, of any type of numbers.")
     .Output(0, "out_lengths", "int32: the length of each sample's list.")
     .Output(1, "out_values", "int32: the ids, ascending in each list.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(KeySplit)
     .NumInputs(1)
-    .NumOutputs(1, 1 << 30)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc("For each key from 0, the places where it occurs.")
     .Arg("categorical_limit", "(int) The number of keys, equal to the number of outputs.", true)
     .Input(0, "keys", "int32 or int64, one-dimensional.")
     .Output(0, "places", "int32: the places of key 0; the places of the other keys follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(IndexHash)
     .NumInputs(1)
     .NumOutputs(1)
@@ -181,7 +178,7 @@ OPERATOR_SCHEMA(IndexHash)
     .Arg("modulo", "(int > 0) The number of different hashes. Must be given.")
     .Input(0, "Indices", "int32 or int64 ids.")
     .Output(0, "HashedIndices", "The hashes, of their type and shape; may overwrite them.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 SHOULD_NOT_DO_GRADIENT(MergeIdLists);
 SHOULD_NOT_DO_GRADIENT(DenseVectorToIdList);
 SHOULD_NOT_DO_GRADIENT(KeySplit);

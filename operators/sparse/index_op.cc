@@ -7,11 +7,10 @@
 
 #include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "its operands are no tensors: maps, dictionaries, lists of tensors";
 
 using IndexPtr = std::unique_ptr<IndexBase>;
 
@@ -168,15 +167,15 @@ REGISTER_BLOB_SERIALIZER("std::unique_ptr<caffe2::IndexBase>", IndexSerializer);
 OPERATOR_SCHEMA(IntIndexCreate)
     .FillUsing(DescribeCreate)
     .SetDoc("Makes an empty index of int32 keys, which get the numbers 1, 2, ...")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(LongIndexCreate)
     .FillUsing(DescribeCreate)
     .SetDoc("Makes an empty index of int64 keys, which get the numbers 1, 2, ...")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(StringIndexCreate)
     .FillUsing(DescribeCreate)
     .SetDoc("Makes an empty index of strings, which get the numbers 1, 2, ...")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(IndexGet)
     .NonTensorInputs({0})
     .NumInputs(2)
@@ -191,14 +190,14 @@ OPERATOR_SCHEMA(IndexGet)
     .Input(0, "handle", "The index.")
     .Input(1, "keys", "Keys of its type, of any shape.")
     .Output(0, "indices", "int64: their numbers, shaped like the keys.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(IndexLoad)
     .NumInputs(2)
     .FillUsing(DescribeInPlace)
     .SetDoc("Replaces the entries of an index by a list of different keys.")
     .Arg("skip_first_entry", "(int, default 0) 1: the first key stands for number 0.")
     .Input(1, "items", "Keys; they get the numbers 1, 2, ...")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(IndexStore)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -206,12 +205,12 @@ OPERATOR_SCHEMA(IndexStore)
     .SetDoc("The keys of an index in the order of their numbers, from 1.")
     .Input(0, "handle", "The index.")
     .Output(0, "items", "One-dimensional keys; their number is known at run time only.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(IndexFreeze)
     .NumInputs(1)
     .FillUsing(DescribeInPlace)
     .SetDoc("Lets an index take no more keys.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(IndexSize)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -220,7 +219,7 @@ OPERATOR_SCHEMA(IndexSize)
     .SetDoc("The number of entries of an index, number 0 included.")
     .Input(0, "handle", "The index.")
     .Output(0, "items", "An int64 scalar.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 NO_GRADIENT(IntIndexCreate);
 NO_GRADIENT(LongIndexCreate);
 NO_GRADIENT(StringIndexCreate);

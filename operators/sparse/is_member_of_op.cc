@@ -1,6 +1,7 @@
 // IsMemberOf: tells which elements are in a set of values.
 #include <unordered_set>
 
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 
 namespace caffe2 {
@@ -61,9 +62,7 @@ OPERATOR_SCHEMA(IsMemberOf)
     .Input(0, "X", "int32, int64, bool or string, of any shape.")
     .Input(1, "values", "Optional: the values, a tensor of X's type.")
     .Output(0, "is_member", "Bool, shaped like X.")
-    .CpuOnly(
-        "it makes ids and features out of records, as part of the input; its outputs are as long "
-        "as the values say, which the host has to know");
+    .CpuOnly(cpu_only::kRecordFeatures);
 SHOULD_NOT_DO_GRADIENT(IsMemberOf);
 
 }  // namespace caffe2

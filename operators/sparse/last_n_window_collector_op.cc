@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/dataset/dataset_op.h"
 
 namespace caffe2 {
@@ -133,7 +134,7 @@ last ones count. Shapes are inferred as if the window were full.
     .Output(0, "last-N buffer", "The window, in place.")
     .Output(1, "next cursor", "In place.")
     .Output(2, "NUM_VISITED", "In place.")
-    .CpuOnly("it reads or collects records in front of a network, where they come from the host");
+    .CpuOnly(cpu_only::kRecords);
 SHOULD_NOT_DO_GRADIENT(LastNWindowCollector);
 
 }  // namespace caffe2

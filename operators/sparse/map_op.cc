@@ -5,12 +5,11 @@
 #include <vector>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/dataset/tensor_list.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "its operands are no tensors: maps, dictionaries, lists of tensors";
 
 // Calls function.template Run<Key, Value>() for the integer types; throws, naming them, for others.
 template <class Function>
@@ -138,7 +137,7 @@ OPERATOR_SCHEMA(CreateMap)
     .Arg("key_dtype", "The type of the keys, INT32 (default) or INT64, a TensorProto::DataType.")
     .Arg("value_dtype", "The type of the values; as above.")
     .Output(0, "map", "The map, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(KeyValueToMap)
     .NonTensorOutputs({0})
     .NumInputs(2)
@@ -147,7 +146,7 @@ OPERATOR_SCHEMA(KeyValueToMap)
     .Input(0, "keys", "int32 or int64, one-dimensional.")
     .Input(1, "values", "int32 or int64, as many.")
     .Output(0, "map", "The map, a blob that is not a tensor.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(MapToKeyValue)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -156,7 +155,7 @@ OPERATOR_SCHEMA(MapToKeyValue)
     .Input(0, "map", "A map.")
     .Output(0, "keys", "One-dimensional, of the map's type.")
     .Output(1, "values", "As many values.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kCollections);
 SHOULD_NOT_DO_GRADIENT(CreateMap);
 SHOULD_NOT_DO_GRADIENT(KeyValueToMap);
 SHOULD_NOT_DO_GRADIENT(MapToKeyValue);

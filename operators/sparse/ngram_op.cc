@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/indices.h"
 
 namespace caffe2 {
@@ -71,9 +72,7 @@ OPERATOR_SCHEMA(NGramFromCategorical)
     .Arg("vals", "(list of int) The values of all columns, column by column.", true)
     .Input(0, "floats", "A float matrix; elements are rounded to the nearest integer.")
     .Output(0, "n-gram", "int32, one for each row.")
-    .CpuOnly(
-        "it makes ids and features out of records, as part of the input; its outputs are as long "
-        "as the values say, which the host has to know");
+    .CpuOnly(cpu_only::kRecordFeatures);
 SHOULD_NOT_DO_GRADIENT(NGramFromCategorical);
 
 }  // namespace caffe2

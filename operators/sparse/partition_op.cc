@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/indices.h"
 #include "operators/common/row_copier.h"
 #include "operators/segment/segments.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] =
-    "it makes ids and features out of records, as part of the input; its outputs are as long as "
-    "the values say, which the host has to know";
 
 // The part of a key: key modulo parts, never negative.
 int64_t PartOf(int64_t key, int64_t parts) { return ((key % parts) + parts) % parts; }
@@ -152,37 +149,33 @@ class GatherByKeyOp final : public Operator<CPUContext> {
   }
 };
 
-constexpr int kAny = 1 << 30;
-
 }  // namespace
 
 REGISTER_CPU_OPERATOR(Partition, PartitionOp);
 REGISTER_CPU_OPERATOR(LengthsPartition, LengthsPartitionOp);
 REGISTER_CPU_OPERATOR(GatherByKey, GatherByKeyOp);
 OPERATOR_SCHEMA(Partition)
-    .NumInputs(1, kAny)
-    .NumOutputs(1, kAny)
+    .NumInputs(1, OpSchema::kUnlimited)
+    .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc(
         "Splits tensors into parts by keys modulo the number of parts, which is the number of "
         "outputs for each input. The outputs are all inputs of part 0, then of part 1, ...")
     .Arg("pack_first_input", "(int, default 0) 1: keys are divided by the number of parts.")
     .Input(0, "input", "int32 or int64 keys. Tensors that begin with its shape may follow.")
     .Output(0, "partitions", "Keys of part 0; further outputs follow.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 OPERATOR_SCHEMA(LengthsPartition)
-    .NumInputs(2, kAny)
-    .NumOutputs(2, kAny)
+    .NumInputs(2, OpSchema::kUnlimited)
+    .NumOutputs(2, OpSchema::kUnlimited)
     .SetDoc("Partition of segments: input 0 are lengths, and each part gets lengths of its own.")
     .Arg("pack_first_input", "(int, default 0) 1: keys are divided by the number of parts.")
     .Input(0, "lengths", "int32 or int64: the number of keys of each segment.")
     .Input(1, "input", "int32 or int64 keys. Tensors with as many rows may follow.")
     .Output(0, "lengths_partition", "int32: the lengths of part 0.")
     .Output(1, "partitions", "Keys of part 0; further outputs follow.")
-    .CpuOnly(
-        "it makes lengths, ranges or ids, which are small, and which say how long outputs are: the "
-        "host has to know");
+    .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(GatherByKey)
-    .NumInputs(2, kAny)
+    .NumInputs(2, OpSchema::kUnlimited)
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       std::vector<int64_t> dims = GetDimsVector(in[0]);
@@ -193,7 +186,7 @@ OPERATOR_SCHEMA(GatherByKey)
     .Input(0, "keys", "int32 or int64 keys.")
     .Input(1, "sharded_values", "The rows of part 0; the other parts follow.")
     .Output(0, "values", "One row for each key.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kRecordFeatures);
 SHOULD_NOT_DO_GRADIENT(Partition);
 SHOULD_NOT_DO_GRADIENT(LengthsPartition);
 SHOULD_NOT_DO_GRADIENT(GatherByKey);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/dataset/dataset_op.h"
 #include "operators/sparse/map_op.h"
 
@@ -160,7 +161,7 @@ device_option.random_seed. Shapes are inferred as if the reservoir were full.
     .Output(1, "NUM_VISITED", "In place.")
     .Output(2, "OBJECT_TO_POS_MAP", "In place.")
     .Output(3, "POS_TO_OBJECT", "In place.")
-    .CpuOnly("it reads or collects records in front of a network, where they come from the host");
+    .CpuOnly(cpu_only::kRecords);
 SHOULD_NOT_DO_GRADIENT(ReservoirSampling);
 
 }  // namespace caffe2

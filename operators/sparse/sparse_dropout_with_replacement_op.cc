@@ -1,5 +1,6 @@
 // SparseDropoutWithReplacement: replaces whole lists of ids at random.
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/segment/segments.h"
 
 namespace caffe2 {
@@ -60,9 +61,7 @@ OPERATOR_SCHEMA(SparseDropoutWithReplacement)
     .Input(1, "Lengths", "int32 or int64: the length of each list.")
     .Output(0, "Y", "int64: the ids; their number is known at run time only.")
     .Output(1, "OutputLengths", "int32: the new length of each list.")
-    .CpuOnly(
-        "it makes ids and features out of records, as part of the input; its outputs are as long "
-        "as the values say, which the host has to know");
+    .CpuOnly(cpu_only::kRecordFeatures);
 SHOULD_NOT_DO_GRADIENT(SparseDropoutWithReplacement);
 
 }  // namespace caffe2

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
 
 namespace caffe2 {
@@ -62,9 +63,7 @@ OPERATOR_SCHEMA(Unique)
     .Input(0, "indices", "int32 or int64, one-dimensional.")
     .Output(0, "unique_indices", "The values, each once.")
     .Output(1, "remapping", "Optional int32: for each input its position in unique_indices.")
-    .CpuOnly(
-        "it makes ids and features out of records, as part of the input; its outputs are as long "
-        "as the values say, which the host has to know");
+    .CpuOnly(cpu_only::kRecordFeatures);
 SHOULD_NOT_DO_GRADIENT(Unique);
 
 }  // namespace caffe2

@@ -4,11 +4,10 @@
 #include <cmath>
 
 #include "caffe2/core/operator.h"
+#include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kCpuOnly[] = "it decodes or samples one after another, at the end of inference";
 
 void CheckWeight(float weight, const char* what, int64_t i, int64_t row) {
   CAFFE_ENFORCE(weight >= 0 && std::isfinite(weight), "weight ", i, " of ", what, " ", row, " is ",
@@ -130,7 +129,7 @@ OPERATOR_SCHEMA(WeightedMultiSampling)
     .Input(0, "sampling_weights", "Float, one-dimensional, none negative, with one above 0.")
     .Input(1, "shape_tensor", "Optional: a tensor with the shape of the output; it is not read.")
     .Output(0, "indices", "int32: the elements that were drawn; none if there are no weights.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kDecodes);
 SHOULD_NOT_DO_GRADIENT(WeightedMultiSampling);
 OPERATOR_SCHEMA(WeightedSample)
     .NumInputs(1, 2)
@@ -149,7 +148,7 @@ OPERATOR_SCHEMA(WeightedSample)
     .Input(1, "sampling_values", "Optional: a float matrix of its shape.")
     .Output(0, "sampled_indexes", "int32: the column that was drawn for each row.")
     .Output(1, "sampled_values", "Float, if values are given: the values at these columns.")
-    .CpuOnly(kCpuOnly);
+    .CpuOnly(cpu_only::kDecodes);
 SHOULD_NOT_DO_GRADIENT(WeightedSample);
 
 }  // namespace caffe2

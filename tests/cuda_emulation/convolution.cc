@@ -9,16 +9,10 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/fused_convolution.h"
 #include "tests/cuda_emulation/device.h"
+#include "tests/cuda_emulation/element_number.h"
 
 namespace caffe2::cuda {
 namespace {
-
-float Widen(float value) { return value; }
-float Widen(float16 value) { return ToFloat(value); }
-float Widen(bfloat16 value) { return ToFloat(value); }
-void Store(double value, float* to) { *to = static_cast<float>(value); }
-void Store(double value, float16* to) { *to = ToFloat16(static_cast<float>(value)); }
-void Store(double value, bfloat16* to) { *to = ToBFloat16(static_cast<float>(value)); }
 
 using Index = std::array<int64_t, 5>;  // N, C, three spatial axes
 
@@ -61,21 +55,21 @@ class Loops {
                       : direction == ConvDirection::kBackwardData ? x_
                                                                   : filter_;
     std::vector<double> sums(of[0] * of[1] * of[2] * of[3] * of[4], 0.0);
-    for (size_t i = 0; add && i < sums.size(); ++i) sums[i] = Widen(result[i]);
+    for (size_t i = 0; add && i < sums.size(); ++i) sums[i] = ToNumber(result[i]);
     ForTriples([&](int64_t ix, int64_t iw, int64_t iy) {
       switch (direction) {
         case ConvDirection::kForward:
-          sums[iy] += static_cast<double>(Widen(x[ix])) * Widen(filter[iw]);
+          sums[iy] += static_cast<double>(ToNumber(x[ix])) * ToNumber(filter[iw]);
           break;
         case ConvDirection::kBackwardData:
-          sums[ix] += static_cast<double>(Widen(y[iy])) * Widen(filter[iw]);
+          sums[ix] += static_cast<double>(ToNumber(y[iy])) * ToNumber(filter[iw]);
           break;
         case ConvDirection::kBackwardFilter:
-          sums[iw] += static_cast<double>(Widen(x[ix])) * Widen(y[iy]);
+          sums[iw] += static_cast<double>(ToNumber(x[ix])) * ToNumber(y[iy]);
           break;
       }
     });
-    for (size_t i = 0; i < sums.size(); ++i) Store(sums[i], result + i);
+    for (size_t i = 0; i < sums.size(); ++i) StoreNumber(sums[i], result + i);
   }
 
  private:
@@ -145,18 +139,18 @@ void BiasAs(const ConvProblem& problem, const void* x, const void* filter, const
   const int64_t image = ElementsOf(problem.y) / std::max<int64_t>(1, problem.y[0] * channels);
   for (int64_t i = 0; i < ElementsOf(problem.y); ++i) {
     const int64_t c = problem.channels_last ? i % channels : i / image % channels;
-    float value = Widen(to[i]) + Widen(static_cast<const T*>(bias)[c]);
-    if (z != nullptr) value += Widen(static_cast<const T*>(z)[i]);
-    Store(relu && value < 0 ? 0.f : value, &to[i]);
+    float value = ToNumber(to[i]) + ToNumber(static_cast<const T*>(bias)[c]);
+    if (z != nullptr) value += ToNumber(static_cast<const T*>(z)[i]);
+    StoreNumber(relu && value < 0 ? 0.f : value, &to[i]);
   }
 }
 
 // An element of an image, normalized if the image is.
 template <typename T>
 float NormedAt(const T* image, const BatchNormFactors* norm, int64_t i, int64_t c) {
-  if (norm == nullptr) return Widen(image[i]);
-  return Widen(image[i]) * Widen(static_cast<const T*>(norm->factor)[c]) +
-         Widen(static_cast<const T*>(norm->shift)[c]);
+  if (norm == nullptr) return ToNumber(image[i]);
+  return ToNumber(image[i]) * ToNumber(static_cast<const T*>(norm->factor)[c]) +
+         ToNumber(static_cast<const T*>(norm->shift)[c]);
 }
 const BatchNormFactors* FactorsOfZ(const NormedInput& norm) {
   return norm.z_factors ? &*norm.z_factors : nullptr;
@@ -169,7 +163,7 @@ std::vector<T> Normed(const ConvProblem& problem, const NormedInput& norm, const
   for (size_t i = 0; i < normed.size(); ++i) {
     const auto c = static_cast<int64_t>(i % problem.x[1]);
     const float summand = z != nullptr ? NormedAt(z, FactorsOfZ(norm), i, c) : 0.f;
-    Store(std::max(0.f, NormedAt(x, &norm.factors, i, c) + summand), &normed[i]);
+    StoreNumber(std::max(0.f, NormedAt(x, &norm.factors, i, c) + summand), &normed[i]);
   }
   if (norm.normed != nullptr) std::copy(normed.begin(), normed.end(), static_cast<T*>(norm.normed));
   return normed;
@@ -185,7 +179,7 @@ void StatsAs(const ConvProblem& problem, const NormedInput* norm, const T* x, co
   std::fill_n(sums, channels, 0.f);
   std::fill_n(square_sums, channels, 0.f);
   for (int64_t i = 0; i < ElementsOf(problem.y); ++i) {
-    const float value = Widen(y[i]);
+    const float value = ToNumber(y[i]);
     sums[i % channels] += value;
     square_sums[i % channels] += value * value;
   }
@@ -193,7 +187,7 @@ void StatsAs(const ConvProblem& problem, const NormedInput* norm, const T* x, co
 
 // How far an element is from the mean, in standard deviations.
 float UnitAt(const float16* image, const BatchNormFactors& norm, int64_t i, int64_t c) {
-  return (Widen(image[i]) - norm.mean[c]) * norm.inverse_std[c];
+  return (ToNumber(image[i]) - norm.mean[c]) * norm.inverse_std[c];
 }
 float RecomputedAt(const float16* image, const BatchNormFactors& norm, int64_t i, int64_t c) {
   return UnitAt(image, norm, i, c) * norm.scale[c] + norm.bias[c];
@@ -206,8 +200,8 @@ void SumsAs16(const ConvProblem& problem, const BatchNormFactors& norm, const fl
   std::fill_n(sums.dbias, channels, 0.f);
   for (int64_t i = 0; i < ElementsOf(problem.x); ++i) {
     const int64_t c = i % channels;
-    sums.dbias[c] += Widen(g[i]);
-    sums.dscale[c] += Widen(g[i]) * UnitAt(image, norm, i, c);
+    sums.dbias[c] += ToNumber(g[i]);
+    sums.dscale[c] += ToNumber(g[i]) * UnitAt(image, norm, i, c);
   }
 }
 
@@ -220,9 +214,9 @@ void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const
     const int64_t c = i % problem.x[1];
     float value = RecomputedAt(x, norm.factors, i, c);
     if (z != nullptr)
-      value += norm.z_factors ? RecomputedAt(z, *norm.z_factors, i, c) : Widen(z[i]);
-    if (also != nullptr) Store(Widen(g[i]) + Widen(also[i]), &g[i]);
-    if (value <= 0) Store(0, &g[i]);
+      value += norm.z_factors ? RecomputedAt(z, *norm.z_factors, i, c) : ToNumber(z[i]);
+    if (also != nullptr) StoreNumber(ToNumber(g[i]) + ToNumber(also[i]), &g[i]);
+    if (value <= 0) StoreNumber(0, &g[i]);
   }
   SumsAs16(problem, norm.factors, x, g, to.sums);
   if (norm.z_factors) SumsAs16(problem, *norm.z_factors, z, g, to.z_sums);

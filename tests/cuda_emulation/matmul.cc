@@ -3,16 +3,10 @@
 
 #include "caffe2/core/logging.h"
 #include "tests/cuda_emulation/device.h"
+#include "tests/cuda_emulation/element_number.h"
 
 namespace caffe2::cuda {
 namespace {
-
-float Widen(float value) { return value; }
-float Widen(float16 value) { return ToFloat(value); }
-float Widen(bfloat16 value) { return ToFloat(value); }
-void Store(float value, float* to) { *to = value; }
-void Store(float value, float16* to) { *to = ToFloat16(value); }
-void Store(float value, bfloat16* to) { *to = ToBFloat16(value); }
 
 template <typename T>
 void Multiply(const MatmulProblem& p, const T* a, const T* b, const T* bias, T* c) {
@@ -20,14 +14,14 @@ void Multiply(const MatmulProblem& p, const T* a, const T* b, const T* bias, T* 
     for (int64_t j = 0; j < p.n; ++j) {
       double sum = 0;
       for (int64_t l = 0; l < p.k; ++l) {
-        sum += static_cast<double>(Widen(a[p.trans_a ? l * p.m + i : i * p.k + l])) *
-               Widen(b[p.trans_b ? j * p.k + l : l * p.n + j]);
+        sum += static_cast<double>(ToNumber(a[p.trans_a ? l * p.m + i : i * p.k + l])) *
+               ToNumber(b[p.trans_b ? j * p.k + l : l * p.n + j]);
       }
       sum *= p.alpha;
       T* to = c + i * p.n + j;
-      if (p.beta != 0) sum += p.beta * Widen(*to);
-      if (p.has_bias) sum += Widen(bias[j]);
-      Store(static_cast<float>(sum), to);
+      if (p.beta != 0) sum += p.beta * ToNumber(*to);
+      if (p.has_bias) sum += ToNumber(bias[j]);
+      StoreNumber(static_cast<float>(sum), to);
     }
   }
 }

@@ -21,7 +21,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::string NewPrefix() {
+std::string NewDevicePrefix() {
   static std::atomic<int> count{0};
   return "device_run" + std::to_string(++count);
 }
@@ -95,7 +95,7 @@ class DeviceCollectiveTest : public ::testing::TestWithParam<std::string> {
   }
 
   static void RunShards(const std::function<void(Shard*, int rank)>& body, int timeout_ms = 20000) {
-    const std::string prefix = NewPrefix();
+    const std::string prefix = NewDevicePrefix();
     RunThreads(2, [&](int rank) {
       Shard shard(GetParam(), prefix, 2, rank, timeout_ms);
       body(&shard, rank);
@@ -371,7 +371,7 @@ TEST(DeviceNcclTest, OneShardIsAWorld) {
     GTEST_SKIP() << "CAFFE2_TEST_DEVICE is not cuda";
   }
   if (NumDevices(CUDA) == 0) GTEST_SKIP() << DeviceProblem(CUDA);
-  Shard shard("NCCL", NewPrefix(), 1, 0, 20000);
+  Shard shard("NCCL", NewDevicePrefix(), 1, 0, 20000);
   shard.Feed("x", {1.f, 2.f});
   shard.Run(shard.MakeOp("Allgather", {"cw", "x"}, {"all"}));
   EXPECT_EQ(shard.Fetch("all"), (std::vector<float>{1.f, 2.f}));

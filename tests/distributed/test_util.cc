@@ -58,28 +58,6 @@ double SecondsSince(Clock::time_point start) {
 
 void SleepMs(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = std::filesystem::temp_directory_path() / "doppio_test_XXXXXX";
-  CAFFE_ENFORCE(mkdtemp(name.data()) != nullptr);
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::vector<std::string> TemporaryDirectory::Files(const std::string& subdirectory) const {
-  std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(path_ + "/" + subdirectory, missing)) {
-    names.push_back(entry.path().filename());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 PrivateRedis::PrivateRedis(const std::vector<std::string>& arguments, int port)
     : port_(port != 0 ? port : FreePort()) {
   std::vector<std::string> command = {

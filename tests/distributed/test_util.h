@@ -10,20 +10,9 @@
 #include <vector>
 
 #include "distributed/redis_store_handler.h"
+#include "tests/db/temporary_directory.h"
 
 namespace caffe2::testing {
-
-// A directory of its own, removed with what is in it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  const std::string& path() const { return path_; }
-  std::vector<std::string> Files(const std::string& subdirectory = "") const;
-
- private:
-  std::string path_;
-};
 
 // A port of the loopback address that nobody uses now.
 int FreePort();

@@ -9,9 +9,12 @@
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/random.h"
 #include "caffe2/core/workspace.h"
+#include "tests/graph/image_net.h"
 
 namespace caffe2 {
 namespace {
+
+using testing::TypesOf;
 
 using Names = std::vector<std::string>;
 
@@ -53,12 +56,6 @@ NetDef InitNet() {
         {MakeArgument("shape", shape)});
   }
   return net;
-}
-
-Names TypesOf(const NetDef& net) {
-  Names types;
-  for (const OperatorDef& op : net.op()) types.push_back(op.type());
-  return types;
 }
 
 TEST(FuseUpdatesTest, ComputesTheSameInBlocks) {

@@ -5,14 +5,12 @@
 #include <random>
 
 #include "caffe2/core/workspace.h"
+#include "tests/graph/gradient_check.h"
 
 namespace caffe2 {
 namespace {
 
-OperatorDef Op(const std::string& type, const std::vector<std::string>& inputs,
-               const std::vector<std::string>& outputs) {
-  return GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs);
-}
+using testing::Op;
 
 std::map<std::string, TensorShape> Shapes(const std::map<std::string, int64_t>& elements) {
   std::map<std::string, TensorShape> shapes;

@@ -9,19 +9,16 @@
 #include "caffe2/graph/gradient.h"
 #include "caffe2/graph/gradient_sum.h"
 #include "caffe2/graph/memory_plan.h"
+#include "tests/graph/gradient_check.h"
 #include "tests/graph/image_net.h"
 
 namespace caffe2 {
 namespace {
 
+using testing::Op;
 using testing::TypesOf;
 
 constexpr char kJoin[] = "JoinSideStream";
-
-OperatorDef Op(const std::string& type, const std::vector<std::string>& inputs,
-               const std::vector<std::string>& outputs) {
-  return GradientMakerBase::CreateOperatorDef(type, "", inputs, outputs);
-}
 
 NetDef OnDevice(const std::vector<OperatorDef>& ops) {
   NetDef net;

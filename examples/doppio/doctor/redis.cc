@@ -15,12 +15,12 @@
 namespace caffe2::doctor {
 namespace {
 
-constexpr milliseconds kTimeout{5000};
+constexpr milliseconds kRedisTimeout{5000};
 
 // A command's reply as text; nullopt if the server refuses the command, as an ACL may.
 std::optional<std::string> Ask(RedisConnection* redis, const std::vector<std::string>& command) {
   try {
-    const RedisReply reply = redis->Execute(command, Deadline(kTimeout));
+    const RedisReply reply = redis->Execute(command, Deadline(kRedisTimeout));
     if (reply->type == REDIS_REPLY_ARRAY) {  // CONFIG GET: name, value
       if (reply->elements < 2 || reply->element[1]->str == nullptr) return std::nullopt;
       return std::string(reply->element[1]->str, reply->element[1]->len);
@@ -54,9 +54,9 @@ Finding CheckServer(RedisConnection* redis, const std::string& name) {
   const double begin = Now();
   const std::string key =
       MakeString("doppio_doctor/", ProcessId::Self().host, "/", ProcessId::Self().pid);
-  redis->Execute({"SET", key, "1", "PX", "10000"}, Deadline(kTimeout));
-  redis->Execute({"GET", key}, Deadline(kTimeout));
-  redis->Execute({"DEL", key}, Deadline(kTimeout));
+  redis->Execute({"SET", key, "1", "PX", "10000"}, Deadline(kRedisTimeout));
+  redis->Execute({"GET", key}, Deadline(kRedisTimeout));
+  redis->Execute({"DEL", key}, Deadline(kRedisTimeout));
   char time[32];
   std::snprintf(time, sizeof(time), "%.2f ms", (Now() - begin) * 1000 / 3);
   const std::string info = Ask(redis, {"INFO", "server"}).value_or("");
@@ -112,7 +112,7 @@ Finding CheckRedisClock(RedisConnection* redis) {
   const double before = Now();
   RedisReply reply;
   try {
-    reply = redis->Execute({"TIME"}, Deadline(kTimeout));
+    reply = redis->Execute({"TIME"}, Deadline(kRedisTimeout));
   } catch (const StoreUnreachable&) {
     throw;
   } catch (const IoError& refused) {
@@ -141,7 +141,7 @@ Finding CheckRedisClock(RedisConnection* redis) {
 Findings CheckRedis(const RedisOptions& options) {
   const std::string name = MakeString(options.host, ":", options.port);
   try {
-    RedisConnection redis(options, Deadline(kTimeout));
+    RedisConnection redis(options, Deadline(kRedisTimeout));
     return {CheckServer(&redis, name), CheckProtection(&redis, options), CheckEviction(&redis),
             CheckRedisClock(&redis)};
   } catch (const StoreUnreachable& error) {

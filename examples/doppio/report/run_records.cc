@@ -8,6 +8,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "examples/doppio/report/json_file.h"
+#include "examples/doppio/report/table.h"
 
 namespace caffe2::report {
 namespace {
@@ -99,12 +100,6 @@ void ReadSettings(const std::string& path, RunRecords* run) {
     run->flags[it->first.substr(6)] = it->second;
     it = run->facts.erase(it);
   }
-}
-
-std::string Formatted(const char* format, double value) {
-  char text[48];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
 }
 
 const Event* BestTest(const RunRecords& run) {

@@ -29,7 +29,7 @@ TEST(HostSlotsTest, RefusesOthers) {
 }
 
 TEST(HostSlotsTest, ReadsFiles) {
-  const std::string path = testing::TempDir() + "hosts." + std::to_string(getpid());
+  const std::string path = ::testing::TempDir() + "hosts." + std::to_string(getpid());
   std::ofstream(path) << "# two hosts\na slots=2\n\nb:3  # fast\nc\n";
   EXPECT_EQ(ReadHostFile(path), (Hosts{{"a", 2}, {"b", 3}, {"c", 1}}));
   std::ofstream(path) << "a\nb cores=2\n";
