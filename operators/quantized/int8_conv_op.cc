@@ -302,7 +302,7 @@ std::vector<TensorShape> InferFC(const OperatorDef& def, const std::vector<Tenso
   return {CreateTensorShape({in[0].dims(0), in[1].dims(0)}, ResultType(def))};
 }
 
-void DescribeProduct(OpSchema& schema) {
+void DescribeWithBias(OpSchema& schema) {
   schema.NumInputs(2, 3)
       .NumOutputs(1)
       .FillUsing(DescribeResult)
@@ -312,7 +312,7 @@ void DescribeProduct(OpSchema& schema) {
              "and of the filter.");
 }
 void DescribeImages(OpSchema& schema) {
-  schema.FillUsing(DescribeProduct)
+  schema.FillUsing(DescribeWithBias)
       .FillUsing(DescribeWindow)
       .Input(0, "X", "Quantized images N x H x W x C.")
       .Output(0, "Y", "Quantized images N x H' x W' x M.");
@@ -369,7 +369,7 @@ OPERATOR_SCHEMA(Int8ConvTranspose)
     .Input(1, "filter", "Quantized, C x kH x kW x M.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8FC)
-    .FillUsing(DescribeProduct)
+    .FillUsing(DescribeWithBias)
     .Arg("order", "Not read: all axes of X but the first are columns.")
     .TensorInferenceFunction(InferFC)
     .SetDoc("FC of quantized matrices, Y = X W^T + bias: sums in 32 bits, rounded once.")
