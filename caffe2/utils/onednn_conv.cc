@@ -8,6 +8,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/tensor.h"
+#include "caffe2/utils/onednn_conv_matmul.h"
 #include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/onednn_winograd.h"
@@ -260,6 +261,19 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction) {
   return WinogradSupports(problem) && !HasAmx() && channels >= 64 && tiles(2) >= min_tiles;
 }
 
+bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
+  // oneDNN 3 has kernels for AMX in both directions.
+  if (DNNL_VERSION_MAJOR >= 3 || direction == ConvDirection::kForward || !HasAmx() ||
+      problem.algorithm != ConvAlgorithm::kAuto || !PatchesSupport(problem) ||
+      std::min(problem.filter[0], problem.filter[1]) < 32) {
+    return false;
+  }
+  constexpr int64_t kSmallImage = 8 * 8;
+  const bool pointwise = problem.filter[2] == 1 && problem.filter[3] == 1;
+  const bool strided = problem.stride[0] > 1 || problem.stride[1] > 1;
+  return pointwise || strided || problem.dst[2] * problem.dst[3] <= kSmallImage;
+}
+
 std::string ConvProblem::ToString() const {
   return MakeString("convolution of ", type.name(), ShapeString(src), " with ", filter_type.name(),
                     ShapeString(filter), " to ", ShapeString(dst), " in ", groups, " groups, ",
@@ -378,6 +392,10 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(proble
     in_float_ = std::make_unique<ConvBackwardData>(InFloat(problem));
     return;
   }
+  if (PrefersPatches(problem, ConvDirection::kBackwardData)) {
+    patches_ = std::make_unique<PatchDataGradient>(problem);
+    return;
+  }
   const auto make_winograd = [&] {
     winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kBackwardData);
   };
@@ -394,6 +412,7 @@ ConvBackwardData::~ConvBackwardData() = default;
 
 void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
   if (winograd_) return winograd_->Run(d_dst, filter, nullptr, d_src);
+  if (patches_) return patches_->Run(d_dst, filter, d_src);
   if (in_float_) {
     FloatCopies copies;
     const ConvProblem& p = problem_;
@@ -408,6 +427,10 @@ void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
 ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : problem_(problem) {
   if (IsForFloat(problem)) {
     in_float_ = std::make_unique<ConvBackwardFilter>(InFloat(problem));
+    return;
+  }
+  if (PrefersPatches(problem, ConvDirection::kBackwardFilter)) {
+    patches_ = std::make_unique<PatchFilterGradient>(problem);
     return;
   }
   const auto make_winograd = [&] { winograd_ = std::make_unique<WinogradFilterGradient>(problem); };
@@ -426,6 +449,7 @@ ConvBackwardFilter::~ConvBackwardFilter() = default;
 
 void ConvBackwardFilter::Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) {
   if (winograd_) return winograd_->Run(src, d_dst, d_filter, d_bias);
+  if (patches_) return patches_->Run(src, d_dst, d_filter);
   if (in_float_) {
     FloatCopies copies;
     const ConvProblem& p = problem_;

@@ -11,6 +11,8 @@
 namespace caffe2::onednn {
 
 class BoundPrimitive;
+class PatchDataGradient;
+class PatchFilterGradient;
 class WinogradCorrelation;
 class WinogradFilterGradient;
 
@@ -57,6 +59,8 @@ enum class ConvDirection { kForward, kBackwardData, kBackwardFilter };
 // changes included. Depends only on the problem, the kind of processor and the number of threads,
 // so that results do not vary from run to run.
 bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
+// The same for gradients as products over patches (onednn_conv_matmul.h).
+bool PrefersPatches(const ConvProblem& problem, ConvDirection direction);
 
 // Make one for a problem, then run it again and again, in one thread at a time. The constructor
 // throws EnforceNotMet if oneDNN cannot do it. Each run reorders filters, and other arrays for
@@ -115,7 +119,8 @@ class ConvBackwardData {
   void Run(const void* d_dst, const void* filter, void* d_src);
 
  private:
-  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the three
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the four
+  std::unique_ptr<PatchDataGradient> patches_;
   std::unique_ptr<BoundPrimitive> primitive_;
   std::unique_ptr<ConvBackwardData> in_float_;
   const ConvProblem problem_;
@@ -129,7 +134,8 @@ class ConvBackwardFilter {
   void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias);
 
  private:
-  std::unique_ptr<WinogradFilterGradient> winograd_;  // one of the three
+  std::unique_ptr<WinogradFilterGradient> winograd_;  // one of the four
+  std::unique_ptr<PatchFilterGradient> patches_;
   std::unique_ptr<BoundPrimitive> primitive_;
   std::unique_ptr<ConvBackwardFilter> in_float_;
   const ConvProblem problem_;

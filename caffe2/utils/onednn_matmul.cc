@@ -19,8 +19,8 @@ struct ProblemHash {
   size_t operator()(const MatMulProblem& p) const {
     size_t hash = static_cast<size_t>(p.type);
     for (const int64_t value : {p.batch, p.m, p.n, p.k}) hash = hash * 1000003 + value;
-    for (const bool flag :
-         {p.trans_a, p.trans_b, p.broadcast_a, p.broadcast_b, p.has_bias, p.accumulate}) {
+    for (const bool flag : {p.trans_a, p.trans_b, p.broadcast_a, p.broadcast_b, p.has_bias,
+                            p.accumulate, p.float_result}) {
       hash = hash * 2 + flag;
     }
     return hash;
@@ -43,13 +43,19 @@ dnnl::memory::desc MatrixDesc(const MatMulProblem& p, int64_t rows, int64_t colu
   return {dims, type, strides};
 }
 
+// The problem with the type of its result.
+MatMulProblem Result(MatMulProblem p) {
+  if (p.float_result) p.type = MatMulType::kFloat;
+  return p;
+}
+
 // A primitive with its arguments; only the addresses change between runs.
 class MatMulPrimitive {
  public:
   explicit MatMulPrimitive(const MatMulProblem& p)
       : a_(MatrixDesc(p, p.m, p.k, p.trans_a, p.broadcast_a), CpuEngine(), nullptr),
         b_(MatrixDesc(p, p.k, p.n, p.trans_b, p.broadcast_b), CpuEngine(), nullptr),
-        c_(MatrixDesc(p, p.m, p.n, false, false), CpuEngine(), nullptr),
+        c_(MatrixDesc(Result(p), p.m, p.n, false, false), CpuEngine(), nullptr),
         stream_(CpuEngine()) {
     if (p.has_bias) {
       MatMulProblem row = p;
@@ -111,7 +117,7 @@ void MultiplyInFloat(MatMulProblem p, const void* a, const void* b, const void* 
   OneDnnMatMul(p, copies.Input(a, type, (p.broadcast_a ? 1 : p.batch) * p.m * p.k),
                copies.Input(b, type, (p.broadcast_b ? 1 : p.batch) * p.k * p.n),
                p.has_bias ? copies.Input(bias, type, p.n) : nullptr,
-               copies.Output(c, type, p.batch * p.m * p.n, p.accumulate));
+               p.float_result ? c : copies.Output(c, type, p.batch * p.m * p.n, p.accumulate));
   copies.Finish();
 }
 

@@ -18,17 +18,18 @@ struct MatMulProblem {
   bool trans_b = false;
   bool broadcast_a = false;  // all products share one matrix a
   bool broadcast_b = false;
-  bool has_bias = false;    // n elements, added to every row
-  bool accumulate = false;  // adds to the contents of c
+  bool has_bias = false;      // n elements, added to every row
+  bool accumulate = false;    // adds to the contents of c
+  bool float_result = false;  // c is float, whatever the type
   MatMulType type = MatMulType::kFloat;
 
   friend bool operator==(const MatMulProblem&, const MatMulProblem&) = default;
 };
 
-// Computes the products of arrays of the problem's type, accumulating in float. If oneDNN does not
-// multiply bfloat16, uses float copies (onednn_float_copies.h). Each thread caches primitives by
-// problem, so that a net that runs again builds none. Throws EnforceNotMet with oneDNN's text if it
-// fails.
+// Computes the products of arrays of the problem's type (c: or float), accumulating in float. If
+// oneDNN does not multiply bfloat16, uses float copies (onednn_float_copies.h). Each thread caches
+// primitives by problem, so that a net that runs again builds none. Throws EnforceNotMet with
+// oneDNN's text if it fails.
 void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
                   void* c);
 

@@ -1,0 +1,176 @@
+#include "caffe2/utils/onednn_conv_matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "caffe2/core/half.h"
+#include "caffe2/core/logging.h"
+#include "caffe2/utils/narrow_float.h"
+#include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/onednn_matmul.h"
+#include "caffe2/utils/parallel.h"
+#include "caffe2/utils/thread_scratch.h"
+
+namespace caffe2::onednn {
+namespace {
+
+// The patches of images that are handled at a time stay in the cache of a core or two.
+constexpr int64_t kMaxPatchBytes = int64_t{8} << 20;
+constexpr int64_t kPixelGrain = 64;
+
+MatMulProblem Product(int64_t m, int64_t n, int64_t k, bool trans_a, bool float_result) {
+  MatMulProblem product;
+  product.m = m;
+  product.n = n;
+  product.k = k;
+  product.trans_a = trans_a;
+  product.float_result = float_result;
+  product.type = MatMulType::kBFloat16;
+  return product;
+}
+
+int64_t RoundUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+bool PatchesSupport(const ConvProblem& problem) {
+  return problem.stride.size() == 2 && problem.groups == 1 && problem.channels_last &&
+         problem.type.Match<bfloat16>() && problem.filter_type.Match<float>() &&
+         !problem.bias_type && MultipliesBFloat16();
+}
+
+ImagePatches::ImagePatches(const ConvProblem& p, int64_t bytes)
+    : images_(p.src.at(0)),
+      height_(p.src.at(2)),
+      width_in_(p.src.at(3)),
+      channels_(p.src.at(1)),
+      filters_(p.filter.at(0)),
+      out_height_(p.dst.at(2)),
+      out_width_(p.dst.at(3)),
+      kernel_height_(p.filter.at(2)),
+      kernel_width_(p.filter.at(3)),
+      stride_y_(p.stride.at(0)),
+      stride_x_(p.stride.at(1)),
+      dilation_y_(p.dilation.at(0)),
+      dilation_x_(p.dilation.at(1)),
+      pad_y_(p.pad_begin.at(0)),
+      pad_x_(p.pad_begin.at(1)) {
+  CAFFE_ENFORCE(PatchesSupport(p), "not supported by patches: ", p.ToString());
+  const int64_t image_bytes = std::max<int64_t>(1, rows() * width() * bytes);
+  images_at_a_time_ = std::clamp<int64_t>(kMaxPatchBytes / image_bytes, 1, images_);
+}
+
+bool ImagePatches::trivial() const {
+  return kernel_height_ == 1 && kernel_width_ == 1 && out_height_ == height_ &&
+         out_width_ == width_in_ && stride_y_ == 1 && stride_x_ == 1 && pad_y_ == 0 && pad_x_ == 0;
+}
+
+void ImagePatches::Gather(int64_t count, const uint16_t* images, uint16_t* patches) const {
+  const size_t pixel_bytes = channels_ * sizeof(uint16_t);
+  ParallelFor(count * rows(), kPixelGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t image = row / rows(), place = row % rows();
+      const int64_t y = place / out_width_ * stride_y_ - pad_y_;
+      const int64_t x = place % out_width_ * stride_x_ - pad_x_;
+      const uint16_t* from = images + image * image_size();
+      uint16_t* to = patches + row * width();
+      for (int64_t i = 0; i < kernel_height_; ++i) {
+        for (int64_t j = 0; j < kernel_width_; ++j, to += channels_) {
+          const int64_t iy = y + i * dilation_y_, ix = x + j * dilation_x_;
+          if (iy >= 0 && iy < height_ && ix >= 0 && ix < width_in_) {
+            std::memcpy(to, from + (iy * width_in_ + ix) * channels_, pixel_bytes);
+          } else {
+            std::memset(to, 0, pixel_bytes);
+          }
+        }
+      }
+    }
+  });
+}
+
+void ImagePatches::Scatter(int64_t count, const float* patches, bfloat16* images) const {
+  constexpr int64_t kBlock = 256;  // channels
+  // The place of the patch whose kernel element `k` lies on the pixel, or -1.
+  const auto patch = [](int64_t pixel, int64_t k, int64_t dilation, int64_t pad, int64_t stride,
+                        int64_t size) -> int64_t {
+    const int64_t scaled = pixel + pad - k * dilation;
+    return scaled >= 0 && scaled % stride == 0 && scaled / stride < size ? scaled / stride : -1;
+  };
+  const int64_t pixels = height_ * width_in_;
+  ParallelFor(count * pixels, kPixelGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t pixel = begin; pixel < end; ++pixel) {
+      const int64_t y = pixel % pixels / width_in_, x = pixel % width_in_;
+      const float* of_image = patches + pixel / pixels * rows() * width();
+      for (int64_t c = 0; c < channels_; c += kBlock) {
+        const int64_t block = std::min(kBlock, channels_ - c);
+        float sum[kBlock] = {};
+        for (int64_t i = 0; i < kernel_height_; ++i) {
+          const int64_t oy = patch(y, i, dilation_y_, pad_y_, stride_y_, out_height_);
+          for (int64_t j = 0; oy >= 0 && j < kernel_width_; ++j) {
+            const int64_t ox = patch(x, j, dilation_x_, pad_x_, stride_x_, out_width_);
+            if (ox < 0) continue;
+            const float* part = of_image + (oy * out_width_ + ox) * width() +
+                                (i * kernel_width_ + j) * channels_ + c;
+            for (int64_t k = 0; k < block; ++k) sum[k] += part[k];
+          }
+        }
+        bfloat16* to = images + pixel * channels_ + c;
+        for (int64_t k = 0; k < block; ++k) Store(sum[k], to + k);
+      }
+    }
+  });
+}
+
+PatchFilterGradient::PatchFilterGradient(const ConvProblem& problem)
+    : patches_(problem, sizeof(bfloat16)) {}
+
+void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) const {
+  const ImagePatches& p = patches_;
+  const auto* images = static_cast<const uint16_t*>(src);
+  const auto* gradients = static_cast<const uint16_t*>(d_dst);
+  if (p.trivial()) {
+    const auto product = Product(p.filters(), p.width(), p.images() * p.rows(), true, true);
+    return OneDnnMatMul(product, gradients, images, nullptr, d_filter);
+  }
+  const int64_t step = p.images_at_a_time();
+  auto* patches =
+      reinterpret_cast<uint16_t*>(ThreadScratch(step * p.rows() * p.width() * sizeof(uint16_t)));
+  for (int64_t first = 0; first < p.images(); first += step) {
+    const int64_t count = std::min(step, p.images() - first);
+    p.Gather(count, images + first * p.image_size(), patches);
+    auto product = Product(p.filters(), p.width(), count * p.rows(), true, true);
+    product.accumulate = first > 0;
+    OneDnnMatMul(product, gradients + first * p.rows() * p.filters(), patches, nullptr, d_filter);
+  }
+}
+
+PatchDataGradient::PatchDataGradient(const ConvProblem& problem)
+    : patches_(problem, sizeof(float)) {}
+
+void PatchDataGradient::Run(const void* d_dst, const void* filter, void* d_src) const {
+  const ImagePatches& p = patches_;
+  const auto* gradients = static_cast<const uint16_t*>(d_dst);
+  auto* images = static_cast<bfloat16*>(d_src);
+  const int64_t filter_size = p.filters() * p.width(), step = p.images_at_a_time();
+  const int64_t filter_bytes = RoundUp(filter_size * sizeof(bfloat16));
+  const int64_t patch_bytes = p.trivial() ? 0 : step * p.rows() * p.width() * sizeof(float);
+  char* scratch = ThreadScratch(filter_bytes + patch_bytes);
+  auto* narrow = reinterpret_cast<bfloat16*>(scratch);
+  const auto* wide = static_cast<const float*>(filter);
+  ParallelFor(filter_size, 8192, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) Store(wide[i], narrow + i);
+  });
+  if (p.trivial()) {
+    const auto product = Product(p.images() * p.rows(), p.width(), p.filters(), false, false);
+    return OneDnnMatMul(product, gradients, narrow, nullptr, images);
+  }
+  auto* patches = reinterpret_cast<float*>(scratch + filter_bytes);
+  for (int64_t first = 0; first < p.images(); first += step) {
+    const int64_t count = std::min(step, p.images() - first);
+    const auto product = Product(count * p.rows(), p.width(), p.filters(), false, true);
+    OneDnnMatMul(product, gradients + first * p.rows() * p.filters(), narrow, nullptr, patches);
+    p.Scatter(count, patches, images + first * p.image_size());
+  }
+}
+
+}  // namespace caffe2::onednn

@@ -1,0 +1,140 @@
+#include "caffe2/utils/onednn_conv_matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "caffe2/core/half.h"
+#include "caffe2/core/random.h"
+#include "caffe2/utils/onednn_float_copies.h"
+
+namespace caffe2::onednn {
+namespace {
+
+struct Case {
+  const char* name;
+  int64_t images, size, channels, filters, kernel, stride, pad, dilation;
+};
+
+int64_t OutSize(const Case& c) {
+  return (c.size + 2 * c.pad - c.dilation * (c.kernel - 1) - 1) / c.stride + 1;
+}
+
+ConvProblem Problem(const Case& c) {
+  ConvProblem p;
+  const int64_t out = OutSize(c);
+  p.src = {c.images, c.channels, c.size, c.size};
+  p.filter = {c.filters, c.channels, c.kernel, c.kernel};
+  p.dst = {c.images, c.filters, out, out};
+  p.stride = {c.stride, c.stride};
+  p.dilation = {c.dilation, c.dilation};
+  p.pad_begin = {c.pad, c.pad};
+  p.channels_last = true;
+  p.type = TypeMeta::Make<bfloat16>();
+  p.filter_type = TypeMeta::Make<float>();
+  return p;
+}
+
+// Numbers that bfloat16 holds exactly.
+std::vector<float> Numbers(int64_t n, uint64_t seed) {
+  RandomGenerator random(seed);
+  std::vector<float> numbers(n);
+  for (float& x : numbers) x = ToFloat(ToBFloat16(random.Uniform() - 0.5f));
+  return numbers;
+}
+
+std::vector<bfloat16> Narrowed(const std::vector<float>& numbers) {
+  std::vector<bfloat16> narrow(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) narrow[i] = ToBFloat16(numbers[i]);
+  return narrow;
+}
+
+// body(index in src, in filter, in dst) for each product of the convolution.
+template <class Body>
+void ForEachProduct(const Case& c, const Body& body) {
+  const int64_t out = OutSize(c), k = c.kernel;
+  for (int64_t n = 0; n < c.images; ++n) {
+    for (int64_t place = 0; place < out * out; ++place) {
+      for (int64_t tap = 0; tap < k * k; ++tap) {
+        const int64_t y = place / out * c.stride - c.pad + tap / k * c.dilation;
+        const int64_t x = place % out * c.stride - c.pad + tap % k * c.dilation;
+        if (y < 0 || y >= c.size || x < 0 || x >= c.size) continue;
+        const int64_t pixel = (n * c.size + y) * c.size + x;
+        for (int64_t m = 0; m < c.filters; ++m) {
+          for (int64_t i = 0; i < c.channels; ++i) {
+            body(pixel * c.channels + i, (m * k * k + tap) * c.channels + i,
+                 (n * out * out + place) * c.filters + m);
+          }
+        }
+      }
+    }
+  }
+}
+
+class PatchGradientTest : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!MultipliesBFloat16()) GTEST_SKIP() << "oneDNN does not multiply bfloat16 here";
+  }
+};
+
+TEST_P(PatchGradientTest, EqualsTheSumOfProducts) {
+  const Case& c = GetParam();
+  const int64_t out = OutSize(c);
+  const auto src = Numbers(c.images * c.size * c.size * c.channels, 1);
+  const auto filter = Numbers(c.filters * c.kernel * c.kernel * c.channels, 2);
+  const auto d_dst = Numbers(c.images * out * out * c.filters, 3);
+  std::vector<double> d_filter(filter.size()), d_src(src.size());
+  ForEachProduct(c, [&](int64_t s, int64_t f, int64_t d) {
+    d_filter[f] += static_cast<double>(src[s]) * d_dst[d];
+    d_src[s] += static_cast<double>(filter[f]) * d_dst[d];
+  });
+
+  std::vector<float> filter_result(filter.size(), 1e9f);  // what is there before does not matter
+  PatchFilterGradient(Problem(c))
+      .Run(Narrowed(src).data(), Narrowed(d_dst).data(), filter_result.data());
+  for (size_t i = 0; i < filter.size(); ++i) {
+    ASSERT_NEAR(filter_result[i], d_filter[i], 1e-5 * c.images * out * out) << i;
+  }
+  std::vector<bfloat16> src_result(src.size(), ToBFloat16(1e9f));
+  PatchDataGradient(Problem(c)).Run(Narrowed(d_dst).data(), filter.data(), src_result.data());
+  for (size_t i = 0; i < src.size(); ++i) {
+    ASSERT_NEAR(ToFloat(src_result[i]), d_src[i], std::abs(d_src[i]) / 256 + 1e-4) << i;
+  }
+}
+
+// The two large ones are computed in several steps, the last of fewer images.
+INSTANTIATE_TEST_SUITE_P(All, PatchGradientTest,
+                         ::testing::Values(Case{"pointwise", 3, 5, 32, 40, 1, 1, 0, 1},
+                                           Case{"pointwise_strided", 2, 7, 33, 8, 1, 2, 0, 1},
+                                           Case{"padded", 2, 6, 16, 24, 3, 1, 1, 1},
+                                           Case{"strided", 2, 9, 16, 8, 3, 2, 1, 1},
+                                           Case{"dilated", 2, 9, 8, 16, 3, 1, 2, 2},
+                                           Case{"channels", 1, 4, 300, 32, 2, 2, 0, 1},
+                                           Case{"one_pixel", 1, 1, 8, 8, 3, 1, 1, 1},
+                                           Case{"steps", 7, 48, 64, 2, 3, 1, 1, 1},
+                                           Case{"strided_steps", 9, 64, 96, 2, 3, 2, 1, 1}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(PatchGradient, IsForGradientsInBFloat16WithoutBias) {
+  const ConvProblem good = Problem({"", 2, 8, 64, 64, 1, 1, 0, 1});
+  EXPECT_EQ(PatchesSupport(good), MultipliesBFloat16());
+  EXPECT_FALSE(PrefersPatches(good, ConvDirection::kForward));
+  const auto refuses = [&](auto change) {
+    ConvProblem other = good;
+    change(&other);
+    return !PatchesSupport(other) && !PrefersPatches(other, ConvDirection::kBackwardFilter);
+  };
+  EXPECT_TRUE(refuses([](ConvProblem* p) { p->type = TypeMeta::Make<float>(); }));
+  EXPECT_TRUE(refuses([](ConvProblem* p) { p->filter_type = TypeMeta::Make<bfloat16>(); }));
+  EXPECT_TRUE(refuses([](ConvProblem* p) { p->bias_type = TypeMeta::Make<float>(); }));
+  EXPECT_TRUE(refuses([](ConvProblem* p) { p->channels_last = false; }));
+  EXPECT_TRUE(refuses([](ConvProblem* p) { p->groups = 2; }));
+  EXPECT_TRUE(refuses([](ConvProblem* p) { p->stride = {1}; }));
+  ConvProblem wrong = good;
+  wrong.groups = 2;
+  EXPECT_THROW(PatchFilterGradient{wrong}, EnforceNotMet);
+}
+
+}  // namespace
+}  // namespace caffe2::onednn
