@@ -60,6 +60,18 @@ def test_their_errors_are_one_line_with_a_status(pixels, tmp_path):
     ):
         done = doppio(*words)
         assert done.returncode == status and re.match(f"{line}[^\n]*\n$", done.output), done.output
+    for words, meant in (
+        (("convert", "a.mdl", "b.onnx", "--batchsize", "3"), "batch_size"),
+        (("inspect", "a.mdl", "--svgg=a.svg"), "svg"),
+        (("quantize", "a.mdl", "--calibration_dta", "d"), "calibration_data"),
+    ):
+        done = doppio(*words)
+        option = next(word for word in words if word.startswith("--")).partition("=")[0]
+        assert done.returncode == 64
+        assert done.output == (
+            f"doppio {words[0]}: unknown option {option}; do you mean --{meant}? "
+            f"(see doppio {words[0]} --help)\n"
+        )
     done = doppio("convert", "--help")
     assert done.returncode == 0 and "usage: doppio convert" in done.output
 

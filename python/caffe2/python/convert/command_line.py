@@ -1,8 +1,10 @@
-"""What both commands take."""
+"""The arguments of `doppio convert`, `inspect` and `quantize`."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+from collections.abc import Sequence
 from typing import NoReturn
 
 from caffe2.python.convert.errors import USAGE, ConvertError
@@ -15,6 +17,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raises ConvertError."""
         raise ConvertError(f"{message} (see {self.prog} --help)", USAGE)
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """As parse_args, but an unknown option gets a suggestion. Raises ConvertError."""
+        known = list(self._option_string_actions)
+        for word in words:
+            name = word.partition("=")[0]
+            if not name.startswith("--") or any(option.startswith(name) for option in known):
+                continue
+            close = difflib.get_close_matches(name, known, n=1)
+            self.error(f"unknown option {name}" + (f"; do you mean {close[0]}?" if close else ""))
+        return self.parse_args(words)
 
 
 def positive(text: str) -> int:

@@ -51,5 +51,5 @@ def _convert(options):
 
 def main(words: Sequence[str], name: str = "python -m caffe2.python.convert") -> int:
     """Runs the command; returns its exit status."""
-    return run_command(name, lambda: _convert(_parser(name).parse_args(words)))
+    return run_command(name, lambda: _convert(_parser(name).parse(words)))
 

@@ -89,7 +89,7 @@ def _inspect(options):
 def main(words: Sequence[str],
          name: str = "python -m caffe2.python.convert.inspect_command") -> int:
     """Runs the command; returns its exit status."""
-    return run_command(name, lambda: _inspect(_parser(name).parse_args(words)))
+    return run_command(name, lambda: _inspect(_parser(name).parse(words)))
 
 
 if __name__ == "__main__":

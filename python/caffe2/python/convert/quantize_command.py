@@ -96,7 +96,7 @@ def main(
     words: Sequence[str], name: str = "python -m caffe2.python.convert.quantize_command"
 ) -> int:
     """Runs the command; returns its exit status."""
-    return run_command(name, lambda: _quantize(_parser(name).parse_args(words)))
+    return run_command(name, lambda: _quantize(_parser(name).parse(words)))
 
 
 if __name__ == "__main__":
