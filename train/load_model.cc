@@ -38,11 +38,20 @@ std::string AdviceOnLabels(const TrainOptions& options) {
                                    : " (add --finetune to train it for other labels)";
 }
 
+// What to do if a filter only has the other storage order, as those of converted models may.
+std::string AdviceOnOrder(const std::vector<int64_t>& found, const std::vector<int64_t>& needed) {
+  if (found.size() != 4 || found == needed) return "";
+  using Sizes = std::vector<int64_t>;
+  if (needed == Sizes{found[0], found[2], found[3], found[1]}) return " (add --order NCHW)";
+  if (needed == Sizes{found[0], found[3], found[1], found[2]}) return " (add --order NHWC)";
+  return "";
+}
+
 void CopyParameter(const Tensor& value, const std::string& name, const std::string& path,
                    const std::string& advice, Tensor* param) {
   CAFFE_ENFORCE(param->sizes() == value.sizes(), "parameter ", name, " has shape ",
                 ShapeString(value.sizes()), " in ", path, "; the network needs ",
-                ShapeString(param->sizes()), advice);
+                ShapeString(param->sizes()), AdviceOnOrder(value.sizes(), param->sizes()), advice);
   CAFFE_ENFORCE(param->dtype() == value.dtype(), "parameter ", name, " has type ",
                 value.dtype().name(), " in ", path, "; the network needs ", param->dtype().name());
   param->CopyFrom(value);

@@ -91,6 +91,8 @@ def test_finetuning_names_what_starts_fresh(databases, trained, tmp_path):
 @pytest.mark.parametrize("flags, expected", [
     ({}, "--finetune needs --load_model_path"),
     ({"load_model_path": "MODEL", "model": "mlp"}, "model_2.mdl has no parameter fc"),
+    ({"load_model_path": "MODEL", "order": "NCHW"},
+     "the network needs [20, 1, 5, 5] (add --order NHWC)"),
     ({"load_model_path": "MODEL", "file_store_path": "FOLDER", "num_epochs": 5}, "would overwrite"),
 ])
 def test_bad_finetuning_is_one_clear_line(flags, expected, databases, trained, tmp_path):
