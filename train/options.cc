@@ -233,7 +233,8 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
     struct stat status;
     if (stat(output.checkpoint_path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
       ThrowIoError(ExitCode::kCannotWrite, "cannot write checkpoints to ", output.checkpoint_path,
-                   ": it is not a regular file");
+                   S_ISDIR(status.st_mode) ? ": it is a folder; name a file in it"
+                                           : ": it is not a regular file");
     }
   }
   if (!output.csv_path.empty()) CheckWritableDirectory(DirectoryOf(output.csv_path));

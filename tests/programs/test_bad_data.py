@@ -116,6 +116,8 @@ def test_places_to_write_to(case, databases, tmp_path):
     flags = {"checkpoint_every": 5, "save_model_name": "model", flag: tmp_path / name}
     done = run("resnet50_trainer", *training(databases, tmp_path, **flags))
     check(done, str(tmp_path / name.split("/")[0]), tmp_path)
+    if case == "a directory in place of the checkpoint":
+        assert "it is a folder; name a file in it" in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["digits", "folder"]
 
 
