@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <optional>
@@ -147,15 +148,25 @@ std::vector<std::string> ReadLines(const std::string& path) {
   std::vector<std::string> lines;
   if (path.empty()) return lines;
   std::ifstream file(path);
-  if (!file) ThrowIoError(ExitCode::kNoInput, "cannot read ", path);
+  if (!file) {
+    ThrowIoError(ExitCode::kNoInput, "cannot read --class_names ", path, ": ",
+                 std::strerror(errno));
+  }
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   return lines;
 }
 
 std::string ReadFile(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    ThrowIoError(ExitCode::kNoInput, "it is a folder; name the pictures in it");
+  }
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file || bytes.empty()) ThrowIoError(ExitCode::kNoInput, "cannot read picture ", path);
+  if (!file || bytes.empty()) {
+    ThrowIoError(ExitCode::kNoInput,
+                 "cannot read the file: ", errno != 0 ? std::strerror(errno) : "it is empty");
+  }
   return bytes;
 }
 
@@ -173,7 +184,7 @@ void PrintTop(const std::string& path, const Tensor& scores,
   const float* values = scores.data<float>();
   std::vector<size_t> order(static_cast<size_t>(scores.numel()));
   std::iota(order.begin(), order.end(), size_t{0});
-  const size_t top = std::min(order.size(), static_cast<size_t>(std::max(FLAGS_top, 0)));
+  const size_t top = std::min(order.size(), static_cast<size_t>(FLAGS_top));
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(top), order.end(),
                     [&](size_t a, size_t b) {
                       return values[a] > values[b] || (values[a] == values[b] && a < b);
@@ -195,6 +206,7 @@ const Tensor& ScoresOf(const Predictor& predictor, const Workspace& ws) {
 
 int Main(int argc, char** argv) {
   CheckUsage(argc > 1, "no picture is given: name image files after the flags");
+  CheckUsage(FLAGS_top >= 1, "--top is ", FLAGS_top, ", must be at least 1");
   SetImageLimitsFromFlags();
   const std::vector<std::string> names = ReadLines(FLAGS_class_names);
   Workspace ws;

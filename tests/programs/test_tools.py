@@ -103,6 +103,23 @@ def test_predict_names_what_the_model_was_trained_on(databases, tmp_path):
         assert 0.5 < sum(probabilities) <= 1.001
 
 
+def test_predict_names_a_picture_that_cannot_be_read(databases, tmp_path):
+    succeed("resnet50_trainer", *training(databases, tmp_path, epoch_size=64))
+    (tmp_path / "empty.png").touch()
+    for words, status, text in (
+        ([tmp_path / "none.png"], 66, "cannot read the file: No such file or directory"),
+        ([tmp_path / "empty.png"], 66, "cannot read the file: it is empty"),
+        ([tmp_path], 66, "it is a folder; name the pictures in it"),
+        (["--class_names", tmp_path / "none", "a.png"], 66, "none: No such file or directory"),
+        (["--top", "0", "a.png"], 64, "--top is 0, must be at least 1"),
+    ):
+        done = run("predict", "--model", tmp_path / "model_1.mdl", *words)
+        assert (done.returncode, done.output.count("\n")) == (status, 1), done.output
+        assert text in done.output
+        if len(words) == 1:
+            assert f"(picture {words[0]})" in done.output
+
+
 def write_conv_net(folder):
     """A net of Caffe2's GPU trainers: 1x1 convolution, normalization, average over 8x8 pixels.
 
