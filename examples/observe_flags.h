@@ -11,6 +11,7 @@
 
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
+#include "caffe2/utils/program_help.h"
 #include "distributed/store_url.h"
 #include "train/log.h"
 #include "train/observe/job_progress.h"
@@ -62,7 +63,9 @@ inline std::string LogDirectory() {
 inline std::map<std::string, std::string> FlagValues(bool only_given) {
   std::map<std::string, std::string> values;
   for (const auto& flag : ProgramFlags()) {
-    if (!only_given || !flag.is_default) values[flag.name] = flag.current_value;
+    if (only_given && flag.is_default) continue;
+    const std::string& value = flag.current_value;
+    values[flag.name] = value.empty() ? "" : FlagValueText(flag.type, value);
   }
   const auto url = values.find("init_method");
   if (url != values.end() && url->second.find('@') != std::string::npos) {

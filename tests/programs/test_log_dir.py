@@ -89,6 +89,7 @@ def test_settings_tell_how_to_repeat_the_run(logged, databases):
     settings = json.loads(text)
     assert settings["program"] == "resnet50_trainer"
     assert settings["flags"]["batch_size"] == "64" and settings["flags"]["seed"] == "1"
+    assert settings["flags"]["lr_factor"] == "0.1"
     assert settings["flags"]["init_method"] == "redis://localhost:6379/1"
     assert "hunter2" not in text
     assert settings["version"].startswith("0.") and settings["build"]["compiler"]
