@@ -80,7 +80,8 @@ Action Parse(Words words, const Words& command) {
   Action action;
   // A word after a command is never another one: it may be a value for a trainer.
   program.require_subcommand(0, 1);
-  program.set_version_flag("--version", "doppio, Doppio " + Version());
+  program.set_version_flag("--version",
+                           "doppio, Doppio " + VersionAndCommit() + "\n" + BuildOptions());
   AddTrainCommand(&program, &action);
   AddRunCommand(command, &program, &action);
   AddShardCommand(command, &program, &action);
@@ -101,7 +102,8 @@ Action Parse(Words words, const Words& command) {
     RefuseWord(program, program.remaining(/*recurse=*/true).at(0));
   } catch (const CLI::ParseError& error) {
     const std::string path = Chosen(program).second;
-    ThrowUsage(path.empty() ? "" : path + ": ", error.what());
+    const std::string start = path.empty() ? "" : path + ": ";
+    ThrowUsage(start, error.what(), " (see doppio ", path.empty() ? "" : path + " ", "--help)");
   }
   if (action == nullptr) RefuseNothing(program);
   return action;

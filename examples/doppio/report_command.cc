@@ -37,8 +37,8 @@ void AddCompareCommand(CLI::App* program, Action* action) {
   const auto flags = std::make_shared<Flags>();
   CLI::App* command =
       program->add_subcommand("compare", "compare two runs: doppio compare LOG_DIR LOG_DIR");
-  command->add_option("a", flags->a, "what a trainer wrote with --log_dir")->required();
-  command->add_option("b", flags->b, "the same of the other run")->required();
+  command->add_option("first", flags->a, "what a trainer wrote with --log_dir")->required();
+  command->add_option("second", flags->b, "the same of the other run")->required();
   command->add_option("--html", flags->html, "also write a page with curves");
   command->callback([flags, action] {
     *action = [flags] {

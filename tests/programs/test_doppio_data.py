@@ -126,7 +126,7 @@ def test_cifar(tmp_path, kind, label_bytes):
     other = "cifar100" if kind == "cifar10" else "cifar10"
     done = prepare(other, "--input", folder, "--output", tmp_path / "c")
     assert done.returncode == 66
-    assert f"does not hold {other}" in done.output
+    assert f"is not a data set of the kind {other}" in done.output
     assert not (tmp_path / "c").exists()
 
 
@@ -153,6 +153,15 @@ def test_a_folder_keeps_the_names_of_its_classes(pictures, tmp_path):
     assert found["labels"] == {"0": 12, "1": 8}
     assert found["class_names"] == ["cat", "dog"]
     assert found["shapes"] == {f"30x{40 + i}x3": 2 if i < 8 else 1 for i in range(12)}
+
+
+def test_images_outside_of_the_classes_are_counted(pictures, tmp_path):
+    for i in range(3):
+        (pictures / f"{i}.ppm").write_bytes(ppm(40, 30, (9, 9, 9)))
+    done = prepare("folder", "--input", pictures, "--output", tmp_path / "db")
+    assert done.returncode == 0, done.output
+    assert f"warning: 3 image files of {pictures} were left out" in done.output
+    assert inspect(tmp_path / "db")["labels"] == {"0": 12, "1": 8}
 
 
 def test_scale_and_shuffle(pictures, tmp_path):
@@ -298,7 +307,9 @@ def test_a_damaged_database_is_refused_or_named(databases, tmp_path):
     (["prepare", "mnist", "--input", "/nowhere", "--output", "x"], 66, "ossci-datasets"),
     (["prepare", "mnist", "--input", ".", "--output", "x"], 66, "train-images-idx3-ubyte.gz"),
     (["prepare", "mnist", "--input", "."], 64, "--output DB is needed"),
-    (["prepare", "mnist", "--output", "x"], 64, "data prepare: --input is required"),
+    (["prepare", "mnist", "--output", "x"], 64,
+     "data prepare: --input is required (see doppio data prepare --help)"),
+    (["prepare"], 64, "data prepare: kind is required (see doppio data prepare --help)"),
     (["prepare", "mnist", "--input", ".", "--ouput", "x"], 64, "do you mean --output?"),
     (["prepare", "mnist", "--input", ".", "--output", "x", "--db", "sqlite"], 64, "--db is sqlite"),
     (["prepare", "mnist", "--input", ".", "--output", "x", "--threads", 0], 64, "--threads"),

@@ -38,7 +38,7 @@ def test_make_mnist_db_names_a_file_that_is_none(tmp_path):
     assert "digits-images" in made.output.strip().splitlines()[-1]
 
 
-@pytest.mark.parametrize("program", ["mnist_trainer", "make_mnist_db"])
+@pytest.mark.parametrize("program", ["mnist_trainer", "make_mnist_db", "doppio"])
 def test_version_names_the_commit_and_the_build(program):
     done = run(program, "--version")
     assert done.returncode == 0

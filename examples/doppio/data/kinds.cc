@@ -77,13 +77,13 @@ std::string SourceOf(const Kind& kind, const std::string& input, Part part) {
   const db::DataSet set = db::FindDataSet(input);
   const std::string& source = part == Part::kTrain ? set.train : set.test;
   if (set.type != kind.db_type || (!source.empty() && !HasFilesOf(kind, source))) {
-    ThrowIoError(ExitCode::kNoInput, "--input ", input, " does not hold ", kind.name,
-                 set.type.empty() ? "" : " (it looks like db_type " + set.type + ")", ", which is ",
-                 kind.files, ", from ", kind.from);
+    ThrowIoError(ExitCode::kNoInput, "--input ", input, " is not a data set of the kind ",
+                 kind.name, set.type.empty() ? "" : " (it looks like db_type " + set.type + ")",
+                 "; ", kind.name, " needs ", kind.files, ", from ", kind.from);
   }
   if (source.empty()) {
     ThrowIoError(ExitCode::kNoInput, "--input ", input, " holds no ", NameOf(part), " part of ",
-                 kind.name, ", which is ", kind.files, ", from ", kind.from);
+                 kind.name, "; ", kind.name, " needs ", kind.files, ", from ", kind.from);
   }
   return source;
 }

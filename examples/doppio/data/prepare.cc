@@ -203,6 +203,21 @@ void PrintSummary(const Summary& summary, const std::string& output, bool existe
   }
 }
 
+// A class is a sub-folder. Images beside the sub-folders have no class and are left out.
+void WarnOfImagesOutsideOfClasses(const Kind& kind, const std::string& source) {
+  if (kind.db_type != "images") return;
+  int64_t count = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(source, error)) {
+    if (db::IsImageName(entry.path().string()) && entry.is_regular_file(error)) ++count;
+  }
+  if (count == 0) return;
+  std::fprintf(stderr,
+               "warning: %s image files of %s were left out: they lie in none of its sub-folders, "
+               "which are the classes\n",
+               Grouped(count).c_str(), source.c_str());
+}
+
 void PreparePart(const PrepareOptions& options, const Kind& kind, Part part,
                  const std::string& output) {
   const std::string source = SourceOf(kind, options.input, part);
@@ -220,6 +235,7 @@ void PreparePart(const PrepareOptions& options, const Kind& kind, Part part,
                  "archives in an archive\n",
                  names[0].c_str());
   }
+  WarnOfImagesOutsideOfClasses(kind, source);
   std::fflush(stdout);
 }
 
