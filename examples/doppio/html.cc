@@ -27,7 +27,7 @@ h3 { font-size: 15px; margin: 20px 0 4px; }
 table.data { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 table.data th, table.data td { padding: 3px 12px 3px 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-table.data th { color: var(--soft); font-weight: 500; }
+table.data th { color: var(--soft); font-weight: 500; overflow-wrap: break-word; }
 table.data td.number, table.data th.number { text-align: right; white-space: nowrap; }
 .bar { display: inline-block; height: 10px; min-width: 1px; background: var(--c0);
   border-radius: 2px; vertical-align: middle; }

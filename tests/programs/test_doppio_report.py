@@ -8,7 +8,8 @@ import pytest
 
 from conftest import run
 
-FLAGS = {"batch_size": "32", "base_learning_rate": "0.1", "train_data": "/data/<train>"}
+FLAGS = {"batch_size": "32", "base_learning_rate": "0.1", "trace": "",
+         "train_data": "/data/<train>"}
 
 
 def write_run(folder, losses, accuracies, flags=FLAGS, tail=()):
@@ -31,7 +32,7 @@ def write_run(folder, losses, accuracies, flags=FLAGS, tail=()):
     (folder / "metrics.jsonl").write_text(text)
     (folder / "settings.json").write_text(json.dumps(
         {"program": "resnet50_trainer", "version": "0.1.0", "host": {"name": "h", "pid": 7},
-         "flags": flags}))
+         "started": 1795698038.5, "flags": flags}))
     return folder
 
 
@@ -90,6 +91,7 @@ def test_the_page_says_what_the_records_say(tmp_path, losses):
     assert page.value("last test accuracy") == "0.5500"
     assert page.value("seconds in finished epochs") == "8.0"
     assert page.value("host.name") == "h"
+    assert page.value("started") == "2026-11-26 13:00:38 UTC"
     assert page.value("train_data") == "/data/<train>"
     assert "<train>" not in text
     assert page.tags.count("svg") == 5
@@ -189,7 +191,8 @@ def test_a_damaged_file_is_one_line(name, tmp_path, losses):
 
 def test_compare(tmp_path, losses):
     a = write_run(tmp_path / "a", losses, [0.6])
-    b = write_run(tmp_path / "b", losses[:7], [0.8], {**FLAGS, "batch_size": "64"})
+    flags = {**FLAGS, "batch_size": "64", "trace": "t.json"}
+    b = write_run(tmp_path / "b", losses[:7], [0.8], flags)
     page = tmp_path / "page.html"
     done = run("doppio", "compare", a, b, "--html", page)
     assert done.returncode == 0, done.output
@@ -197,6 +200,7 @@ def test_compare(tmp_path, losses):
     assert rows["best test accuracy"] == ["0.6000", "0.8000"]
     assert rows["iterations"] == ["10", "7"]
     assert rows["--batch_size"] == ["32", "64"]
+    assert rows["--trace"] == ["none", "t.json"]
     assert "--base_learning_rate" not in rows
     parsed = Page(page.read_text())
     assert parsed.tags.count("svg") == 7

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 
 #include "caffe2/core/exit_code.h"
@@ -84,14 +85,29 @@ void AddFacts(const std::string& prefix, const Struct& object,
       AddFacts(prefix + name + ".", value.struct_value(), facts);
     } else if (const std::string text = TextOf(value); !text.empty()) {
       (*facts)[prefix + name] = text;
+    } else if (prefix == "flags.") {
+      (*facts)[prefix + name] = "none";  // as --help and --dry_run write it
     }
   }
+}
+
+// "2026-11-26 13:00:38 UTC" of the seconds since 1970.
+std::string DateText(double seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  char text[32];
+  if (gmtime_r(&time, &parts) == nullptr) return "";
+  return {text, std::strftime(text, sizeof(text), "%F %T UTC", &parts)};
 }
 
 void ReadSettings(const std::string& path, RunRecords* run) {
   const std::optional<Struct> settings = ReadJsonFile(path);
   if (!settings) return;
   AddFacts("", *settings, &run->facts);
+  const Value& started = Member(*settings, "started");
+  if (started.kind_case() == Value::kNumberValue) {
+    run->facts["started"] = DateText(started.number_value());
+  }
   for (auto it = run->facts.begin(); it != run->facts.end();) {
     if (it->first.rfind("flags.", 0) != 0) {
       ++it;
