@@ -141,11 +141,11 @@ std::string TopText(const RunView& run) {
 std::string ChooseRun(const std::string& run_id, RunInspector* inspector) {
   const std::vector<std::string> ids = inspector->RunIds();
   if (run_id.empty() && ids.size() == 1) return ids[0];
-  CheckUsage(!run_id.empty(), "--run_id is needed: the store has ",
-             ids.empty() ? "no run" : "the runs " + JoinKeys(ids));
+  if (ids.empty()) ThrowIoError(ExitCode::kNoInput, "there is no run in the store");
+  CheckUsage(!run_id.empty(), "--run_id is needed: the store has the runs ", JoinKeys(ids));
   if (std::find(ids.begin(), ids.end(), run_id) != ids.end()) return run_id;
   ThrowIoError(ExitCode::kNoInput, "there is no run ", run_id, " in the store; it has ",
-               ids.empty() ? "none" : JoinKeys(ids));
+               JoinKeys(ids));
 }
 
 // For health checks of containers.

@@ -137,7 +137,10 @@ std::string ListOfRecipes() {
     text += MakeString("  ", recipe.name, ": ", recipe.what, "; ", recipe.reached, "\n");
   }
   return text +
-         "All other flags are the trainer's and count more than the recipe; --dry_run prints them.";
+         "All other flags are the trainer's and count more than the recipe; --dry_run prints "
+         "them.\n"
+         "For options of doppio run: doppio run -n 2 --store URL -- mnist_trainer --recipe NAME "
+         "...";
 }
 
 }  // namespace

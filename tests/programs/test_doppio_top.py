@@ -149,6 +149,11 @@ def test_keys_of_other_programs_are_left_alone(redis_server):
     assert redis_keys(redis_server.port) == before
 
 
+def test_a_store_without_runs_is_named(tmp_path):
+    done = doppio("top", "--once", "--file_store_path", tmp_path)
+    assert (done.returncode, done.output) == (66, "doppio: there is no run in the store\n")
+
+
 @pytest.mark.parametrize("args, status, text", [
     (["top"], 64, "Give --redis_host HOST, --file_store_path DIRECTORY or --store URL"),
     (["runs", "--redis_host", "a", "--file_store_path", "b"], 64, "give only one of"),
