@@ -75,7 +75,8 @@ int EpochOfModel(const std::string& path) {
       return std::atoi(digits.c_str());
     }
   }
-  LOG(WARNING) << "The format of load_model_path doesn't match! Epochs count from 0.";
+  LOG(WARNING) << "--load_model_path " << path
+               << " has no epoch in its name, as NAME_3.mdl has: epochs count from 0";
   return 0;
 }
 

@@ -88,6 +88,15 @@ def test_finetuning_names_what_starts_fresh(databases, trained, tmp_path):
     assert (tmp_path / "model_1.mdl").exists()
 
 
+def test_a_model_without_an_epoch_in_its_name_counts_from_0(databases, trained, tmp_path):
+    model = tmp_path / "plain.mdl"
+    model.write_bytes((trained[0] / "model_2.mdl").read_bytes())
+    done = run("resnet50_trainer", *training(databases, tmp_path, load_model_path=model))
+    assert done.returncode == 0, done.output
+    assert f"--load_model_path {model} has no epoch in its name, as NAME_3.mdl has" in done.output
+    assert "Starting epoch 0/1" in done.output
+
+
 @pytest.mark.parametrize("flags, expected", [
     ({}, "--finetune needs --load_model_path"),
     ({"load_model_path": "MODEL", "model": "mlp"}, "model_2.mdl has no parameter fc"),
