@@ -87,10 +87,10 @@ class MapOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     using R = typename Result::template Of<T>;
-    const Tensor& first = Input(0);
-    const T* in[3] = {first.template data<T>()};
     if (InputSize() > 1) CheckSameSizes(*this);
-    for (int i = 1; i < InputSize(); ++i) in[i] = Input(i).template data<T>();
+    const Tensor& first = Input(0);
+    const T* x = first.template data<T>();
+    const auto other = [&](int i) { return Input(i).template data<T>(); };
     Output(0)->ResizeLike(first);
     R* y = Output(0)->template mutable_data<R>();
     Context* context = &context_;
@@ -98,11 +98,11 @@ class MapOp final : public Operator<Context> {
       using Function = std::decay_t<decltype(f)>;
       using N = decltype(host_device::Widen(T()));
       if constexpr (kTakes<Function, N>) {
-        MapElements(f, first.numel(), context, y, in[0]);
+        MapElements(f, first.numel(), context, y, x);
       } else if constexpr (kTakes<Function, N, N>) {
-        MapElements(f, first.numel(), context, y, in[0], in[1]);
+        MapElements(f, first.numel(), context, y, x, other(1));
       } else {
-        MapElements(f, first.numel(), context, y, in[0], in[1], in[2]);
+        MapElements(f, first.numel(), context, y, x, other(1), other(2));
       }
     });
     return true;
