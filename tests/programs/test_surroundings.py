@@ -1,11 +1,9 @@
 """Faults of what surrounds a run: networks, memory, clocks, disks and limits of the system.
 
-Two hosts are two network namespaces with process ids and host names of their own. Tests that need
-root, namespaces or control groups skip where these are not at hand.
+Tests that need root, namespaces or control groups skip where these are not at hand.
 """
 
 import contextlib
-import itertools
 import os
 import re
 import shutil
@@ -16,20 +14,13 @@ import time
 from pathlib import Path
 
 import pytest
+from network_hosts import BridgedHosts, Run, skip_without_namespaces
 
 from conftest import BIN, last_line, run, training, wait_for_line
 from launcher_dialects import clean_environment
 from redis_server import RedisServer
 
 LONG = {"epoch_size": 1_000_000, "test_data": None, "save_model_name": "", "log_every": 1}
-_networks = itertools.count()
-
-
-def wait_until(condition, what, limit=120):
-    deadline = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {limit} s: {what}"
-        time.sleep(0.05)
 
 
 def compiled(folder, name, source):
@@ -44,72 +35,14 @@ def compiled(folder, name, source):
     return library
 
 
-class Hosts:
-    """Hosts on a bridge, which is the address `store` of this machine."""
-
-    def __init__(self, count):
-        number = (os.getpid() * 8 + next(_networks)) % 50_000
-        prefix = f"10.{100 + number % 100}.{number // 100 % 250}"
-        self.bridge = f"dpb{number}"
-        self.names = [f"dp{number}h{i}" for i in range(count)]
-        self.addresses = [f"{prefix}.{i + 1}" for i in range(count)]
-        self.store = f"{prefix}.254"
-        self.processes = []
-        self.ip("link", "add", self.bridge, "type", "bridge")
-        self.ip("address", "add", f"{self.store}/24", "dev", self.bridge)
-        self.ip("link", "set", self.bridge, "up")
-        for name, address in zip(self.names, self.addresses):
-            self.ip("netns", "add", name)
-            self.ip(
-                "link", "add", f"{name}p", "type", "veth", "peer", "name", "eth0", "netns", name
-            )
-            self.ip("link", "set", f"{name}p", "master", self.bridge, "up")
-            self.ip("-n", name, "address", "add", f"{address}/24", "dev", "eth0")
-            self.ip("-n", name, "link", "set", "eth0", "up")
-            self.ip("-n", name, "link", "set", "lo", "up")
-
-    @staticmethod
-    def ip(*words):
-        subprocess.run(["ip", *words], check=True, capture_output=True)
-
-    def start(self, host, log, *words, setup="true"):
-        """Starts a trainer on a host, after `setup`, shell commands in its mount namespace."""
-        inside = f'hostname {self.names[host]}; {setup}; exec "$@"'
-        with open(log, "w") as output:
-            process = subprocess.Popen(
-                ["ip", "netns", "exec", self.names[host], "unshare", "--uts", "--pid", "--fork",
-                 "--kill-child", "--mount", "--mount-proc", "sh", "-c", inside, "sh",
-                 str(BIN / "resnet50_trainer"), *map(str, words)],
-                stdout=output, stderr=output, env=clean_environment(OMP_NUM_THREADS=1))  # fmt: skip
-        self.processes.append(process)
-        return process
-
-    def close(self):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()  # --kill-child ends the trainer, too
-                process.wait()
-        with contextlib.suppress(subprocess.CalledProcessError):
-            for name in self.names:
-                self.ip("netns", "delete", name)
-            self.ip("link", "delete", self.bridge)
-
-
 @pytest.fixture
 def make_hosts():
-    if os.geteuid() != 0:
-        pytest.skip("only root makes network namespaces")
-    if shutil.which("ip") is None or shutil.which("unshare") is None:
-        pytest.skip("ip or unshare is not installed")
-    if subprocess.run(
-        ["unshare", "--net", "--pid", "--mount", "--uts", "--fork", "true"]
-    ).returncode:
-        pytest.skip("this machine makes no namespaces")
+    skip_without_namespaces()
     made = []
 
     def make(count):
         try:
-            made.append(Hosts(count))
+            made.append(BridgedHosts(count))
         except subprocess.CalledProcessError as error:
             pytest.skip(f"this machine makes no bridge between namespaces: {error.stderr}")
         return made[-1]
@@ -129,52 +62,20 @@ def open_redis():
     server.kill()
 
 
-class Run:
-    """A run with a shard on each host."""
-
-    def __init__(self, hosts, redis, databases, folder, setup="true", **flags):
-        self.hosts = hosts
-        self.logs = [folder / f"shard{shard}.log" for shard in range(len(hosts.names))]
-        flags = {**LONG, "num_shards": len(hosts.names), "run_id": "hosts", "batch_size": 16,
-                 "log_all_shards": True,
-                 "redis_host": hosts.store, "redis_port": redis.port, **flags}  # fmt: skip
-        self.processes = [
-            hosts.start(shard, log, *training(databases, folder, shard_id=shard, **flags),
-                        setup=setup)
-            for shard, log in enumerate(self.logs)]  # fmt: skip
-
-    def text(self, shard):
-        return self.logs[shard].read_text(errors="replace")
-
-    def iterations(self, shard):
-        return self.text(shard).count("Finished iteration")
-
-    def wait_for_iterations(self, more=3):
-        for shard, process in enumerate(self.processes):
-            wanted = self.iterations(shard) + more
-            wait_until(
-                lambda shard=shard, wanted=wanted, process=process: (
-                    self.iterations(shard) >= wanted or process.poll() is not None
-                ),
-                f"{more} iterations of shard {shard}",
-            )
-            assert process.poll() is None, self.text(shard)[-2000:]
-
-    def ends(self):
-        """(exit status, last line) of each shard."""
-        for process in self.processes:
-            process.wait(timeout=120)
-        return [
-            (process.returncode, last_line(self.text(shard)))
-            for shard, process in enumerate(self.processes)
-        ]
+def run_on(hosts, redis, databases, folder, setup="true", **flags):
+    """A long run with a shard on each host. The shards meet through a server on this machine."""
+    flags = {**LONG, "num_shards": len(hosts.names), "run_id": "hosts", "batch_size": 16,
+             "log_all_shards": True,
+             "redis_host": hosts.store, "redis_port": redis.port, **flags}  # fmt: skip
+    return Run(hosts, folder, lambda shard: training(databases, folder, shard_id=shard, **flags),
+               setup=setup)  # fmt: skip
 
 
 def test_a_link_that_is_down_for_a_moment_costs_nothing(
     make_hosts, open_redis, databases, tmp_path
 ):
     hosts = make_hosts(2)
-    both = Run(hosts, open_redis, databases, tmp_path, check_parameters_every=1)
+    both = run_on(hosts, open_redis, databases, tmp_path, check_parameters_every=1)
     both.wait_for_iterations()
     hosts.ip("-n", hosts.names[1], "link", "set", "eth0", "down")
     time.sleep(2)
@@ -184,7 +85,7 @@ def test_a_link_that_is_down_for_a_moment_costs_nothing(
 
 def test_a_link_that_stays_down_ends_both_sides(make_hosts, open_redis, databases, tmp_path):
     hosts = make_hosts(2)
-    both = Run(hosts, open_redis, databases, tmp_path, collective_timeout=5)
+    both = run_on(hosts, open_redis, databases, tmp_path, collective_timeout=5)
     both.wait_for_iterations()
     hosts.ip("-n", hosts.names[1], "link", "set", "eth0", "down")
     time.sleep(20)
@@ -196,7 +97,7 @@ def test_a_link_that_stays_down_ends_both_sides(make_hosts, open_redis, database
 
 def test_a_block_in_one_direction_ends_with_one_line(make_hosts, open_redis, databases, tmp_path):
     hosts = make_hosts(2)
-    both = Run(hosts, open_redis, databases, tmp_path, collective_timeout=5)
+    both = run_on(hosts, open_redis, databases, tmp_path, collective_timeout=5)
     both.wait_for_iterations()
     hosts.ip("-n", hosts.names[0], "route", "add", "blackhole", f"{hosts.addresses[1]}/32")
     ends = both.ends()
@@ -207,7 +108,7 @@ def test_a_block_in_one_direction_ends_with_one_line(make_hosts, open_redis, dat
 
 def test_connections_that_are_reset_end_both_sides(make_hosts, open_redis, databases, tmp_path):
     hosts = make_hosts(2)
-    both = Run(hosts, open_redis, databases, tmp_path)
+    both = run_on(hosts, open_redis, databases, tmp_path)
     both.wait_for_iterations()
     killed = subprocess.run(
         ["ip", "netns", "exec", hosts.names[0], "ss", "-K", "dst", hosts.addresses[1]],
@@ -223,7 +124,7 @@ def test_resets_of_the_connections_to_the_store_cost_nothing(
     make_hosts, open_redis, databases, tmp_path
 ):
     hosts = make_hosts(2)
-    both = Run(hosts, open_redis, databases, tmp_path)
+    both = run_on(hosts, open_redis, databases, tmp_path)
     both.wait_for_iterations()
     for _ in range(5):
         open_redis.cli("client", "kill", "type", "normal", "skipme", "yes")
@@ -236,7 +137,7 @@ def test_survivors_on_two_hosts_name_the_same_shard_without_a_store(
     seconds, make_hosts, open_redis, databases, tmp_path
 ):
     hosts = make_hosts(3)
-    all_three = Run(hosts, open_redis, databases, tmp_path)
+    all_three = run_on(hosts, open_redis, databases, tmp_path)
     all_three.wait_for_iterations()
     open_redis.kill()
     time.sleep(seconds)
@@ -255,7 +156,7 @@ def test_a_host_name_that_means_loopback(make_hosts, open_redis, databases, tmp_
         f'echo "127.0.0.1 localhost\n127.0.1.1 $(hostname)" >{tmp_path}/hosts_$(hostname); '
         f"mount --bind {tmp_path}/hosts_$(hostname) /etc/hosts"
     )
-    both = Run(hosts, open_redis, databases, tmp_path, setup=setup, max_iterations=3)
+    both = run_on(hosts, open_redis, databases, tmp_path, setup=setup, max_iterations=3)
     for shard, (status, _) in enumerate(both.ends()):
         assert status == 0, both.text(shard)[-2000:]
 
@@ -265,7 +166,7 @@ def test_a_server_in_protected_mode_says_so(make_hosts, databases, tmp_path):
     server = RedisServer()
     try:
         server.cli("config", "set", "bind", "0.0.0.0")
-        only = Run(hosts, server, databases, tmp_path, num_shards=2, rendezvous_timeout=20)
+        only = run_on(hosts, server, databases, tmp_path, num_shards=2, rendezvous_timeout=20)
         ((status, line),) = only.ends()
         assert status != 0
         assert "DENIED" in line and "protected mode" in line.lower(), line
