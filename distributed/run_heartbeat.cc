@@ -383,6 +383,8 @@ void RunHeartbeat::Watch(StoreHandler* store, int shard, const MemberRecord& nex
     if (expendable) lost_.insert(shard);
     return;
   }
+  // A shard that leaves has done its part. The run does not need it any more.
+  if (!expendable && store->Check({place_.Key("left", shard)})) return;
   const std::string cause =
       gone ? "its process is gone"
            : MakeString("no sign of life for ", heartbeat.unchanged_for().count(), " ms");

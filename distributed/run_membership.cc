@@ -76,7 +76,7 @@ class Membership final : public RunMembership {
   }
   std::string Failure() const override { return heartbeat_->failure(); }
   std::string ReportFailure(const std::string& cause, bool peer_error, int suspect) override;
-  void Leave() override;
+  std::string Leave() override;
   int generation() const override { return place_.generation; }
   const RunOptions& options() const override { return place_.options; }
   int CoreShare() const override {
@@ -561,22 +561,23 @@ void Membership::EndFailed(bool ends_run) {
   heartbeat_->Stop();
 }
 
-void Membership::Leave() {
+std::string Membership::Leave() {
   const std::lock_guard<std::mutex> lock(end_mutex_);
-  if (ended_ || !heartbeat_) return;
+  if (ended_ || !heartbeat_) return "";
   ended_ = true;
   try {
     store_->SetDeadline(Deadline(kEndWait));
-    if (heartbeat_->WasLeftBehind(store_.get())) return heartbeat_->Stop();
-    if (Failure().empty()) {
+    const bool left_behind = heartbeat_->WasLeftBehind(store_.get());
+    if (!left_behind && Failure().empty()) {
       end_->LeaveTogether([this](int shard) { return IsGone(shard); });
       store_->SetDeadline(Deadline(kEndWait));
     }
-    end_->EndInStore(true);
+    if (!left_behind) end_->EndInStore(true);
   } catch (const std::exception& e) {
-    heartbeat_->Stop();
     LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
   }
+  heartbeat_->Stop();
+  return heartbeat_->confirmed() ? Failure() : "";
 }
 
 }  // namespace

@@ -146,7 +146,11 @@ class RunMembership {
   // Ends the run cleanly: waits (at most exit_timeout) until the other shards leave too, then
   // removes every key of this shard; the last shard removes the keys of the run. If the run has
   // failed, it only removes keys. Never throws; logs errors.
-  virtual void Leave() = 0;
+  //
+  // Returns the line of the failure if another shard failed before it called Leave(): its part of
+  // the work is missing. Returns "" otherwise, also for a failure that this shard could not record
+  // because the store is unreachable. A shard that dies inside of Leave() is no failure.
+  virtual std::string Leave() = 0;
 
   virtual int generation() const = 0;  // 1 unless earlier runs of this run_id crashed
   virtual const RunOptions& options() const = 0;

@@ -187,8 +187,6 @@ std::string ShardRun::ReportFailure(const std::exception& cause) {
   return membership_->ReportFailure(cause.what(), IsPeerError(cause), SuspectOf(cause));
 }
 
-void ShardRun::Leave() {
-  if (membership_) membership_->Leave();
-}
+std::string ShardRun::Leave() { return membership_ ? membership_->Leave() : ""; }
 
 }  // namespace caffe2

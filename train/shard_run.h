@@ -69,8 +69,9 @@ class ShardRun {
   // this shard was asked to stop while others let it wait in vain, its collective operations throw
   // PeerLost, and the line says so.
   std::string ReportFailure(const std::exception& cause);
-  // Ends the run cleanly, after the last exchange.
-  void Leave();
+  // Ends the run cleanly, after the last exchange. Returns the line of a failure as
+  // RunMembership::Leave() does.
+  std::string Leave();
 
  private:
   // Ends the collective operations of this shard, which was asked to stop.

@@ -78,7 +78,9 @@ int Trainer::Run() {
     SetUp();
     const int signal = options_.schedule.evaluate ? Evaluate() : Loop();
     SetState("finished");
-    run_->Leave();
+    const std::string failure = run_->Leave();
+    // This shard has done its part, but shard 0 may have died before it wrote the last model.
+    if (signal == 0 && !failure.empty()) ThrowIoError(ExitCode::kPeerLost, failure);
     return signal;
   } catch (const std::exception& error) {
     if (watchdog_ && watchdog_->gave_up()) return StopWithoutInput(error);

@@ -31,8 +31,8 @@
 namespace caffe2::testing {
 namespace {
 
-CommunicatorOptions Options(const std::string& transport, int rank, int size,
-                            int timeout_ms = 20000) {
+CommunicatorOptions WorldOptions(const std::string& transport, int rank, int size,
+                                 int timeout_ms = 20000) {
   CommunicatorOptions options;
   options.rank = rank;
   options.size = size;
@@ -49,8 +49,8 @@ void RunWithBoth(int size,
   const StoreFactory stores = MemoryStores();
   RunThreads(size, [&](int rank) {
     auto store = stores("run");
-    auto memory = ConnectShards(store.get(), Options("shared_memory", rank, size));
-    auto tcp = ConnectGloo(store.get(), Options("tcp", rank, size));
+    auto memory = ConnectShards(store.get(), WorldOptions("shared_memory", rank, size));
+    auto tcp = ConnectGloo(store.get(), WorldOptions("tcp", rank, size));
     body(memory.get(), tcp.get());
   });
 }
@@ -178,7 +178,7 @@ TEST(SharedMemoryTest, ProcessesShareAndLeaveNothing) {
   TemporaryDirectory directory;
   const auto results = RunShards(3, [&](int rank) {
     auto store = NewFileStore(directory.path(), "run");
-    auto world = ConnectShards(store.get(), Options("shared_memory", rank, 3));
+    auto world = ConnectShards(store.get(), WorldOptions("shared_memory", rank, 3));
     std::vector<double> data(3 << 20, rank + 0.5);
     world->Allreduce("x", data.data(), 3 << 20, TypeMeta::Make<double>());
     for (const double x : data) CAFFE_ENFORCE_EQ(x, 4.5);
@@ -225,7 +225,7 @@ std::vector<ShardResult> Connect(const std::vector<std::string>& transports,
     dup2(open(log.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
     prepare(rank);
     auto store = NewFileStore(directory.path(), "run");
-    CommunicatorOptions options = Options(transports[rank], rank, size, 5000);
+    CommunicatorOptions options = WorldOptions(transports[rank], rank, size, 5000);
     options.name = "world";
     auto world = ConnectShards(store.get(), options);
     float x = static_cast<float>(rank);
@@ -318,7 +318,7 @@ TEST(SharedMemoryTest, StrangersAreDropped) {
   for (int round = 0; round < 20 || (connected == 0 && round < 500); ++round) {
     RunThreads(3, [&](int rank) {
       auto store = stores(MakeString("run", round));
-      auto world = ConnectShards(store.get(), Options("shared_memory", rank, 3));
+      auto world = ConnectShards(store.get(), WorldOptions("shared_memory", rank, 3));
       float x = 1;
       world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
       EXPECT_EQ(x, 3);
@@ -336,7 +336,7 @@ TEST(SharedMemoryTest, TheFrozenShardIsBlamedByAll) {
       3,
       [&](int rank) {
         auto store = NewFileStore(directory.path(), "run");
-        auto world = ConnectShards(store.get(), Options("shared_memory", rank, 3, 1500));
+        auto world = ConnectShards(store.get(), WorldOptions("shared_memory", rank, 3, 1500));
         if (rank == 1) raise(SIGSTOP);
         try {
           world->Barrier("b");
