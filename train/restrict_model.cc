@@ -1,14 +1,12 @@
 #include "train/restrict_model.h"
 
-#include <cmath>
 #include <set>
 
 #include "caffe2/core/argument.h"
-#include "caffe2/core/device_backend.h"
-#include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/net_io.h"
+#include "train/not_finite.h"
 
 namespace caffe2 {
 namespace {
@@ -127,21 +125,6 @@ class Restriction {
   int64_t operators_ = 0;
 };
 
-double ToDouble(double value) { return value; }
-double ToDouble(float value) { return value; }
-double ToDouble(float16 value) { return ToFloat(value); }
-double ToDouble(bfloat16 value) { return ToFloat(value); }
-
-template <typename T>
-void CheckFiniteElements(const Tensor& tensor, const std::string& blob) {
-  const T* data = tensor.data<T>();
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    const double value = ToDouble(data[i]);
-    CAFFE_ENFORCE(std::isfinite(value), "element ", i, " of blob ", blob, " ",
-                  ShapeString(tensor.sizes()), " is ", value, kTrust);
-  }
-}
-
 }  // namespace
 
 bool IsModelOperator(const std::string& type) {
@@ -173,12 +156,9 @@ void CheckFinite(const Workspace& ws, const std::vector<std::string>& blobs) {
     const Blob* blob = ws.GetBlob(name);
     const Tensor* tensor = blob != nullptr ? BlobTensor(*blob) : nullptr;
     if (tensor == nullptr || !tensor->has_data()) continue;
-    Tensor copy(CPU);
-    const Tensor& host = OnHost(*tensor, &copy);
-    if (host.IsType<float>()) CheckFiniteElements<float>(host, name);
-    if (host.IsType<double>()) CheckFiniteElements<double>(host, name);
-    if (host.IsType<float16>()) CheckFiniteElements<float16>(host, name);
-    if (host.IsType<bfloat16>()) CheckFiniteElements<bfloat16>(host, name);
+    const NotFinite found = FindNotFinite(*tensor);
+    CAFFE_ENFORCE(found.index < 0, "element ", found.index, " of blob ", name, " ",
+                  ShapeString(tensor->sizes()), " is ", found.value, kTrust);
   }
 }
 

@@ -156,11 +156,15 @@ std::string ShardRun::Broadcast(const std::string& bytes) {
   return Gather(IsWriter() ? bytes : std::string()).at(0);
 }
 
-std::string ShardRun::BroadcastWithLongTimeout(const std::string& bytes) {
+std::vector<std::string> ShardRun::GatherWithLongTimeout(const std::string& bytes) {
   SetTimeout(late_timeout_);
-  std::string all = Broadcast(bytes);
+  std::vector<std::string> all = Gather(bytes);
   SetTimeout(timeout_);
   return all;
+}
+
+std::string ShardRun::BroadcastWithLongTimeout(const std::string& bytes) {
+  return GatherWithLongTimeout(IsWriter() ? bytes : std::string()).at(0);
 }
 
 void ShardRun::SetTimeout(double seconds) {

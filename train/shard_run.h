@@ -52,8 +52,8 @@ class ShardRun {
   std::vector<std::string> Gather(const std::string& bytes);
   // Returns the string of shard 0 on all shards.
   std::string Broadcast(const std::string& bytes);
-  // Broadcast with a longer time limit, for a shard 0 that may be late: at least
-  // rendezvous_timeout.
+  // The same with a longer time limit, for shards that may be late: at least rendezvous_timeout.
+  std::vector<std::string> GatherWithLongTimeout(const std::string& bytes);
   std::string BroadcastWithLongTimeout(const std::string& bytes);
 
   // Throws IoError with the line of the failure if another shard has failed. For iterations without

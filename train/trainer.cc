@@ -11,6 +11,7 @@
 #include "caffe2/utils/waiting_time.h"
 #include "db/db_reader.h"
 #include "distributed/collective.h"
+#include "train/bad_loss.h"
 #include "train/evaluation.h"
 #include "train/fusion_autotuner.h"
 #include "train/load_model.h"
@@ -374,11 +375,9 @@ Trainer::Status Trainer::RunIteration() {
     run_->ThrowIfFailed();
   }
   if (status.bad_shard >= 0) {
-    throw PeerLost(
-        MakeString("Exploded gradients: the loss of ", run_->DescribeShard(status.bad_shard),
-                   " is ", status.bad_loss, " in iteration ", progress_.epoch_iterations,
-                   " of epoch ", progress_.epoch),
-        status.bad_shard, ExitCode::kBadData);
+    const std::string when =
+        MakeString("iteration ", progress_.epoch_iterations, " of epoch ", progress_.epoch);
+    ThrowBadLoss(status.bad_shard, status.bad_loss, when, nets_, ws_, run_.get());
   }
   if (servers_) status.stop = ExchangeWithServers();
   const auto n = static_cast<double>(status.iterations);
