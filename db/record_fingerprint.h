@@ -7,10 +7,14 @@
 
 namespace caffe2::db {
 
-// For instance "60000 records (64 sampled: 51392 bytes, CRC-32 1f2e3d4c)". Reads up to 64 records,
-// the first, the last and others at equal distances, and takes the checksum of their keys and
-// values. The type of the database does not matter, the order of its records does. Throws IoError
-// if a record cannot be read.
-std::string RecordFingerprint(RecordIndex* index);
+// Up to this many bytes of keys and values, a fingerprint covers all records of a database.
+inline constexpr size_t kMaxWholeBytes = size_t{256} << 20;
+
+// For instance "60000 records (all: 47519040 bytes, CRC-32 1f2e3d4c)", with the checksum of all
+// keys and values in their order. A database that is larger than `max_whole_bytes`, judged by up to
+// 64 records (the first, the last and others at equal distances), is not read whole: "1281167
+// records (64 sampled: 7051392 bytes, CRC-32 1f2e3d4c)". The type of the database does not matter.
+// Throws IoError if a record cannot be read.
+std::string RecordFingerprint(RecordIndex* index, size_t max_whole_bytes = kMaxWholeBytes);
 
 }  // namespace caffe2::db

@@ -1,4 +1,4 @@
-"""Runs of two shards that check each other: coverage, ports, TLS to the store."""
+"""Runs of two shards that check each other: coverage, data, ports, TLS to the store."""
 
 import re
 import shutil
@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import last_line, run, training
+from conftest import last_line, run, training, write_idx
 
 
 def two_shards(databases, folder, shards, **flags):
@@ -34,6 +34,26 @@ def test_synthetic_data_has_no_coverage(databases, tmp_path):
                                              check_coverage=True))
     assert done.returncode == 64
     assert "--check_coverage needs a database" in last_line(done.output)
+
+
+def test_one_changed_record_on_one_shard_is_noticed(databases, shards, tmp_path):
+    write_idx(tmp_path, "train", 640, seed=640)  # as in the fixture `databases`
+    images = tmp_path / "train-images"
+    content = bytearray(images.read_bytes())
+    content[16 + 123 * 28 * 28 + 400] ^= 1
+    images.write_bytes(content)
+    made = run("make_mnist_db", "--image_file", images, "--label_file", tmp_path / "train-labels",
+               "--db", "lmdb", "--output_file", tmp_path / "train_lmdb")
+    assert made.returncode == 0, made.output
+    for shard, folder in enumerate([databases, tmp_path]):
+        shards.start(*training(folder, tmp_path, num_shards=2, shard_id=shard, run_id="agree",
+                               rendezvous_timeout=40, test_data=None))
+    summary = r"640 records \(all: 513920 bytes, CRC-32 (\w+)\)"
+    for status, output in shards.wait():
+        assert status == 76, output[-2000:]
+        found = re.search(rf"--train_data differs: {summary} on shard \d, {summary} on shard \d",
+                          last_line(output))
+        assert found and found.group(1) != found.group(2), last_line(output)
 
 
 def test_shards_listen_on_ports_of_the_range_only(databases, shards, tmp_path):

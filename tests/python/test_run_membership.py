@@ -209,7 +209,7 @@ def test_shards_with_other_data_are_refused_by_name(store, shards, tmp_path):
     for process in processes:
         status, errors = end_of(process)
         assert status == 1
-        sample = r"5 records \(5 sampled: 45 bytes, CRC-32 \w+\)"
+        sample = r"5 records \(all: 45 bytes, CRC-32 \w+\)"
         assert re.search(rf"data of reader differs: {sample} on shard [01], {sample} on shard [01]",
                          errors), errors
 

@@ -55,7 +55,7 @@ TEST_F(RunSettingsTest, ShardsMustHaveTheSameData) {
   testing::MakeImageDatabase(other, 101, kSide, kLabels, 2);
   const auto fingerprint = [](const std::string& path) { return DataFingerprint("minidb", path); };
   const std::string usual = fingerprint(database_);
-  EXPECT_EQ(usual.find("101 records (64 sampled: "), 0u) << usual;
+  EXPECT_EQ(usual.find("101 records (all: "), 0u) << usual;
   ExpectDisagreement([&](TrainOptions* options) { options->data.train_data = fewer; },
                      "--train_data", usual, fingerprint(fewer));
   ExpectDisagreement([&](TrainOptions* options) { options->data.train_data = other; },
