@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "caffe2/model/optimizer.h"
 #include "train/predictor.h"
 #include "train/run_settings.h"
 
@@ -90,7 +91,7 @@ void LoadModel(const TrainOptions& options, const TrainNets& nets, Workspace* ws
                     ws->GetBlob(nets.scope + name)->GetMutable<Tensor>());
     }
   }
-  *ws->GetBlob("optimizer_iteration")->GetMutable<Tensor>()->mutable_data<int64_t>() =
+  *ws->GetBlob(kOptimizerIteration)->GetMutable<Tensor>()->mutable_data<int64_t>() =
       options.output.load_epoch * options.EpochIterations();
   LOG(INFO) << "Loaded " << path << ". Reset epoch to " << options.output.load_epoch;
   if (options.output.finetune) LOG(INFO) << "Finetuning: fresh parameters " << Join(last);

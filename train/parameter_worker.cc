@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "caffe2/model/optimizer.h"
 #include "distributed/gloo_communicator.h"
 
 namespace caffe2 {
 namespace {
 
-constexpr char kIteration[] = "optimizer_iteration";
 constexpr std::chrono::hours kNoLimit{24 * 365};
 
 }  // namespace
@@ -47,7 +47,7 @@ ParameterWorker::ParameterWorker(const TrainOptions& options, const TrainNets& n
   client_ = std::make_unique<ParameterClient>(std::move(worlds), std::move(sizes));
   // Servers count updates: with max_staleness 0 one in each iteration, otherwise one of each
   // worker.
-  const int64_t iteration = ws->GetBlob(kIteration)->Get<Tensor>().data<int64_t>()[0];
+  const int64_t iteration = ws->GetBlob(kOptimizerIteration)->Get<Tensor>().data<int64_t>()[0];
   const int64_t updates = options.shards.max_staleness > 0 ? options.shards.num_shards : 1;
   CopyParameters(/*to_servers=*/true);
   const bool gives = options.shards.shard_id == 0;

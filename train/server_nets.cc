@@ -8,11 +8,10 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/model/optimizer.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kIteration[] = "optimizer_iteration";
 
 int64_t NumElements(const TensorShape& shape) {
   return std::accumulate(shape.dims().begin(), shape.dims().end(), int64_t{1},
@@ -124,7 +123,7 @@ void ServerModel::Set(const float* values, int64_t iteration) {
     std::copy(values, values + part_.sizes[i], data);
     values += part_.sizes[i];
   }
-  *ws_.GetBlob(kIteration)->GetMutable<Tensor>()->mutable_data<int64_t>() = iteration;
+  *ws_.GetBlob(kOptimizerIteration)->GetMutable<Tensor>()->mutable_data<int64_t>() = iteration;
 }
 
 void ServerModel::Get(float* values) const {

@@ -10,7 +10,6 @@
 namespace caffe2 {
 namespace {
 
-constexpr char kIteration[] = "optimizer_iteration";
 constexpr char kIterationMutex[] = "iteration_mutex";
 
 // "cpu" or "gpu0": the suffix of Caffe2's per-device blobs.
@@ -140,7 +139,7 @@ void ForEachParameter(ModelHelper* model,
 }  // namespace
 
 std::string AddIteration(ModelHelper* model) {
-  const std::string iteration = kIteration, mutex = kIterationMutex;
+  const std::string iteration = kOptimizerIteration, mutex = kIterationMutex;
   const auto& state = model->optimizer_state();
   if (std::find(state.begin(), state.end(), iteration) != state.end()) return iteration;
   const DeviceScope cpu(model, DeviceOption());
@@ -193,7 +192,7 @@ std::string BuildAdam(ModelHelper* model, const AdamOptions& options) {
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
     const std::string first = AddState(model, param, "_first_moment");
     const std::string second = AddState(model, param, "_second_moment");
-    AddUpdate(model, param, "Adam", {param, first, second, gradient, rate, kIteration},
+    AddUpdate(model, param, "Adam", {param, first, second, gradient, rate, kOptimizerIteration},
               {param, first, second},
               {MakeArgument("beta1", options.beta1), MakeArgument("beta2", options.beta2),
                MakeArgument("epsilon", options.epsilon)});

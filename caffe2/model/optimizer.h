@@ -67,6 +67,9 @@ struct RmsPropOptions {
 };
 std::string BuildRmsProp(ModelHelper* model, const RmsPropOptions& options);
 
+// The int64 blob on the CPU that counts the updates.
+inline constexpr char kOptimizerIteration[] = "optimizer_iteration";
+
 // Adds the int64 counter "optimizer_iteration" and its "iteration_mutex", on the CPU. Each run of
 // the net adds one. Returns the counter's name; does nothing if the model already has it. The Build
 // functions call it.

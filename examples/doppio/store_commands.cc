@@ -141,7 +141,10 @@ std::string TopText(const RunView& run) {
 std::string ChooseRun(const std::string& run_id, RunInspector* inspector) {
   const std::vector<std::string> ids = inspector->RunIds();
   if (run_id.empty() && ids.size() == 1) return ids[0];
-  if (ids.empty()) ThrowIoError(ExitCode::kNoInput, "there is no run in the store");
+  if (ids.empty()) {
+    const std::string run = run_id.empty() ? "run" : "run " + run_id;
+    ThrowIoError(ExitCode::kNoInput, "there is no ", run, " in the store");
+  }
   CheckUsage(!run_id.empty(), "--run_id is needed: the store has the runs ", JoinKeys(ids));
   if (std::find(ids.begin(), ids.end(), run_id) != ids.end()) return run_id;
   ThrowIoError(ExitCode::kNoInput, "there is no run ", run_id, " in the store; it has ",
