@@ -39,7 +39,7 @@ std::string AdviceOnLabels(const TrainOptions& options) {
                                    : " (add --finetune to train it for other labels)";
 }
 
-// What to do if a filter only has the other storage order, as those of converted models may.
+// What to do if a filter only has the other storage order, as converted models may.
 std::string AdviceOnOrder(const std::vector<int64_t>& found, const std::vector<int64_t>& needed) {
   if (found.size() != 4 || found == needed) return "";
   using Sizes = std::vector<int64_t>;
