@@ -1,9 +1,12 @@
 // Classifies pictures: prints the likeliest labels of each.
 #include <gflags/gflags.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -26,6 +29,7 @@
 #include "examples/image_flags.h"
 #include "train/predictor.h"
 #include "train/restrict_model.h"
+#include "train/run_time_limit.h"
 
 DEFINE_string(model, "", "an exported model (.mdl)");
 DEFINE_string(init_net, "", "instead of --model: the NetDef that makes the parameters");
@@ -33,6 +37,8 @@ DEFINE_string(predict_net, "", "instead of --model: the NetDef that predicts");
 DEFINE_bool(trust_model, false,
             "let the model use any operator, which may write files; without limits of size");
 DEFINE_int64(max_memory_mb, 16384, "memory that a model may use without --trust_model");
+DEFINE_double(max_run_seconds, 300,
+              "seconds that one run of a model's net may take without --trust_model");
 DEFINE_string(class_names, "", "file with the name of label n in line n, counted from 0");
 DEFINE_int32(top, 5, "number of labels to print for each picture");
 DEFINE_int32(image_size, 0, "side of the crop that the net sees; 0: from the model, or 227");
@@ -85,6 +91,9 @@ std::optional<ModelLimits> LimitsFromFlags() {
              FLAGS_max_memory_mb, ", must be from 1 to ", 1 << 30);
   ModelLimits limits;
   limits.max_bytes = FLAGS_max_memory_mb << 20;
+  CheckUsage(FLAGS_max_run_seconds > 0 && FLAGS_max_run_seconds <= 1e9, "--max_run_seconds is ",
+             FLAGS_max_run_seconds, ", must be positive and at most 1e9");
+  limits.max_run_seconds = FLAGS_max_run_seconds;
   return limits;
 }
 
@@ -98,11 +107,50 @@ void LimitMemory(int64_t bytes) {
   }
 }
 
+double MaxRunSeconds(const std::optional<ModelLimits>& limits) {
+  return limits ? limits->max_run_seconds : 0;
+}
+
+// The file that names the model in errors.
+const std::string& ModelFile() { return FLAGS_model.empty() ? FLAGS_predict_net : FLAGS_model; }
+
+// Nets stop only between two operators. While this object lives, the process ends if an operator
+// goes on for some seconds more than a run may take.
+class OperatorLimit {
+ public:
+  explicit OperatorLimit(const std::optional<ModelLimits>& limits) {
+    if (!limits) return;
+    const auto seconds = static_cast<unsigned>(std::ceil(limits->max_run_seconds));
+    Line() = MakeString("predict: ", ModelFile(), " has not ended within ", limits->max_run_seconds,
+                        " s (max_run_seconds): the process ends here\n");
+    std::signal(SIGALRM, [](int) { End(); });
+    alarm(seconds + kGraceSeconds);
+  }
+  ~OperatorLimit() { alarm(0); }
+  OperatorLimit(const OperatorLimit&) = delete;
+  OperatorLimit& operator=(const OperatorLimit&) = delete;
+
+ private:
+  static constexpr unsigned kGraceSeconds = 5;
+
+  static std::string& Line() {
+    static std::string line;
+    return line;
+  }
+  // Calls only what a signal handler may call.
+  [[noreturn]] static void End() {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, Line().data(), Line().size());
+    _exit(static_cast<int>(ExitCode::kBadData));
+  }
+};
+
 void RunInitNet(const std::optional<ModelLimits>& limits, Workspace* ws) {
   NetDef init = ReadNetDef(FLAGS_init_net);
   if (limits) RestrictModel(FLAGS_init_net, *limits, &init);
   PlaceOnDevice(&init, Device{});
-  CAFFE_ENFORCE(ws->RunNetOnce(init), "the init net failed");
+  const bool ok =
+      RunWithin(MaxRunSeconds(limits), FLAGS_init_net, ws, [&] { return ws->RunNetOnce(init); });
+  CAFFE_ENFORCE(ok, "the init net failed");
   if (limits) CheckFinite(*ws, ws->LocalBlobs());
 }
 
@@ -131,11 +179,11 @@ Predictor LoadNets(const std::optional<ModelLimits>& limits, Workspace* ws) {
 }
 
 // Places the net on the CPU, whatever device its file names, and optimizes it for inference.
-Predictor LoadFromFlags(Workspace* ws) {
+Predictor LoadFromFlags(const std::optional<ModelLimits>& limits, Workspace* ws) {
   CheckUsage(!FLAGS_model.empty() || (!FLAGS_init_net.empty() && !FLAGS_predict_net.empty()),
              "--model is needed, or --init_net and --predict_net");
-  const std::optional<ModelLimits> limits = LimitsFromFlags();
   if (limits) LimitMemory(limits->max_bytes);
+  const OperatorLimit operator_limit(limits);
   Predictor predictor =
       FLAGS_model.empty() ? LoadNets(limits, ws) : LoadPredictor(FLAGS_model, ws, limits);
   PlaceOnDevice(&predictor.net, Device{});
@@ -195,6 +243,7 @@ void PrintTop(const std::string& path, const Tensor& scores,
     const std::string name = label < names.size() ? names[label] : std::to_string(label);
     std::printf("%8.4f  %s\n", values[label], name.c_str());
   }
+  std::fflush(stdout);  // OperatorLimit may end the process later
 }
 
 // The first output of the net, which has run.
@@ -210,7 +259,8 @@ int Main(int argc, char** argv) {
   SetImageLimitsFromFlags();
   const std::vector<std::string> names = ReadLines(FLAGS_class_names);
   Workspace ws;
-  const Predictor predictor = LoadFromFlags(&ws);
+  const std::optional<ModelLimits> limits = LimitsFromFlags();
+  const Predictor predictor = LoadFromFlags(limits, &ws);
   CAFFE_ENFORCE(!predictor.inputs.empty() && !predictor.outputs.empty(),
                 "the net has no input or no output");
   const db::ImageTransform transform(Preparation(predictor));
@@ -224,7 +274,9 @@ int Main(int argc, char** argv) {
       throw;
     }
     if (net == nullptr) net = ws.CreateNet(predictor.net);
-    CAFFE_ENFORCE(net->Run(), "the net failed");
+    const OperatorLimit operator_limit(limits);
+    CAFFE_ENFORCE(RunWithin(MaxRunSeconds(limits), ModelFile(), &ws, [net] { return net->Run(); }),
+                  "the net failed");
     PrintTop(argv[i], ScoresOf(predictor, ws), names);
   }
   return 0;

@@ -9,6 +9,7 @@
 #include "caffe2/core/net.h"
 #include "distributed/run_membership.h"
 #include "python/pybind_state.h"
+#include "train/run_time_limit.h"
 
 namespace caffe2::python {
 namespace {
@@ -218,11 +219,18 @@ void RunOperator(const OperatorDef& def, Workspace* ws) {
 
 void AddNets(py::module_& m) {
   py::class_<NetBase>(m, "Net", "A created net; valid until it is deleted in its workspace.")
-      .def("run",
-           [](NetBase& self) {
-             CAFFE_ENFORCE(RunInterruptible(self.workspace(), [&] { return self.Run(); }),
-                           "Error running net ", self.Name());
-           })
+      .def(
+          "run",
+          [](NetBase& self, double max_seconds) {
+            const auto run = [&] {
+              return RunWithin(max_seconds, "net " + self.Name(), self.workspace(),
+                               [&] { return self.Run(); });
+            };
+            CAFFE_ENFORCE(RunInterruptible(self.workspace(), run), "Error running net ",
+                          self.Name());
+          },
+          py::arg("max_seconds") = 0.0,
+          "Fails before its next operator after `max_seconds`; 0: no limit.")
       .def(
           "cancel", [](NetBase& self) { AllRuns().Stop(self.workspace()); },
           "Makes the runs in the workspace of the net fail before their next operator, also if "

@@ -13,6 +13,7 @@
 #include "distributed/joined_runs.h"
 #include "python/pybind_state.h"
 #include "train/restrict_model.h"
+#include "train/run_time_limit.h"
 
 namespace caffe2::python {
 namespace {
@@ -157,12 +158,17 @@ void AddWorkspaceClass(py::module_& m) {
             return FetchBlob(*GetBlobOrThrow(self, name), name);
           },
           py::arg("name"))
-      .def("_run_net",
-           [](Workspace& self, const std::string& bytes) {
-             auto net = CreateNet(std::make_shared<const NetDef>(ParseProto<NetDef>(bytes)), &self);
-             CAFFE_ENFORCE(RunInterruptible(&self, [&] { return net->Run(); }), "net ", net->Name(),
-                           " failed");
-           })
+      .def(
+          "_run_net",
+          [](Workspace& self, const std::string& bytes, double max_seconds) {
+            auto net = CreateNet(std::make_shared<const NetDef>(ParseProto<NetDef>(bytes)), &self);
+            const auto run = [&] {
+              return RunWithin(max_seconds, "net " + net->Name(), &self,
+                               [&] { return net->Run(); });
+            };
+            CAFFE_ENFORCE(RunInterruptible(&self, run), "net ", net->Name(), " failed");
+          },
+          py::arg("net"), py::arg("max_seconds") = 0.0)
       .def("_run_operator",
            [](Workspace& self, const std::string& bytes) {
              RunOperator(ParseProto<OperatorDef>(bytes), &self);

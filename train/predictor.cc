@@ -12,6 +12,7 @@
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/proto/predictor_consts.pb.h"
 #include "train/db_blobs.h"
+#include "train/run_time_limit.h"
 
 namespace caffe2 {
 namespace {
@@ -86,7 +87,9 @@ void RunInitNet(NetDef net, const std::string& name, const std::optional<ModelLi
                 Workspace* ws) {
   if (limits) RestrictModel(name, *limits, &net);
   PlaceOnDevice(&net, Device{});
-  CAFFE_ENFORCE(ws->RunNetOnce(net), name, " failed");
+  const double seconds = limits ? limits->max_run_seconds : 0;
+  const bool ok = RunWithin(seconds, name, ws, [&] { return ws->RunNetOnce(net); });
+  CAFFE_ENFORCE(ok, name, " failed");
 }
 
 // The first record of the file: the nets.

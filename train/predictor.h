@@ -42,8 +42,9 @@ struct Predictor {
 // Caffe2's files. Throws IoError if the file cannot be read or is damaged, and EnforceNotMet if it
 // is not an exported predictor or does not hold a parameter that it lists.
 //
-// With `limits` the nets of the file must pass RestrictModel before they run, and the parameters
-// CheckFinite. Without (a model that is trusted), they may do anything.
+// With `limits` the nets of the file must pass RestrictModel before they run and end within
+// max_run_seconds, and the parameters must pass CheckFinite. Without (a model that is trusted),
+// they may do anything.
 Predictor LoadPredictor(const std::string& path, Workspace* ws,
                         const std::optional<ModelLimits>& limits = ModelLimits());
 

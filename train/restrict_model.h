@@ -20,6 +20,9 @@ struct ModelLimits {
   int64_t max_loop_iterations = 10'000;
   // Bytes of the blobs that a net makes, as far as shape inference knows their sizes.
   int64_t max_bytes = int64_t{16} << 30;
+  // Seconds of one run of a net. RestrictModel does not see to it; who runs the net calls RunWithin
+  // (train/run_time_limit.h).
+  double max_run_seconds = 300;
 };
 
 // True if models may use the operator: it computes, with its inputs and arguments alone. Operators

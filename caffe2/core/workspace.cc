@@ -130,4 +130,14 @@ bool Workspace::RunPlan(const PlanDef& plan, const ShouldContinue& should_contin
   return RunPlanOnWorkspace(this, plan, should_continue);
 }
 
+void Workspace::SetDeadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
+  deadline_.store(deadline ? deadline->time_since_epoch().count() : kNever,
+                  std::memory_order_relaxed);
+}
+
+bool Workspace::DeadlineHasPassed() const {
+  return std::chrono::steady_clock::now().time_since_epoch().count() >=
+         deadline_.load(std::memory_order_relaxed);
+}
+
 }  // namespace caffe2

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -73,13 +75,20 @@ class Workspace {
   // request stays set until ClearStop.
   void RequestStop() { stop_requested_.store(true, std::memory_order_relaxed); }
   void ClearStop() { stop_requested_.store(false, std::memory_order_relaxed); }
-  // True if a stop of this workspace or of a parent was requested.
+  // Stops them in the same way once this time has come; nullopt: never.
+  void SetDeadline(std::optional<std::chrono::steady_clock::time_point> deadline);
+  // True if a stop of this workspace or of a parent was requested, or if its deadline has passed.
   bool StopRequested() const {
     return stop_requested_.load(std::memory_order_relaxed) ||
+           (deadline_.load(std::memory_order_relaxed) != kNever && DeadlineHasPassed()) ||
            (parent_ != nullptr && parent_->StopRequested());
   }
 
  private:
+  static constexpr auto kNever = std::chrono::steady_clock::duration::max().count();
+
+  bool DeadlineHasPassed() const;
+
   struct Forwarded {
     const Workspace* workspace;
     std::string name;
@@ -93,6 +102,7 @@ class Workspace {
   // Declared after the blobs, so that nets are destroyed first.
   std::map<std::string, std::unique_ptr<NetBase>> nets_;
   std::atomic<bool> stop_requested_{false};
+  std::atomic<std::chrono::steady_clock::rep> deadline_{kNever};  // since the clock's epoch
 };
 
 }  // namespace caffe2

@@ -70,7 +70,7 @@ class WhileOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         loop_net_(NetArgument(*this, "loop_net", ws)),
         cond_net_(NetArgument(*this, "cond_net", ws)),
-        limit_(def) {}
+        limit_(def, ws) {}
 
   bool RunOnDevice() override {
     for (int64_t iteration = 0;; ++iteration) {

@@ -60,7 +60,7 @@ class OnnxWhileOp final : public Operator<CPUContext> {
         disable_scopes_(GetSingleArgument<bool>("disable_scopes", false)),
         carried_(GetSingleArgument<int>("num_loop_carried_deps", -1)),
         random_state_(CountOperators(*body_)),
-        limit_(def) {
+        limit_(def, ws) {
     CAFFE_ENFORCE(!save_scopes_ || !disable_scopes_,
                   "the arguments save_scopes and disable_scopes cannot be used together");
     if (carried_ < 0) carried_ = InputSize() - kFirstCarriedIn;

@@ -272,6 +272,19 @@ TEST(WorkspaceStopTest, AStopReachesChildrenAndNoParent) {
   EXPECT_TRUE(grandchild.StopRequested());
 }
 
+TEST(WorkspaceStopTest, ADeadlineStopsChildrenUntilItIsRemoved) {
+  using Clock = std::chrono::steady_clock;
+  Workspace ws;
+  const Workspace child(&ws);
+  ws.SetDeadline(Clock::now() + std::chrono::hours(1));
+  EXPECT_FALSE(child.StopRequested());
+  ws.SetDeadline(Clock::now());
+  EXPECT_TRUE(ws.StopRequested());
+  EXPECT_TRUE(child.StopRequested());
+  ws.SetDeadline(std::nullopt);
+  EXPECT_FALSE(child.StopRequested());
+}
+
 TEST(RandomGeneratorTest, KnownAnswersOfPhilox) {
   // From the reference implementation's known-answer file, philox4x32-10, zero counter and key.
   RandomGenerator random(0);

@@ -47,6 +47,20 @@ def test_exported_model_predicts_the_same():
         predictor.run([x, x])
 
 
+def test_a_predictor_ends_a_model_that_computes_for_long():
+    init, predict = core.Net("init"), core.Net("long")
+    init.ConstantFill([], "matrix", shape=[1024, 1024])
+    predict.AddExternalInput("matrix")
+    predict.MatMul(["matrix", "matrix"], "product")
+    predict.Proto().op.extend([predict.Proto().op[0]] * 20_000)
+    predictor = workspace.Predictor(init, predict, max_run_seconds=1)
+    with pytest.raises(RuntimeError, match="net long has not ended within 1 s"):
+        predictor.run([])
+    init.Proto().op.extend(predict.Proto().op)
+    with pytest.raises(RuntimeError, match="net init has not ended within 1 s"):
+        workspace.Predictor(init, predict, max_run_seconds=1)
+
+
 def test_predictor_follows_new_parameters():
     """Also those that it has folded into others or converted, like these of the convolution."""
     model = ModelHelper("norm", arg_scope={"order": "NCHW"})

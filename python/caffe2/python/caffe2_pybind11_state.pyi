@@ -152,8 +152,8 @@ class Net:
     @property
     def name(self) -> str:
         ...
-    def run(self: Net) -> None:
-        ...
+    def run(self: Net, max_seconds: float = 0.0) -> None:
+        """Fails before its next operator after `max_seconds`; 0: no limit."""
 
 class Observer:
     """Watches a net; valid until it is removed from it."""
@@ -376,7 +376,7 @@ class Workspace:
         """(the net made fast for inference, the blobs after whose change it must be made again)."""
     def _remove_blob(self: Workspace, name: str | bytes) -> bool:
         ...
-    def _run_net(self: Workspace, arg0: str | bytes) -> None:
+    def _run_net(self: Workspace, net: str | bytes, max_seconds: float = 0.0) -> None:
         ...
     def _run_operator(self: Workspace, arg0: str | bytes) -> None:
         ...

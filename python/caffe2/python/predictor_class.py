@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from caffe2.proto import caffe2_pb2
+from caffe2.python._core.errors import call_explained
 from caffe2.python._core.messages import TryReadProtoWithClass
 from caffe2.python._core.workspace_class import Workspace
 from caffe2.python.caffe2_pybind11_state import restrict_model
@@ -32,9 +33,11 @@ class Predictor:
     Args:
       init_net, predict_net: NetDefs, Nets, or serialized NetDefs.
       trust_model: allow every operator, also those that open files or run Python, and parameters
-        that are not finite.
+        that are not finite, without limits of size and time.
       optimize: fold batch normalization into filters, fuse operators, and convert filters to the
         kernels' layout once. Results differ by rounding at most.
+      max_run_seconds: without trust_model, a run of a net that takes longer fails before its next
+        operator.
 
     The inputs are the external inputs of the predict net that the init net does not fill; if it
     fills them all, as in some exported models, each of them may be an input. The outputs are its
@@ -42,12 +45,13 @@ class Predictor:
     """
 
     def __init__(self, init_net: Any, predict_net: Any, trust_model: bool = False,
-                 optimize: bool = True) -> None:
+                 optimize: bool = True, max_run_seconds: float = 300) -> None:
         init, predict = _net(init_net), _net(predict_net)
         if not trust_model:
             init, predict = restricted("init_net", init), restricted("predict_net", predict)
         self._workspace = Workspace()
-        self._workspace.run(init)
+        self._max_run_seconds = 0 if trust_model else max_run_seconds
+        call_explained(self._workspace._run_net, init.SerializeToString(), self._max_run_seconds)
         written = {blob for op in init.op for blob in op.output}
         if not trust_model:
             self._workspace.check_finite(sorted(written))
@@ -93,7 +97,7 @@ class Predictor:
             self._workspace.feed_blob(blob, value)
         if self._constants & {str(blob) for blob in inputs}:
             self._create_net()
-        self._net.run()
+        self._net.run(self._max_run_seconds)
         return [self._workspace.fetch_blob(blob) for blob in self.outputs]
 
     __call__ = run
