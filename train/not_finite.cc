@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "caffe2/core/device_backend.h"
@@ -142,15 +143,18 @@ NotFinite FindNotFinite(const Tensor& tensor) {
 
 std::string DescribeNotFinite(const NetDef& net, const std::vector<std::string>& params,
                               const Workspace& ws) {
-  std::string text = "all outputs that are still in memory are finite", before;
+  std::string text = "all outputs that are still in memory are finite";
+  std::optional<Output> finite;
   for (const Output& output : KeptOutputs(net, ws)) {
     if (!HasFloats(*ContentOf(ws, output.blob))) continue;
-    if (IsNotFinite(ws, output.blob)) {
-      text = "the first output that is not finite, of those still in memory, is " +
-             Describe(net, output) + before;
-      break;
+    if (!IsNotFinite(ws, output.blob)) {
+      finite = output;
+      continue;
     }
-    before = "; the last finite one before it is " + Describe(net, output);
+    text = "the first output that is not finite, of those still in memory, is " +
+           Describe(net, output);
+    if (finite) text += "; the last finite one before it is " + Describe(net, *finite);
+    break;
   }
   for (const std::string& param : params) {
     if (IsNotFinite(ws, param)) return text + "; parameter " + param + " is not finite now";
