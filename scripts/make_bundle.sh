@@ -18,6 +18,7 @@ build=build/${1:-release}
 archive=$(realpath -m "${2:-build/doppio.tar.xz}")
 [ -e "$build/bin/resnet50_trainer" ] || { echo "error: build first: scripts/build.sh" >&2 && exit 1; }
 install_packages "${BUNDLE_PACKAGES[@]}"
+mkdir -p "$(dirname "$archive")"
 stage=$(mktemp -d)
 trap 'rm -rf "$stage" "$archive.part"' EXIT
 root=$stage/doppio
