@@ -2,7 +2,7 @@
 """Images per second of PyTorch on synthetic input on one GPU, as a peer of net_training and
 net_inference.
 
-usage: torch_gpu.py --model resnet50|lenet --mode train|infer --batch 256
+usage: torch_gpu.py --model resnet50|resnet18|lenet --mode train|infer --batch 256
            --dtype float|bfloat16|float16 [--compile MODE] [--tf32]
 
 channels_last, autocast for the 16-bit types (inference in the type itself), momentum SGD with
@@ -29,18 +29,33 @@ def lenet():
         nn.Flatten(), nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10))
 
 
+def resnet18():
+    """ResNet-18 for 32x32: a first layer of 3x3 without stride, and no pooling after it."""
+    model = torchvision.models.resnet18(num_classes=10)
+    model.conv1 = torch.nn.Conv2d(3, 64, 3, padding=1, bias=False)
+    model.maxpool = torch.nn.Identity()
+    return model
+
+
+# The model, the shape of an image, and the number of classes.
+MODELS = {
+    "resnet50": (torchvision.models.resnet50, (3, 224, 224), 1000),
+    "resnet18": (resnet18, (3, 32, 32), 10),
+    "lenet": (lenet, (1, 28, 28), 10),
+}
+
+
 def make_input(args):
     """Images of the model's shape, and labels."""
-    shape = (1, 28, 28) if args.model == "lenet" else (3, 224, 224)
+    _, shape, classes = MODELS[args.model]
     images = torch.randn(args.batch, *shape, device="cuda")
-    labels = torch.randint(0, 10 if args.model == "lenet" else 1000, (args.batch,), device="cuda")
+    labels = torch.randint(0, classes, (args.batch,), device="cuda")
     return images.to(memory_format=torch.channels_last), labels
 
 
 def make_model(args):
     """The model on the GPU, channels last."""
-    model = lenet() if args.model == "lenet" else torchvision.models.resnet50()
-    return model.cuda().to(memory_format=torch.channels_last)
+    return MODELS[args.model][0]().cuda().to(memory_format=torch.channels_last)
 
 
 def training_step(args):
@@ -100,7 +115,7 @@ def main():
     """Measures what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", choices=["resnet50", "lenet"], default="resnet50")
+    parser.add_argument("--model", choices=sorted(MODELS), default="resnet50")
     parser.add_argument("--mode", choices=["train", "infer"], default="train")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--dtype", choices=sorted(DTYPES), default="bfloat16")

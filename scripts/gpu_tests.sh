@@ -10,7 +10,7 @@ tests_deadline=$((SECONDS + ${TESTS_SECONDS:-150}))
 # list_tests PROGRAM FILTER: a full name a line.
 list_tests() {
   limited 30 "$bin/$1" --gtest_list_tests --gtest_filter="$2" 2>/dev/null |
-    awk '/^[^ ].*\.$/ { suite = $1; next } /^  / && suite != "" { print suite $1 }'
+    awk '/^[^ ]+\.( |$)/ { suite = $1; next } /^  / && suite != "" { print suite $1 }'
 }
 
 # decide STATUS SECONDS <LOG: what became of each test that a process ran, "passed|skipped|failed|
@@ -90,6 +90,7 @@ report_tests() {
 }
 
 test_jobs=()
+[ -e "$root/lib/libcaffe2_image_files.so.0" ] || export CAFFE2_TEST_WITHOUT_IMAGE_FILES=1
 start_tests cuda_test 4 '*'
 start_tests distributed_test 1 '*Device*'
 start_tests train_test 3 '*DeviceTrainer*'

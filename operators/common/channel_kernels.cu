@@ -7,9 +7,10 @@ namespace {
 using cuda::Narrow;
 using cuda::Widen;
 
-constexpr int64_t kPerPart = 512;  // least elements of a channel in a part
-constexpr int64_t kMaxParts = 256;
-constexpr int64_t kMaxSumBlocks = 1024;
+// Blocks of a sum must hide the latency of memory: eight of them for each multiprocessor of Hopper.
+constexpr int64_t kPerPart = 128;  // least elements of a channel in a part
+constexpr int64_t kMaxParts = 1024;
+constexpr int64_t kMaxSumBlocks = 1056;
 constexpr int kMaxSums = 3;        // sums of a channel in one pass
 constexpr int kChannelArrays = 4;  // values a channel that the gradient keeps in scratch
 

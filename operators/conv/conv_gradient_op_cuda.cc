@@ -49,8 +49,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
     }
     filter_stream_.Run(context_, *Output(0), [&](cuda::Stream stream) {
       d_filter.Form(context_.device_id(), stream, [&](T* to) {
-        cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv_.problem(), x.data<T>(), nullptr,
-                       dy.data<T>(), to, context_.device_id(), stream);
+        FilterGradient(conv_, x.data<T>(), dy.data<T>(), to, context_.device_id(), stream);
         return true;
       });
       if (d_bias) d_bias->Form(conv_.layout(), dy.data<T>(), context_.device_id(), stream);

@@ -2,6 +2,8 @@
 // engine for them, else in one more pass.
 #include "operators/conv/conv_op_cuda.h"
 
+#include <numeric>
+
 #include "caffe2/cuda/fused_convolution.h"
 #include "operators/activation/activation_types.h"
 
@@ -42,7 +44,50 @@ void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
   filter_dims_ = filter.sizes();
   y_dims_ = shape.y.ToDims(arguments_.order());
   problem_ = MakeCudaConvProblem(shape, arguments_.channels_last(), x.dtype());
+  blocks_ = SpaceToDepthConv::Make(problem_);
   layout_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(), arguments_.channels_last()};
+}
+
+namespace {
+
+constexpr char kBlocks[] = "blocks of pixels";
+
+int64_t BytesOf(const std::vector<int64_t>& dims, const cuda::ConvProblem& problem) {
+  return std::accumulate(dims.begin(), dims.end(), static_cast<int64_t>(problem.type.itemsize()),
+                         std::multiplies<>());
+}
+
+}  // namespace
+
+CudnnOperands::CudnnOperands(const PreparedConv& conv, const void* x, const void* filter,
+                             int device, cuda::Stream stream)
+    : problem_(&conv.problem()), x_(x), filter_(filter) {
+  if (!conv.blocks()) return;
+  problem_ = &conv.blocks()->problem();
+  if (x != nullptr) {
+    x_blocks_.emplace(BytesOf(problem_->x, *problem_), device, stream, kBlocks);
+    conv.blocks()->LaunchImage(x, x_blocks_->get(), stream);
+    x_ = x_blocks_->get();
+  }
+  if (filter != nullptr) {
+    filter_blocks_.emplace(BytesOf(problem_->filter, *problem_), device, stream, kBlocks);
+    conv.blocks()->LaunchFilter(filter, filter_blocks_->get(), stream);
+    filter_ = filter_blocks_->get();
+  }
+}
+
+void FilterGradient(const PreparedConv& conv, const void* x, const void* dy, void* dfilter,
+                    int device, cuda::Stream stream) {
+  const CudnnOperands operands(conv, x, nullptr, device, stream);
+  const auto convolve = [&](void* to) {
+    cuda::Convolve(cuda::ConvDirection::kBackwardFilter, operands.problem(), operands.x(), nullptr,
+                   dy, to, device, stream);
+  };
+  if (!conv.blocks()) return convolve(dfilter);
+  const cuda::Scratch gradient(BytesOf(operands.problem().filter, operands.problem()), device,
+                               stream, kBlocks);
+  convolve(gradient.get());
+  conv.blocks()->LaunchFilterGradient(gradient.get(), dfilter, stream);
 }
 
 namespace {
@@ -90,13 +135,15 @@ class CudaConvOp final : public Operator<CUDAContext> {
     const T* filter_data =
         constant_filter_ ? KeptFilter<T>(filter) : As<T>(filter, &filter_copy, &context_);
     const T* bias = has_bias_ ? As<T>(Input(2), &bias_copy, &context_) : nullptr;
+    const CudnnOperands in(conv_, x.data<T>(), filter_data, context_.device_id(),
+                           context_.stream());
     if (has_bias_ &&
-        cuda::ConvolveWithBias(conv_.problem(), x.data<T>(), filter_data, bias, z, kRelu, y_data,
+        cuda::ConvolveWithBias(in.problem(), in.x(), in.filter(), bias, z, kRelu, y_data,
                                context_.device_id(), context_.stream())) {
       return true;
     }
-    cuda::Convolve(cuda::ConvDirection::kForward, conv_.problem(), x.data<T>(), filter_data,
-                   nullptr, y_data, context_.device_id(), context_.stream());
+    cuda::Convolve(cuda::ConvDirection::kForward, in.problem(), in.x(), in.filter(), nullptr,
+                   y_data, context_.device_id(), context_.stream());
     if (!has_bias_ && kEpilogue == Epilogue::kNone) return true;
     LaunchChannelEpilogue(conv_.layout(), bias, z, kRelu, y_data, context_.stream());
     return true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "caffe2/cuda/context_cuda.h"
@@ -10,6 +11,7 @@
 #include "caffe2/cuda/side_stream.h"
 #include "operators/common/channel_kernels.h"
 #include "operators/conv/conv_op.h"
+#include "operators/conv/space_to_depth_conv.h"
 #include "operators/elementwise/elementwise_kernels.h"
 
 namespace caffe2 {
@@ -28,6 +30,8 @@ class PreparedConv {
   void Prepare(const Tensor& x, const Tensor& filter);
 
   const cuda::ConvProblem& problem() const { return problem_; }
+  // The equal problem that cuDNN is better given, if there is one.
+  const std::optional<SpaceToDepthConv>& blocks() const { return blocks_; }
   const std::vector<int64_t>& y_dims() const { return y_dims_; }
   const ChannelLayout& layout() const { return layout_; }  // of Y
   bool empty() const { return problem_.x[0] == 0; }
@@ -42,8 +46,31 @@ class PreparedConv {
   const bool float_gradients_;
   std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
   cuda::ConvProblem problem_;
+  std::optional<SpaceToDepthConv> blocks_;
   ChannelLayout layout_;
 };
+
+// A convolution as cuDNN is given it: the operator's own arrays, or blocks of them, in memory that
+// this object holds.
+class CudnnOperands {
+ public:
+  // x and filter are arrays of conv.problem(), of its type; null if they are not read.
+  CudnnOperands(const PreparedConv& conv, const void* x, const void* filter, int device,
+                cuda::Stream stream);
+
+  const cuda::ConvProblem& problem() const { return *problem_; }
+  const void* x() const { return x_; }
+  const void* filter() const { return filter_; }
+
+ private:
+  const cuda::ConvProblem* problem_;
+  const void *x_, *filter_;
+  std::optional<cuda::Scratch> x_blocks_, filter_blocks_;
+};
+
+// Writes the filter gradient, in the problem's type.
+void FilterGradient(const PreparedConv& conv, const void* x, const void* dy, void* dfilter,
+                    int device, cuda::Stream stream);
 
 template <typename T>
 constexpr Number kNumberOf = Number::kFloat;

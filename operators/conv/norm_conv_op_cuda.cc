@@ -5,15 +5,12 @@
 #include "operators/conv/norm_conv_op.h"
 
 namespace caffe2 {
-namespace {
 
 // Factors and shifts of bn_params in the image's type.
 struct NormCopies {
   explicit NormCopies(const Device& device) : x(device), z(device) {}
   Tensor x, z;
 };
-
-}  // namespace
 
 template <>
 struct NormConvDevice<CUDAContext>::State {
@@ -163,10 +160,16 @@ bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor
     cuda::NormedInput by;
     if (image.bn_params != nullptr) by = NormedBy<T>(image, conv.problem().x[1], &copies, context);
     if (normed != nullptr) by.normed = normed->mutable_data<T>();
-    return cuda::ConvolveWithStats(conv.problem(), image.bn_params ? &by : nullptr,
-                                   image.x.data<T>(), As<T>(filter, &filter_copy, context),
-                                   y->mutable_data<T>(), sum, square_sum, context->device_id(),
-                                   context->stream());
+    const T *x = image.x.data<T>(), *filter_data = As<T>(filter, &filter_copy, context);
+    const int device = context->device_id();
+    const cuda::Stream stream = context->stream();
+    if (image.bn_params != nullptr) {
+      return cuda::ConvolveWithStats(conv.problem(), &by, x, filter_data, y->mutable_data<T>(), sum,
+                                     square_sum, device, stream);
+    }
+    const CudnnOperands in(conv, x, filter_data, device, stream);
+    return cuda::ConvolveWithStats(in.problem(), nullptr, in.x(), in.filter(), y->mutable_data<T>(),
+                                   sum, square_sum, device, stream);
   });
 }
 

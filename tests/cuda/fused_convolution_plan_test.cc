@@ -1,11 +1,13 @@
-// cuDNN's engines for convolutions with what stands around them, on an H200, from its description:
+// cuDNN's engines for convolutions fused with the operations around them, on an H100 and an H200, from their descriptions:
 // no GPU is needed.
 #include "caffe2/cuda/fused_convolution.h"
+#include "operators/conv/space_to_depth_conv.h"
 #include "tests/cuda/resnet50_layers.h"
 
 namespace caffe2::cuda {
 namespace {
 
+using testing::H100;
 using testing::H200;
 using testing::Layer;
 using testing::Layers;
@@ -23,7 +25,7 @@ bool HasPlan(FusedConvolution form, const Layer& layer, TypeMeta type, std::stri
   }
 }
 
-// The layers behind a normalization and a Relu that nothing else reads: the second and third of
+// The layers after a normalization and a Relu that nothing else reads: the second and third of
 // each block.
 bool IsInsideOfBlock(const Layer& layer) {
   return layer.kernel == 3 || (layer.filters == 4 * layer.channels && layer.stride == 1);
@@ -79,6 +81,24 @@ TEST(FusedConvolutionPlanTest, NormedSumsInFloat16) {
     }
   }
   EXPECT_EQ(first, 7);
+}
+
+// Three channels have no engine with sums; blocks of pixels have, in float16.
+TEST(FusedConvolutionPlanTest, TheFirstLayerIsOneOfBlocks) {
+  for (const TypeMeta type : {TypeMeta::Make<float16>(), TypeMeta::Make<bfloat16>()}) {
+    const ConvProblem problem = ProblemOf(Layers()[0], type, true, 256);
+    const ConvProblem blocks = SpaceToDepthConv::Make(problem)->problem();
+    EXPECT_EQ(blocks.x, (std::vector<int64_t>{256, 16, 115, 115}));
+    EXPECT_EQ(blocks.filter, (std::vector<int64_t>{64, 16, 4, 4}));
+    EXPECT_EQ(blocks.y, problem.y);
+    for (const std::string& device : {H100(), H200()}) {
+      EXPECT_THROW(PlanFusedConvolution(FusedConvolution::kStats, problem, device), Error);
+      EXPECT_GE(PlanConvolution(ConvDirection::kForward, blocks, device, 8).candidates, 2);
+      EXPECT_GE(PlanConvolution(ConvDirection::kBackwardFilter, blocks, device, 8).candidates, 2);
+      if (type.Match<bfloat16>()) continue;
+      EXPECT_GE(PlanFusedConvolution(FusedConvolution::kStats, blocks, device).engine, 0);
+    }
+  }
 }
 
 // Only float16 has engines that normalize on the way in.

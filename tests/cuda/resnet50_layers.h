@@ -23,6 +23,17 @@ inline std::string H200() {
  "driverVer": 13000, "deviceName": "NVIDIA H200"})";
 }
 
+// As cuDNN 9.19 described this one.
+inline std::string H100() {
+  return R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],
+ "regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,
+ "maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,
+ "maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,
+ "pciDeviceId":6,"isTccDriver":0,"supportCoopLaunch":1,"totalGlobalMem":85017493504,
+ "smClockRateKHz":1980000,"memClockRateKHz":2619000,"l2CacheSize":52428800,"cudaDeviceId":0,
+ "deviceVer":900,"driverVer":13000,"deviceName":"NVIDIA H100 80GB HBM3"})";
+}
+
 struct Layer {
   int64_t channels, filters, size, kernel, stride;
 };

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
@@ -57,6 +58,14 @@ std::vector<T> FetchValues(const Workspace& ws, const std::string& name) {
 // unless `inference_optional`). Throws what the operator throws.
 constexpr bool kInferenceOptional = true;
 void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional = false);
+
+// For tests that need image files other than JPEG: bundles (scripts/make_bundle.sh) leave their
+// decoders out, and scripts/gpu_tests.sh then sets this variable.
+#define SKIP_WITHOUT_IMAGE_FILES()                                      \
+  if (std::getenv("CAFFE2_TEST_WITHOUT_IMAGE_FILES") != nullptr) {      \
+    GTEST_SKIP() << "the decoders of image files are not in this build"; \
+  }                                                                     \
+  static_assert(true)
 
 // RunOp, then output `name` must have shape and values within rtol * |expected| + atol.
 void ExpectTensor(const Workspace& ws, const std::string& name, const std::vector<int64_t>& dims,

@@ -147,6 +147,7 @@ TEST_F(ImageInputTest, FloatDatum) {
 }
 
 TEST_F(ImageInputTest, EncodedImagesAreRescaled) {
+  SKIP_WITHOUT_IMAGE_FILES();
   Write({EncodedDatum(PngOf(10, 20, 50), 3), EncodedDatum(PngOf(64, 48, 90), 4)});
   CreateReader();
   RunOp(&ws_, InputOp(2, 8, {MakeArgument<int>("scale", 8), MakeArgument<int>("mirror", 1)}));
@@ -227,6 +228,7 @@ TEST_F(ImageInputTest, ResumesToTheBitWhateverShardsAndThreads) {
 }
 
 TEST_F(ImageInputTest, TensorProtosOfBothLayoutsAndEncoded) {
+  SKIP_WITHOUT_IMAGE_FILES();
   std::string pixels;
   for (int k = 0; k < 16; ++k) pixels.push_back(static_cast<char>(k));
   TensorProtos encoded;
@@ -272,6 +274,7 @@ TEST_F(ImageInputTest, ManyLabelsFurtherOutputsAndBoxes) {
 }
 
 TEST_F(ImageInputTest, BadRecordsAreErrorsThatNameKeyAndDatabase) {
+  SKIP_WITHOUT_IMAGE_FILES();
   const std::string pixels(16, 'x');
   ExpectHas(ErrorOf("junk", InputOp(1, 2)), "not a caffe Datum");
   ExpectHas(ErrorOf(db::MakeTensorProtos(1, 4, 4, pixels, 1), InputOp(1, 2)), "use_caffe_datum");

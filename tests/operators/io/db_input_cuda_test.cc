@@ -199,6 +199,7 @@ TEST_P(CudaImageFormatTest, ChangesColours) {
 }
 
 TEST_P(CudaImageFormatTest, ScalesEncodedImagesAndTakesFloats) {
+  SKIP_WITHOUT_IMAGE_FILES();
   ExpectSame(Write(EncodedDatums(7)),
              With({MakeArgument<int>("scale", 20), MakeArgument<int>("mirror", 1),
                    MakeArgument<int>("scale_jitter_type", 1)}),
@@ -330,6 +331,7 @@ TEST_F(CudaInputTest, RecordedNetsGetEachBatch) {
 }
 
 TEST_F(CudaInputTest, ABadImageSpoilsItsBatchOnlyAndIsNamed) {
+  SKIP_WITHOUT_IMAGE_FILES();
   for (const bool transform : {false, true}) {
     auto values = EncodedDatums(8);
     values[3].resize(values[3].size() / 2);
