@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "caffe2/core/half.h"
 #include "caffe2/cuda/convolution.h"
 
 namespace caffe2::cuda {
@@ -20,11 +21,11 @@ bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* fil
                       Stream stream);
 
 // Batch normalization in training. cuDNN 9 has engines for it on Hopper for float16, channels last,
-// one group; with z only for 1x1 filters with stride 1. For bfloat16 it has only the engine of
-// ConvolveWithStats without a norm. False for types and storage orders that have no engine on any
-// device.
+// one group; with z only for 1x1 filters with stride 1. Its engine for bfloat16, ConvolveWithStats
+// without a norm, takes longer than a convolution and a pass for the sums (measured on an H100:
+// 53 layers of ResNet-50 in 19 instead of 8 ms). False where no engine is worth asking for.
 inline bool MayFuseNorm(const ConvProblem& problem) {
-  return problem.channels_last && problem.type.itemsize() == 2;
+  return problem.channels_last && problem.type.Match<float16>();
 }
 
 // How batch normalization maps the values of each channel: value * factor + shift. Each array holds

@@ -332,8 +332,7 @@ ConvNormFusion ParseConvNormFusion(const std::string& word) {
 ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
                                     TensorProto::DataType type) {
   if (device != CUDA || order != "NHWC") return ConvNormFusion::kNone;
-  if (type == TensorProto::FLOAT16) return ConvNormFusion::kPrologue;
-  return type == TensorProto::BFLOAT16 ? ConvNormFusion::kStats : ConvNormFusion::kNone;
+  return type == TensorProto::FLOAT16 ? ConvNormFusion::kResidual : ConvNormFusion::kNone;
 }
 
 int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion, const std::set<std::string>& keep,

@@ -30,8 +30,8 @@ enum class ConvNormFusion {
 // "none", "stats", "prologue" or "residual"; throws EnforceNotMet for another word.
 ConvNormFusion ParseConvNormFusion(const std::string& word);
 
-// The level that is faster on a device for activations of this order and type: for NHWC on CUDA
-// devices, kPrologue for float16 and kStats for bfloat16; otherwise kNone.
+// The level that is fastest on a device for activations of this order and type: kResidual for
+// float16 and NHWC on CUDA devices, otherwise kNone.
 ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
                                     TensorProto::DataType type);
 

@@ -8,7 +8,7 @@ using cuda::Narrow;
 using cuda::Widen;
 
 // Blocks of a sum must hide the latency of memory: eight of them for each multiprocessor of Hopper.
-constexpr int64_t kPerPart = 128;  // least elements of a channel in a part
+constexpr int64_t kPerPart = 256;  // least elements of a channel in a part
 constexpr int64_t kMaxParts = 1024;
 constexpr int64_t kMaxSumBlocks = 1056;
 constexpr int kMaxSums = 3;        // sums of a channel in one pass

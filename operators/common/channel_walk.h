@@ -140,7 +140,7 @@ __global__ void SumChannelsKernel(ChannelLayout layout, int64_t per_part, F f, f
   }
 }
 
-constexpr int kFinishLanes = 32;
+constexpr int kFinishLanes = 32;  // at most, of a block
 
 // Adds up the parts, in double and in a fixed order, and calls f(c, total) for each channel c:
 // total[v] is its sum v.
@@ -151,7 +151,7 @@ __global__ void FinishChannelsKernel(int64_t parts, int64_t channels, const floa
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     double sum = 0;
-    for (int64_t part = threadIdx.y; c < channels && part < parts; part += kFinishLanes) {
+    for (int64_t part = threadIdx.y; c < channels && part < parts; part += blockDim.y) {
       sum += sums[(v * parts + part) * channels + c];
     }
     partial[v][threadIdx.y][threadIdx.x] = sum;
@@ -162,7 +162,7 @@ __global__ void FinishChannelsKernel(int64_t parts, int64_t channels, const floa
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     total[v] = 0;
-    for (int lane = 0; lane < kFinishLanes; ++lane) total[v] += partial[v][lane][threadIdx.x];
+    for (unsigned lane = 0; lane < blockDim.y; ++lane) total[v] += partial[v][lane][threadIdx.x];
   }
   f(c, total);
 }
@@ -221,8 +221,9 @@ void FinishChannels(const char* name, int64_t channels, int64_t parts, const flo
                     cuda::Stream stream, const F& f) {
   if (channels == 0) return;
   const auto blocks = static_cast<unsigned>((channels + cuda::kWarp - 1) / cuda::kWarp);
-  cuda::Launch(name, FinishChannelsKernel<V, F>, dim3(blocks), dim3(cuda::kWarp, kFinishLanes),
-               stream, parts, channels, sums, f);
+  const auto lanes = static_cast<unsigned>(std::clamp<int64_t>(parts / 8, 1, kFinishLanes));
+  cuda::Launch(name, FinishChannelsKernel<V, F>, dim3(blocks), dim3(cuda::kWarp, lanes), stream,
+               parts, channels, sums, f);
 }
 
 }  // namespace caffe2

@@ -44,13 +44,13 @@ void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
   filter_dims_ = filter.sizes();
   y_dims_ = shape.y.ToDims(arguments_.order());
   problem_ = MakeCudaConvProblem(shape, arguments_.channels_last(), x.dtype());
-  blocks_ = SpaceToDepthConv::Make(problem_);
+  patches_ = FewChannelsConv::Make(problem_);
   layout_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(), arguments_.channels_last()};
 }
 
 namespace {
 
-constexpr char kBlocks[] = "blocks of pixels";
+constexpr char kPatches[] = "patches of pixels";
 
 int64_t BytesOf(const std::vector<int64_t>& dims, const cuda::ConvProblem& problem) {
   return std::accumulate(dims.begin(), dims.end(), static_cast<int64_t>(problem.type.itemsize()),
@@ -62,17 +62,17 @@ int64_t BytesOf(const std::vector<int64_t>& dims, const cuda::ConvProblem& probl
 CudnnOperands::CudnnOperands(const PreparedConv& conv, const void* x, const void* filter,
                              int device, cuda::Stream stream)
     : problem_(&conv.problem()), x_(x), filter_(filter) {
-  if (!conv.blocks()) return;
-  problem_ = &conv.blocks()->problem();
+  if (!conv.patches()) return;
+  problem_ = &conv.patches()->problem();
   if (x != nullptr) {
-    x_blocks_.emplace(BytesOf(problem_->x, *problem_), device, stream, kBlocks);
-    conv.blocks()->LaunchImage(x, x_blocks_->get(), stream);
-    x_ = x_blocks_->get();
+    x_patches_.emplace(BytesOf(problem_->x, *problem_), device, stream, kPatches);
+    conv.patches()->LaunchImage(x, x_patches_->get(), stream);
+    x_ = x_patches_->get();
   }
   if (filter != nullptr) {
-    filter_blocks_.emplace(BytesOf(problem_->filter, *problem_), device, stream, kBlocks);
-    conv.blocks()->LaunchFilter(filter, filter_blocks_->get(), stream);
-    filter_ = filter_blocks_->get();
+    filter_patches_.emplace(BytesOf(problem_->filter, *problem_), device, stream, kPatches);
+    conv.patches()->LaunchFilter(filter, filter_patches_->get(), stream);
+    filter_ = filter_patches_->get();
   }
 }
 
@@ -83,11 +83,11 @@ void FilterGradient(const PreparedConv& conv, const void* x, const void* dy, voi
     cuda::Convolve(cuda::ConvDirection::kBackwardFilter, operands.problem(), operands.x(), nullptr,
                    dy, to, device, stream);
   };
-  if (!conv.blocks()) return convolve(dfilter);
+  if (!conv.patches()) return convolve(dfilter);
   const cuda::Scratch gradient(BytesOf(operands.problem().filter, operands.problem()), device,
-                               stream, kBlocks);
+                               stream, kPatches);
   convolve(gradient.get());
-  conv.blocks()->LaunchFilterGradient(gradient.get(), dfilter, stream);
+  conv.patches()->LaunchFilterGradient(gradient.get(), dfilter, stream);
 }
 
 namespace {

@@ -11,7 +11,7 @@
 #include "caffe2/cuda/side_stream.h"
 #include "operators/common/channel_kernels.h"
 #include "operators/conv/conv_op.h"
-#include "operators/conv/space_to_depth_conv.h"
+#include "operators/conv/few_channels_conv.h"
 #include "operators/elementwise/elementwise_kernels.h"
 
 namespace caffe2 {
@@ -31,7 +31,7 @@ class PreparedConv {
 
   const cuda::ConvProblem& problem() const { return problem_; }
   // The equal problem that cuDNN is better given, if there is one.
-  const std::optional<SpaceToDepthConv>& blocks() const { return blocks_; }
+  const std::optional<FewChannelsConv>& patches() const { return patches_; }
   const std::vector<int64_t>& y_dims() const { return y_dims_; }
   const ChannelLayout& layout() const { return layout_; }  // of Y
   bool empty() const { return problem_.x[0] == 0; }
@@ -46,11 +46,11 @@ class PreparedConv {
   const bool float_gradients_;
   std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
   cuda::ConvProblem problem_;
-  std::optional<SpaceToDepthConv> blocks_;
+  std::optional<FewChannelsConv> patches_;
   ChannelLayout layout_;
 };
 
-// A convolution as cuDNN is given it: the operator's own arrays, or blocks of them, in memory that
+// A convolution as cuDNN is given it: the operator's own arrays, or patches of them, in memory that
 // this object holds.
 class CudnnOperands {
  public:
@@ -65,7 +65,7 @@ class CudnnOperands {
  private:
   const cuda::ConvProblem* problem_;
   const void *x_, *filter_;
-  std::optional<cuda::Scratch> x_blocks_, filter_blocks_;
+  std::optional<cuda::Scratch> x_patches_, filter_patches_;
 };
 
 // Writes the filter gradient, in the problem's type.

@@ -1,7 +1,7 @@
 // cuDNN's engines for convolutions fused with the operations around them, on an H100 and an H200, from their descriptions:
 // no GPU is needed.
 #include "caffe2/cuda/fused_convolution.h"
-#include "operators/conv/space_to_depth_conv.h"
+#include "operators/conv/few_channels_conv.h"
 #include "tests/cuda/resnet50_layers.h"
 
 namespace caffe2::cuda {
@@ -63,7 +63,7 @@ TEST(FusedConvolutionPlanTest, NormsInFloat16) {
   EXPECT_EQ(inside, 11);
 }
 
-// The first layers of the blocks, which take the sum at the end of the block before, whose shortcut
+// The first layers of the patches, which take the sum at the end of the block before, whose shortcut
 // is normalized in four of them.
 TEST(FusedConvolutionPlanTest, NormedSumsInFloat16) {
   std::string reason;
@@ -83,20 +83,19 @@ TEST(FusedConvolutionPlanTest, NormedSumsInFloat16) {
   EXPECT_EQ(first, 7);
 }
 
-// Three channels have no engine with sums; blocks of pixels have, in float16.
-TEST(FusedConvolutionPlanTest, TheFirstLayerIsOneOfBlocks) {
+// cuDNN has fast engines for patches, in float16 also one with sums.
+TEST(FusedConvolutionPlanTest, TheFirstLayerIsOneOfPatches) {
   for (const TypeMeta type : {TypeMeta::Make<float16>(), TypeMeta::Make<bfloat16>()}) {
     const ConvProblem problem = ProblemOf(Layers()[0], type, true, 256);
-    const ConvProblem blocks = SpaceToDepthConv::Make(problem)->problem();
-    EXPECT_EQ(blocks.x, (std::vector<int64_t>{256, 16, 115, 115}));
-    EXPECT_EQ(blocks.filter, (std::vector<int64_t>{64, 16, 4, 4}));
-    EXPECT_EQ(blocks.y, problem.y);
+    const ConvProblem patches = FewChannelsConv::Make(problem)->problem();
+    EXPECT_EQ(patches.x, (std::vector<int64_t>{256, 48, 115, 112}));
+    EXPECT_EQ(patches.filter, (std::vector<int64_t>{64, 48, 4, 1}));
+    EXPECT_EQ(patches.y, problem.y);
     for (const std::string& device : {H100(), H200()}) {
-      EXPECT_THROW(PlanFusedConvolution(FusedConvolution::kStats, problem, device), Error);
-      EXPECT_GE(PlanConvolution(ConvDirection::kForward, blocks, device, 8).candidates, 2);
-      EXPECT_GE(PlanConvolution(ConvDirection::kBackwardFilter, blocks, device, 8).candidates, 2);
+      EXPECT_GE(PlanConvolution(ConvDirection::kForward, patches, device, 8).candidates, 2);
+      EXPECT_GE(PlanConvolution(ConvDirection::kBackwardFilter, patches, device, 8).candidates, 2);
       if (type.Match<bfloat16>()) continue;
-      EXPECT_GE(PlanFusedConvolution(FusedConvolution::kStats, blocks, device).engine, 0);
+      EXPECT_GE(PlanFusedConvolution(FusedConvolution::kStats, patches, device).engine, 0);
     }
   }
 }

@@ -276,8 +276,8 @@ TEST(ConvNormFusionRefusalTest, DevicesOrdersAndBiases) {
 }
 
 TEST(ConvNormFusionChoiceTest, ByDeviceOrderAndType) {
-  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::FLOAT16), ConvNormFusion::kPrologue);
-  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::BFLOAT16), ConvNormFusion::kStats);
+  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::FLOAT16), ConvNormFusion::kResidual);
+  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::BFLOAT16), ConvNormFusion::kNone);
   EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::FLOAT), ConvNormFusion::kNone);
   EXPECT_EQ(ChooseConvNormFusion(CUDA, "NCHW", TensorProto::FLOAT16), ConvNormFusion::kNone);
   EXPECT_EQ(ChooseConvNormFusion(CPU, "NHWC", TensorProto::BFLOAT16), ConvNormFusion::kNone);

@@ -257,7 +257,7 @@ TEST(TrainingPipelineTest, DevicesGetThePassesThatAreAGain) {
   EXPECT_EQ(host.filter_copies, TensorProto::FLOAT);
   const TrainingPasses gpu = ChooseTrainingPasses(CUDA, "NHWC", TensorProto::FLOAT16);
   EXPECT_TRUE(gpu.memory_plan && gpu.gradient_sums && gpu.fused_updates);
-  EXPECT_EQ(gpu.fuse_conv, ConvNormFusion::kPrologue);
+  EXPECT_EQ(gpu.fuse_conv, ConvNormFusion::kResidual);
   EXPECT_EQ(gpu.filter_copies, TensorProto::FLOAT16);
   EXPECT_FALSE(gpu.half_gradients) << "it rounds sums over replicas";
   EXPECT_EQ(gpu.side_work, 0);

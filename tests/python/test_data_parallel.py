@@ -238,7 +238,7 @@ def test_passes_of_devices():
     assert not on_cpu.fused_updates and not on_cpu.gradient_sums
     float16 = caffe2_pb2.TensorProto.FLOAT16
     on_gpu = dpm.ChooseTrainingPasses(caffe2_pb2.CUDA, "NHWC", float16)
-    assert (on_gpu.fuse_conv, on_gpu.filter_copies) == ("prologue", float16)
+    assert (on_gpu.fuse_conv, on_gpu.filter_copies) == ("residual", float16)
     assert on_gpu.fused_updates and on_gpu.gradient_sums
     on_gpu.fuse, on_gpu.choices = "bn", {"SpatialBNRelu gpu_0/x": False}
     assert (on_gpu.fuse, on_gpu.choices) == ("bn", {"SpatialBNRelu gpu_0/x": False})

@@ -1,5 +1,5 @@
-// Convolutions of few channels in 16 bits, which CUDA devices compute with blocks of pixels
-// (operators/conv/space_to_depth_conv.h), beside the same ones in float, which they do not.
+// Convolutions of few channels in 16 bits, which CUDA devices compute with patches
+// (operators/conv/few_channels_conv.h), beside the same ones in float, which they do not.
 #include <gtest/gtest.h>
 
 #include <string>
