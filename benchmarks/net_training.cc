@@ -15,14 +15,12 @@
 #include "benchmarks/operator_table.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/workspace.h"
-#include "caffe2/graph/side_stream.h"
 #include "caffe2/graph/training_pipeline.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
 #include "caffe2/utils/program.h"
-#include "train/fusion_autotuner.h"
 
 DEFINE_string(model, "resnet50", "a network of caffe2/model");
 DEFINE_int32(batch, 16, "images a step");
@@ -34,16 +32,11 @@ DEFINE_string(order, "NHWC", "NHWC or NCHW");
 DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_string(fuse, "all", "off, bn or all");
 DEFINE_string(fuse_conv, "auto",
-              "none, stats, prologue, residual; auto: what the trainers choose without measuring; "
-              "measured: what they measure, and keep in CAFFE2_CUDA_PLAN_CACHE");
+              "none, stats, prologue, residual; auto: what the trainers choose");
 DEFINE_bool(half_gradients, false, "16-bit gradients of filters, as --half_gradients of trainers");
 DEFINE_bool(memory_plan, true, "share memory between blobs");
 DEFINE_bool(cuda_graph, false,
             "record a step and start it by one call, as --cuda_graph of trainers");
-DEFINE_bool(side_stream, false,
-            "filter gradients on a second stream, as --side_stream of trainers");
-DEFINE_int32(side_work, caffe2::kMaxSideWork,
-             "filter gradients that may be under way at a time with --side_stream");
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");
 DEFINE_int32(table, 0, "print so many lines of the table of operators beside their floors");
@@ -77,24 +70,10 @@ TrainingPasses PassesOf(const ModelHelper::Options& model) {
   TrainingPasses passes =
       ChooseTrainingPasses(ToDevice(model.device).type, model.order, model.compute_type);
   passes.fuse = ParseFusionLevel(FLAGS_fuse);
-  if (FLAGS_fuse_conv != "auto" && FLAGS_fuse_conv != "measured") {
-    passes.fuse_conv = ParseConvNormFusion(FLAGS_fuse_conv);
-  }
+  if (FLAGS_fuse_conv != "auto") passes.fuse_conv = ParseConvNormFusion(FLAGS_fuse_conv);
   passes.half_gradients = FLAGS_half_gradients;
-  passes.side_work = FLAGS_side_stream ? FLAGS_side_work : 0;
   passes.memory_plan = FLAGS_memory_plan;
   return passes;
-}
-
-// The faster variants, as the trainers measure them.
-FusionChoices Tune(const ModelHelper& model, const TrainingPasses& passes) {
-  FusionAutotunerOptions options{.cache = PlanCache::Default(),
-                                 .executor = FLAGS_cuda_graph ? "cuda_graph" : "simple",
-                                 .shapes = InferBlobShapesAndTypes({}, {&model.param_init_net()}),
-                                 .broadcast = nullptr};
-  CAFFE_ENFORCE(options.cache.is_kept(), "--fuse_conv measured needs CAFFE2_CUDA_PLAN_CACHE");
-  options.shapes["data"] = CreateTensorShape(ImageShape(), TensorProto::FLOAT);
-  return FusionAutotuner(std::move(options)).Choose(model.net(), passes, {kLoss});
 }
 
 PreparedTraining BuildModel(ModelHelper* model) {
@@ -109,8 +88,7 @@ PreparedTraining BuildModel(ModelHelper* model) {
   network.num_labels = FLAGS_labels;
   const std::string scores = AddNetwork(model, FLAGS_model, data, network);
   brew::SoftmaxWithLoss(model, scores, "label", "softmax", kLoss);
-  TrainingPasses passes = PassesOf(model->options());
-  if (FLAGS_fuse_conv == "measured") passes.choices = Tune(*model, passes);
+  const TrainingPasses passes = PassesOf(model->options());
   PrepareForward(passes, {kLoss}, model->net());
   const bool half = model->options().compute_type == TensorProto::FLOAT16;
   model->AddGradientOperators({{kLoss, half ? AddLossScale(model, {}) : ""}});

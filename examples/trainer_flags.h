@@ -50,10 +50,8 @@ DEFINE_int32(
     "each takes the next GPUs");
 DEFINE_bool(
     cuda_graph, false,
-    "GPUs: record the work of an iteration as a CUDA graph, and launch the graph afterwards");
-DEFINE_bool(side_stream, false,
-            "GPUs: compute filter gradients on a second stream, in parallel with the rest of the "
-            "backward pass; not yet measured on a GPU");
+    "GPUs: record the work of an iteration as a CUDA graph, and launch the graph afterwards. If not "
+    "given: on with one shard and one GPU, unless --trace is given");
 DEFINE_bool(use_gpu_transform, true,
             "GPUs: mirror, normalise and convert images on the GPU instead of the host");
 DEFINE_bool(use_cpu, false, "train on the CPU and ignore --gpus and --num_gpus");
@@ -300,6 +298,13 @@ inline std::string PartOf(const std::string& source, const char* flag,
   return set.*part;
 }
 
+// True if --cuda_graph is not given and a recording is faster: it was measured on one GPU, and hides
+// operators from a timeline.
+inline bool RecordsByDefault(const TrainOptions& options) {
+  return !IsGiven("cuda_graph") && options.devices.size() == 1 &&
+         options.devices[0].type == CUDA && options.shards.num_shards == 1 && FLAGS_trace.empty();
+}
+
 // The options that the shared flags set; the program sets the rest. Pixels become
 // (pixel - mean) / std, if the flags do not say otherwise.
 inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, float std) {
@@ -311,8 +316,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.data.random_resized_crop = FLAGS_random_resized_crop;
   options.shards = shards;
   options.devices = DevicesFromFlags(shards);
-  options.cuda_graph = FLAGS_cuda_graph;
-  options.side_stream = FLAGS_side_stream;
+  options.cuda_graph = FLAGS_cuda_graph || RecordsByDefault(options);
   options.data.train_data = PartOf(FLAGS_train_data, "--train_data", &db::DataSet::train);
   options.data.test_data = PartOf(FLAGS_test_data, "--test_data", &db::DataSet::test);
   options.data.db_type = FLAGS_db_type;

@@ -43,27 +43,25 @@ void AddTrainingPasses(py::module_& m) {
   py::class_<TrainingPasses>(
       m, "TrainingPasses",
       "The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change "
-      "results by rounding only, memory_plan not at all. side_work has no effect on the CPU.")
+      "results by rounding only, memory_plan not at all.")
       .def(py::init([](const std::string& fuse, const std::string& fuse_conv,
-                       const FusionChoices& choices, bool gradient_sums, bool fused_updates,
-                       int filter_copies, bool half_gradients, int side_work, bool memory_plan) {
+                       bool gradient_sums, bool fused_updates, int filter_copies,
+                       bool half_gradients, bool memory_plan) {
              return TrainingPasses{ParseFusionLevel(fuse),
                                    ParseConvNormFusion(fuse_conv),
-                                   choices,
                                    gradient_sums,
                                    fused_updates,
                                    DataTypeOf(filter_copies),
                                    half_gradients,
-                                   side_work,
                                    memory_plan};
            }),
            py::kw_only(), py::arg("fuse") = WordOf(defaults.fuse),
-           py::arg("fuse_conv") = WordOf(defaults.fuse_conv), py::arg("choices") = defaults.choices,
+           py::arg("fuse_conv") = WordOf(defaults.fuse_conv),
            py::arg("gradient_sums") = defaults.gradient_sums,
            py::arg("fused_updates") = defaults.fused_updates,
            py::arg("filter_copies") = static_cast<int>(defaults.filter_copies),
            py::arg("half_gradients") = defaults.half_gradients,
-           py::arg("side_work") = defaults.side_work, py::arg("memory_plan") = defaults.memory_plan)
+           py::arg("memory_plan") = defaults.memory_plan)
       .def_property(
           "fuse", [](const TrainingPasses& passes) { return WordOf(passes.fuse); },
           [](TrainingPasses& passes, const std::string& word) {
@@ -81,11 +79,9 @@ void AddTrainingPasses(py::module_& m) {
           [](const TrainingPasses& passes) { return static_cast<int>(passes.filter_copies); },
           [](TrainingPasses& passes, int type) { passes.filter_copies = DataTypeOf(type); },
           "TensorProto.DataType of copies of filters that fused updates write; FLOAT: none.")
-      .def_readwrite("choices", &TrainingPasses::choices)
       .def_readwrite("gradient_sums", &TrainingPasses::gradient_sums)
       .def_readwrite("fused_updates", &TrainingPasses::fused_updates)
       .def_readwrite("half_gradients", &TrainingPasses::half_gradients)
-      .def_readwrite("side_work", &TrainingPasses::side_work)
       .def_readwrite("memory_plan", &TrainingPasses::memory_plan);
   m.def(
       "choose_training_passes",

@@ -109,10 +109,7 @@ measure_speed() {
   for fusion in none stats residual; do
     option "--fuse_conv $fusion" 20 --fuse_conv $fusion
   done
-  option --side_stream 15 --side_stream
-  option "--side_stream, two at a time" 10 --side_stream --side_work 2
   option --half_gradients 15 --half_gradients
-  option "both" 15 --side_stream --half_gradients
   compare "LeNet training b64" 10 net_training --model lenet --image_size 28 --channels 1 \
     --labels 10 --batch 64 -- --model lenet --batch 64 --dtype float
   operator_table bfloat16 1

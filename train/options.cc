@@ -188,8 +188,6 @@ void ValidateDevices(const TrainOptions& options) {
              "--use_nccl is for training on GPUs");
   CheckUsage(!options.cuda_graph || devices[0].type == CUDA,
              "--cuda_graph is for training on GPUs");
-  CheckUsage(!options.side_stream || devices[0].type == CUDA,
-             "--side_stream is for training on GPUs");
 }
 
 // A finetuned model counts epochs from 0, so its models may have the name of its start.

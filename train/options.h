@@ -181,7 +181,6 @@ struct TrainOptions {
   // reads and decodes the input.
   std::vector<Device> devices = {Device{}};
   bool cuda_graph = false;   // GPUs: after the third iteration, launch recorded CUDA graphs
-  bool side_stream = false;  // GPUs: compute filter gradients in parallel with the backward pass
   // For programs: ends the process after so many seconds with 128 + `signal`, unless it has ended,
   // and prints the reason. A run that is asked to stop calls it, from any thread, if a read of its
   // input or a write of a save hangs (StopWatchdog). Null: such a run does not end.

@@ -139,7 +139,7 @@ bool IsModelOperator(const std::string& type) {
   };
   // Of the other families.
   static const std::set<std::string> control = {
-      "Assert", "CreateScope", "Do", "HasScope", "If", "ONNXWhile", "JoinSideStream", "While"};
+      "Assert", "CreateScope", "Do", "HasScope", "If", "ONNXWhile", "While"};
   const OpSchema* schema = OpSchemaRegistry::Schema(type);
   if (schema == nullptr) return false;
   const std::string family = FamilyOf(*schema);

@@ -163,10 +163,6 @@ std::vector<std::string> ShardRun::GatherWithLongTimeout(const std::string& byte
   return all;
 }
 
-std::string ShardRun::BroadcastWithLongTimeout(const std::string& bytes) {
-  return GatherWithLongTimeout(IsWriter() ? bytes : std::string()).at(0);
-}
-
 void ShardRun::SetTimeout(double seconds) {
   if (num_shards_ == 1) return;
   ws_->GetBlob(kWorld)->Get<std::shared_ptr<Communicator>>()->SetTimeout(Milliseconds(seconds));

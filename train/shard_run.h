@@ -54,7 +54,6 @@ class ShardRun {
   std::string Broadcast(const std::string& bytes);
   // The same with a longer time limit, for shards that may be late: at least rendezvous_timeout.
   std::vector<std::string> GatherWithLongTimeout(const std::string& bytes);
-  std::string BroadcastWithLongTimeout(const std::string& bytes);
 
   // Throws IoError with the line of the failure if another shard has failed. For iterations without
   // an exchange.

@@ -7,7 +7,6 @@
 #include "caffe2/core/operator.h"
 #include "caffe2/graph/data_parallel.h"
 #include "caffe2/graph/model_averaging.h"
-#include "caffe2/graph/side_stream.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
@@ -321,21 +320,12 @@ TrainingPasses PassesOf(const TrainOptions& options) {
       ChooseTrainingPasses(options.devices[0].type, model.order, ComputeType(model));
   if (model.fuse_conv != "auto") passes.fuse_conv = ParseConvNormFusion(model.fuse_conv);
   passes.half_gradients = model.half_gradients;
-  passes.side_work = options.side_stream ? kMaxSideWork : 0;
   return passes;
 }
 
-ForwardNets BuildForwardNets(const TrainOptions& options, RecordKind kind) {
-  ModelHelper model("train", HelperOptions(options, /*inference=*/false, options.devices[0]));
-  BuildReplicas(&model, options, [&] { AddForward(&model, options, kind); });
-  return {*model.param_init_net(), *model.net()};
-}
-
-TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
-                         const FusionChoices& choices) {
+TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   const DataParallelOptions parallel = GradientParallelOptions(options);
-  TrainingPasses passes = PassesOf(options);
-  passes.choices = choices;
+  const TrainingPasses passes = PassesOf(options);
   const std::vector<std::string> scopes = ScopesOf(options);
   TrainNets nets;
   nets.scopes = scopes;

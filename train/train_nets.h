@@ -36,23 +36,11 @@ struct TrainNets {
   PreparedTraining prepared;  // of `train`, for PlaceTraining
 };
 
-// The forward pass of all replicas of this shard, as training starts from it.
-struct ForwardNets {
-  NetDef init;  // fillers and the reader
-  NetDef net;
-};
-
-// The networks and their losses, before any pass. Throws as BuildTrainNets.
-ForwardNets BuildForwardNets(const TrainOptions& options, RecordKind kind);
-
 // The nets of a worker, if there are parameter servers. Throws EnforceNotMet for options that make
 // no model. `kind` tells the records of the training database (unused for synthetic data).
-// `choices` decides about fusion candidates of BuildForwardNets; options.model.fuse_conv decides
-// about all others.
-TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind,
-                         const FusionChoices& choices = {});
+TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind);
 
-// The passes of a run, without measured choices.
+// The passes of a run.
 TrainingPasses PassesOf(const TrainOptions& options);
 
 // The network on parameters made elsewhere (stripped names), batch norm in test mode.

@@ -13,7 +13,6 @@
 #include "distributed/collective.h"
 #include "train/bad_loss.h"
 #include "train/evaluation.h"
-#include "train/fusion_autotuner.h"
 #include "train/load_model.h"
 #include "train/run_settings.h"
 #include "train/stopped_early.h"
@@ -75,7 +74,7 @@ int Trainer::Run() {
   try {
     LockOutputs();
     const RecordKind kind = KindOf(options_, options_.data.train_data);
-    nets_ = BuildTrainNets(options_, kind, TuneFusion(kind));
+    nets_ = BuildTrainNets(options_, kind);
     SetUp();
     const int signal = options_.schedule.evaluate ? Evaluate() : Loop();
     SetState("finished");
@@ -94,30 +93,6 @@ int Trainer::Run() {
     if (signal != 0 && IsPeerError(error) && code == ExitCode::kPeerLost) return signal;
     ThrowIoError(code, line);
   }
-}
-
-// With --fuse_conv auto on GPUs, where all shards ask for it and shard 0 has a folder for the
-// results. Of the shards, shard 0 alone measures.
-FusionChoices Trainer::TuneFusion(RecordKind kind) {
-  const TrainingPasses passes = PassesOf(options_);
-  const bool is_first = run_->shard_id() == 0;
-  FusionAutotunerOptions tuner{.cache = PlanCache::Default(),
-                               .executor = options_.cuda_graph ? "cuda_graph" : "simple",
-                               .measures = is_first};
-  const bool wanted = options_.model.fuse_conv == "auto" &&
-                      passes.fuse_conv != ConvNormFusion::kNone &&
-                      (!is_first || tuner.cache.is_kept());
-  const std::vector<std::string> all = run_->Gather(wanted ? "tunes" : "");
-  if (std::count(all.begin(), all.end(), "") != 0) return {};
-  // Shard 0 measures for longer than an exchange may take.
-  if (run_->num_shards() > 1) {
-    tuner.broadcast = [this](const std::string& text) {
-      return run_->BroadcastWithLongTimeout(text);
-    };
-  }
-  const ForwardNets forward = BuildForwardNets(options_, kind);
-  tuner.shapes = InferBlobShapesAndTypes({}, {&forward.init});
-  return FusionAutotuner(std::move(tuner)).Choose(forward.net, passes);
 }
 
 // With auto_resume shard 0 decides for all, because others may not see its files.

@@ -70,8 +70,6 @@ class Trainer {
     std::vector<ShardSeconds> shards;  // since the exchange before, without this iteration
   };
 
-  // Runs and times parts of the net that is to be trained, if that was asked for.
-  FusionChoices TuneFusion(RecordKind kind);
   // True if the run continues from its checkpoint. All shards must call it together.
   bool Resumes();
   void LockOutputs();

@@ -9,16 +9,14 @@
 #include "caffe2/cuda/convolution.h"
 #include "caffe2/cuda/host_values.h"
 #include "caffe2/cuda/kernel_reports.h"
-#include "caffe2/cuda/side_stream.h"
 #include "caffe2/utils/plan_cache.h"
 
 namespace caffe2 {
 namespace {
 
-// Waits for the compute stream and the side work. Throws EnforceNotMet for errors that kernels have
+// Waits for the compute stream. Throws EnforceNotMet for errors that kernels have
 // reported.
 void FinishDevice(int device) {
-  cuda::JoinAllSideWork(device);
   cuda::Synchronize(cuda::GetStream(device, cuda::kComputeStream));
   cuda::ThrowReports(device);
 }

@@ -11,7 +11,6 @@
 #include "caffe2/cuda/matmul.h"
 #include "caffe2/cuda/runtime.h"
 #include "caffe2/cuda/scratch.h"
-#include "caffe2/cuda/side_stream.h"
 #include "caffe2/utils/plan_cache.h"
 
 namespace caffe2::cuda {
@@ -94,7 +93,6 @@ int Fastest(const std::vector<CudnnPlan>& plans, const CudnnWork& work, const Ru
   }
   // Work that runs at the same time would distort the times.
   Synchronize(GetStream(run.device, kComputeStream));
-  Synchronize(GetStream(run.device, kSideStream));
   const Run trial{run.handle, arrays, run.device, run.stream};
   const auto measure = [&](int i) {
     return MillisecondsOf(run.stream, [&] {

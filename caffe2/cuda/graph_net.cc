@@ -17,7 +17,6 @@
 #include "caffe2/core/workspace.h"
 #include "caffe2/cuda/graph.h"
 #include "caffe2/cuda/host_values.h"
-#include "caffe2/cuda/side_stream.h"
 
 namespace caffe2 {
 namespace {
@@ -143,9 +142,6 @@ class CudaGraphNet final : public NetBase {
   }
 
   void Launch(const Segment& segment) const {
-    // Joins the side work of earlier operators. When the graph's own JoinSideStream operators were
-    // recorded, they found none of it.
-    cuda::JoinAllSideWork(DeviceOf(segment));
     for (cuda::RecordableCollective* collective : segment.collectives) collective->BeginRecorded();
     segment.graph->Launch();
     for (cuda::RecordableCollective* collective : segment.collectives) collective->AwaitRecorded();
@@ -304,10 +300,8 @@ class CudaGraphNet final : public NetBase {
     segment->values = std::make_unique<cuda::HostValues>(device);
     try {
       const cuda::HostValuesScope scope(segment->values.get());
-      const cuda::RecordedSideWork side_work;
       segment->graph = std::make_unique<cuda::Graph>(device, [&] {
         for (; k < segment->end; ++k) RecordOne(order_[k], *segment->values);
-        cuda::JoinAllSideWork(device);  // a graph must end in one stream
       });
     } catch (const OutOfMemoryError&) {
       // Not the operators' fault: the next run records again.

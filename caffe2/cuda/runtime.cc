@@ -12,7 +12,6 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/graph.h"
 #include "caffe2/cuda/kernel_reports.h"
-#include "caffe2/cuda/side_stream.h"
 #include "caffe2/cuda/stream_memory.h"
 
 namespace caffe2::cuda {
@@ -83,13 +82,10 @@ struct DeviceState {
 // device that its first guard sets: going back to device 0 would create a context there.
 thread_local int current_device = -1;
 
-// Makes a stream of the current device. The side stream gets the lowest priority.
-cudaStream_t MakeStream(int stream_id) {
-  int least = 0, greatest = 0;
-  CHECK_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+// Makes a stream of the current device.
+cudaStream_t MakeStream() {
   cudaStream_t stream = nullptr;
-  CHECK_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
-                                          stream_id == kSideStream ? least : greatest));
+  CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return stream;
 }
 
@@ -114,7 +110,7 @@ std::unique_ptr<DeviceState> MakeState(int device) {
   CHECK_CUDA(cudaGetDeviceProperties(&properties, device));
   state->properties = {properties.name, properties.multiProcessorCount, properties.totalGlobalMem};
   const DeviceGuard guard(device);
-  state->compute = MakeStream(kComputeStream);
+  state->compute = MakeStream();
   state->streams[kComputeStream] = state->compute;
   CHECK_CUDA(cudaDeviceGetDefaultMemPool(&state->pool, device));
   uint64_t keep_all = UINT64_MAX;
@@ -236,7 +232,7 @@ cudaStream_t StreamOf(Streams* streams, int device, int stream_id) {
   cudaStream_t& stream = (*streams)[stream_id];
   if (stream == nullptr) {
     const DeviceGuard guard(device);
-    stream = MakeStream(stream_id);
+    stream = MakeStream();
   }
   return stream;
 }

@@ -30,14 +30,12 @@ class Rewriter {
   Rewriter(NetDef* net, const std::set<std::string>& keep) : net_(net), flow_(*net, keep) {}
   virtual ~Rewriter() = default;
 
-  // Asks `choose`, if given, about each pair. Without an answer, `wanted` decides.
-  int Run(bool wanted, const ChooseFusion& choose) {
-    if (!wanted && choose == nullptr) return 0;
+  // Returns the number of rewritten pairs.
+  int Run() {
     for (int i = 0; i < net_->op_size(); ++i) {
       const int writer = net_->op(i).input_size() <= joint_ ? -1 : flow_.WriterOf(i, joint_);
       if (writer < 0 || !IsPair(writer, i)) continue;
-      std::string reason = WhyNot(writer, i);
-      if (reason.empty() && !IsChosen(writer, i, wanted, choose)) reason = "that is faster";
+      const std::string reason = WhyNot(writer, i);
       if (reason.empty()) {
         pairs_.emplace_back(writer, i);
       } else {
@@ -77,27 +75,6 @@ class Rewriter {
   int joint_ = 0;  // the input of the second operator that the first one writes
 
  private:
-  bool IsChosen(int first, int second, bool wanted, const ChooseFusion& choose) const {
-    if (choose == nullptr) return wanted;
-    FusionCandidate candidate;
-    candidate.net = net_;
-    for (NetDef* part : {&candidate.plain, &candidate.fused}) {
-      *part->mutable_device_option() = net_->device_option();
-      for (const int op : {first, second}) *part->add_op() = net_->op(op);
-    }
-    OperatorDef after;
-    Rewrite(candidate.fused.mutable_op(0), candidate.fused.mutable_op(1), &after);
-    if (!after.type().empty()) *candidate.fused.add_op() = after;
-    if (IsCleared(candidate.fused.op(0))) candidate.fused.mutable_op()->DeleteSubrange(0, 1);
-    const OperatorDef& last = candidate.fused.op(candidate.fused.op_size() - 1);
-    candidate.name = last.type() + " " + last.output(0);
-    candidate.results.push_back(net_->op(second).output(0));
-    if (!flow_.WhyShared(first, 0, second).empty()) {
-      candidate.results.push_back(net_->op(first).output(0));
-    }
-    return choose(candidate).value_or(wanted);
-  }
-
   static bool IsCleared(const OperatorDef& op) { return op.type().empty(); }
   void Renew() {
     NetDef result = *net_;
@@ -332,19 +309,20 @@ ConvNormFusion ParseConvNormFusion(const std::string& word) {
 ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
                                     TensorProto::DataType type) {
   if (device != CUDA || order != "NHWC") return ConvNormFusion::kNone;
-  return type == TensorProto::FLOAT16 ? ConvNormFusion::kResidual : ConvNormFusion::kNone;
+  if (type == TensorProto::FLOAT16) return ConvNormFusion::kResidual;
+  return type == TensorProto::BFLOAT16 ? ConvNormFusion::kStats : ConvNormFusion::kNone;
 }
 
-int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion, const std::set<std::string>& keep,
-                              const ChooseFusion& choose) {
-  const auto wants = [fusion](ConvNormFusion level) { return fusion >= level; };
-  const int with_stats = StatsRewriter(net, keep).Run(wants(ConvNormFusion::kStats), choose);
-  const int with_prologue =
-      ReluPrologueRewriter(net, keep).Run(wants(ConvNormFusion::kPrologue), choose);
-  const int shortcuts = ShortcutRewriter(net, keep).Run(wants(ConvNormFusion::kStats), choose);
-  const int with_shortcut =
-      ShortcutResidualRewriter(net, keep).Run(wants(ConvNormFusion::kResidual), choose);
-  const int with_sum = ResidualRewriter(net, keep).Run(wants(ConvNormFusion::kResidual), choose);
+int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
+                              const std::set<std::string>& keep) {
+  int with_stats = 0, with_prologue = 0, shortcuts = 0, with_shortcut = 0, with_sum = 0;
+  if (fusion >= ConvNormFusion::kStats) with_stats = StatsRewriter(net, keep).Run();
+  if (fusion >= ConvNormFusion::kPrologue) with_prologue = ReluPrologueRewriter(net, keep).Run();
+  if (fusion >= ConvNormFusion::kStats) shortcuts = ShortcutRewriter(net, keep).Run();
+  if (fusion >= ConvNormFusion::kResidual) {
+    with_shortcut = ShortcutResidualRewriter(net, keep).Run();
+    with_sum = ResidualRewriter(net, keep).Run();
+  }
   VLOG(1) << "net " << net->name() << ": " << with_stats << " convolutions give statistics, "
           << with_prologue << " normalize their input, " << with_sum + with_shortcut
           << " end a block; " << shortcuts << " shortcuts are normalized as they are added, "

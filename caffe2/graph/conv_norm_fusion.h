@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 
-#include "caffe2/graph/fusion_choice.h"
 #include "caffe2/proto/caffe2.pb.h"
 
 namespace caffe2 {
@@ -30,20 +29,15 @@ enum class ConvNormFusion {
 // "none", "stats", "prologue" or "residual"; throws EnforceNotMet for another word.
 ConvNormFusion ParseConvNormFusion(const std::string& word);
 
-// The level that is fastest on a device for activations of this order and type: kResidual for
-// float16 and NHWC on CUDA devices, otherwise kNone.
+// The level that is fastest on a device for activations of this order and type: for NHWC on CUDA
+// devices kResidual for float16 and kStats for bfloat16, otherwise kNone.
 ConvNormFusion ChooseConvNormFusion(DeviceType device, const std::string& order,
                                     TensorProto::DataType type);
 
 // Rewrites `net`. Call it after FuseOperators and before the backward pass is added. Results differ
 // by rounding at most; blobs in `keep` stay. Logs each refusal with its reason at VLOG(1). Returns
 // the number of convolutions that became ConvStats.
-//
-// With `choose`, the pass asks about every candidate of every level. Levels come one after another,
-// and shortcuts before the ends of blocks, because the fusions that were made decide which
-// candidates come later. Where `choose` returns nothing, `fusion` decides.
 int FuseConvolutionsWithNorms(NetDef* net, ConvNormFusion fusion,
-                              const std::set<std::string>& keep = {},
-                              const ChooseFusion& choose = nullptr);
+                              const std::set<std::string>& keep = {});
 
 }  // namespace caffe2

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "caffe2/core/argument.h"
 #include "caffe2/core/nested_net.h"
@@ -11,25 +10,9 @@
 #include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/gradient_sum.h"
 #include "caffe2/graph/half_gradients.h"
-#include "caffe2/graph/side_stream.h"
 
 namespace caffe2 {
 namespace {
-
-void FuseForward(const TrainingPasses& passes, const std::set<std::string>& keep,
-                 const ChooseFusion& choose, NetDef* net) {
-  FuseOperators(net, {passes.fuse, keep});
-  FuseConvolutionsWithNorms(net, passes.fuse_conv, keep, choose);
-}
-
-ChooseFusion AnswersOf(const FusionChoices& choices) {
-  if (choices.empty()) return nullptr;
-  return [&choices](const FusionCandidate& candidate) -> std::optional<bool> {
-    const auto found = choices.find(candidate.name);
-    if (found == choices.end()) return std::nullopt;
-    return found->second;
-  };
-}
 
 // Planned memory is correct only if operators run in definition order.
 void RunInOrder(NetDef* net) {
@@ -69,26 +52,14 @@ TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
                                     TensorProto::DataType type) {
   const bool on_gpu = device != CPU;
   return {.fuse_conv = ChooseConvNormFusion(device, order, type),
-          .choices = {},
           .gradient_sums = on_gpu,
           .fused_updates = on_gpu,
           .filter_copies = on_gpu ? type : TensorProto::FLOAT};
 }
 
 void PrepareForward(const TrainingPasses& passes, const std::set<std::string>& keep, NetDef* net) {
-  FuseForward(passes, keep, AnswersOf(passes.choices), net);
-}
-
-FusionChoices ChooseFusions(NetDef net, const TrainingPasses& passes,
-                            const std::set<std::string>& keep, const ChooseFusion& choose) {
-  FusionChoices choices;
-  const auto note = [&](const FusionCandidate& candidate) {
-    const std::optional<bool> answer = choose(candidate);
-    if (answer) choices[candidate.name] = *answer;
-    return answer;
-  };
-  FuseForward(passes, keep, note, &net);
-  return choices;
+  FuseOperators(net, {passes.fuse, keep});
+  FuseConvolutionsWithNorms(net, passes.fuse_conv, keep);
 }
 
 PreparedTraining PrepareTraining(const NetDef& init_net, const TrainingPasses& passes,
@@ -104,7 +75,6 @@ PreparedTraining PrepareTraining(const NetDef& init_net, const TrainingPasses& p
     prepared.half_gradients = KeepFilterGradientsIn16Bit(net, &prepared.arenas);
   }
   if (passes.memory_plan) RunInOrder(net);
-  if (passes.side_work > 0) UseSideStreams(net, passes.side_work);
   return prepared;
 }
 

@@ -4,12 +4,11 @@
 //   2. PrepareForward   FuseOperators, FuseConvolutionsWithNorms
 //   3. the caller adds the backward pass, the gradient reduction and the updates
 //   4. PrepareTraining  FuseGradientSums, FuseUpdates, AddFilterCopies, KeepFilterGradientsIn16Bit,
-//                       in-order execution, UseSideStreams
+//                       in-order execution
 //   5. the caller gives the parameters their values in a workspace
 //   6. PlaceTraining    PlaceArena, PlanMemory
 //
-// The trainers, the benchmarks and the Python package call all three functions. No pass runs a net:
-// choices that need measured times come in as data (FusionChoices).
+// The trainers, the benchmarks and the Python package call all three functions. No pass runs a net.
 #pragma once
 
 #include <set>
@@ -21,7 +20,6 @@
 #include "caffe2/graph/conv_norm_fusion.h"
 #include "caffe2/graph/flat_update.h"
 #include "caffe2/graph/fusion.h"
-#include "caffe2/graph/fusion_choice.h"
 #include "caffe2/graph/memory_plan.h"
 #include "caffe2/proto/caffe2.pb.h"
 
@@ -33,30 +31,22 @@ class Workspace;
 struct TrainingPasses {
   FusionLevel fuse = FusionLevel::kAll;
   ConvNormFusion fuse_conv = ConvNormFusion::kNone;
-  FusionChoices choices;       // each overrules fuse_conv for one candidate
   bool gradient_sums = false;  // FuseGradientSums
   bool fused_updates = false;  // FuseUpdates
   // Element type of AddFilterCopies for the parameters whose updates are fused; FLOAT: no copies.
   TensorProto::DataType filter_copies = TensorProto::FLOAT;
   bool half_gradients = false;  // KeepFilterGradientsIn16Bit, for filters with copies
-  int side_work = 0;            // max_open of UseSideStreams; 0: no side streams
   bool memory_plan = true;      // PlanMemory
 };
 
 // The passes that are faster on the device for activations of this order and element type: fusions
-// and planned memory on all devices, the others on GPUs only. half_gradients and side_work stay
-// off.
+// and planned memory on all devices, the others on GPUs only. half_gradients stays off.
 TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
                                     TensorProto::DataType type);
 
 // Step 2, for one replica or all. `keep`, here and in the other steps, names blobs that are
 // fetched, observed or saved: the net still computes them.
 void PrepareForward(const TrainingPasses& passes, const std::set<std::string>& keep, NetDef* net);
-
-// Asks `choose` about each candidate that step 2 finds in the net. Returns its answers, for
-// passes.choices.
-FusionChoices ChooseFusions(NetDef net, const TrainingPasses& passes,
-                            const std::set<std::string>& keep, const ChooseFusion& choose);
 
 // The facts about a prepared net that PlaceTraining needs.
 struct PreparedTraining {

@@ -152,13 +152,6 @@ void ConvGradientSchema(OpSchema& schema) {
       .Arg("float_gradients",
            "(bool, default false) dfilter and dbias are float although the filter is not, because "
            "it is a copy of a float parameter. CUDA devices only.")
-      .Arg(
-          "side_stream",
-          "(bool, default false) dfilter and dbias are computed on a second stream of the device, "
-          "concurrently with dX and later operators. They are complete after JoinSideStream; until "
-          "then no operator may write X or dY. A wait for the device, as at the end of a net, "
-          "also completes them; the end of a step of a recurrent network does not. No effect on "
-          "the CPU.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")

@@ -13,7 +13,6 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   CudaConvGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<CUDAContext>(def, ws),
         conv_(def),
-        filter_stream_(def),
         no_bias_(GetSingleArgument<bool>("no_bias", false)),
         input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
         adds_(InputSize() > 3) {
@@ -47,14 +46,14 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
       if (input_gradient_) InputGradient<T>(x, filter, dy);
       return true;
     }
-    filter_stream_.Run(context_, *Output(0), [&](cuda::Stream stream) {
-      d_filter.Form(context_.device_id(), stream, [&](T* to) {
-        FilterGradient(conv_, x.data<T>(), dy.data<T>(), to, context_.device_id(), stream);
-        return true;
-      });
-      if (d_bias) d_bias->Form(conv_.layout(), dy.data<T>(), context_.device_id(), stream);
-      if (input_gradient_) InputGradient<T>(x, filter, dy);
+    const int device = context_.device_id();
+    const cuda::Stream stream = context_.stream();
+    d_filter.Form(device, stream, [&](T* to) {
+      FilterGradient(conv_, x.data<T>(), dy.data<T>(), to, device, stream);
+      return true;
     });
+    if (d_bias) d_bias->Form(conv_.layout(), dy.data<T>(), device, stream);
+    if (input_gradient_) InputGradient<T>(x, filter, dy);
     return true;
   }
 
@@ -95,7 +94,6 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   }
 
   PreparedConv conv_;
-  FilterGradientStream filter_stream_;
   const bool no_bias_;
   const bool input_gradient_;
   const bool adds_;  // to S, the blob of dX

@@ -1,14 +1,12 @@
 // Shared by the CUDA classes of convolutions.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "caffe2/cuda/context_cuda.h"
 #include "caffe2/cuda/convolution.h"
 #include "caffe2/cuda/scratch.h"
-#include "caffe2/cuda/side_stream.h"
 #include "operators/common/channel_kernels.h"
 #include "operators/conv/conv_op.h"
 #include "operators/conv/few_channels_conv.h"
@@ -115,25 +113,6 @@ class ConvGradientResult {
 
  private:
   Tensor* output_;
-};
-
-// Chooses the stream of a filter's gradient. With the argument side_stream it is a second stream,
-// which JoinSideStream joins (caffe2/cuda/side_stream.h).
-class FilterGradientStream {
- public:
-  explicit FilterGradientStream(const OperatorDef& def)
-      : aside_(ArgumentHelper(def).GetSingleArgument<bool>("side_stream", false)) {}
-
-  // Calls body(stream), which must enqueue the filter's gradient on this stream and all other work
-  // on the context's stream.
-  void Run(const CUDAContext& context, const Tensor& filter_gradient,
-           const std::function<void(cuda::Stream)>& body) const {
-    if (!aside_) return body(context.stream());
-    cuda::ForkSideWork(context.device_id(), filter_gradient.raw_data(), body);
-  }
-
- private:
-  const bool aside_;
 };
 
 }  // namespace caffe2

@@ -216,8 +216,6 @@ void DescribeGradient(OpSchema& schema) {
       .Arg("group", "As in the forward operator.")
       .FillUsing(DescribeConvAlgorithm)
       .Arg("float_gradients", "(bool, default false) As for ConvGradient.")
-      .Arg("side_stream",
-           "(bool, default false) As for ConvGradient; if there is an N, it takes the place of X.")
       .TensorInferenceFunction(InferGradient<kPrologue>)
       .FillUsing(DescribeImages<kPrologue>)
       .Input(kFilter, "filter", "The forward operator's filter.")

@@ -218,12 +218,9 @@ class NormConvStatsGradientOp final : public NormConvBase<Context, kPrologue> {
   void AddParts() {
     const OperatorDef& def = debug_def();
     if (!kSum) parts_.Own(kNormedPart);
-    std::vector<Argument> more = {MakeArgument<int>("no_bias", 1)};
-    // Side work must not use a tensor that is freed with the operator.
-    if (!kSum) more.push_back(MakeArgument("side_stream", false));
     parts_.Add("ConvGradient",
                {kSum ? def.input(kRead) : kNormedPart, def.input(kFilter), def.input(kDY)},
-               {def.output(0), kNormedGradientPart}, more);
+               {def.output(0), kNormedGradientPart}, {MakeArgument<int>("no_bias", 1)});
     if (HasAnother()) {
       parts_.Add("Sum", {kNormedGradientPart, def.input(kRead + 1)}, {kNormedGradientPart});
     }

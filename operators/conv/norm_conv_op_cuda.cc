@@ -15,11 +15,7 @@ struct NormCopies {
 template <>
 struct NormConvDevice<CUDAContext>::State {
   PreparedConv conv;
-  FilterGradientStream filter_stream;
   StorageOrder order;
-  // Side work reads it after the operator has returned, so it is kept; the next run writes it, when
-  // that work has been joined.
-  NormCopies gradient_norms;
 
   ChannelLayout LayoutOf(const Tensor& x) const {
     const ImageShape shape = ImageShape::FromDims(x.sizes(), order);
@@ -29,9 +25,7 @@ struct NormConvDevice<CUDAContext>::State {
 
 template <>
 NormConvDevice<CUDAContext>::NormConvDevice(const OperatorDef& def)
-    : state_(new State{PreparedConv(def), FilterGradientStream(def),
-                       ReadStorageOrder(ArgumentHelper(def)),
-                       NormCopies(ToDevice(def.device_option()))}) {}
+    : state_(new State{PreparedConv(def), ReadStorageOrder(ArgumentHelper(def))}) {}
 
 namespace {
 
@@ -188,8 +182,9 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
   to.g->ResizeLike(image.x);
   to.dfilter->ResizeLike(filter);
   Tensor filter_copy(context->device()), scratch(context->device()), z_scratch(context->device());
+  NormCopies copies(context->device());
   return WithTypeOf(image.x, [&]<typename T>(const T*) {
-    const cuda::NormedInput by = NormedBy<T>(image, channels, &state_->gradient_norms, context);
+    const cuda::NormedInput by = NormedBy<T>(image, channels, &copies, context);
     cuda::NormedInputGradient gradient;
     if (also != nullptr) gradient.also = also->data<T>();
     gradient.g = to.g->mutable_data<T>();
@@ -197,27 +192,22 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
     if (to.dz_bn_params != nullptr) gradient.z_sums = SumsIn(to.dz_bn_params, channels, &z_scratch);
     ConvGradientResult<T> d_filter(to.dfilter, conv.GradientType(filter));
     const int device = context->device_id();
-    bool done = true;
-    state_->filter_stream.Run(*context, *to.dfilter, [&](cuda::Stream stream) {
-      if (normed == nullptr) {
-        done = d_filter.Form(device, stream, [&](T* result) {
+    const cuda::Stream stream = context->stream();
+    const auto form_filter_gradient = [&] {
+      return d_filter.Form(device, stream, [&](T* result) {
+        if (normed == nullptr) {
           return cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
                                                     dy.data<T>(), result, device, stream);
-        });
-      }
-      done = done &&
-             cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
-                                              As<T>(filter, &filter_copy, context), dy.data<T>(),
-                                              gradient, device, context->stream());
-      if (!done || normed == nullptr) return;
-      d_filter.Form(device, stream, [&](T* result) {
+        }
         cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
                        nullptr, dy.data<T>(), result, device, stream);
         return true;
       });
-    });
-    if (!done) cuda::JoinSideWork(device, to.dfilter->raw_data());  // the parts write it, too
-    return done;
+    };
+    return cuda::ConvolveNormedBackwardData(conv.problem(), by, image.x.data<T>(),
+                                            As<T>(filter, &filter_copy, context), dy.data<T>(),
+                                            gradient, device, stream) &&
+           form_filter_gradient();
   });
 }
 

@@ -4,21 +4,21 @@
 
 namespace caffe2 {
 
-using Specs = LengthsSpecs<false>;
+using DenseSpecs = LengthsSpecs<false>;
 
-REGISTER_CUDA_OPERATOR(LengthsSum, RegisteredCudaSegmentReduction<Specs::kSum>);
-REGISTER_CUDA_OPERATOR(LengthsMean, RegisteredCudaSegmentReduction<Specs::kMean>);
-REGISTER_CUDA_OPERATOR(LengthsMax, RegisteredCudaSegmentReduction<Specs::kMax>);
-REGISTER_CUDA_OPERATOR(LengthsWeightedSum, RegisteredCudaSegmentReduction<Specs::kWeightedSum>);
-REGISTER_CUDA_OPERATOR(LengthsSumGradient, RegisteredCudaSegmentGradient<Specs::kSumGradient>);
+REGISTER_CUDA_OPERATOR(LengthsSum, RegisteredCudaSegmentReduction<DenseSpecs::kSum>);
+REGISTER_CUDA_OPERATOR(LengthsMean, RegisteredCudaSegmentReduction<DenseSpecs::kMean>);
+REGISTER_CUDA_OPERATOR(LengthsMax, RegisteredCudaSegmentReduction<DenseSpecs::kMax>);
+REGISTER_CUDA_OPERATOR(LengthsWeightedSum, RegisteredCudaSegmentReduction<DenseSpecs::kWeightedSum>);
+REGISTER_CUDA_OPERATOR(LengthsSumGradient, RegisteredCudaSegmentGradient<DenseSpecs::kSumGradient>);
 REGISTER_CUDA_OPERATOR(LengthsIndicesInGradientSumGradient,
-                       RegisteredCudaSegmentGradient<Specs::kSumWithIndices>);
-REGISTER_CUDA_OPERATOR(LengthsMeanGradient, RegisteredCudaSegmentGradient<Specs::kMeanGradient>);
+                       RegisteredCudaSegmentGradient<DenseSpecs::kSumWithIndices>);
+REGISTER_CUDA_OPERATOR(LengthsMeanGradient, RegisteredCudaSegmentGradient<DenseSpecs::kMeanGradient>);
 REGISTER_CUDA_OPERATOR(LengthsMaxWithMainInputAndForwardOutputGradient,
-                       RegisteredCudaSegmentGradient<Specs::kMaxGradient>);
+                       RegisteredCudaSegmentGradient<DenseSpecs::kMaxGradient>);
 REGISTER_CUDA_OPERATOR(LengthsWeightedSumGradient,
-                       RegisteredCudaSegmentGradient<Specs::kWeightedGradient>);
+                       RegisteredCudaSegmentGradient<DenseSpecs::kWeightedGradient>);
 REGISTER_CUDA_OPERATOR(LengthsWeightedSumWithMainInputGradient,
-                       RegisteredCudaSegmentGradient<Specs::kWithWeights>);
+                       RegisteredCudaSegmentGradient<DenseSpecs::kWithWeights>);
 
 }  // namespace caffe2

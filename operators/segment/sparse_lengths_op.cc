@@ -3,27 +3,27 @@
 
 namespace caffe2 {
 
-using Specs = LengthsSpecs<true>;
+using SparseSpecs = LengthsSpecs<true>;
 
-REGISTER_SEGMENT_REDUCTION(SparseLengthsSum, Specs::kSum);
-REGISTER_SEGMENT_REDUCTION(SparseLengthsMean, Specs::kMean);
-REGISTER_SEGMENT_REDUCTION(SparseLengthsWeightedSum, Specs::kWeightedSum);
-REGISTER_SEGMENT_REDUCTION(SparseLengthsPositionalWeightedSum, Specs::kPositional);
+REGISTER_SEGMENT_REDUCTION(SparseLengthsSum, SparseSpecs::kSum);
+REGISTER_SEGMENT_REDUCTION(SparseLengthsMean, SparseSpecs::kMean);
+REGISTER_SEGMENT_REDUCTION(SparseLengthsWeightedSum, SparseSpecs::kWeightedSum);
+REGISTER_SEGMENT_REDUCTION(SparseLengthsPositionalWeightedSum, SparseSpecs::kPositional);
 
-REGISTER_SEGMENT_GRADIENT(SparseLengthsSumGradient, Specs::kSumGradient);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsMeanGradient, Specs::kMeanGradient);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumGradient, Specs::kWeightedGradient);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumWithMainInputGradient, Specs::kWithWeights);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientSumGradient, Specs::kSumWithIndices);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientMeanGradient, Specs::kMeanWithIndices);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsSumGradient, SparseSpecs::kSumGradient);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsMeanGradient, SparseSpecs::kMeanGradient);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumGradient, SparseSpecs::kWeightedGradient);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumWithMainInputGradient, SparseSpecs::kWithWeights);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientSumGradient, SparseSpecs::kSumWithIndices);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientMeanGradient, SparseSpecs::kMeanWithIndices);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumGradient,
-                          Specs::kWeightedWithIndices);
+                          SparseSpecs::kWeightedWithIndices);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient,
-                          Specs::kWithWeights);
+                          SparseSpecs::kWithWeights);
 
-REGISTER_GRADIENT(SparseLengthsSum, RegisteredSegmentGradientMaker<Specs::kSum>);
-REGISTER_GRADIENT(SparseLengthsMean, RegisteredSegmentGradientMaker<Specs::kMean>);
-REGISTER_GRADIENT(SparseLengthsWeightedSum, RegisteredSegmentGradientMaker<Specs::kWeightedSum>);
+REGISTER_GRADIENT(SparseLengthsSum, RegisteredSegmentGradientMaker<SparseSpecs::kSum>);
+REGISTER_GRADIENT(SparseLengthsMean, RegisteredSegmentGradientMaker<SparseSpecs::kMean>);
+REGISTER_GRADIENT(SparseLengthsWeightedSum, RegisteredSegmentGradientMaker<SparseSpecs::kWeightedSum>);
 SHOULD_NOT_DO_GRADIENT(SparseLengthsPositionalWeightedSum);
 
 }  // namespace caffe2

@@ -5,29 +5,29 @@
 
 namespace caffe2 {
 
-using Specs = LengthsSpecs<true>;
+using SparseSpecs = LengthsSpecs<true>;
 
-REGISTER_CUDA_OPERATOR(SparseLengthsSum, RegisteredCudaSegmentReduction<Specs::kSum>);
-REGISTER_CUDA_OPERATOR(SparseLengthsMean, RegisteredCudaSegmentReduction<Specs::kMean>);
+REGISTER_CUDA_OPERATOR(SparseLengthsSum, RegisteredCudaSegmentReduction<SparseSpecs::kSum>);
+REGISTER_CUDA_OPERATOR(SparseLengthsMean, RegisteredCudaSegmentReduction<SparseSpecs::kMean>);
 REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSum,
-                       RegisteredCudaSegmentReduction<Specs::kWeightedSum>);
+                       RegisteredCudaSegmentReduction<SparseSpecs::kWeightedSum>);
 REGISTER_CUDA_OPERATOR(SparseLengthsPositionalWeightedSum,
-                       RegisteredCudaSegmentReduction<Specs::kPositional>);
+                       RegisteredCudaSegmentReduction<SparseSpecs::kPositional>);
 REGISTER_CUDA_OPERATOR(SparseLengthsSumGradient,
-                       RegisteredCudaSegmentGradient<Specs::kSumGradient>);
+                       RegisteredCudaSegmentGradient<SparseSpecs::kSumGradient>);
 REGISTER_CUDA_OPERATOR(SparseLengthsMeanGradient,
-                       RegisteredCudaSegmentGradient<Specs::kMeanGradient>);
+                       RegisteredCudaSegmentGradient<SparseSpecs::kMeanGradient>);
 REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSumGradient,
-                       RegisteredCudaSegmentGradient<Specs::kWeightedGradient>);
+                       RegisteredCudaSegmentGradient<SparseSpecs::kWeightedGradient>);
 REGISTER_CUDA_OPERATOR(SparseLengthsWeightedSumWithMainInputGradient,
-                       RegisteredCudaSegmentGradient<Specs::kWithWeights>);
+                       RegisteredCudaSegmentGradient<SparseSpecs::kWithWeights>);
 REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientSumGradient,
-                       RegisteredCudaSegmentGradient<Specs::kSumWithIndices>);
+                       RegisteredCudaSegmentGradient<SparseSpecs::kSumWithIndices>);
 REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientMeanGradient,
-                       RegisteredCudaSegmentGradient<Specs::kMeanWithIndices>);
+                       RegisteredCudaSegmentGradient<SparseSpecs::kMeanWithIndices>);
 REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientWeightedSumGradient,
-                       RegisteredCudaSegmentGradient<Specs::kWeightedWithIndices>);
+                       RegisteredCudaSegmentGradient<SparseSpecs::kWeightedWithIndices>);
 REGISTER_CUDA_OPERATOR(SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient,
-                       RegisteredCudaSegmentGradient<Specs::kWithWeights>);
+                       RegisteredCudaSegmentGradient<SparseSpecs::kWithWeights>);
 
 }  // namespace caffe2

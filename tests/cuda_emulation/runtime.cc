@@ -1,5 +1,5 @@
 // caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices with ordinary memory.
-// Work is done when a call returns, except on copy and side streams, which are lazy: their work is
+// Work is done when a call returns, except on copy streams, which are lazy: their work is
 // done when somebody waits for it, so that a missing event shows. With the environment variable
 // CUDA_EMULATION_ASYNC set, all streams are lazy, memory is freed in their order, and pinned memory
 // is read and written when a copy is done. Code that reads, reuses or frees too early then gets
@@ -23,29 +23,15 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/graph.h"
 #include "caffe2/cuda/kernel_reports.h"
-#include "caffe2/cuda/side_stream.h"
 #include "caffe2/cuda/stream_memory.h"
 #include "tests/cuda_emulation/device.h"
 #include "tests/cuda_emulation/lazy_queue.h"
-
-namespace caffe2::cuda {
-// The side stream of a graph.
-struct SideBranch {
-  std::recursive_mutex turn;
-  emulation::LazyQueue queue{&turn};
-};
-}  // namespace caffe2::cuda
 
 // A mark in the work of a lazy stream. On other streams all work is done.
 struct CUevent_st {
   int device = 0;
   caffe2::cuda::emulation::LazyQueue* queue = nullptr;
   uint64_t position = 0;
-  // For a recorded side stream: the position, which each launch of the graph sets, and how much
-  // work the recording had put there.
-  std::shared_ptr<caffe2::cuda::SideBranch> branch;
-  std::shared_ptr<uint64_t> launched_position;
-  size_t recorded = 0;
 };
 
 namespace caffe2::cuda {
@@ -92,8 +78,6 @@ struct Recording {
   std::vector<void*> idle;  // freed during the recording
   std::set<void*> in_use;
   std::vector<std::pair<void*, int>> from_before;
-  std::shared_ptr<SideBranch> side = std::make_shared<SideBranch>();
-  size_t on_side = 0, joined = 0;  // pieces of side work, and how many of them are joined
 };
 thread_local Recording* recording = nullptr;
 
@@ -121,10 +105,9 @@ LazyQueue* QueueOf(Stream stream) {
   if (stream == nullptr) return nullptr;
   const int device = DeviceOf(stream);
   const int64_t id = reinterpret_cast<char*>(stream) - stream_table[device].data();
-  if (!IsAsync() && id != kCopyStream && id != kSideStream) return nullptr;
+  if (!IsAsync() && id != kCopyStream) return nullptr;
   return &devices->at(device).queues[id];
 }
-bool IsSide(Stream stream) { return stream == GetStream(DeviceOf(stream), kSideStream); }
 
 }  // namespace
 
@@ -156,13 +139,6 @@ void Event::Record(Stream stream) {
                    "an event of another device than the stream's");
   event_->queue = QueueOf(stream);
   if (event_->queue != nullptr) event_->position = event_->queue->End();
-  event_->branch = recording != nullptr && IsSide(stream) ? recording->side : nullptr;
-  if (event_->branch == nullptr) return;
-  event_->launched_position = std::make_shared<uint64_t>(0);
-  event_->recorded = recording->on_side;
-  recording->work.push_back({[branch = event_->branch, position = event_->launched_position] {
-    *position = branch->queue.End();
-  }});
 }
 bool Event::Done() const {
   CheckNotRecording("asking for an event");
@@ -177,22 +153,11 @@ void Event::Synchronize() const {
 void Event::Delay(Stream waiting) const {
   LazyQueue* queue = event_->queue;
   if (queue == nullptr || queue == QueueOf(waiting)) return;
-  if (queue == QueueOf(GetStream(event_->device, kSideStream)) &&
-      event_->branch != (recording != nullptr ? recording->side : nullptr)) {
-    throw Error("a CUDA graph cannot wait for work that is not in it, nor the other way round");
-  }
   if (recording != nullptr) {
     // Recorded work gets its place in the queue when the graph is launched; the launch itself is in
     // the compute stream's queue.
     if (queue == QueueOf(GetStream(event_->device, kComputeStream))) return;
-    if (event_->branch == nullptr) {
-      recording->work.push_back({[queue] { queue->RunUntil(queue->End()); }});
-      return;
-    }
-    recording->joined = std::max(recording->joined, event_->recorded);
-    recording->work.push_back({[branch = event_->branch, position = event_->launched_position] {
-      branch->queue.RunUntil(*position);
-    }});
+    recording->work.push_back({[queue] { queue->RunUntil(queue->End()); }});
   } else if (IsAsync()) {
     QueueOf(waiting)->Put({[] {},
                            [queue, position = event_->position] {
@@ -205,8 +170,7 @@ void Event::Delay(Stream waiting) const {
 }
 
 bool IsRecorded(Stream stream) {
-  return recording != nullptr && (stream == GetStream(recording->device, kComputeStream) ||
-                                  stream == GetStream(recording->device, kSideStream));
+  return recording != nullptr && stream == GetStream(recording->device, kComputeStream);
 }
 
 namespace emulation {
@@ -221,10 +185,7 @@ void Perform(Stream stream, std::function<void()> work) {
     if (queue == nullptr) return work();
     return queue->Put({std::move(work)});
   }
-  if (stream == nullptr || !IsSide(stream)) return recording->work.push_back({std::move(work)});
-  ++recording->on_side;
-  recording->work.push_back(
-      {[branch = recording->side, later = std::move(work)] { branch->queue.Put({later}); }});
+  recording->work.push_back({std::move(work)});
 }
 void PerformWhen(Stream stream, std::function<bool()> ready) {
   Work wait{[] {}, std::move(ready)};
@@ -424,9 +385,6 @@ Graph::Graph(int device, const std::function<void()>& body) : state_(std::make_u
   recording = nullptr;
   for (const auto& [data, owner] : state_->memory->from_before) Free(data, owner);
   if (error != nullptr) std::rethrow_exception(error);
-  if (state_->memory->joined < state_->memory->on_side) {
-    throw Error("a branch of a CUDA graph is not joined");
-  }
   CAFFE_ENFORCE(
       state_->memory->in_use.empty(),
       "memory that was allocated while a CUDA graph was recorded is still in use at its end");

@@ -24,7 +24,6 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   int device = 0;
-  int priority = 0;
   CUgraph_st* recorder = nullptr;
 };
 struct CUevent_st {
@@ -99,7 +98,6 @@ int LiveBlocks() {
   return static_cast<int>(on_device.size());
 }
 void LimitMemory(size_t bytes) { limit = bytes; }
-int PriorityOf(Stream stream) { return stream->priority; }
 }  // namespace caffe2::cuda::fake
 
 extern "C" {
@@ -204,12 +202,9 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
   return Put(stream, [=] { std::memset(to, value, bytes); });
 }
 
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return *least = 0, *greatest = -5, cudaSuccess;
-}
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (flags != cudaStreamNonBlocking) violations.emplace_back("a stream that blocks");
-  *stream = new CUstream_st{current, priority};
+  *stream = new CUstream_st{current};
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {

@@ -16,7 +16,5 @@ std::vector<std::string> TakeViolations();
 int LiveBlocks();
 // Allocations of more bytes fail.
 void LimitMemory(size_t bytes);
-// As the library counts: what is less goes first.
-int PriorityOf(Stream stream);
 
 }  // namespace caffe2::cuda::fake

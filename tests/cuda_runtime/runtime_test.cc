@@ -16,7 +16,6 @@
 #include "caffe2/cuda/graph.h"
 #include "caffe2/cuda/host_values.h"
 #include "caffe2/cuda/scratch.h"
-#include "caffe2/cuda/side_stream.h"
 #include "caffe2/cuda/stream_memory.h"
 #include "tests/cuda_runtime/fake_cuda.h"
 
@@ -80,7 +79,7 @@ TEST_F(RuntimeTest, NothingChangesWhichDeviceIsCurrent) {
   Free(Ints(1, 1), 1);
   EXPECT_EQ(CurrentDevice(), 0);
   EXPECT_EQ(GetStream(1, kCopyStream), GetStream(1, kCopyStream));
-  EXPECT_NE(GetStream(1, kCopyStream), GetStream(1, kSideStream));
+  EXPECT_NE(GetStream(1, kCopyStream), GetStream(1, kCommunicationStream));
 }
 
 TEST_F(RuntimeTest, ErrorsNameTheCall) {
@@ -152,8 +151,8 @@ TEST_F(RuntimeTest, WhatCannotBeRecordedThrows) {
       {"cudaStreamEndCapture",  // a branch that nobody joins
        [&] {
          event.Record(Compute());
-         event.Delay(GetStream(0, kSideStream));
-         SetBytesAsync(x, 0, 4, GetStream(0, kSideStream));
+         event.Delay(GetStream(0, kCommunicationStream));
+         SetBytesAsync(x, 0, 4, GetStream(0, kCommunicationStream));
        }},
       {"while the thread records another one", [] { Graph inner(0, [] {}); }},
   };
@@ -164,7 +163,7 @@ TEST_F(RuntimeTest, WhatCannotBeRecordedThrows) {
     Copy(x, host.data(), 2);
     Synchronize(Compute());
     EXPECT_FALSE(IsRecorded(Compute()));
-    EXPECT_FALSE(IsRecorded(GetStream(0, kSideStream)));
+    EXPECT_FALSE(IsRecorded(GetStream(0, kCommunicationStream)));
     Graph graph(0, [x] { Copy(x + 1, x, 1); });
     graph.Launch();
     EXPECT_EQ(x[1], 1);
@@ -180,91 +179,6 @@ TEST_F(RuntimeTest, MemoryOfBeforeGoesBackAfterwards) {
     Free(x, 0);
   });
   EXPECT_EQ(fake::LiveBlocks(), before);
-}
-
-// Where both could go on the side stream waits, in a recording, too.
-TEST_F(RuntimeTest, TheSideStreamGivesWay) {
-  const auto check = [] {
-    for (const int id : {kComputeStream, kCopyStream, kCommunicationStream}) {
-      EXPECT_LT(fake::PriorityOf(GetStream(0, id)), fake::PriorityOf(GetStream(0, kSideStream)));
-    }
-  };
-  check();
-  Graph graph(0, check);
-}
-
-// Side work is a branch of the graph, with memory of its own, until it is joined.
-TEST_F(RuntimeTest, SideWorkIsRecorded) {
-  const int before = fake::LiveBlocks();
-  int* x = Ints(3);
-  const auto fork = [&](int i) {
-    ForkSideWork(0, x + i, [&](Stream side) {
-      const Scratch scratch(sizeof(int), 0, side, "a test");
-      auto* data = static_cast<int*>(scratch.get());
-      Copy(data, x, 1, side);
-      Copy(x + i, data, 1, side);
-    });
-  };
-  x[0] = 7;
-  fork(1);
-  JoinSideWork(0, x + 1);
-  EXPECT_EQ(x[1], 7);
-  const auto record = [&](const std::function<void()>& join) {
-    const RecordedSideWork side_work;
-    return std::make_unique<Graph>(0, [&] {
-      fork(1);
-      Copy(x, x, 1);
-      fork(2);
-      join();
-    });
-  };
-  {
-    const auto one_by_one = record([&] {
-      JoinSideWork(0, x + 2);
-      JoinSideWork(0, x + 1);
-      JoinSideWork(0, x + 1);  // without effect
-    });
-    const auto all = record([] { JoinAllSideWork(0); });
-    for (Graph* graph : {one_by_one.get(), all.get()}) {
-      ++x[0];
-      graph->Launch();
-      EXPECT_EQ(x[1], x[0]);
-      EXPECT_EQ(x[2], x[0]);
-    }
-    // The first of two is not joined with the second: the fork orders them, but not the join.
-    EXPECT_NE(ErrorOf([&] { record([&] { JoinSideWork(0, x + 1); }); }).find("EndCapture"),
-              std::string::npos);
-    // What was forked outside of a recording, or in one that is over, is none of its business.
-    fork(1);
-    Graph other(0, [&] {
-      const RecordedSideWork side_work;
-      JoinAllSideWork(0);
-      JoinSideWork(0, x + 1);
-      JoinSideWork(0, x + 2);
-    });
-    JoinAllSideWork(0);
-  }
-  Free(x, 0);
-  EXPECT_EQ(fake::LiveBlocks(), before);
-}
-
-// A failure joins what it leaves: memory is given back as the exception goes on.
-TEST_F(RuntimeTest, SideWorkThatFailsIsJoined) {
-  int* x = Ints(1);
-  bool caught = false;
-  Graph graph(0, [&] {
-    const RecordedSideWork side_work;
-    try {
-      ForkSideWork(0, x, [&](Stream side) {
-        SetBytesAsync(x, 0, sizeof(int), side);
-        throw Error("half done");
-      });
-    } catch (const Error&) {
-      caught = true;
-    }
-  });
-  EXPECT_TRUE(caught);
-  Free(x, 0);
 }
 
 // Other threads wait, copy and allocate on the same device while one records, and record, too.

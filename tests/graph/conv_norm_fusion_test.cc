@@ -175,35 +175,6 @@ TEST(ConvNormFusionRefusalTest, EndsOfBlocksThatAreReadBeforeStay) {
   }
 }
 
-// Each place is asked for by itself, and a refused one stays as it is.
-TEST(ConvNormFusionChoiceTest, ShortcutsAreAskedForBeforeEndsOfBlocks) {
-  const auto asked = [](const std::set<std::string>& refused) {
-    BottleneckNet net("NHWC");
-    std::vector<std::string> types;
-    FuseConvolutionsWithNorms(
-        &net.builder.net(), ConvNormFusion::kNone, {}, [&](const FusionCandidate& candidate) {
-          const OperatorDef& last = candidate.fused.op(candidate.fused.op_size() - 1);
-          if (last.type().rfind("NormSum", 0) == 0) {
-            types.push_back(last.type());
-            // What the rest of the net reads, from either variant.
-            EXPECT_EQ(candidate.results,
-                      last.type() == "NormSumNormRelu"
-                          ? std::vector<std::string>{"b_out"}
-                          : std::vector<std::string>({last.output(0), last.output(3)}));
-          }
-          return !refused.count(last.type());
-        });
-    types.push_back(
-        MakeString(EndsOf(net.builder.net()).first, " ", EndsOf(net.builder.net()).second));
-    return types;
-  };
-  const std::string pair = "NormSumNormReluConvStats", one = "NormSumReluConvStats";
-  EXPECT_EQ(asked({}), (std::vector<std::string>{"NormSumNormRelu", pair, one, "1 1"}));
-  EXPECT_EQ(asked({pair}), (std::vector<std::string>{"NormSumNormRelu", pair, one, "1 0"}));
-  EXPECT_EQ(asked({"NormSumNormRelu"}),
-            (std::vector<std::string>{"NormSumNormRelu", one, one, "2 0"}));
-}
-
 TEST(ConvNormFusionRefusalTest, NetsThatTestStay) {
   ResidualNet test("NHWC", true);
   const std::string before = test.builder.net().SerializeAsString();
@@ -277,7 +248,7 @@ TEST(ConvNormFusionRefusalTest, DevicesOrdersAndBiases) {
 
 TEST(ConvNormFusionChoiceTest, ByDeviceOrderAndType) {
   EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::FLOAT16), ConvNormFusion::kResidual);
-  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::BFLOAT16), ConvNormFusion::kNone);
+  EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::BFLOAT16), ConvNormFusion::kStats);
   EXPECT_EQ(ChooseConvNormFusion(CUDA, "NHWC", TensorProto::FLOAT), ConvNormFusion::kNone);
   EXPECT_EQ(ChooseConvNormFusion(CUDA, "NCHW", TensorProto::FLOAT16), ConvNormFusion::kNone);
   EXPECT_EQ(ChooseConvNormFusion(CPU, "NHWC", TensorProto::BFLOAT16), ConvNormFusion::kNone);

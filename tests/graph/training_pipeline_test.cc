@@ -7,7 +7,6 @@
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/gradient_sum.h"
 #include "caffe2/graph/half_gradients.h"
-#include "caffe2/graph/side_stream.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/model_helper.h"
 #include "caffe2/model/optimizer.h"
@@ -24,7 +23,7 @@ using testing::ValuesOf;
 constexpr int kBatch = 4, kChannels = 3, kSide = 6, kLabels = 5;
 
 TrainingPasses NoPasses() {
-  return {.fuse = FusionLevel::kOff, .choices = {}, .memory_plan = false};
+  return {.fuse = FusionLevel::kOff, .memory_plan = false};
 }
 
 // A small residual network on the host, from its layers to its updates.
@@ -133,12 +132,10 @@ TEST(TrainingPipelineTest, EachOptionRunsItsPass) {
 // The order that the header promises, with all passes after the backward pass at work.
 TEST(TrainingPipelineTest, PassesRunInTheDocumentedOrder) {
   TrainingPasses passes{.fuse_conv = ConvNormFusion::kPrologue,
-                        .choices = {},
                         .gradient_sums = true,
                         .fused_updates = true,
                         .filter_copies = TensorProto::BFLOAT16,
-                        .half_gradients = true,
-                        .side_work = 2};
+                        .half_gradients = true};
   Model expected(TensorProto::BFLOAT16), found(TensorProto::BFLOAT16);
   FuseOperators(&expected.net(), {FusionLevel::kAll, Model::keep()});
   FuseConvolutionsWithNorms(&expected.net(), ConvNormFusion::kPrologue, Model::keep());
@@ -146,16 +143,12 @@ TEST(TrainingPipelineTest, PassesRunInTheDocumentedOrder) {
   for (Model* model : {&expected, &found}) {
     model->AddUpdates();
     model->net().set_type("dag");
-    for (OperatorDef& op : *model->net().mutable_op()) {  // the host has no side streams
-      *op.mutable_device_option() = ToDeviceOption({CUDA, 0});
-    }
   }
   EXPECT_GT(FuseGradientSums(&expected.net(), Model::keep()), 0);
   std::vector<ParameterArena> arenas = FuseUpdates(expected.init(), &expected.net());
   EXPECT_GT(AddFilterCopies(TensorProto::BFLOAT16, &expected.net(), &arenas), 0);
   const int half = KeepFilterGradientsIn16Bit(&expected.net(), &arenas);
   *expected.net().add_arg() = MakeArgument("in_order", 1);
-  EXPECT_GT(UseSideStreams(&expected.net(), 2), 0);
 
   const PreparedTraining prepared =
       PrepareTraining(found.init(), passes, Model::keep(), &found.net());
@@ -177,7 +170,7 @@ TEST(TrainingPipelineTest, PreparedNetsLearnTheSame) {
   EXPECT_EQ(Prepared(planned).Train(), plain) << "memory has no influence on bits";
   for (const ConvNormFusion fusion : {ConvNormFusion::kNone, ConvNormFusion::kResidual}) {
     const auto found =
-        Prepared({.fuse_conv = fusion, .choices = {}, .gradient_sums = true, .fused_updates = true})
+        Prepared({.fuse_conv = fusion, .gradient_sums = true, .fused_updates = true})
             .Train();
     ASSERT_EQ(found.size(), plain.size());
     for (const auto& [name, values] : plain) ExpectClose(found.at(name), values, 1e-4f, name);
@@ -185,7 +178,7 @@ TEST(TrainingPipelineTest, PreparedNetsLearnTheSame) {
 }
 
 TEST(TrainingPipelineTest, PlannedMemoryLeavesOutWhatIsReadElsewhere) {
-  Model model = Prepared({.choices = {}, .fused_updates = true});
+  Model model = Prepared({.fused_updates = true});
   Workspace ws;
   model.Fill(&ws);
   ASSERT_EQ(model.plans().size(), 1u);
@@ -218,37 +211,6 @@ TEST(TrainingPipelineTest, PlannedMemoryNeedsTheOrderOfTheDefinition) {
   }
 }
 
-TEST(TrainingPipelineTest, ChoicesOverruleTheLevelOfFusion) {
-  const auto every_other = [](const FusionCandidate& candidate) -> std::optional<bool> {
-    const size_t letters = candidate.name.size() % 3;
-    if (letters == 0) return std::nullopt;
-    return letters == 1;
-  };
-  for (const ConvNormFusion fusion : {ConvNormFusion::kNone, ConvNormFusion::kResidual}) {
-    TrainingPasses passes{.fuse_conv = fusion, .choices = {}};
-    Model asked, told, level;
-    passes.choices = ChooseFusions(told.net(), passes, Model::keep(), every_other);
-    FuseOperators(&asked.net(), {FusionLevel::kAll, Model::keep()});
-    FuseConvolutionsWithNorms(&asked.net(), fusion, Model::keep(), every_other);
-    PrepareForward(passes, Model::keep(), &told.net());
-    EXPECT_EQ(told.net().DebugString(), asked.net().DebugString());
-    passes.choices.clear();
-    PrepareForward(passes, Model::keep(), &level.net());
-    EXPECT_NE(told.net().DebugString(), level.net().DebugString());
-  }
-}
-
-TEST(TrainingPipelineTest, CandidatesHaveNamesOfTheirOwn) {
-  std::vector<std::string> names;
-  Model model;
-  ChooseFusions(model.net(), {}, {}, [&](const FusionCandidate& candidate) {
-    names.push_back(candidate.name);
-    return true;
-  });
-  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
-  EXPECT_EQ(names.front(), "SpatialBNRelu stem_relu");
-}
-
 TEST(TrainingPipelineTest, DevicesGetThePassesThatAreAGain) {
   const TrainingPasses host = ChooseTrainingPasses(CPU, "NHWC", TensorProto::BFLOAT16);
   EXPECT_EQ(host.fuse, FusionLevel::kAll);
@@ -260,7 +222,6 @@ TEST(TrainingPipelineTest, DevicesGetThePassesThatAreAGain) {
   EXPECT_EQ(gpu.fuse_conv, ConvNormFusion::kResidual);
   EXPECT_EQ(gpu.filter_copies, TensorProto::FLOAT16);
   EXPECT_FALSE(gpu.half_gradients) << "it rounds sums over replicas";
-  EXPECT_EQ(gpu.side_work, 0);
 }
 
 }  // namespace

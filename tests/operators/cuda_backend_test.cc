@@ -342,7 +342,6 @@ std::vector<float> Train(const Training& training, TensorProto::DataType type,
   const auto [softmax, loss] = brew::SoftmaxWithLoss(&model, scores, "label", "softmax", "loss");
   const TrainingPasses passes{
       .fuse_conv = fusion,
-      .choices = {},
       .fused_updates = training.updates != Updates::kApart,
       .filter_copies = training.updates >= Updates::kFlatWithCopies ? type : TensorProto::FLOAT,
       .half_gradients = training.updates == Updates::kHalfGradients,

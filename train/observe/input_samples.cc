@@ -104,7 +104,8 @@ class FirstBatch final : public NetObserver {
 
 void InputSamples::Watch(const StartReport& report) {
   run_ = report;
-  if (run_.options->cuda_graph) return;
+  // An observer keeps a net from recording, on which shards must agree. The first batch comes before.
+  if (run_.options->cuda_graph && run_.options->shards.num_shards > 1) return;
   NetBase* net = run_.workspace->GetNet(run_.nets->train.name());
   const auto& ops = net->net_def().op();
   const auto input = std::find_if(ops.begin(), ops.end(),
