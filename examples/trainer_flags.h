@@ -81,9 +81,8 @@ DEFINE_string(
 DEFINE_string(
     fuse_conv, "auto",
     "GPUs, NHWC: fuse convolutions with the batch normalization around them: none, stats, "
-    "prologue or residual (also fuses the ends of residual blocks); auto: prologue for float16, "
-    "stats for bfloat16, or, if CAFFE2_CUDA_PLAN_CACHE names a folder, the fastest for each "
-    "convolution");
+    "prologue or residual (also fuses the ends of residual blocks); auto: residual for float16, "
+    "stats for bfloat16");
 DEFINE_bool(half_gradients, false,
             "GPUs, float16 or bfloat16: keep filter gradients in 16 bits, also between shards");
 DEFINE_double(loss_scale, 0,

@@ -78,11 +78,19 @@ option() {
   [[ $result != failed* ]] || failed=1
 }
 
+# GB/s that a copy of device memory moved, read and written: on an H100 and on an H200.
+memory_speed() {
+  case $(timeout 20 nvidia-smi --query-gpu=name --format=csv,noheader | head -1) in
+    *H100*) echo 3000 ;;
+    *) echo 4300 ;;
+  esac
+}
+
 # operator_table DTYPE LINES
 operator_table() {
   has_time 20 || { row "  table of operators, $1" "no time" && return; }
   limited 60 "$bin/net_training" --device cuda "${resnet[@]}" --batch 256 --dtype "$1" \
-    --min_seconds 1 --profile --table 200 >"$out/operators_$1.txt" 2>"$out/profile_$1.txt" || failed=1
+    --min_seconds 1 --profile --table 200 --memory_gbs "$(memory_speed)" >"$out/operators_$1.txt" 2>"$out/profile_$1.txt" || failed=1
   # The most expensive ones; all are in the file.
   grep -v '"peer"' "$out/operators_$1.txt" | head -"$2"
   row "  table of operators, $1" "$(tail -1 "$out/operators_$1.txt")"
@@ -106,19 +114,17 @@ measure_speed() {
   compare "ResNet-50 inference float16 b256" 20 net_inference "${resnet[@]}" --batch 256 \
     --dtype float16 -- --mode infer --batch 256 --dtype float16
   # What each fusion of batch normalization into convolutions brings.
-  for fusion in none stats residual; do
+  for fusion in none stats prologue; do
     option "--fuse_conv $fusion" 20 --fuse_conv $fusion
   done
   option --half_gradients 15 --half_gradients
   compare "LeNet training b64" 10 net_training --model lenet --image_size 28 --channels 1 \
     --labels 10 --batch 64 -- --model lenet --batch 64 --dtype float
+  compare "ResNet-18 32x32 training float16 b512" 20 net_training --model resnet18 --image_size 32 \
+    --labels 10 --batch 512 --dtype float16 -- --model resnet18 --batch 512 --dtype float16
   operator_table bfloat16 1
   CAFFE2_CUDA_TF32=1 compare "ResNet-50 training TF32 b256" 60 net_training "${resnet[@]}" \
     --batch 256 -- --batch 256 --dtype float --tf32
-  # Measures the forms of each place first; speed_errors.log has what each took.
-  option "--fuse_conv measured" 100 --fuse_conv measured
-  row "  of these places" "$(grep -ls '^changed' "$out"/plans/*.plan | wc -l) rewritten, $(
-    grep -ls '^plain' "$out"/plans/*.plan | wc -l) not"
   for batch in 512 816; do
     compare "ResNet-50 training float16 b$batch" 60 net_training "${resnet[@]}" --batch $batch \
       --dtype float16 -- --batch $batch --dtype float16
