@@ -310,14 +310,9 @@ class TensorCPU:
         """The capsule of __dlpack__, in the layout that all versions of DLPack know."""
 
 class TrainingPasses:
-    """The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change results by rounding only, memory_plan not at all. side_work has no effect on the CPU."""
-    def __init__(self: TrainingPasses, *, fuse: str | bytes = 'all', fuse_conv: str | bytes = 'none', choices: Mapping[str | bytes, bool] = {}, gradient_sums: bool = False, fused_updates: bool = False, filter_copies: int = 1, half_gradients: bool = False, side_work: int = 0, memory_plan: bool = True) -> None:
+    """The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change results by rounding only, memory_plan not at all."""
+    def __init__(self: TrainingPasses, *, fuse: str | bytes = 'all', fuse_conv: str | bytes = 'none', gradient_sums: bool = False, fused_updates: bool = False, filter_copies: int = 1, half_gradients: bool = False, memory_plan: bool = True) -> None:
         ...
-    @property
-    def choices(self) -> dict[str, bool]:
-        ...
-    @choices.setter
-    def choices(self, value: Any) -> None: ...
     @property
     def filter_copies(self) -> int:
         """TensorProto.DataType of copies of filters that fused updates write; FLOAT: none."""
@@ -353,11 +348,6 @@ class TrainingPasses:
         ...
     @memory_plan.setter
     def memory_plan(self, value: Any) -> None: ...
-    @property
-    def side_work(self) -> int:
-        ...
-    @side_work.setter
-    def side_work(self, value: Any) -> None: ...
 
 class Transaction:
     """Adds records. They are committed by commit() or, at the latest, when the object is freed."""
