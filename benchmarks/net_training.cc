@@ -31,8 +31,7 @@ DEFINE_string(dtype, "float", "float, bfloat16 or float16 activations");
 DEFINE_string(order, "NHWC", "NHWC or NCHW");
 DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_string(fuse, "all", "off, bn or all");
-DEFINE_string(fuse_conv, "auto",
-              "none, stats, prologue, residual; auto: what the trainers choose");
+DEFINE_string(fuse_conv, "auto", "none, stats, prologue, residual; auto: what the trainers choose");
 DEFINE_bool(half_gradients, false, "16-bit gradients of filters, as --half_gradients of trainers");
 DEFINE_bool(memory_plan, true, "share memory between blobs");
 DEFINE_bool(cuda_graph, false,

@@ -26,7 +26,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>  # lets ccache see through PCH
     # GCC 12 and 13 warn about string concatenation in their own library.
-    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>")
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>"
+    # It takes files that are compiled as one (CAFFE2_UNITY) for headers.
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 
 # Messages and binaries name files by their path in the source.

@@ -48,10 +48,10 @@ DEFINE_int32(
     num_gpus, 1,
     "number of GPUs to use if --gpus is not given; if a launcher starts several shards on a host, "
     "each takes the next GPUs");
-DEFINE_bool(
-    cuda_graph, false,
-    "GPUs: record the work of an iteration as a CUDA graph, and launch the graph afterwards. If not "
-    "given: on with one shard and one GPU, unless --trace is given");
+DEFINE_bool(cuda_graph, false,
+            "GPUs: record the work of an iteration as a CUDA graph, and launch the graph "
+            "afterwards. If not "
+            "given: on with one shard and one GPU, unless --trace is given");
 DEFINE_bool(use_gpu_transform, true,
             "GPUs: mirror, normalise and convert images on the GPU instead of the host");
 DEFINE_bool(use_cpu, false, "train on the CPU and ignore --gpus and --num_gpus");
@@ -297,11 +297,11 @@ inline std::string PartOf(const std::string& source, const char* flag,
   return set.*part;
 }
 
-// True if --cuda_graph is not given and a recording is faster: it was measured on one GPU, and hides
-// operators from a timeline.
+// True if --cuda_graph is not given and a recording is faster: it was measured on one GPU, and
+// hides operators from a timeline.
 inline bool RecordsByDefault(const TrainOptions& options) {
-  return !IsGiven("cuda_graph") && options.devices.size() == 1 &&
-         options.devices[0].type == CUDA && options.shards.num_shards == 1 && FLAGS_trace.empty();
+  return !IsGiven("cuda_graph") && options.devices.size() == 1 && options.devices[0].type == CUDA &&
+         options.shards.num_shards == 1 && !options.shards.HasServers() && FLAGS_trace.empty();
 }
 
 // The options that the shared flags set; the program sets the rest. Pixels become

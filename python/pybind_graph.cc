@@ -44,9 +44,9 @@ void AddTrainingPasses(py::module_& m) {
       m, "TrainingPasses",
       "The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change "
       "results by rounding only, memory_plan not at all.")
-      .def(py::init([](const std::string& fuse, const std::string& fuse_conv,
-                       bool gradient_sums, bool fused_updates, int filter_copies,
-                       bool half_gradients, bool memory_plan) {
+      .def(py::init([](const std::string& fuse, const std::string& fuse_conv, bool gradient_sums,
+                       bool fused_updates, int filter_copies, bool half_gradients,
+                       bool memory_plan) {
              return TrainingPasses{ParseFusionLevel(fuse),
                                    ParseConvNormFusion(fuse_conv),
                                    gradient_sums,

@@ -9,8 +9,9 @@
 #
 # No step depends on another one, each has a limit of its own, and what does not fit into BUDGET
 # seconds (450) is left out and says so. Rows are printed as they come and once more, last; they and
-# the logs go to OUT (default: a new folder under /tmp). PARTS names what to do, by default all:
-# "tests losses speed". Exits with 1 if anything failed.
+# the logs go to OUT (default: a new folder under /tmp). PARTS names what to do, by default "tests
+# losses speed"; "sanitizer" runs tests of kernels under CUDA's compute-sanitizer. Exits with 1 if
+# anything failed.
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 out=${OUT:-$(mktemp -d /tmp/gpu_check.XXXXXX)}
@@ -158,6 +159,24 @@ if wanted tests; then
   # shellcheck source=scripts/gpu_tests.sh
   . "$scripts/gpu_tests.sh"
 fi
+
+# sanitize TOOL SECONDS: tests of kernels that share memory between threads, under one of its tools.
+sanitize() {
+  local tool=$1 status=0
+  command -v compute-sanitizer >/dev/null || { row "compute-sanitizer $tool" "not installed" && return; }
+  CAFFE2_TEST_DEVICE=cuda limited "$2" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+    "$bin/operators_test" \
+    --gtest_filter='*SpatialBN*:*NormSum*:*FewChannels*:*Softmax*:*Reduce*:*TopK*:*Segment*:*Dropout*' \
+    >"$out/sanitizer_$tool.log" 2>&1 || status=$?
+  row "compute-sanitizer $tool" "$(grep -c '\[       OK' "$out/sanitizer_$tool.log") tests, $(
+    grep -E '(ERROR|RACECHECK) SUMMARY' "$out/sanitizer_$tool.log" | tail -1 | sed 's/=* *//')"
+  [ $status -eq 0 ] || [ $status -eq 124 ] || failed=1  # 124: no time for the rest
+}
+if wanted sanitizer; then
+  sanitize memcheck 120
+  sanitize racecheck 120
+fi
+
 # LeNet on MNIST, or on digits drawn here: the accuracy of three epochs, and the databases.
 train_lenet() {
   local stem images labels start=$SECONDS accuracy

@@ -180,7 +180,7 @@ struct TrainOptions {
   // Each device has a replica of the network, which gets an equal part of each batch. The host
   // reads and decodes the input.
   std::vector<Device> devices = {Device{}};
-  bool cuda_graph = false;   // GPUs: after the third iteration, launch recorded CUDA graphs
+  bool cuda_graph = false;  // GPUs: after the third iteration, launch recorded CUDA graphs
   // For programs: ends the process after so many seconds with 128 + `signal`, unless it has ended,
   // and prints the reason. A run that is asked to stop calls it, from any thread, if a read of its
   // input or a write of a save hangs (StopWatchdog). Null: such a run does not end.

@@ -138,8 +138,8 @@ bool IsModelOperator(const std::string& type) {
       "UnsafeCoalesce",  // lays blobs over each other's memory
   };
   // Of the other families.
-  static const std::set<std::string> control = {
-      "Assert", "CreateScope", "Do", "HasScope", "If", "ONNXWhile", "While"};
+  static const std::set<std::string> control = {"Assert", "CreateScope", "Do",   "HasScope",
+                                                "If",     "ONNXWhile",   "While"};
   const OpSchema* schema = OpSchemaRegistry::Schema(type);
   if (schema == nullptr) return false;
   const std::string family = FamilyOf(*schema);

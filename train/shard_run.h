@@ -50,10 +50,10 @@ class ShardRun {
   void Sum(std::vector<double>* values);
   // Returns the strings of all shards, by shard.
   std::vector<std::string> Gather(const std::string& bytes);
+  // Gather with a longer time limit, at least rendezvous_timeout, for shards that may be late.
+  std::vector<std::string> GatherWithLongTimeout(const std::string& bytes);
   // Returns the string of shard 0 on all shards.
   std::string Broadcast(const std::string& bytes);
-  // The same with a longer time limit, for shards that may be late: at least rendezvous_timeout.
-  std::vector<std::string> GatherWithLongTimeout(const std::string& bytes);
 
   // Throws IoError with the line of the failure if another shard has failed. For iterations without
   // an exchange.

@@ -6,16 +6,13 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/device_waits.h"
 #include "caffe2/core/logging.h"
-#include "caffe2/cuda/convolution.h"
 #include "caffe2/cuda/host_values.h"
 #include "caffe2/cuda/kernel_reports.h"
-#include "caffe2/utils/plan_cache.h"
 
 namespace caffe2 {
 namespace {
 
-// Waits for the compute stream. Throws EnforceNotMet for errors that kernels have
-// reported.
+// Waits for the compute stream. Throws EnforceNotMet for errors that kernels have reported.
 void FinishDevice(int device) {
   cuda::Synchronize(cuda::GetStream(device, cuda::kComputeStream));
   cuda::ThrowReports(device);
@@ -65,9 +62,6 @@ const bool kRegistered = [] {
   RegisterCopyBytes(CPU, CUDA, CopyAndWait);
   RegisterCopyBytes(CUDA, CPU, CopyAndWait);
   RegisterCopyBytes(CUDA, CUDA, CopyAndWait);
-  RegisterPlanScope(CUDA, [](int device) {
-    return MakeString(cuda::ConvolutionLibrary(), ", ", cuda::Properties(device).name);
-  });
   RegisterDeviceBackend(CUDA, {cuda::DeviceCount, cuda::DeviceProblem,
                                [](int device) { return cuda::MemoryOf(device).peak; }});
   RegisterFinishDevice(CUDA, FinishDevice);

@@ -67,10 +67,6 @@ ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& 
   return DescribeCudnnWork(WorkOf(direction, problem, kFullAlignment, add), device_json, max_plans);
 }
 
-std::string ConvolutionLibrary() {
-  return MakeString("cuDNN ", CudnnVersion(), AllowTf32() ? ", TF32" : "");
-}
-
 std::string DescribeDevice(int device) { return CudnnDeviceJson(device); }
 
 }  // namespace caffe2::cuda

@@ -60,8 +60,6 @@ struct ConvPlanDescription {
 ConvPlanDescription PlanConvolution(ConvDirection direction, const ConvProblem& problem,
                                     const std::string& device_json, int max_plans = 1,
                                     bool add = false);
-// The library, its version and the TF32 setting: plans depend on them.
-std::string ConvolutionLibrary();
 // cuDNN's description, in JSON, of a device of this machine.
 std::string DescribeDevice(int device);
 

@@ -315,19 +315,10 @@ void Free(void* data, int device) {
 void* AllocateOn(Stream stream, size_t nbytes, int device) {
   DeviceState& state = State(device);
   const DeviceGuard guard(device);
-  if (IsRecording(device) && IsRecorded(stream)) {
-    return AllocateForRecording(stream, nbytes, state.pool);
-  }
   return AllocateFromPool(nbytes, state.pool, stream);
 }
 
-void FreeOn(Stream stream, void* data, int device) {
-  if (IsRecording(device) && IsRecorded(stream)) {
-    FreeInRecording(stream, data);
-    return;
-  }
-  FreeToPool(data, stream);
-}
+void FreeOn(Stream stream, void* data, int /*device*/) { FreeToPool(data, stream); }
 
 FreeMemory MemoryOf(int device) {
   DeviceState& state = State(device);

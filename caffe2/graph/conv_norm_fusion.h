@@ -13,8 +13,8 @@ namespace caffe2 {
 enum class ConvNormFusion {
   kNone,
   // Conv + SpatialBN, SpatialBNRelu or SpatialBNSumRelu -> ConvStats + the same operator with the
-  // sums as inputs: the statistics cost no pass over memory. The SpatialBN of a shortcut and the
-  // SpatialBNSumRelu that adds it -> two SpatialBNFinalize + NormSumNormRelu.
+  // sums as inputs: in float16 the statistics cost no pass over memory. The SpatialBN of a shortcut
+  // and the SpatialBNSumRelu that adds it -> two SpatialBNFinalize + NormSumNormRelu.
   kStats,
   // SpatialBNRelu + ConvStats -> SpatialBNFinalize + NormReluConvStats: the normalized image is
   // never written to memory. The backward pass applies the mask and forms the sums while it

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <map>
 #include <sstream>
 #include <vector>
 
@@ -17,11 +16,6 @@
 
 namespace caffe2 {
 namespace {
-
-std::map<DeviceType, std::string (*)(int)>& Scopes() {
-  static auto* scopes = new std::map<DeviceType, std::string (*)(int)>;
-  return *scopes;
-}
 
 constexpr int kRounds = 5;          // the first is for warm-up
 constexpr double kManyTimes = 4.0;  // slower than the best by this factor: not worth more rounds
@@ -68,15 +62,6 @@ void PlanCache::Add(const std::string& key, const std::string& text) const {
     LOG(WARNING) << "cannot keep a plan in " << path;
     std::remove(temporary.c_str());
   }
-}
-
-std::string PlanScopeOf(const Device& device) {
-  const auto scope = Scopes().find(device.type);
-  return scope == Scopes().end() ? "host" : scope->second(device.id);
-}
-
-void RegisterPlanScope(DeviceType type, std::string (*scope)(int device)) {
-  Scopes()[type] = scope;
 }
 
 namespace {

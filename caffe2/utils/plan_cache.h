@@ -42,10 +42,4 @@ int FastestOf(int n, const std::function<double(int)>& measure, bool* lacked_mem
 // Throws and sets *lacked_memory like FastestOf.
 int FirstThatWorks(int n, const std::function<void(int)>& attempt, bool* lacked_memory = nullptr);
 
-// The scope in which measured choices on a device are valid: its name and the versions of its
-// libraries, in one line. "host" for devices whose backend registers none.
-std::string PlanScopeOf(const Device& device);
-// Called during static initialisation of the backend.
-void RegisterPlanScope(DeviceType type, std::string (*scope)(int device));
-
 }  // namespace caffe2

@@ -145,7 +145,10 @@ constexpr int kFinishLanes = 32;  // at most, of a block
 // Adds up the parts, in double and in a fixed order, and calls f(c, total) for each channel c:
 // total[v] is its sum v.
 template <int V, class F>
-__global__ void FinishChannelsKernel(int64_t parts, int64_t channels, const float* sums, F f) {
+__global__ __launch_bounds__(cuda::kWarp* kFinishLanes) void FinishChannelsKernel(int64_t parts,
+                                                                                  int64_t channels,
+                                                                                  const float* sums,
+                                                                                  F f) {
   __shared__ double partial[V][kFinishLanes][cuda::kWarp];
   const int64_t c = static_cast<int64_t>(blockIdx.x) * cuda::kWarp + threadIdx.x;
 #pragma unroll

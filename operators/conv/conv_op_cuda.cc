@@ -2,6 +2,7 @@
 // engine for them, else in one more pass.
 #include "operators/conv/conv_op_cuda.h"
 
+#include <functional>
 #include <numeric>
 
 #include "caffe2/cuda/fused_convolution.h"
@@ -137,9 +138,8 @@ class CudaConvOp final : public Operator<CUDAContext> {
     const T* bias = has_bias_ ? As<T>(Input(2), &bias_copy, &context_) : nullptr;
     const CudnnOperands in(conv_, x.data<T>(), filter_data, context_.device_id(),
                            context_.stream());
-    if (has_bias_ &&
-        cuda::ConvolveWithBias(in.problem(), in.x(), in.filter(), bias, z, kRelu, y_data,
-                               context_.device_id(), context_.stream())) {
+    if (has_bias_ && cuda::ConvolveWithBias(in.problem(), in.x(), in.filter(), bias, z, kRelu,
+                                            y_data, context_.device_id(), context_.stream())) {
       return true;
     }
     cuda::Convolve(cuda::ConvDirection::kForward, in.problem(), in.x(), in.filter(), nullptr,

@@ -28,7 +28,7 @@ class PreparedConv {
   void Prepare(const Tensor& x, const Tensor& filter);
 
   const cuda::ConvProblem& problem() const { return problem_; }
-  // The equal problem that cuDNN is better given, if there is one.
+  // The equivalent problem that is faster in cuDNN, if there is one.
   const std::optional<FewChannelsConv>& patches() const { return patches_; }
   const std::vector<int64_t>& y_dims() const { return y_dims_; }
   const ChannelLayout& layout() const { return layout_; }  // of Y
@@ -48,8 +48,7 @@ class PreparedConv {
   ChannelLayout layout_;
 };
 
-// A convolution as cuDNN is given it: the operator's own arrays, or patches of them, in memory that
-// this object holds.
+// The operands that cuDNN gets: the operator's own arrays, or patches, which this object owns.
 class CudnnOperands {
  public:
   // x and filter are arrays of conv.problem(), of its type; null if they are not read.

@@ -1,4 +1,4 @@
-#include <limits>
+#include <vector>
 
 #include "caffe2/cuda/runtime.h"
 #include "operators/common/host_device_launch.h"
@@ -9,7 +9,7 @@ namespace {
 
 bool Applies(const cuda::ConvProblem& problem) {
   return problem.channels_last && problem.type.itemsize() == 2 && problem.x.size() == 4 &&
-         problem.filter[1] == problem.x[1] && problem.x[1] <= FewChannelsConv::kMostChannels &&
+         problem.filter[1] == problem.x[1] && problem.x[1] <= FewChannelsConv::kMaxChannels &&
          problem.dilation == std::vector<int64_t>{1, 1};
 }
 
@@ -21,15 +21,16 @@ std::optional<FewChannelsConv> FewChannelsConv::Make(const cuda::ConvProblem& pr
   if (!Applies(problem)) return std::nullopt;
   const int64_t channels = problem.x[1], kernel = problem.filter[2], stride = problem.stride[0];
   const int64_t run = problem.filter[3] * channels;
-  const bool whole = kernel * run <= kMostDepth;  // a patch holds a window
+  const bool whole = kernel * run <= kMaxDepth;  // a patch holds a window
   const int64_t rows = whole ? kernel : stride;
   const int64_t depth = RoundUp(rows * run, 8);
   const int64_t begin = whole ? problem.pad_begin[0] : RoundUp(problem.pad_begin[0], stride);
   const int64_t skip = begin - problem.pad_begin[0];
   const int64_t taps = (kernel + skip + rows - 1) / rows;
   const int64_t height = problem.y[2] + taps - 1, width = problem.y[3];
-  if (depth > kMostDepth || problem.x[0] * height * width * depth / 8 >
-                                std::numeric_limits<int32_t>::max()) {
+  const int64_t bytes = problem.x[0] * height * width * depth * 2;
+  const int64_t row = (problem.x[3] + problem.pad_begin[1] + problem.pad_end[1]) * channels;
+  if (depth > kMaxDepth || bytes > kMaxBytes || row > kMaxBytes || problem.x[2] > kMaxBytes) {
     return std::nullopt;
   }
   const auto narrow = [](int64_t n) { return static_cast<int32_t>(n); };
@@ -64,18 +65,18 @@ void FewChannelsConv::LaunchImage(const void* x, void* patches, cuda::Stream str
 void FewChannelsConv::LaunchFilter(const void* filter, void* patches, cuda::Stream stream) const {
   const int64_t elements = problem_.filter[0] * by_.taps * by_.depth;
   cuda::SetBytesAsync(patches, 0, static_cast<size_t>(elements) * sizeof(uint16_t), stream);
-  LaunchForEach(filter_elements_,
-                FilterToPatches{by_, static_cast<const uint16_t*>(filter),
-                                static_cast<uint16_t*>(patches)},
-                stream);
+  LaunchForEach(
+      filter_elements_,
+      FilterToPatches{by_, static_cast<const uint16_t*>(filter), static_cast<uint16_t*>(patches)},
+      stream);
 }
 
 void FewChannelsConv::LaunchFilterGradient(const void* patches, void* filter,
                                            cuda::Stream stream) const {
-  LaunchForEach(filter_elements_,
-                FilterOfPatches{by_, static_cast<const uint16_t*>(patches),
-                                static_cast<uint16_t*>(filter)},
-                stream);
+  LaunchForEach(
+      filter_elements_,
+      FilterOfPatches{by_, static_cast<const uint16_t*>(patches), static_cast<uint16_t*>(filter)},
+      stream);
 }
 
 }  // namespace caffe2

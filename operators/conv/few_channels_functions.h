@@ -6,10 +6,10 @@
 
 namespace caffe2 {
 
-// A convolution of an image N x H x W x C equals one with stride 1, without padding, of patches:
-// N x size[0] x size[1] x depth. A patch holds `rows` runs of kernel[1] neighbouring pixels, zeros
-// where the image is padded, and zeros up to `depth` channels. The filter of patches has `taps`
-// rows and one column. If one patch holds all rows of a window, there is one patch for each
+// A convolution of an N x H x W x C image equals a convolution of patches, N x size[0] x size[1] x
+// depth, with stride 1 and no padding. A patch holds `rows` runs of kernel[1] neighbouring pixels,
+// zeros where the image is padded, and zeros up to `depth` channels. The filter of patches has
+// `taps` rows and one column. If one patch holds all rows of a window, there is one patch for each
 // window; else patches follow each other `rows` pixels apart. Pairs of numbers are for the vertical
 // and the horizontal axis.
 struct Patches {
@@ -45,8 +45,8 @@ struct PatchesOfImage {
     const uint32_t parts = by.depth / 8, patch = at / parts, line = patch / by.size[1];
     const int32_t run = by.kernel[1] * by.channels, width = by.image[1] * by.channels;
     const int32_t first = static_cast<int32_t>(at % parts) * 8;
-    const int32_t column = (static_cast<int32_t>(patch % by.size[1]) * by.step[1] - by.begin[1]) *
-                           by.channels;
+    const int32_t column =
+        (static_cast<int32_t>(patch % by.size[1]) * by.step[1] - by.begin[1]) * by.channels;
     int32_t row = first / run, within = first % run;
     const int32_t top = static_cast<int32_t>(line % by.size[0]) * by.step[0] - by.begin[0];
     const uint16_t* image = x + static_cast<int64_t>(line / by.size[0]) * by.image[0] * width;

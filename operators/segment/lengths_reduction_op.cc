@@ -13,7 +13,8 @@ REGISTER_SEGMENT_REDUCTION(LengthsWeightedSum, DenseSpecs::kWeightedSum);
 REGISTER_SEGMENT_GRADIENT(LengthsSumGradient, DenseSpecs::kSumGradient);
 REGISTER_SEGMENT_GRADIENT(LengthsIndicesInGradientSumGradient, DenseSpecs::kSumWithIndices);
 REGISTER_SEGMENT_GRADIENT(LengthsMeanGradient, DenseSpecs::kMeanGradient);
-REGISTER_SEGMENT_GRADIENT(LengthsMaxWithMainInputAndForwardOutputGradient, DenseSpecs::kMaxGradient);
+REGISTER_SEGMENT_GRADIENT(LengthsMaxWithMainInputAndForwardOutputGradient,
+                          DenseSpecs::kMaxGradient);
 REGISTER_SEGMENT_GRADIENT(LengthsWeightedSumGradient, DenseSpecs::kWeightedGradient);
 REGISTER_SEGMENT_GRADIENT(LengthsWeightedSumWithMainInputGradient, DenseSpecs::kWithWeights);
 

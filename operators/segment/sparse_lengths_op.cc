@@ -15,7 +15,8 @@ REGISTER_SEGMENT_GRADIENT(SparseLengthsMeanGradient, SparseSpecs::kMeanGradient)
 REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumGradient, SparseSpecs::kWeightedGradient);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsWeightedSumWithMainInputGradient, SparseSpecs::kWithWeights);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientSumGradient, SparseSpecs::kSumWithIndices);
-REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientMeanGradient, SparseSpecs::kMeanWithIndices);
+REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientMeanGradient,
+                          SparseSpecs::kMeanWithIndices);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumGradient,
                           SparseSpecs::kWeightedWithIndices);
 REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient,
@@ -23,7 +24,8 @@ REGISTER_SEGMENT_GRADIENT(SparseLengthsIndicesInGradientWeightedSumWithMainInput
 
 REGISTER_GRADIENT(SparseLengthsSum, RegisteredSegmentGradientMaker<SparseSpecs::kSum>);
 REGISTER_GRADIENT(SparseLengthsMean, RegisteredSegmentGradientMaker<SparseSpecs::kMean>);
-REGISTER_GRADIENT(SparseLengthsWeightedSum, RegisteredSegmentGradientMaker<SparseSpecs::kWeightedSum>);
+REGISTER_GRADIENT(SparseLengthsWeightedSum,
+                  RegisteredSegmentGradientMaker<SparseSpecs::kWeightedSum>);
 SHOULD_NOT_DO_GRADIENT(SparseLengthsPositionalWeightedSum);
 
 }  // namespace caffe2

@@ -1,5 +1,5 @@
-// cuDNN's engines for convolutions fused with the operations around them, on an H100 and an H200, from their descriptions:
-// no GPU is needed.
+// cuDNN's engines for convolutions fused with the operations around them, on an H100 and an H200,
+// from their descriptions: no GPU is needed.
 #include "caffe2/cuda/fused_convolution.h"
 #include "operators/conv/few_channels_conv.h"
 #include "tests/cuda/resnet50_layers.h"
@@ -63,7 +63,7 @@ TEST(FusedConvolutionPlanTest, NormsInFloat16) {
   EXPECT_EQ(inside, 11);
 }
 
-// The first layers of the patches, which take the sum at the end of the block before, whose shortcut
+// The first layers of the blocks, which take the sum at the end of the block before, whose shortcut
 // is normalized in four of them.
 TEST(FusedConvolutionPlanTest, NormedSumsInFloat16) {
   std::string reason;

@@ -224,8 +224,6 @@ void BackwardDataAs16(const ConvProblem& problem, const NormedInput& norm, const
 
 }  // namespace
 
-std::string ConvolutionLibrary() { return "loops"; }
-
 bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* filter,
                       const void* bias, const void* z, bool relu, void* y, int /*device*/,
                       Stream stream) {

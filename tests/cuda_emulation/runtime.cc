@@ -1,6 +1,6 @@
 // caffe2/cuda/runtime.h on the host, for tests without a GPU: three devices with ordinary memory.
-// Work is done when a call returns, except on copy streams, which are lazy: their work is
-// done when somebody waits for it, so that a missing event shows. With the environment variable
+// Work is done when a call returns, except on the copy stream, which is lazy: its work is done when
+// somebody waits for it, so that a missing event shows. With the environment variable
 // CUDA_EMULATION_ASYNC set, all streams are lazy, memory is freed in their order, and pinned memory
 // is read and written when a copy is done. Code that reads, reuses or frees too early then gets
 // wrong numbers. Device 1 has 1 MB of memory, so that running out can be tested.

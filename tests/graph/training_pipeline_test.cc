@@ -22,9 +22,7 @@ using testing::ValuesOf;
 
 constexpr int kBatch = 4, kChannels = 3, kSide = 6, kLabels = 5;
 
-TrainingPasses NoPasses() {
-  return {.fuse = FusionLevel::kOff, .memory_plan = false};
-}
+TrainingPasses NoPasses() { return {.fuse = FusionLevel::kOff, .memory_plan = false}; }
 
 // A small residual network on the host, from its layers to its updates.
 class Model {
@@ -170,8 +168,7 @@ TEST(TrainingPipelineTest, PreparedNetsLearnTheSame) {
   EXPECT_EQ(Prepared(planned).Train(), plain) << "memory has no influence on bits";
   for (const ConvNormFusion fusion : {ConvNormFusion::kNone, ConvNormFusion::kResidual}) {
     const auto found =
-        Prepared({.fuse_conv = fusion, .gradient_sums = true, .fused_updates = true})
-            .Train();
+        Prepared({.fuse_conv = fusion, .gradient_sums = true, .fused_updates = true}).Train();
     ASSERT_EQ(found.size(), plain.size());
     for (const auto& [name, values] : plain) ExpectClose(found.at(name), values, 1e-4f, name);
   }

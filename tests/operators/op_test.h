@@ -61,10 +61,10 @@ void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional = false
 
 // For tests that need image files other than JPEG: bundles (scripts/make_bundle.sh) leave their
 // decoders out, and scripts/gpu_tests.sh then sets this variable.
-#define SKIP_WITHOUT_IMAGE_FILES()                                      \
-  if (std::getenv("CAFFE2_TEST_WITHOUT_IMAGE_FILES") != nullptr) {      \
+#define SKIP_WITHOUT_IMAGE_FILES()                                       \
+  if (std::getenv("CAFFE2_TEST_WITHOUT_IMAGE_FILES") != nullptr) {       \
     GTEST_SKIP() << "the decoders of image files are not in this build"; \
-  }                                                                     \
+  }                                                                      \
   static_assert(true)
 
 // RunOp, then output `name` must have shape and values within rtol * |expected| + atol.

@@ -52,8 +52,7 @@ std::string TextOfALateShard(std::chrono::milliseconds late,
 TEST(ShardRunTest, OnlyALateExchangeWaitsLongerThanOthersMayTake) {
   EXPECT_EQ(TextOfALateShard(std::chrono::milliseconds(5000), &ShardRun::GatherWithLongTimeout),
             "text");
-  const std::string error =
-      TextOfALateShard(std::chrono::milliseconds(60000), &ShardRun::Gather);
+  const std::string error = TextOfALateShard(std::chrono::milliseconds(60000), &ShardRun::Gather);
   EXPECT_NE(error.find("3000 ms"), std::string::npos) << error;
 }
 

@@ -104,7 +104,8 @@ class FirstBatch final : public NetObserver {
 
 void InputSamples::Watch(const StartReport& report) {
   run_ = report;
-  // An observer keeps a net from recording, on which shards must agree. The first batch comes before.
+  // Shards agree once on what they record, and an observed net records nothing. With one shard,
+  // recording starts after Take().
   if (run_.options->cuda_graph && run_.options->shards.num_shards > 1) return;
   NetBase* net = run_.workspace->GetNet(run_.nets->train.name());
   const auto& ops = net->net_def().op();

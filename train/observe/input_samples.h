@@ -23,8 +23,8 @@ class InputSamples {
  public:
   static constexpr int kMax = 8;
 
-  // Watches the training net of the run. Does nothing without an ImageInput, and with CUDA graphs,
-  // whose recording it would disturb. `report` is as in TrainListener::OnStart.
+  // Watches the training net of the run. Does nothing without an ImageInput, and with CUDA graphs
+  // on several shards. `report` is as in TrainListener::OnStart.
   void Watch(const StartReport& report);
   // The images, with the normalization of pixels undone and in RGB; none before the first
   // iteration. Ends the watch.
