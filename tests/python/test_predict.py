@@ -54,10 +54,10 @@ def test_a_predictor_ends_a_model_that_computes_for_long():
     predict.MatMul(["matrix", "matrix"], "product")
     predict.Proto().op.extend([predict.Proto().op[0]] * 20_000)
     predictor = workspace.Predictor(init, predict, max_run_seconds=1)
-    with pytest.raises(RuntimeError, match="net long\w* has not ended within 1 s"):
+    with pytest.raises(RuntimeError, match=r"net long\w* has not ended within 1 s"):
         predictor.run([])
     init.Proto().op.extend(predict.Proto().op)
-    with pytest.raises(RuntimeError, match="net init\w* has not ended within 1 s"):
+    with pytest.raises(RuntimeError, match=r"net init\w* has not ended within 1 s"):
         workspace.Predictor(init, predict, max_run_seconds=1)
 
 
