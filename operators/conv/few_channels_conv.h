@@ -17,10 +17,10 @@ namespace caffe2 {
 class FewChannelsConv {
  public:
   static constexpr int64_t kMaxChannels = 4, kMaxDepth = 64;
-  static constexpr int64_t kMaxBytes = int64_t{1} << 30;  // of the patches
+  static constexpr int64_t kMaxBytes = int64_t{4} << 30;  // of patches, as of cuDNN's workspaces
 
   // Empty for problems that are not two-dimensional, NHWC, in 16 bits, with few channels, one group
-  // and no dilation, or whose patches would be deeper or take more memory.
+  // and no dilation, or whose patches would be deeper or take more memory; the last is logged.
   static std::optional<FewChannelsConv> Make(const cuda::ConvProblem& problem);
 
   // The convolution of patches. Its y is the original one.

@@ -1,5 +1,7 @@
+#include <limits>
 #include <vector>
 
+#include "caffe2/core/logging.h"
 #include "caffe2/cuda/runtime.h"
 #include "operators/common/host_device_launch.h"
 #include "operators/conv/few_channels_conv.h"
@@ -28,9 +30,13 @@ std::optional<FewChannelsConv> FewChannelsConv::Make(const cuda::ConvProblem& pr
   const int64_t skip = begin - problem.pad_begin[0];
   const int64_t taps = (kernel + skip + rows - 1) / rows;
   const int64_t height = problem.y[2] + taps - 1, width = problem.y[3];
+  if (depth > kMaxDepth) return std::nullopt;
   const int64_t bytes = problem.x[0] * height * width * depth * 2;
   const int64_t row = (problem.x[3] + problem.pad_begin[1] + problem.pad_end[1]) * channels;
-  if (depth > kMaxDepth || bytes > kMaxBytes || row > kMaxBytes || problem.x[2] > kMaxBytes) {
+  constexpr int64_t kMaxPixels = std::numeric_limits<int32_t>::max() / 2;  // of an axis
+  if (bytes > kMaxBytes || row > kMaxPixels || problem.x[2] > kMaxPixels) {
+    LOG(WARNING) << "slow: a convolution of few channels without patches, which would take "
+                 << bytes << " bytes (" << problem.ToString() << ")";
     return std::nullopt;
   }
   const auto narrow = [](int64_t n) { return static_cast<int32_t>(n); };

@@ -100,6 +100,15 @@ TEST(FusedConvolutionPlanTest, TheFirstLayerIsOneOfPatches) {
   }
 }
 
+// Large batches have patches, too, up to a limit of memory.
+TEST(FewChannelsConvTest, PatchesTakeAtMostFourGiB) {
+  const auto of_batch = [](int64_t batch) {
+    return FewChannelsConv::Make(ProblemOf(Layers()[0], TypeMeta::Make<float16>(), true, batch));
+  };
+  EXPECT_TRUE(of_batch(2048).has_value());
+  EXPECT_FALSE(of_batch(4096).has_value());
+}
+
 // Only float16 has engines that normalize on the way in.
 TEST(FusedConvolutionPlanTest, BFloat16HasNone) {
   std::string reason;
