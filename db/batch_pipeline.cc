@@ -28,7 +28,7 @@ void BatchPipeline::Attach(const DBReader& reader) {
   if (reader_ && *reader_ == reader) return;
   Stop();
   DBReader attached = reader;
-  consumer_ = attached.AddConsumer(options_.batch_size);
+  consumer_ = attached.AddConsumer(options_.batch_size, options_.load_images == nullptr);
   reader_ = std::move(attached);
 }
 

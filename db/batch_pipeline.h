@@ -74,6 +74,11 @@ class BatchPipeline {
     // Set if a device normalises output 0. The batch then has one more output than the operator: a
     // tensor of bytes with the SampledAugmentation of each image.
     std::optional<DeviceNormalization> normalization = {};
+    // Set if a device keeps all images in its memory: decodes the whole database into uint8 {N,
+    // side, side, channels}. To be called before the first Next, with the reader. Records then
+    // come without contents (DBReader::AddConsumer), and output 0 of a batch is a tensor of bytes
+    // with the ResidentCrop of each image.
+    std::function<Tensor(const DBReader&)> load_images = {};
   };
   // Shapes and allocates the outputs. Called once for each batch, before it is decoded.
   using PrepareFn = std::function<void(InputBatch*)>;

@@ -61,7 +61,7 @@ class DBReader::Stream {
     CAFFE_ENFORCE(i >= 0 && i < num_records_, "record ", i, " of ", source_, ", which has ",
                   num_records_);
     const auto reading = LockReading({});
-    record->global_index = i;
+    record->global_index = record->index = i;
     index_->Read(i, &record->key, &record->value);
   }
 
@@ -122,11 +122,11 @@ class DBReader::Stream {
     return generation_;
   }
 
-  int64_t AddConsumer(int n) {
+  int64_t AddConsumer(int n, bool contents) {
     CAFFE_ENFORCE_GT(n, 0, "records in a batch");
     std::lock_guard<std::mutex> lock(mutex_);
     const int64_t position = CommittedLocked();
-    consumers_.push_back({next_id_, n});
+    consumers_.push_back({next_id_, n, contents});
     Rebase(position);
     return next_id_++;
   }
@@ -153,10 +153,11 @@ class DBReader::Stream {
     ++self->batches_read;
     batch->generation = generation_;
     const int n = self->n;
+    const bool contents = self->contents;
     batch->position_after = start + n;
     const int64_t first = StreamIndex(start);
     lock.unlock();  // while this thread waits for a source, other threads must go on
-    ReadRange(first, n, while_waiting, batch);
+    ReadRange(first, n, while_waiting, batch, contents);
   }
 
   bool Commit(int64_t id, const RecordBatch& batch) {
@@ -216,6 +217,7 @@ class DBReader::Stream {
   struct ConsumerState {
     int64_t id;
     int n;
+    bool contents;
     bool active = true;
     int64_t batches_read = 0, batches_committed = 0;  // since base_
   };
@@ -280,19 +282,26 @@ class DBReader::Stream {
 
   // Reads this shard's record `first` of the stream and the n - 1 after it.
   void ReadRange(int64_t first, int n, const std::function<void()>& while_waiting,
-                 RecordBatch* batch) {
+                 RecordBatch* batch, bool contents = true) {
     const auto reading = LockReading(while_waiting);
     index_->SetWhileWaiting(while_waiting);
     batch->records.resize(n);
-    for (int i = 0; i < n; ++i) ReadRecord(first + i * options_.num_shards, &batch->records[i]);
+    for (int i = 0; i < n; ++i) {
+      ReadRecord(first + i * options_.num_shards, &batch->records[i], contents);
+    }
   }
 
   // Call it with read_mutex_ held.
-  void ReadRecord(int64_t g, Record* record) {
+  void ReadRecord(int64_t g, Record* record, bool contents = true) {
     record->global_index = g;
-    int64_t i = g % num_records_;
-    if (options_.shuffle) i = Permutation(g / num_records_)[i];
-    index_->Read(i, &record->key, &record->value);
+    record->index = g % num_records_;
+    if (options_.shuffle) record->index = Permutation(g / num_records_)[record->index];
+    if (contents) {
+      index_->Read(record->index, &record->key, &record->value);
+    } else {
+      record->key.clear();
+      record->value.clear();
+    }
   }
 
   // The order of one epoch: Fisher-Yates with our own generator, so that it is the same on every
@@ -367,7 +376,9 @@ int64_t DBReader::CommittedByAll() const { return stream_->CommittedByAll(); }
 void DBReader::Restore(int64_t position, int64_t offset) { stream_->Restore(position, offset); }
 int64_t DBReader::generation() const { return stream_->generation(); }
 
-DBReader::ConsumerId DBReader::AddConsumer(int n) { return stream_->AddConsumer(n); }
+DBReader::ConsumerId DBReader::AddConsumer(int n, bool contents) {
+  return stream_->AddConsumer(n, contents);
+}
 void DBReader::RemoveConsumer(ConsumerId consumer) { stream_->RemoveConsumer(consumer); }
 void DBReader::Read(ConsumerId consumer, RecordBatch* batch,
                     const std::function<void()>& while_waiting) {

@@ -19,6 +19,7 @@ struct Record {
   std::string key;
   std::string value;
   int64_t global_index = 0;  // index in the stream over all shards
+  int64_t index = 0;         // in the database
 };
 
 struct DBReaderOptions {
@@ -91,8 +92,10 @@ class DBReader {
   // (the replicas of a net) get batches in turn, in the order in which they were added, however
   // their threads are timed. They should run equally often: a consumer that lags two batches
   // loses its turn until it runs again.
+  // Without `contents` a consumer gets only the indices of records: key and value are empty, and
+  // the database is not read. It sets the keys before Commit if keys are counted.
   using ConsumerId = int64_t;
-  ConsumerId AddConsumer(int n);
+  ConsumerId AddConsumer(int n, bool contents = true);
   // All batches read ahead become invalid, here and when a consumer is added.
   void RemoveConsumer(ConsumerId consumer);
   // Reads the next batch of this consumer. A batch that cannot be read (IoError) counts all the

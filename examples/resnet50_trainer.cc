@@ -8,7 +8,8 @@
 #include "train/log_style.h"
 
 DEFINE_string(model, "resnet50",
-              "resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar, lenet or mlp");
+              "resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar, resnet9_cifar, "
+              "lenet or mlp");
 DEFINE_int32(num_channels, 3, "colour channels: 3, or 1 for grey");
 DEFINE_int32(image_size, 227, "side of the square crop that the network sees");
 DEFINE_int32(image_scale, 0,

@@ -54,6 +54,9 @@ DEFINE_bool(cuda_graph, false,
             "given: on with one shard and one GPU, unless --trace is given");
 DEFINE_bool(use_gpu_transform, true,
             "GPUs: mirror, normalise and convert images on the GPU instead of the host");
+DEFINE_bool(resident_data, false,
+            "GPUs: decode all images at the start and keep them in the memory of each GPU; for "
+            "square images");
 DEFINE_bool(use_cpu, false, "train on the CPU and ignore --gpus and --num_gpus");
 DEFINE_int32(num_cpu_replicas, 1,
              "replicas of the model with --use_cpu; each gets an equal part of the batch");
@@ -324,6 +327,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.data.max_bad_records = FLAGS_max_bad_records;
   options.data.check_coverage = FLAGS_check_coverage;
   options.data.use_gpu_transform = FLAGS_use_gpu_transform;
+  options.data.resident_data = FLAGS_resident_data;
   options.model.order = FLAGS_order;
   options.model.dtype = FLAGS_dtype;
   options.model.loss_scale = static_cast<float>(FLAGS_loss_scale);

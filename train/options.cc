@@ -238,6 +238,18 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
   if (!output.csv_path.empty()) CheckWritableDirectory(DirectoryOf(output.csv_path));
 }
 
+void ValidateResidentData(const TrainOptions& options) {
+  const DataOptions& data = options.data;
+  if (!data.resident_data) return;
+  CheckUsage(!data.random_resized_crop,
+             "--resident_data and --random_resized_crop cannot be used together: resident images "
+             "have one size");
+  CheckUsage(data.max_bad_records == 0,
+             "--resident_data and --max_bad_records cannot be used together");
+  CheckUsage(options.devices[0].type != CPU && data.use_gpu_transform,
+             "--resident_data needs GPUs and --use_gpu_transform");
+}
+
 void ValidateLocalSgd(const TrainOptions& options) {
   const ScheduleOptions& schedule = options.schedule;
   const int64_t every = schedule.sync_every;
@@ -313,6 +325,7 @@ void Validate(const TrainOptions& options) {
   ValidateModel(options.model);
   CheckUsage(options.model.dtype != "float16" || options.devices[0].type != CPU,
              "--dtype float16 needs GPUs; use float or bfloat16 on the CPU");
+  ValidateResidentData(options);
   CheckUsage(!options.model.half_gradients ||
                  (options.model.dtype != "float" && options.devices[0].type != CPU),
              "--half_gradients needs GPUs and --dtype float16 or bfloat16");

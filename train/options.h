@@ -86,6 +86,7 @@ struct DataOptions {
   int64_t max_bad_records = 0;    // different damaged training records of the run (BadRecordCount)
   bool check_coverage = false;    // log whether each pass reads each record once (CoverageCheck)
   bool use_gpu_transform = true;  // mirror, normalise and convert images on the GPU
+  bool resident_data = false;     // each GPU keeps all images, decoded, in its memory
 };
 
 // The network and its optimizer.

@@ -31,6 +31,7 @@ const std::map<std::string, AddFunction>& Networks() {
        [](ModelHelper* model, const std::string& data, const NetworkOptions& options) {
          return AddResNet32x32(model, 3, data, options);
        }},
+      {"resnet9_cifar", AddResNet9},
   };
   return networks;
 }

@@ -27,7 +27,7 @@ struct NetworkOptions {
   float bn_momentum = 0.9f;
 };
 
-// mlp, lenet, resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar.
+// mlp, lenet, resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar, resnet9_cifar.
 const std::vector<std::string>& NetworkNames();
 
 // Adds the network `name`. `data`: the images, {N, C, H, W} or {N, H, W, C} by the model's order,
@@ -56,5 +56,10 @@ std::string AddResNet(ModelHelper* model, int depth, const std::string& data,
 // groups of `blocks` simple blocks with 16, 32 and 64 filters; 3 blocks make 20 layers.
 std::string AddResNet32x32(ModelHelper* model, int blocks, const std::string& data,
                            const NetworkOptions& options);
+
+// A net that learns 32x32 images in few epochs (after Page, "How to train your ResNet", 2018): a
+// 3x3 stem of 64 filters; 3x3 convolutions of 128, 256 and 512 filters, each before a 2x2 max pool;
+// simple blocks after the first and the last pool; a global max pool; scores times 1/8.
+std::string AddResNet9(ModelHelper* model, const std::string& data, const NetworkOptions& options);
 
 }  // namespace caffe2

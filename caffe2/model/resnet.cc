@@ -30,6 +30,16 @@ class ResNetBuilder {
     AddShortcut(input, input_filters, output_filters, downsample);
   }
 
+  // 3x3 without a shortcut, then a 2x2 pool.
+  void AddPooledConv(int input_filters, int filters) {
+    layer_ = 0;
+    AddConv(input_filters, filters, {.kernel = 3, .pad = 1});
+    AddRelu();
+    blob_ = brew::MaxPool(model_, blob_, MakeString("comp_", block_, "_pool"),
+                          {.kernel = 2, .stride = 2});
+    ++block_;
+  }
+
   // 3x3 (with the stride), 3x3, and the shortcut.
   void AddSimpleBlock(int input_filters, int filters, bool downsample) {
     const std::string input = blob_;
@@ -163,6 +173,26 @@ std::string AddResNet32x32(ModelHelper* model, int blocks, const std::string& da
     }
   }
   return AddHead(model, builder.blob(), filters, options);
+}
+
+std::string AddResNet9(ModelHelper* model, const std::string& data, const NetworkOptions& options) {
+  constexpr float kScoreScale = 0.125f;
+  CAFFE_ENFORCE_GE(options.image_size, 8, "resnet9_cifar: the image is too small");
+  NetworkOptions small = options;
+  small.small_stem = true;
+  ResNetBuilder builder(model, AddStem(model, data, 64, small), small);
+  builder.AddPooledConv(64, 128);
+  builder.AddSimpleBlock(128, 128, /*downsample=*/false);
+  builder.AddPooledConv(128, 256);
+  builder.AddPooledConv(256, 512);
+  builder.AddSimpleBlock(512, 512, /*downsample=*/false);
+  const std::string pooled =
+      brew::MaxPool(model, builder.blob(), "final_max", {.global_pooling = true});
+  const std::string name = MakeString("last_out_L", options.num_labels);
+  const std::string scores = brew::FC(model, pooled, name, 512, options.num_labels);
+  const std::string scaled = model->Scoped(name + "_scaled");
+  model->AddOperator("Scale", {scores}, {scaled}, {MakeArgument("scale", kScoreScale)});
+  return scaled;
 }
 
 }  // namespace caffe2

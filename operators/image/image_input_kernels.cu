@@ -28,18 +28,59 @@ __device__ inline void Blend(const SampledAugmentation& augmentation, int count,
   }
 }
 
-// The mean gray value of an image, if its contrast changes. All threads of the block must call it.
-template <typename Pixel>
-__device__ float MeanGray(const SampledAugmentation& augmentation, int area, const Pixel* image) {
+// Where the pixels of crops are. Read gives kPack neighbouring pixels of crop n, which begin at
+// (y, x), as kPack * kChannels elements.
+template <typename Value, int channels>
+struct CropsOfBatch {
+  using Pixel = Value;
+  static constexpr int kChannels = channels;
+  const Pixel* pixels;
+  int crop;
+
+  template <int kPack>
+  __device__ void Read(int64_t n, int y, int x, cuda::Pack<Pixel, kPack>* in) const {
+    const Pixel* from = pixels + ((n * crop + y) * crop + x) * kChannels;
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) {
+      in[c] = reinterpret_cast<const cuda::Pack<Pixel, kPack>*>(from)[c];
+    }
+  }
+};
+
+template <int channels>
+struct CropsOfResident {
+  using Pixel = uint8_t;
+  static constexpr int kChannels = channels;
+  ResidentImages images;
+
+  template <int kPack>
+  __device__ void Read(int64_t n, int y, int x, cuda::Pack<Pixel, kPack>* in) const {
+    static_assert(kPack == 1);
+    const db::ResidentCrop& crop = images.crops[n];
+    const int side = images.side, row = crop.y + y, column = crop.x + x;
+    const bool inside = row >= 0 && row < side && column >= 0 && column < side;
+    const Pixel* from = images.pixels + ((crop.image * side + row) * side + column) * kChannels;
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) in[c].v[0] = inside ? from[c] : Pixel{0};
+  }
+};
+
+// The mean gray value of a crop, if its contrast changes. All threads of the block must call it.
+template <typename Crops>
+__device__ float MeanGray(const SampledAugmentation& augmentation, int crop, int64_t n,
+                          const Crops& crops) {
   int before = 0;
   while (before < augmentation.num_blends &&
          augmentation.blend[before].kind != SampledAugmentation::kContrast) {
     ++before;
   }
   double sum = 0;
+  const int area = crop * crop;
   for (int i = threadIdx.x; i < area; i += kImageThreads) {
+    cuda::Pack<typename Crops::Pixel, 1> in[3];
+    crops.template Read<1>(n, i / crop, i % crop, in);
     float bgr[3];
-    for (int c = 0; c < 3; ++c) bgr[c] = static_cast<float>(image[int64_t{3} * i + c]);
+    for (int c = 0; c < 3; ++c) bgr[c] = static_cast<float>(in[c].v[0]);
     Blend(augmentation, before, 0.f, bgr);
     sum += Gray(bgr);
   }
@@ -48,29 +89,25 @@ __device__ float MeanGray(const SampledAugmentation& augmentation, int area, con
 
 // In each turn a thread handles kPack neighbouring pixels of a row, which are aligned words of the
 // input and of the output. With kBlends one block handles a whole image.
-template <typename Pixel, typename T, int kChannels, int kPack, bool kChannelsFirst, bool kBlends>
-__global__ void NormalizeImagesKernel(NormalizeParams params, int64_t images, const Pixel* pixels,
+template <typename Crops, typename T, int kPack, bool kChannelsFirst, bool kBlends>
+__global__ void NormalizeImagesKernel(NormalizeParams params, int64_t images, Crops crops,
                                       const SampledAugmentation* augmentations, T* output) {
-  using In = cuda::Pack<Pixel, kPack>;
+  constexpr int kChannels = Crops::kChannels;
+  using In = cuda::Pack<typename Crops::Pixel, kPack>;
   using Out = cuda::Pack<T, kPack>;
   const int crop = params.crop, area = crop * crop, packs = area / kPack;
   for (int64_t n = blockIdx.y; n < images; n += gridDim.y) {
     const SampledAugmentation& augmentation = augmentations[n];
     const bool mirror = augmentation.mirror != 0;
-    const Pixel* image = pixels + n * area * kChannels;
     T* out = output + n * area * kChannels;
     float mean = 0.f;
-    if constexpr (kBlends) mean = MeanGray(augmentation, area, image);
+    if constexpr (kBlends) mean = MeanGray(augmentation, crop, n, crops);
     for (int i = blockIdx.x * kImageThreads + threadIdx.x; i < packs;
          i += gridDim.x * kImageThreads) {
       const int y = i * kPack / crop, x = i * kPack % crop;
-      const int64_t source = y * crop + (mirror ? crop - kPack - x : x);
       In in[kChannels];
       Out result[kChannels];
-#pragma unroll
-      for (int c = 0; c < kChannels; ++c) {
-        in[c] = reinterpret_cast<const In*>(image + source * kChannels)[c];
-      }
+      crops.template Read<kPack>(n, y, mirror ? crop - kPack - x : x, in);
 #pragma unroll
       for (int p = 0; p < kPack; ++p) {
         float pixel[kChannels];
@@ -98,16 +135,15 @@ __global__ void NormalizeImagesKernel(NormalizeParams params, int64_t images, co
   }
 }
 
-template <typename Pixel, typename T, int kChannels, int kPack, bool kChannelsFirst, bool kBlends>
-void NormalizeImages(const NormalizeParams& params, int64_t images, const Pixel* pixels,
+template <typename T, int kPack, bool kChannelsFirst, bool kBlends, typename Crops>
+void NormalizeImages(const NormalizeParams& params, int64_t images, const Crops& crops,
                      const SampledAugmentation* augmentations, T* output, cuda::Stream stream) {
   constexpr int64_t kMaxImages = 32768;  // a limit of grids
   const int64_t packs = int64_t{params.crop} * params.crop / kPack;
   const dim3 grid(kBlends ? 1 : cuda::BlocksFor(packs, kImageThreads),
                   static_cast<unsigned>(std::min(kMaxImages, images)));
-  cuda::Launch("NormalizeImages",
-               NormalizeImagesKernel<Pixel, T, kChannels, kPack, kChannelsFirst, kBlends>, grid,
-               dim3(kImageThreads), stream, params, images, pixels, augmentations, output);
+  cuda::Launch("NormalizeImages", NormalizeImagesKernel<Crops, T, kPack, kChannelsFirst, kBlends>,
+               grid, dim3(kImageThreads), stream, params, images, crops, augmentations, output);
 }
 
 // Handles four pixels at once if the width is a multiple of four. Float images and images with
@@ -116,16 +152,30 @@ template <typename Pixel, typename T, bool kChannelsFirst>
 void NormalizeColorImages(const NormalizeParams& params, int64_t images, const Pixel* pixels,
                           const SampledAugmentation* augmentations, T* output,
                           cuda::Stream stream) {
+  const CropsOfBatch<Pixel, 3> crops{pixels, params.crop};
   if constexpr (sizeof(Pixel) == 1) {
     if (!params.blends) {
-      const auto launch = params.crop % 4 == 0
-                              ? NormalizeImages<Pixel, T, 3, 4, kChannelsFirst, false>
-                              : NormalizeImages<Pixel, T, 3, 1, kChannelsFirst, false>;
-      return launch(params, images, pixels, augmentations, output, stream);
+      const auto launch =
+          params.crop % 4 == 0
+              ? NormalizeImages<T, 4, kChannelsFirst, false, CropsOfBatch<Pixel, 3>>
+              : NormalizeImages<T, 1, kChannelsFirst, false, CropsOfBatch<Pixel, 3>>;
+      return launch(params, images, crops, augmentations, output, stream);
     }
   }
-  NormalizeImages<Pixel, T, 3, 1, kChannelsFirst, true>(params, images, pixels, augmentations,
-                                                        output, stream);
+  NormalizeImages<T, 1, kChannelsFirst, true>(params, images, crops, augmentations, output, stream);
+}
+
+// Crops begin anywhere, so that pixels are read one by one. Images are small: all with colours
+// share the kernel for changed ones.
+template <typename T, int kChannels>
+void NormalizeResident(const NormalizeParams& params, int64_t images,
+                       const ResidentImages& resident, const SampledAugmentation* augmentations,
+                       T* output, cuda::Stream stream) {
+  constexpr bool kColor = kChannels == 3;
+  using Crops = CropsOfResident<kChannels>;
+  const auto launch = params.channels_first && kColor ? NormalizeImages<T, 1, kColor, kColor, Crops>
+                                                      : NormalizeImages<T, 1, false, kColor, Crops>;
+  launch(params, images, Crops{resident}, augmentations, output, stream);
 }
 
 }  // namespace
@@ -134,10 +184,22 @@ template <typename Pixel, typename T>
 void LaunchNormalizeImages(const NormalizeParams& params, int64_t images, const Pixel* pixels,
                            const SampledAugmentation* augmentations, T* output,
                            cuda::Stream stream) {
-  const auto launch = params.channels == 1    ? NormalizeImages<Pixel, T, 1, 1, false, false>
-                      : params.channels_first ? NormalizeColorImages<Pixel, T, true>
-                                              : NormalizeColorImages<Pixel, T, false>;
+  if (params.channels == 1) {
+    return NormalizeImages<T, 1, false, false>(
+        params, images, CropsOfBatch<Pixel, 1>{pixels, params.crop}, augmentations, output, stream);
+  }
+  const auto launch = params.channels_first ? NormalizeColorImages<Pixel, T, true>
+                                            : NormalizeColorImages<Pixel, T, false>;
   launch(params, images, pixels, augmentations, output, stream);
+}
+
+template <typename T>
+void LaunchNormalizeResidentImages(const NormalizeParams& params, int64_t images,
+                                   const ResidentImages& resident,
+                                   const SampledAugmentation* augmentations, T* output,
+                                   cuda::Stream stream) {
+  const auto launch = params.channels == 1 ? NormalizeResident<T, 1> : NormalizeResident<T, 3>;
+  launch(params, images, resident, augmentations, output, stream);
 }
 
 #define INSTANTIATE(Pixel, T)                                                                  \
@@ -149,5 +211,12 @@ INSTANTIATE(uint8_t, bfloat16);
 INSTANTIATE(float, float);
 INSTANTIATE(float, float16);
 INSTANTIATE(float, bfloat16);
+#define INSTANTIATE_RESIDENT(T)                                                   \
+  template void LaunchNormalizeResidentImages<T>(const NormalizeParams&, int64_t, \
+                                                 const ResidentImages&,           \
+                                                 const SampledAugmentation*, T*, cuda::Stream)
+INSTANTIATE_RESIDENT(float);
+INSTANTIATE_RESIDENT(float16);
+INSTANTIATE_RESIDENT(bfloat16);
 
 }  // namespace caffe2

@@ -17,4 +17,17 @@ void LaunchNormalizeImages(const db::NormalizeParams& params, int64_t images, co
                            const db::SampledAugmentation* augmentations, T* output,
                            cuda::Stream stream);
 
+// The same for crops of images that stay on the device: `pixels`, {N, side, side, params.channels},
+// and the crop of each of the `images` images. They are square.
+struct ResidentImages {
+  const uint8_t* pixels;
+  const db::ResidentCrop* crops;
+  int side;
+};
+template <typename T>
+void LaunchNormalizeResidentImages(const db::NormalizeParams& params, int64_t images,
+                                   const ResidentImages& resident,
+                                   const db::SampledAugmentation* augmentations, T* output,
+                                   cuda::Stream stream);
+
 }  // namespace caffe2

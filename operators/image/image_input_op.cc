@@ -6,6 +6,7 @@
 #include "db/image/image_codec.h"
 #include "db/random_seed.h"
 #include "db/record.h"
+#include "operators/image/image_input_resident.h"
 #include "operators/io/db_input_op.h"
 
 namespace caffe2 {
@@ -195,6 +196,10 @@ ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default
   for (const int size : options.output_sizes) CAFFE_ENFORCE_GT(size, 0, "output_sizes");
   CAFFE_ENFORCE(extra == 0 || !options.use_caffe_datum, "a caffe Datum has no further outputs");
   options.normalize_on_device = NormalizesOnDevice(op.debug_def());
+  options.resident = op.debug_def().device_option().device_type() == CUDA &&
+                     op.GetSingleArgument<int>("resident", 0) != 0;
+  CAFFE_ENFORCE(!options.resident || options.normalize_on_device,
+                "resident images need use_gpu_transform");
   options.transform = ReadTransformOptions(op);
   options.transform.output_type = ReadOutputType(op);
   return options;
@@ -275,6 +280,9 @@ template <typename Pixel>
 void ImageInputDecoder::WriteImage(db::ImageSource<Pixel>* image, const db::BoundingBox& box,
                                    const db::Record& record, db::InputBatch* batch,
                                    int item) const {
+  CAFFE_ENFORCE(!options_.square_images || (image->height() == image->width() && box.height <= 0),
+                "an image of ", image->height(), "x", image->width(),
+                box.height > 0 ? " with a box" : "", "; resident images must be square");
   Tensor& data = batch->outputs[0];
   const int64_t bytes = static_cast<int64_t>(data.nbytes()) / options_.batch_size;
   void* output = static_cast<char*>(data.raw_mutable_data()) + item * bytes;
@@ -446,7 +454,9 @@ void ImageInputDecoder::WriteExtra(const TensorProto& proto, int index, Tensor* 
 
 std::unique_ptr<db::BatchPipeline> MakeImagePipeline(const OperatorBase& op, uint64_t seed,
                                                      db::BatchUploader* uploader) {
-  const auto decoder = std::make_shared<ImageInputDecoder>(ReadImageInputOptions(op, seed));
+  const ImageInputOptions options = ReadImageInputOptions(op, seed);
+  if (options.resident) return MakeResidentImagePipeline(options, uploader);
+  const auto decoder = std::make_shared<ImageInputDecoder>(options);
   return std::make_unique<db::BatchPipeline>(
       decoder->pipeline_options(), [decoder](db::InputBatch* batch) { decoder->Prepare(batch); },
       [decoder](db::InputBatch* batch, int item) { decoder->Decode(batch, item); }, uploader);

@@ -21,6 +21,8 @@ struct ImageInputOptions {
   uint64_t seed = 0;                 // of the augmentation
   std::vector<int> output_sizes;     // of the outputs after data and label
   bool normalize_on_device = false;  // images are cropped on the host; a device does the rest
+  bool resident = false;             // the device keeps all images (image_input_resident.h)
+  bool square_images = false;        // others are an error
   db::ImageTransformOptions transform;
 };
 

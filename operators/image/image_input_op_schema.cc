@@ -105,6 +105,12 @@ keep their addresses from run to run.
          "1: on a CUDA device, images are cropped on the host and copied as bytes, and the device "
          "mirrors, changes colours, normalises and converts them. 0 (default): the host does all. "
          "No effect on the CPU.")
+    .Arg("resident",
+         "1: on a CUDA device with use_gpu_transform, the first run decodes the whole database "
+         "into the device's memory; later ones copy only the random choices there. For square "
+         "images and a scale, without scale_jitter_type, random_scale, boxes and further outputs. "
+         "0 (default): batches are read and decoded as they are needed. No effect on the CPU. Not "
+         "in Caffe2.")
     .Arg("decode_threads", "Threads that decode (default 4).")
     .Arg("max_bad_records",
          "Different records that may be damaged: each is logged with its key, and its place in the "

@@ -65,9 +65,7 @@ class DBInputOp : public Operator<Context> {
   const db::DBReader& reader() const {
     return own_reader_ ? *own_reader_ : *OperatorBase::Input<Reader>(0);
   }
-  const std::optional<db::DeviceNormalization>& normalization() const {
-    return pipeline_->options().normalization;
-  }
+  const db::BatchPipeline::Options& pipeline_options() const { return pipeline_->options(); }
 
  private:
   using Reader = std::unique_ptr<db::DBReader>;

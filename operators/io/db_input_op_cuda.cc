@@ -9,8 +9,9 @@
 namespace caffe2 {
 
 CudaDBInputOp::CudaDBInputOp(const OperatorDef& def, Workspace* ws)
-    : DBInputOp<CUDAContext>(
-          def, ws, std::make_unique<CudaBatchUploader>(ToDevice(def.device_option()).id)) {
+    : DBInputOp<CUDAContext>(def, ws,
+                             std::make_unique<CudaBatchUploader>(ToDevice(def.device_option()).id)),
+      images_(context_.device()) {
   constexpr int kMaxSide = 1 << 15;  // kernels count the pixels of an image in an int
   if (normalization()) {
     CAFFE_ENFORCE_LE(normalization()->params.crop, kMaxSide, "crop with use_gpu_transform");
@@ -21,6 +22,7 @@ bool CudaDBInputOp::RunOnDevice() {
   if (cuda::IsRecorded(context_.stream())) {
     throw Error("input of the host, another one in each run, cannot be recorded in a CUDA graph");
   }
+  if (is_resident()) LoadImages();
   const db::InputBatch& batch = NextBatch();
   Await(batch);
   try {
@@ -31,6 +33,19 @@ bool CudaDBInputOp::RunOnDevice() {
   }
   CudaBatchUploader::Release(batch, context_.stream());
   return true;
+}
+
+void CudaDBInputOp::LoadImages() {
+  if (loaded_ && *loaded_ == reader()) return;
+  const auto start = std::chrono::steady_clock::now();
+  images_ = Tensor(context_.device());  // room for the new ones
+  const Tensor images = pipeline_options().load_images(reader());
+  images_.CopyFrom(images);
+  loaded_ = reader();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  LOG(INFO) << "the " << images.size(0) << " images of " << reader().source() << " ("
+            << (images.nbytes() >> 20) << " MiB) are in the memory of cuda:" << context_.device_id()
+            << " after " << seconds.count() << " s";
 }
 
 void CudaDBInputOp::Await(const db::InputBatch& batch) {
@@ -65,12 +80,19 @@ void CudaDBInputOp::PutOut(const db::InputBatch& batch, int i) {
 
 template <typename Pixel, typename T>
 void CudaDBInputOp::Launch(const db::InputBatch& batch, Tensor* output) {
-  const size_t augmentations = batch.outputs.size() - 1;
-  LaunchNormalizeImages(normalization()->params, batch.outputs[0].size(0),
-                        static_cast<const Pixel*>(CudaBatchUploader::OnDevice(batch, 0)),
-                        static_cast<const db::SampledAugmentation*>(
-                            CudaBatchUploader::OnDevice(batch, augmentations)),
-                        output->mutable_data<T>(), context_.stream());
+  const db::NormalizeParams& params = normalization()->params;
+  const int64_t n = batch.outputs[0].size(0);
+  const void* first = CudaBatchUploader::OnDevice(batch, 0);
+  const auto* augmentations = static_cast<const db::SampledAugmentation*>(
+      CudaBatchUploader::OnDevice(batch, batch.outputs.size() - 1));
+  T* to = output->mutable_data<T>();
+  if (!is_resident()) {
+    return LaunchNormalizeImages(params, n, static_cast<const Pixel*>(first), augmentations, to,
+                                 context_.stream());
+  }
+  const ResidentImages images{images_.data<uint8_t>(), static_cast<const db::ResidentCrop*>(first),
+                              static_cast<int>(images_.size(1))};
+  LaunchNormalizeResidentImages(params, n, images, augmentations, to, context_.stream());
 }
 
 template <typename Pixel>
@@ -91,7 +113,7 @@ void CudaDBInputOp::NormalizeImages(const db::InputBatch& batch) {
   if (params.channels_first) {
     output->Resize(pixels.size(0), params.channels, params.crop, params.crop);
   } else {
-    output->ResizeLike(pixels);
+    output->Resize(pixels.size(0), params.crop, params.crop, params.channels);
   }
   output->raw_mutable_data(type);
   if (pixels.IsType<uint8_t>()) {

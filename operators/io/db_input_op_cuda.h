@@ -1,6 +1,8 @@
 // The input operators of CUDA devices.
 #pragma once
 
+#include <optional>
+
 #include "caffe2/cuda/context_cuda.h"
 #include "operators/io/db_input_op.h"
 
@@ -15,6 +17,12 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
   bool RunOnDevice() override;
 
  private:
+  const std::optional<db::DeviceNormalization>& normalization() const {
+    return pipeline_options().normalization;
+  }
+  bool is_resident() const { return pipeline_options().load_images != nullptr; }
+  // Decodes the images of the reader and copies them to the device, unless they are there.
+  void LoadImages();
   // Waits on the host, so that the time counts as waiting for input.
   void Await(const db::InputBatch& batch);
   void PutOut(const db::InputBatch& batch);
@@ -24,6 +32,9 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
   void NormalizePixels(const db::InputBatch& batch, Tensor* output);
   template <typename Pixel, typename T>
   void Launch(const db::InputBatch& batch, Tensor* output);
+
+  std::optional<db::DBReader> loaded_;  // the reader of the images
+  Tensor images_;                       // uint8 {N, side, side, channels}
 };
 
 }  // namespace caffe2

@@ -88,8 +88,9 @@ TEST(NetworksTest, BottleneckStridesInTheMiddle) {
 
 TEST(NetworksTest, DepthsHaveTheirNumberOfConvolutions) {
   const std::map<std::string, int> convolutions = {
-      {"resnet18", 20},   {"resnet34", 36},       {"resnet50", 53}, {"resnet101", 104},
-      {"resnet152", 155}, {"resnet20_cifar", 21}, {"lenet", 2},     {"mlp", 0}};
+      {"resnet18", 20},     {"resnet34", 36},   {"resnet50", 53},
+      {"resnet101", 104},   {"resnet152", 155}, {"resnet20_cifar", 21},
+      {"resnet9_cifar", 8}, {"lenet", 2},       {"mlp", 0}};
   for (const std::string& name : NetworkNames()) {
     ASSERT_TRUE(convolutions.count(name)) << name;
     const ModelHelper model = Build(name, {.image_size = 32, .num_labels = 10});

@@ -138,6 +138,16 @@ TEST_F(OptionsTest, PaddingIsSmallerThanTheCrop) {
   ExpectRefused("--image_pad is -1");
 }
 
+TEST_F(OptionsTest, ResidentDataIsForGpus) {
+  options_.data.resident_data = true;
+  ExpectRefused("--resident_data needs GPUs and --use_gpu_transform");
+  options_.data.random_resized_crop = true;
+  ExpectRefused("--resident_data and --random_resized_crop");
+  options_.data.random_resized_crop = false;
+  options_.data.max_bad_records = 1;
+  ExpectRefused("--resident_data and --max_bad_records");
+}
+
 TEST_F(OptionsTest, SizesMustFit) {
   options_.schedule.epoch_size = 7;
   ExpectRefused("--epoch_size 7");

@@ -83,6 +83,20 @@ TEST_F(DeviceTrainerTest, TheHostMayTransformImagesAndOrdersMayDiffer) {
   }
 }
 
+TEST_F(DeviceTrainerTest, ImagesInTheMemoryOfTheDeviceAreTheSame) {
+  options_.data.shuffle = options_.data.mirror = true;
+  options_.data.image_pad = 2;
+  options_.cuda_graph = true;
+  const auto streamed = Run(options_)[0].log;
+  options_.data.resident_data = true;
+  const auto resident = Run(options_)[0].log;
+  ASSERT_EQ(resident->iterations.size(), streamed->iterations.size());
+  for (size_t i = 0; i < streamed->iterations.size(); ++i) {
+    EXPECT_EQ(resident->iterations[i].loss, streamed->iterations[i].loss) << i;
+  }
+  EXPECT_EQ(resident->tests.at(0).loss, streamed->tests.at(0).loss);
+}
+
 // Shuffled, cropped and mirrored images, of which some were copied ahead when the run ended.
 TEST_F(DeviceTrainerTest, ContinuesToTheBit) {
   TrainOptions options = options_;
