@@ -3,6 +3,7 @@
 
 #include "operators/activation/activation_types.h"
 #include "operators/conv/conv_op_cuda.h"
+#include "operators/conv/input_gradient_cuda.h"
 
 namespace caffe2 {
 namespace {
@@ -88,9 +89,8 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
     T* data = dx->mutable_data<T>();
     if (conv_.empty()) return;
     Tensor filter_copy(context_.device());
-    cuda::Convolve(cuda::ConvDirection::kBackwardData, conv_.problem(), nullptr,
-                   As<T>(filter, &filter_copy, &context_), dy.data<T>(), data, context_.device_id(),
-                   context_.stream(), adds_);
+    ConvInputGradient(conv_.problem(), As<T>(filter, &filter_copy, &context_), dy.data<T>(), data,
+                      context_.device_id(), context_.stream(), adds_);
   }
 
   PreparedConv conv_;

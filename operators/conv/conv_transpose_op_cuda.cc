@@ -5,6 +5,7 @@
 #include "operators/common/host_device_op.h"
 #include "operators/conv/conv_op_cuda.h"
 #include "operators/conv/conv_transpose_op.h"
+#include "operators/conv/input_gradient_cuda.h"
 
 namespace caffe2 {
 namespace {
@@ -88,8 +89,8 @@ class CudaConvTransposeOp final : public ConvTransposeBase {
     T* y_data = y->template mutable_data<T>();
     if (y->numel() == 0) return true;
     Tensor filter_copy(context_.device()), bias_copy(context_.device());
-    Convolve(ConvDirection::kBackwardData, nullptr, As<T>(filter, &filter_copy, &context_),
-             x.data<T>(), y_data);
+    ConvInputGradient(problem_, As<T>(filter, &filter_copy, &context_), x.data<T>(), y_data,
+                      context_.device_id(), context_.stream());
     if (InputSize() < 3) return true;
     const Tensor& bias = Input(2);
     CAFFE_ENFORCE_EQ(bias.numel(), layout_.channels, "values of bias and channels of Y");

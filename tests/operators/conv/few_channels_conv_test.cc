@@ -56,6 +56,7 @@ class FewChannelsTest : public ::testing::TestWithParam<Shape> {
   // The blobs NAME and NAME_16 are equal but for the rounding of the latter.
   template <typename T>
   void ExpectRounded(const std::string& name) {
+    SCOPED_TRACE(name);
     const std::vector<int64_t> dims = Fetch(ws_, name + "_16").sizes();
     std::vector<float> wide;
     for (const T value : FetchValues<T>(ws_, name + "_16")) wide.push_back(caffe2::ToFloat(value));
