@@ -1,175 +1,208 @@
 #!/usr/bin/env python3
-"""Seconds until LeNet knows the test images of MNIST, ours and PyTorch's, with one recipe.
+"""Seconds until a net knows the test images, ours and PyTorch's, with one recipe.
 
-    benchmarks/time_to_accuracy.py --mnist DIRECTORY --python /path/to/python/with/torch
+    benchmarks/time_to_accuracy.py --data DIRECTORY --python /path/to/python/with/torch
+    benchmarks/time_to_accuracy.py --task cifar10 --data DIRECTORY --python ... --peers compile
 
-Both train the same net, with momentum SGD whose rate falls to zero at the end of the last epoch,
-and test after each epoch. Our seconds count from the start of the program, reading files included.
-PyTorch's count from the first iteration, after imports, with all images in memory, and after
-compiling. With --pad the net is trained on crops of images that have so many black pixels on each
-side. Programs take turns; each round has another seed. Prints a row for each run, with the epoch
-and the second at which each target was first reached, and the medians.
+The task mnist trains LeNet on the CPU, with momentum SGD. The task cifar10 trains a small residual
+net (resnet9_cifar) on a GPU in float16, with Nesterov's momentum; --device cpu trains it on the CPU
+in float. The learning rate falls to zero at the end of the last epoch. Both programs test after
+each epoch. With --pad the net is trained on crops of images that have so many black pixels on each
+side. cifar10 also mirrors images. Programs take turns; each round has another seed.
+
+There are two clocks. The clock of the program begins when the program starts. Imports, reading
+files and compiling count. The clock of training begins later:
+
+- PyTorch: before the first iteration. All images are in memory, and the model is compiled. For
+  cifar10 a warm-up has run too.
+- Ours, mnist: before the first iteration, when the program logs the size of an epoch.
+- Ours, cifar10: after the first iteration, when the program logs it. On a GPU this iteration also
+  chooses kernels. So the clock lacks one iteration.
+
+Prints a row for each run, with the epoch and the seconds at which each target was first reached.
+Then it prints the medians.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import os
 import re
+import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
-BIN = Path(os.environ.get("CAFFE2_BIN", Path(__file__).parent.parent / "build/release/bin"))
+HERE = Path(__file__).parent
+BIN = Path(os.environ.get("CAFFE2_BIN", HERE.parent / "build/release/bin"))
 
-TORCH_PROGRAM = '''
-import gzip, sys, time
-import numpy as np
-import torch
-from torch import nn
-
-folder, threads, epochs, batch, rate, decay, smoothing, pad, seed, tuned = sys.argv[1:]
-epochs, batch, pad = int(epochs), int(batch), int(pad)
-torch.set_num_threads(int(threads))
-torch.manual_seed(int(seed))
-
-def read(name, offset):
-    return np.frombuffer(gzip.open(f"{folder}/{name}.gz").read(), np.uint8, offset=offset)
-
-def images(name):
-    x = torch.from_numpy(read(name, 16).copy()).view(-1, 1, 28, 28)
-    return x.float() / 255
-
-def labels(name):
-    return torch.from_numpy(read(name, 8).copy()).long()
-
-x, y = images("train-images-idx3-ubyte"), labels("train-labels-idx1-ubyte")
-test_x, test_y = images("t10k-images-idx3-ubyte"), labels("t10k-labels-idx1-ubyte")
-padded = nn.functional.pad(x, [pad] * 4)
-model = nn.Sequential(
-    nn.Conv2d(1, 20, 5), nn.MaxPool2d(2, 2), nn.Conv2d(20, 50, 5), nn.MaxPool2d(2, 2),
-    nn.Flatten(), nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10))
-for layer in model:
-    if hasattr(layer, "weight"):  # XavierFill of Caffe2
-        bound = (3 / layer.weight[0].numel()) ** 0.5
-        nn.init.uniform_(layer.weight, -bound, bound)
-        nn.init.zeros_(layer.bias)
-optimizer = torch.optim.SGD(
-    model.parameters(), lr=float(rate), momentum=0.9, weight_decay=float(decay))
-steps = epochs * (len(x) // batch)
-schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
-forward = torch.compile(model) if tuned == "compile" else model
-
-def loss_of(data, labels):
-    return nn.functional.cross_entropy(forward(data), labels, label_smoothing=float(smoothing))
-
-if tuned == "compile":  # not counted
-    loss_of(x[:batch], y[:batch]).backward()
-    optimizer.zero_grad(set_to_none=True)
-start = time.perf_counter()
-for epoch in range(epochs):
-    model.train()
-    order = torch.randperm(len(x))
-    for at in range(0, len(x) - batch + 1, batch):
-        chosen = order[at:at + batch]
-        if pad:
-            top, left = torch.randint(0, 2 * pad + 1, (2, batch))
-            rows = (top[:, None] + torch.arange(28))[:, None, :, None]
-            columns = (left[:, None] + torch.arange(28))[:, None, None, :]
-            data = padded[chosen[:, None, None, None], 0, rows, columns]
-        else:
-            data = x[chosen]
-        optimizer.zero_grad(set_to_none=True)
-        loss_of(data, y[chosen]).backward()
-        optimizer.step()
-        schedule.step()
-    model.eval()
-    with torch.inference_mode():
-        right = sum((model(a).argmax(1) == b).sum().item()
-                    for a, b in zip(test_x.split(1000), test_y.split(1000)))
-    print(f"{time.perf_counter() - start:.2f} {right / len(test_y):.4f}", flush=True)
-'''
+# The options of a task that both programs get, with their defaults.
+RECIPES = {
+    "mnist": {"epochs": 4, "batch": 64, "rate": 0.03, "decay": 1e-4, "smoothing": 0.0, "pad": 0,
+              "threads": 2},
+    "cifar10": {"epochs": 12, "batch": 512, "rate": 0.4, "warmup": 2.0, "decay": 5e-4,
+                "smoothing": 0.1, "pad": 4, "threads": os.cpu_count() or 1, "device": "cuda"},
+}
+# Other options whose defaults depend on the task.
+DEFAULTS = {
+    "mnist": {"targets": "0.99", "peers": "eager", "compile_mode": "default"},
+    "cifar10": {"targets": "0.86,0.88,0.89", "peers": "compile",
+                "compile_mode": "reduce-overhead"},
+}
+HELP = {
+    "rate": "the learning rate at its highest", "warmup": "epochs in which the rate rises",
+    "decay": "weight decay", "smoothing": "of labels", "pad": "black pixels around training images",
+    "threads": "that compute on the CPU and decode images", "device": "cuda or cpu",
+    "targets": "accuracies, with commas between", "peers": "eager, compile, or both with a comma",
+    "compile_mode": "the mode of torch.compile",
+}
+# What our programs log when the clock of training begins, and after each test.
+OURS_BEGINS = {"mnist": r"Using epoch size", "cifar10": r"Finished iteration 1/\d+ of epoch 0"}
+OURS_TESTED = {"mnist": r"Validation-accuracy=(?P<accuracy>\S+)",
+               "cifar10": r"Test accuracy after epoch \d+: (?P<accuracy>[^,]+)"}
+THEIRS_TESTED = r"^(?P<seconds>\d+\.\d+) (?P<accuracy>[01]\.\d{4})\b"
 
 
-def ours(args, seed):
-    """(seconds, accuracy) after each epoch of mnist_trainer."""
-    command = [
-        str(BIN / "mnist_trainer"), "--use_cpu", f"--train_data={args.mnist}",
-        f"--test_data={args.mnist}", "--network=lenet", "--std=255", "--shuffle",
+class Point(NamedTuple):
+    """The state after an epoch: seconds of both clocks, and the accuracy."""
+    training: float
+    program: float
+    accuracy: float
+
+
+def mnist_command(args, seed):
+    """Our program for mnist."""
+    return [
+        str(BIN / "mnist_trainer"), "--use_cpu", f"--train_data={args.data}",
+        f"--test_data={args.data}", "--network=lenet", "--std=255", "--shuffle",
         f"--num_threads={args.threads}", f"--num_epochs={args.epochs}", "--num_examples=0",
         f"--batch_size={args.batch}", f"--lr={args.rate}", "--lr_policy=poly", f"--wd={args.decay}",
         f"--label_smoothing={args.smoothing}", f"--image_pad={args.pad}", f"--seed={seed}"]
+
+
+def cifar10_command(args, seed):
+    """Our program for cifar10."""
+    on_device = (["--gpus=0", "--dtype=float16", "--resident_data"] if args.device == "cuda"
+                 else ["--use_cpu", "--dtype=float", f"--num_threads={args.threads}"])
+    return [
+        str(BIN / "resnet50_trainer"), *on_device, "--model=resnet9_cifar",
+        f"--train_data={args.data}", f"--test_data={args.data}", "--image_size=32",
+        "--image_scale=32", f"--image_pad={args.pad}", "--num_labels=10",
+        f"--num_epochs={args.epochs}", "--epoch_size=0", f"--batch_size={args.batch}",
+        f"--lr_batch_size={args.batch}", f"--base_learning_rate={args.rate}", "--lr_policy=poly",
+        f"--warmup_epochs={args.warmup}", f"--weight_decay={args.decay}",
+        f"--label_smoothing={args.smoothing}", "--mean=113.9,123.0,125.3", "--std=66.7,62.1,63.0",
+        "--shuffle", f"--seed={seed}", f"--decode_threads={args.threads}"]
+
+
+def follow(args, command, tested, begins=None):
+    """Runs the command, and returns the points of its log. `tested` matches the line of a test. The
+    clock of training begins with the line that `begins` matches; without it the line tells it."""
     start = time.perf_counter()
-    process = subprocess.Popen(args.prefix.split() + command, stderr=subprocess.PIPE, text=True)
-    curve, last = [], ""
-    for line in process.stderr:
-        last = line
-        found = re.search(r"Validation-accuracy=([0-9.]+)", line)
-        if found:
-            curve.append((time.perf_counter() - start, float(found[1])))
-    if process.wait() != 0:
-        sys.exit(f"mnist_trainer: {last}")
-    return curve
+    process = subprocess.Popen(shlex.split(args.prefix) + command, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True)
+    points, before, tail = [], None, collections.deque(maxlen=20)
+    for line in process.stdout:
+        now = time.perf_counter() - start
+        tail.append(line)
+        if begins and before is None and re.search(begins, line):
+            before = now
+        if found := re.search(tested, line):
+            seconds = now - before if begins else float(found["seconds"])
+            points.append(Point(seconds, now, float(found["accuracy"])))
+    if process.wait() != 0 or not points:
+        sys.exit(f"{''.join(tail)}{shlex.join(command)}: status {process.returncode}")
+    return points
 
 
-def theirs(args, seed, tuned):
-    """The same of PyTorch; `tuned` is eager or compile."""
-    values = [args.mnist, args.threads, args.epochs, args.batch, args.rate, args.decay,
-              args.smoothing, args.pad, seed, tuned]
-    output = subprocess.run(
-        args.prefix.split() + [args.python, "-c", TORCH_PROGRAM, *map(str, values)],
-        check=True, capture_output=True, text=True).stdout
-    return [tuple(map(float, line.split())) for line in output.splitlines()]
+def ours(args, seed):
+    """The points of our program. Its saved models are removed."""
+    command = {"mnist": mnist_command, "cifar10": cifar10_command}[args.task](args, seed)
+    with tempfile.TemporaryDirectory() as folder:
+        command += [f"--file_store_path={folder}", *shlex.split(args.flags)]
+        return follow(args, command, OURS_TESTED[args.task], OURS_BEGINS[args.task])
 
 
-def first(curve, target):
-    """(epoch, seconds) at which the target was first reached, or None."""
-    for epoch, (seconds, accuracy) in enumerate(curve, 1):
-        if accuracy >= target:
-            return epoch, seconds
-    return None
+def theirs(args, seed, peer):
+    """The points of PyTorch; `peer` is eager or compile."""
+    values = {name: getattr(args, name) for name in ["data", *RECIPES[args.task]]}
+    values |= {"seed": seed, "compile": args.compile_mode if peer == "compile" else ""}
+    command = [args.python, str(HERE / f"torch_{args.task}.py")]
+    return follow(args, command + [f"--{name}={value}" for name, value in values.items()],
+                  THEIRS_TESTED)
+
+
+def first(points, target):
+    """The epoch and the point at which the target was first reached, or None."""
+    return next(((epoch, point) for epoch, point in enumerate(points, 1)
+                 if point.accuracy >= target), None)
+
+
+def print_row(name, seed, points, marks):
+    """Prints a run. `marks` are the targets and where each was first reached."""
+    last = points[-1]
+    reached = [f"{target:.3f} in epoch {mark[0]} after {mark[1].training:.2f} s "
+               f"({mark[1].program:.1f} s)" if mark else f"{target:.3f} not reached"
+               for target, mark in marks.items()]
+    print(f"{name:15} seed {seed}: {last.accuracy:.4f} after {last.training:.2f} s of training "
+          f"({last.program:.1f} s of the program);", ", ".join(reached), flush=True)
+
+
+def print_median(name, target, marks):
+    """Prints the medians over the runs that reached the target."""
+    points = [mark[1] for mark in marks if mark]
+    middle = "never"
+    if points:
+        training, program = (statistics.median(seconds) for seconds in list(zip(*points))[:2])
+        middle = f"median {training:.2f} s of training, {program:.1f} s of the program"
+    print(f"{name:15} {target:.3f}: {middle}, {len(points)} of {len(marks)} runs")
+
+
+def parse_args():
+    """The arguments of the command line. The task decides which ones there are."""
+    first_parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first_parser.add_argument("--task", choices=sorted(RECIPES), default="mnist")
+    task = first_parser.parse_known_args()[0].task
+    parser = argparse.ArgumentParser(description=__doc__, parents=[first_parser],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", "--mnist", required=True, metavar="DIRECTORY",
+                        help="mnist: of the four files, gzipped; cifar10: of train/CLASS/*.jpg and "
+                             "test/CLASS/*.jpg")
+    parser.add_argument("--python", help="an interpreter that has torch; without it only ours runs")
+    for name, value in (RECIPES[task] | DEFAULTS[task]).items():
+        parser.add_argument(f"--{name}", type=type(value), default=value,
+                            help=f"{HELP.get(name, '')} (default: {value})")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--flags", default="",
+                        help="more flags for our program, as --flags='--NAME=VALUE ...'")
+    parser.add_argument("--prefix", default="", help="before each command, such as 'chrt -f 50'")
+    return parser.parse_args()
 
 
 def main():
     """Runs the rounds and prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mnist", required=True, help="folder of the four files, gzipped")
-    parser.add_argument("--python", help="an interpreter that has torch; without it only ours runs")
-    parser.add_argument("--targets", default="0.99", help="accuracies, with commas between")
-    parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=0.03, help="the first learning rate")
-    parser.add_argument("--decay", type=float, default=1e-4, help="weight decay")
-    parser.add_argument("--smoothing", type=float, default=0, help="of labels")
-    parser.add_argument("--pad", type=int, default=0, help="black pixels around training images")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peers", default="eager", help="eager, compile, or both with a comma")
-    parser.add_argument("--prefix", default="", help="before each command, such as 'chrt -f 50'")
-    args = parser.parse_args()
-    programs = {"ours": lambda seed: ours(args, seed)}
+    args = parse_args()
+    programs = {"ours": ours}
     if args.python:
         for peer in args.peers.split(","):
-            programs[f"torch {peer}"] = lambda seed, peer=peer: theirs(args, seed, peer)
+            programs[f"torch {peer}"] = (
+                lambda args, seed, peer=peer: theirs(args, seed, peer))
     targets = [float(target) for target in args.targets.split(",")]
     reached = {(name, target): [] for name in programs for target in targets}
     for seed in range(1, args.rounds + 1):
         for name, run in programs.items():
-            curve = run(seed)
-            marks = [first(curve, target) for target in targets]
-            for target, mark in zip(targets, marks):
+            points = run(args, seed)
+            marks = {target: first(points, target) for target in targets}
+            for target, mark in marks.items():
                 reached[name, target].append(mark)
-            print(f"{name:15} seed {seed}: {curve[-1][1]:.4f} after {curve[-1][0]:.1f} s;",
-                  ", ".join(f"{target:.3f} " + (f"in epoch {mark[0]} after {mark[1]:.1f} s" if mark
-                                                else "not reached")
-                            for target, mark in zip(targets, marks)), flush=True)
+            print_row(name, seed, points, marks)
     for (name, target), marks in reached.items():
-        seconds = [mark[1] for mark in marks if mark]
-        middle = f"{statistics.median(seconds):.1f} s" if seconds else "never"
-        print(f"{name:15} {target:.3f}: median {middle}, {len(seconds)} of {len(marks)} runs")
+        print_median(name, target, marks)
 
 
 if __name__ == "__main__":
