@@ -20,7 +20,7 @@ struct StartReport {
   const TrainOptions* options = nullptr;
   const TrainNets* nets = nullptr;
   Workspace* workspace = nullptr;
-  std::string run_id;  // "" with one shard
+  std::string run_id = {};  // "" with one shard
   int generation = 1;
   // Where the run goes on: both are 0 unless it resumes.
   int epoch = 0;
@@ -53,7 +53,7 @@ struct IterationReport {
   double learning_rate = 0;          // of the last iteration
   // By shard, of the exchanges since the last report, as of the iteration before each; empty until
   // then, with one shard, and with parameter servers.
-  std::vector<ShardSpeed> shards;
+  std::vector<ShardSpeed> shards = {};
 };
 
 struct EpochReport {
