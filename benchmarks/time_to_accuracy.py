@@ -113,6 +113,8 @@ def follow(args, command, tested, begins=None):
         if begins and before is None and re.search(begins, line):
             before = now
         if found := re.search(tested, line):
+            if begins and before is None:
+                sys.exit(f"no line matched {begins} before {line}")
             seconds = now - before if begins else float(found["seconds"])
             points.append(Point(seconds, now, float(found["accuracy"])))
     if process.wait() != 0 or not points:

@@ -42,11 +42,15 @@ class BatchUploader {
   virtual void Upload(InputBatch* batch) = 0;
 };
 
-// The rest of the work on output 0 (the pixels of cropped images) where a device does it.
+// How a device finishes output 0, the pixels of cropped images.
 struct DeviceNormalization {
   NormalizeParams params;
   TypeMeta output_type;  // float, float16 or bfloat16
 };
+
+// Takes the next images of a database of `total` images: uint8 {n, side, side, channels} on the
+// host, in the order of the database.
+using ImageSink = std::function<void(int64_t total, const Tensor& images)>;
 
 // Reads batches from a DBReader and decodes them in its own threads. One thread fills a free batch
 // with records, all threads together decode its items, and Next() returns the batches in the order
@@ -54,12 +58,12 @@ struct DeviceNormalization {
 // throws the exception in place of that batch.
 //
 // Up to max_bad_records bad records are tolerated, counted by the reader for all its users
-// (DBReader::NoteBadRecord). Each is logged with its key, the reason and the count, once; records
-// are told apart by their keys. The place of a bad record in its batch gets a copy of the outputs
-// of the record before it (or, at the begin of the batch, the first good one after it). So a bad
+// (DBReader::NoteBadRecord). Each is logged once, with its key, the reason and the count; records
+// with the same key count as one. The outputs of a bad record become a copy of the outputs of the
+// last good record before it in the batch or, if there is none, of the first good record. So a bad
 // record moves no position: shards that read parts of one stream still agree on what each has read,
 // epochs keep their length, and a run with the same data has the same batches for any number of
-// threads and after a resume. A batch of bad records only is an error.
+// threads and after a resume. If all records of a batch are bad, Next() throws EnforceNotMet.
 //
 // Attach, Start and Next must not be called at the same time.
 class BatchPipeline {
@@ -69,16 +73,16 @@ class BatchPipeline {
     int threads = 1;
     int depth = 3;
     int items_at_once = 1;  // items that one thread decodes before it looks for other work
-    // Different records that may be bad: that is, for which `decode` throws an Error. See below.
+    // How many different records may be bad (`decode` throws an Error for them). See above.
     int64_t max_bad_records = 0;
     // Set if a device normalises output 0. The batch then has one more output than the operator: a
     // tensor of bytes with the SampledAugmentation of each image.
     std::optional<DeviceNormalization> normalization = {};
-    // Set if a device keeps all images in its memory: decodes the whole database into uint8 {N,
-    // side, side, channels}. To be called before the first Next, with the reader. Records then
-    // come without contents (DBReader::AddConsumer), and output 0 of a batch is a tensor of bytes
-    // with the ResidentCrop of each image.
-    std::function<Tensor(const DBReader&)> load_images = {};
+    // Set if a device keeps all images in its memory: decodes the whole database. The operator
+    // calls it for each reader, after Attach and before the first Next; no thread may decode
+    // meanwhile. Records then come without contents (DBReader::AddConsumer), and output 0 of a
+    // batch is a tensor of bytes with the ResidentCrop of each image.
+    std::function<void(const DBReader&, const ImageSink&)> load_images = {};
   };
   // Shapes and allocates the outputs. Called once for each batch, before it is decoded.
   using PrepareFn = std::function<void(InputBatch*)>;
@@ -100,7 +104,7 @@ class BatchPipeline {
 
   // Becomes a consumer of the reader and drops the batches of an earlier reader. Starts no thread.
   // Consumers take turns in the order in which they attach, so the operators of a net call this in
-  // their order, as soon as they know the reader.
+  // the order of the net, as soon as they know the reader.
   void Attach(const DBReader& reader);
   // Starts the threads. Next() does so too.
   void Start();

@@ -23,8 +23,7 @@ std::string FirstOf(const std::vector<std::string>& files) {
   return files.empty() ? "" : files.front();
 }
 
-// The set with this training part. If it lies in the folder `path` by itself, the folder stands for
-// it.
+// A data set with these parts; without a type if both are "".
 DataSet SetOf(const std::string& type, const std::string& train, const std::string& test) {
   return {train.empty() && test.empty() ? "" : type, train, test};
 }

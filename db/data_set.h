@@ -6,7 +6,7 @@
 // | `stl10`  | folder or *_X.bin file of STL-10's binary version, with labels in *_y.bin     |
 // | `idx`    | folder or *-images-idx3-ubyte file of MNIST or its like, plain or gzip        |
 // | `images` | folder with one sub-folder of image files for each class                      |
-// | `tar`    | tar archive, or folder of tar archives, of images (tar.cc says how classed)   |
+// | `tar`    | tar archive, or folder of tar archives, of images (labels: tar_archive.h)     |
 #pragma once
 
 #include <string>
@@ -14,27 +14,27 @@
 
 namespace caffe2::db {
 
-// A data set at a path. `train` and `test` are what to open as the types's source; for a path that
-// has only one part both are the path.
+// A data set at a path. `train` and `test` are sources to open with the type; "" for a part that is
+// missing. If the path is a file or is not divided into parts, both are the path.
 struct DataSet {
   std::string type;  // "" if the path holds no known data set
   std::string train, test;
 };
 
-// Recognizes a data set by the names of its files. A folder may hold both parts, in files of their
-// own or in sub-folders: train, and test or val.
+// Recognizes a data set by the names of its files (a single IDX file also by its first bytes). A
+// folder may hold both parts, in separate files or in sub-folders: train, and test or val.
 DataSet FindDataSet(const std::string& path);
 
-// The regular files right in a folder whose names match prefix*suffix, sorted; empty if there is no
-// such folder. A file itself matches if `path` is one and its name does.
+// The regular files directly in the folder `path` whose names match prefix*suffix, sorted; empty if
+// there is no such folder. If `path` is a file whose name matches, the result is that file.
 std::vector<std::string> FilesOf(const std::string& path, const std::string& prefix,
                                  const std::string& suffix);
 
 // True if DecodeImage reads files with this ending (.jpg, .jpeg, .png, ...).
 bool IsImageName(const std::string& name);
 
-// The classes of a source of type `images` or `tar`, in the order of their labels; empty for labels
-// without names. Throws as CreateDB.
+// The class names of a source of type `images` or `tar`, in the order of the labels; empty if the
+// labels have no names. Throws as CreateDB.
 std::vector<std::string> ClassNames(const std::string& type, const std::string& source);
 
 }  // namespace caffe2::db

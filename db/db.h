@@ -73,14 +73,14 @@ class DB {
 };
 
 // Opens the database at path `source`. db_type is "lmdb", "leveldb" or "minidb" (or Caffe2's
-// spelling "LMDB", "LevelDB" or "MiniDB"), for reading also a type of data_set.h, or "auto": what
-// GuessDBType says. Throws EnforceNotMet with the known types for any other, and IoError with the
-// path if the database is missing, damaged or of another type.
+// spelling "LMDB", "LevelDB" or "MiniDB"). For reading it may also be a type of data_set.h, or
+// "auto": the type that GuessDBType finds. Throws EnforceNotMet with the known types for any other,
+// and IoError with the path if the database is missing, damaged or of another type.
 std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode);
 // True if a file or directory `source` exists. Throws EnforceNotMet for an unknown type.
 bool DBExists(const std::string& db_type, const std::string& source);
-// The database type that the files at `source` look like, in lower case; "" if they look like none.
-// Looks at names, and at the first bytes of a file.
+// Guesses the database type, in lower case, from the names of the files at `source` and from the
+// first bytes of a single file; "" if no type fits.
 std::string GuessDBType(const std::string& source);
 
 using DBRegistryType = Registry<std::string, DB, const std::string&, Mode>;

@@ -93,7 +93,7 @@ class DBReader {
   // their threads are timed. They should run equally often: a consumer that lags two batches
   // loses its turn until it runs again.
   // Without `contents` a consumer gets only the indices of records: key and value are empty, and
-  // the database is not read. It sets the keys before Commit if keys are counted.
+  // the database is not read. If keys are counted, the consumer sets them before Commit.
   using ConsumerId = int64_t;
   ConsumerId AddConsumer(int n, bool contents = true);
   // All batches read ahead become invalid, here and when a consumer is added.
@@ -115,7 +115,7 @@ class DBReader {
 
   // Records that could not be decoded, by their keys: a set that all users of this stream share.
   enum class BadRecord { kNew, kKnown, kTooMany };
-  // Adds the key, unless it is there (kKnown) or `limit` others are (kTooMany).
+  // Adds the key, unless the set has it already (kKnown) or has `limit` or more others (kTooMany).
   BadRecord NoteBadRecord(const std::string& key, int64_t limit);
   // Adds keys that other shards, or the run before a resume, have found.
   void AddBadRecords(const std::vector<std::string>& keys);

@@ -13,8 +13,8 @@ bool IsImageFolder(const std::string& path);
 
 // The image files below the sub-folders of a folder, as encoded Datum records with the label of
 // their class: its place among the sorted names of the sub-folders that hold images. Records are
-// sorted by key, the path below the folder: "cat/17.jpg". Files that are no images by their names
-// are left out.
+// sorted by key, the path below the folder: "cat/17.jpg". Files without the name of an image
+// (IsImageName) are left out.
 class ImageFolder final : public RecordList {
  public:
   // Lists the files; throws IoError if there are none.

@@ -6,8 +6,9 @@
 
 namespace caffe2::db {
 
-// The number of keys and two sums of hashes of them. Two collections of keys, in any order, have
-// equal sums if they hold the same keys equally often, and otherwise (by the odds of 128 bits) not.
+// The number of keys and two sums of their 64-bit hashes. Two collections of keys, in any order,
+// have equal sums if they hold the same keys equally often; otherwise equal sums are as unlikely as
+// a collision of 128-bit hashes.
 struct KeySums {
   int64_t count = 0;
   uint64_t first = 0, second = 0;

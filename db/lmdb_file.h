@@ -19,11 +19,11 @@
 
 namespace caffe2::db {
 
-// A snapshot of the main database, taken when it is opened. Where it can, it takes a place in the
-// table of readers (LmdbSnapshot), so that writers leave its pages alone. Without one, on read-only
-// media for example, it takes no lock and writes nothing; once a writer may have reused a page of
-// the snapshot (its second commit), reading throws an IoError that says so. Not thread-safe.
-// Memory: 16 bytes for each leaf page.
+// A snapshot of the main database, taken when it is opened. If possible, it takes a place in the
+// table of readers (LmdbSnapshot), so that writers leave its pages alone. Without a place, on
+// read-only media for example, it takes no lock and writes nothing. Once a writer may have reused a
+// page of the snapshot (from its second commit on), reading throws an IoError with this cause. Not
+// thread-safe. Memory: 16 bytes for each leaf page.
 class LmdbFile final : public RecordIndex {
  public:
   // `path` is the data file. Throws IoError with the path and the fault.
@@ -80,7 +80,7 @@ class LmdbFile final : public RecordIndex {
   size_t current_leaf_ = 0;            // the leaf of the last record read
 
   std::vector<char> page_;
-  uint64_t loaded_page_ = 0;  // 0 (a meta page): none
+  uint64_t loaded_page_ = 0;  // 0: none (page 0 is a meta page)
   size_t loaded_count_ = 0;
 };
 

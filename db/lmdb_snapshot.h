@@ -19,13 +19,12 @@ namespace caffe2::db {
 // later state. The file grows instead. Thread-safe.
 class LmdbSnapshot {
  public:
-  // `data_file` must have two meta pages that are whole: liblmdb trusts them. Callers in one
-  // process share a place. Returns null
-  //  - without a word if there is no lock file (no writer has been here), if it is on read-only
-  //    media, or if this process itself writes the database;
-  //  - with a warning, once for each file, if the place cannot be had: no permission to write to
-  //  the
-  //    lock file, all places are taken, a file system without locks.
+  // `data_file` must have two intact meta pages: liblmdb trusts them. Callers in one process share
+  // a place. Returns null
+  //  - silently, if there is no lock file (there has been no writer), if it is on read-only media,
+  //    or if this process itself writes the database;
+  //  - with a warning, once for each file, if it cannot take a place: the lock file is not
+  //    writable, all places are taken, or the file system has no locks.
   static std::shared_ptr<const LmdbSnapshot> Take(const std::string& data_file);
   ~LmdbSnapshot() { Close(); }
   LmdbSnapshot(const LmdbSnapshot&) = delete;
@@ -54,7 +53,7 @@ class LmdbSnapshot {
 // because closing one of the two gives up the locks of both (fcntl).
 class LmdbWriting {
  public:
-  // `source` is a directory or a single file, and need not exist.
+  // `source` is the directory of the database, and need not exist.
   explicit LmdbWriting(const std::string& source);
   ~LmdbWriting();
   LmdbWriting(const LmdbWriting&) = delete;

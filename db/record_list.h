@@ -1,4 +1,4 @@
-// Databases that only read: records found in the files of other formats.
+// Read-only databases: records found in the files of other formats.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class RecordList : public RecordIndex {
   virtual bool IsSorted() const = 0;
 };
 
-// "00000042": the key of record 42 of formats without names.
+// "00000042": the key of record 42 in a format that does not name its records.
 std::string NumberKey(int64_t i);
 
-// A database over a RecordList. Throws IoError for other modes than READ, with `db_type` and the
-// path.
+// A database over a RecordList. The constructor throws IoError, with `db_type` and the path, unless
+// the mode is READ.
 class RecordListDB : public DB {
  public:
   RecordListDB(const std::string& db_type, const std::string& source, Mode mode);
@@ -32,7 +32,7 @@ class RecordListDB : public DB {
   std::unique_ptr<Transaction> NewTransaction() override;
 
  protected:
-  // A list with files of its own.
+  // A new list, which opens its own files.
   virtual std::unique_ptr<RecordList> NewList() const = 0;
   const std::string& source() const { return source_; }
 

@@ -20,11 +20,12 @@ std::string MakeEncodedDatum(std::string_view file, int label);
 // dim0 * dim1 * dim2 bytes.
 std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label);
 
-// Writes a new database under a temporary name (temporary_file.h). Finish() gives it its path; the
-// destructor deletes an unfinished database. Not thread-safe. All members throw IoError.
+// Writes a new database under a temporary name (temporary_file.h). Finish() renames it to its path;
+// the destructor deletes an unfinished database. Not thread-safe. All members throw IoError.
 class RecordWriter {
  public:
-  // Throws IoError if `path` exists already, unless it is a file and `overwrite_file` is set.
+  // Throws as CreateDB, and IoError if `path` exists, unless it is a file and `overwrite_file` is
+  // set.
   RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file = false);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;

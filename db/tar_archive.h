@@ -18,19 +18,18 @@ struct TarEntry {
   uint64_t offset = 0, size = 0;  // of its bytes, in the archive
 };
 
-// Calls visit(entry) for the regular files of the archive that is the bytes [begin, end) of `file`,
-// in order. Knows the formats ustar, GNU and pax. Throws IoError for a damaged or compressed
-// archive.
+// Calls visit(entry) for the regular files, in order, of the archive in bytes [begin, end) of
+// `file`. Reads the formats ustar, GNU and pax. Throws IoError for a damaged or compressed archive.
 void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
                      const std::function<void(const TarEntry&)>& visit);
 
 // The images of an archive, or of all archives (*.tar) of a folder, in their order, as encoded
-// Datum records. The label of an image comes from
-//  - the number in the file with the same name and the extension .cls (WebDataset), or
-//  - its folder in the archive, or if it is in none, the archive, which then is a class of its own
-//    ("n01440764.tar"; also as a member of an archive, as in ILSVRC2012_img_train.tar): the label
-//    is the place of its name among all classes, sorted.
-// Keys are paths, with the archive's name first if there are several archives.
+// Datum records. An archive may contain archives, as ILSVRC2012_img_train.tar does. The label is
+//  - the number in the .cls file with the same path up to the first dot of the name (WebDataset);
+//  - without .cls files, the place of the image's class among the sorted names of all classes. The
+//    class is the innermost folder of the image or, outside of folders, its archive
+//    ("n01440764.tar").
+// Keys are paths. They begin with the archive's name if it is one of several or is inside another.
 class TarImages final : public RecordList {
  public:
   // Reads all headers. Throws IoError for damaged archives, if there is no image, and if some

@@ -80,9 +80,9 @@ class AllgatherOp final : public CollectiveOp<Context> {
   }
 };
 
-// Gathers tensors with the same number of rows on one shard, which may differ between shards: the
-// indices and values of a sparse gradient. The shards first exchange their numbers of rows, then
-// blocks as long as the longest.
+// Gathers the rows of several tensors, such as the indices and values of a sparse gradient. All
+// tensors of a shard must have the same number of rows, but shards may differ. The shards first
+// exchange their numbers of rows, then blocks of equal size, which hold the largest number.
 template <class Context>
 class AllgatherRowsOp final : public CollectiveOp<Context> {
  public:

@@ -12,7 +12,8 @@ struct CommunicatorOptions {
   int rank = 0;
   int size = 1;
   std::string name = "common_world";  // keys in the store are "<name>/<rank>"
-  std::string transport = "tcp";      // the only one of ConnectGloo; NCCL ignores it
+  // ConnectGloo knows only "tcp", ConnectShards more; NCCL ignores it.
+  std::string transport = "tcp";
   // Network interface, by name or address; empty: the interface that reaches the store.
   std::string interface;
   PortRange ports = {};  // where this shard listens while the shards connect

@@ -5,9 +5,9 @@
 
 namespace caffe2 {
 
-// Makes sure that the process can open `count` more files and sockets: raises its own limit
-// (RLIMIT_NOFILE, up to the hard limit) where it is too low. Throws IoError, which says what
-// `purpose` needs and how to allow it, if the hard limit is too low. Thread-safe.
+// Makes sure that the process can open `count` more files and sockets: if its limit (RLIMIT_NOFILE)
+// is too low, raises it, at most to the hard limit. Throws IoError if the hard limit is too low;
+// the text says how many files `purpose` needs and how to allow them. Thread-safe.
 void ReserveFileDescriptors(int64_t count, const char* purpose);
 
 }  // namespace caffe2

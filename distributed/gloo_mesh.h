@@ -39,8 +39,8 @@ class GlooMesh {
   virtual const GlooPeer& peer(int rank) const = 0;
   // "rank 2 (host a, pid 17, 10.0.0.1:40123)"
   std::string Describe(int rank) const;
-  // The peer whose connection was the first to end, other than by Close(); -1: none. A shard that
-  // dies ends its connections before those end that other shards close because of its death.
+  // The peer whose connection was the first to end, other than by Close(); -1: none. The
+  // connections of a shard that dies end before other shards close theirs because of its death.
   virtual int first_closed() const = 0;
   // Ends all connections: operations in progress fail. Any thread may call it.
   virtual void Close() = 0;

@@ -7,7 +7,7 @@
 namespace caffe2 {
 
 // Identifies a process uniquely: no later process with the same pid, and no process on another
-// host, has an equal one.
+// host, has an equal ProcessId.
 struct ProcessId {
   std::string host;
   std::string boot_id;  // the kernel's: equal for all processes since one boot of one machine
@@ -19,7 +19,7 @@ struct ProcessId {
   static ProcessId Self();
   // True if the process runs on the same machine as this one.
   bool shares_machine() const;
-  // True if it also has the same pid namespace, which IsAlive() needs.
+  // True if the process also has the pid namespace of this one, which IsAlive() needs.
   bool on_this_host() const;
   // True if the process runs or is stopped. Only for processes on this host.
   bool IsAlive() const;

@@ -13,9 +13,10 @@
 namespace caffe2 {
 
 // Returns the membership of shard options.shard_id in a run. The first call joins the run
-// (RunMembership::Join, with its exceptions); later calls return the same membership. `store`
-// distinguishes stores. If a peer is lost, all communicators of the process are aborted. The status
-// of the run shows the progress of the process's nets (run_progress.h).
+// (RunMembership::Join, with its exceptions); later calls return the same membership. `store` names
+// the store: equal run ids in different stores are different runs. If a peer is lost, all
+// communicators of the process are aborted. The status of the run shows the progress of the
+// process's nets (run_progress.h).
 //
 // When the last shared_ptr is released, the run ends: cleanly (RunMembership::Leave), or as a
 // failure while an exception unwinds the stack. If the process exits before that, an exit status of
@@ -31,10 +32,9 @@ std::vector<std::shared_ptr<RunMembership>> JoinedRuns();
 void LeaveRuns();
 void FailRuns(const std::string& cause);
 
-// Sets a function that says whether somebody asked this process to stop. Once it returns true, the
-// joined runs wait no longer for shards for which it is no use (RunMembership::OnStopInVain): all
-// communicators of the process are aborted. It is called by other threads, about once a second,
-// until the process ends.
+// Sets a function that returns true once somebody has asked this process to stop. From then on a
+// joined run that waits for a shard in vain (RunMembership::OnStopInVain) aborts all communicators
+// of the process. Other threads call the function a few times a second until the process ends.
 void SetStopRequest(bool (*asked)());
 bool StopIsRequested();
 

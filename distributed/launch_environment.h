@@ -44,7 +44,7 @@ struct Launch {
   std::string run_id;                  // empty: the launcher has no name for the run
   int restart_count = 0;               // how often the launcher has restarted the run
   StoreUrl store;                      // where the shards meet; empty: the launcher does not tell
-  std::string store_hint;              // if empty: the variables to set, for messages
+  std::string store_hint;              // without a store: the variables to set, for messages
   bool scheduler_keeps_store = false;  // with tcp://, the scheduler keeps it instead of shard 0
 
   // True if the process is a worker or a parameter server.
@@ -56,7 +56,7 @@ struct Launch {
 // Reads the launch from the environment; nullopt if no variable of a launcher is set. If launchers
 // are nested (torchrun in a step of Slurm), the inner one counts: the first complete set in the
 // order torchrun, Horovod, TF_CONFIG, MXNet, Open MPI, PMI, Slurm, Kubernetes. `num_shards`, if not
-// 0, is the size for a launcher that tells only the rank.
+// 0, is the size if the launcher gives only the rank.
 //
 // `param_servers` is the flag of a program that can be a parameter server: 0 if it is not given;
 // nullopt for a program that cannot.

@@ -11,9 +11,9 @@
 
 namespace caffe2 {
 
-// NCCL handles CUDA tensors on different devices. Without NCCL, and for other tensors, copies and
-// additions do: they form the sum on the operator's device (the device of input 0), in the order of
-// the inputs.
+// Uses NCCL for CUDA tensors on different devices. Without NCCL, and for other tensors, it copies
+// and adds: it forms the sum on the operator's device (the device of input 0), in the order of the
+// inputs.
 template <class Context>
 class LocalCollectiveOp : public Operator<Context> {
  public:
@@ -22,7 +22,8 @@ class LocalCollectiveOp : public Operator<Context> {
  protected:
   // The output of one member.
   Tensor* Member(int i) { return BlobGetMutableTensor(this->OutputBlob(i), Input(i).device()); }
-  // Calls f(group) and returns true if NCCL joins the members' devices; otherwise returns false.
+  // Calls f(group) and returns true if NCCL connects the members' devices. Returns false if it does
+  // not, or if an input is empty.
   template <typename F>
   bool ThroughNccl(const F& f) {
     if constexpr (std::is_same_v<Context, CUDAContext>) {

@@ -17,8 +17,8 @@
 
 namespace caffe2 {
 
-// The parameters of one server, as one array of floats. The server calls it from several threads,
-// but only from one at a time.
+// The parameters of one server, as one array of floats. The server calls size() from any thread at
+// any time, and the other methods from one thread at a time.
 class ParameterShard {
  public:
   virtual ~ParameterShard() = default;
@@ -43,8 +43,8 @@ struct ServerProgress {
   int64_t updates = 0;
   int live_workers = 0;  // neither lost nor finished
   int finished_workers = 0;
-  // How many updates of others came between the parameters that a gradient was computed from and
-  // its own update: over the last 1000 gradients, and over all.
+  // The staleness of a gradient is the number of updates between sending its parameters to the
+  // worker and receiving it. The mean is over the last 1000 gradients, the largest over all.
   double mean_staleness = 0;
   int64_t largest_staleness = 0;
   float learning_rate = 0;
@@ -62,8 +62,8 @@ class ParameterServer {
   // Communicator does, also while it waits for other workers; then call Lose(). Other exceptions
   // come from the shard.
   void Serve(int worker, Communicator* world);
-  // The worker is lost: nobody waits for it any more. If it was to give the first parameters, waits
-  // for these throw IoError.
+  // Tells the server that the worker is lost: no call waits for it any more. If worker 0 is lost
+  // before it has given the first parameters, all waits throw IoError.
   void Lose(int worker);
   // Ends all waits of Serve() with IoError(reason).
   void Abort(const std::string& reason);
@@ -72,7 +72,7 @@ class ParameterServer {
   void Stop(int signal);
 
   ServerProgress progress() const;
-  int signal() const;  // the largest that a worker or Stop() gave; 0: none
+  int signal() const;  // the largest from a worker or Stop(); 0: none
 
  private:
   struct Worker {
@@ -112,8 +112,8 @@ class ParameterServer {
 // What a worker learns with new parameters.
 struct ParameterReply {
   int64_t updates = 0;    // of the first server
-  int64_t staleness = 0;  // of this worker's gradient: the largest over the servers
-  int32_t signal = 0;     // the largest signal that a worker has got; all workers end the run
+  int64_t staleness = 0;  // of this worker's last gradient: the largest over the servers
+  int32_t signal = 0;     // ParameterServer::signal(): if not 0, all workers end the run
   int32_t is_chief = 0;   // this is the first worker that is not lost
   float learning_rate = 0;
 };
@@ -121,7 +121,7 @@ struct ParameterReply {
 struct ParameterRequest;
 
 // A worker's connections to all servers. Not thread-safe. Methods throw as Communicator does, but
-// PeerLost names the server.
+// PeerLost instead of PeerTimeout; its rank() is the index of the server, or -1.
 class ParameterClient {
  public:
   // World s leads to server s, which holds sizes[s] floats.
@@ -132,8 +132,8 @@ class ParameterClient {
   float* values(int server) { return values_[static_cast<size_t>(server)].data(); }
   int num_servers() const { return static_cast<int>(worlds_.size()); }
 
-  // Gets the first parameters in values(). Worker 0 gives them there (`gives`), with the number of
-  // updates that they have had.
+  // Gets the first parameters in values(). Worker 0 sets `gives`: it puts the parameters into
+  // values() itself and passes the number of updates that they have had.
   ParameterReply Start(bool gives, int64_t iteration);
   // Sends gradients() and gets new values(). `signal` is 0 or the number of a signal that is to end
   // the run.

@@ -52,8 +52,8 @@ class PeerListener {
 struct PeerEndpoint {
   std::string address;  // an IP address
   int port = 0;
-  uint64_t its_password = 0;  // the peer published it for this shard, which must send it
-  uint64_t own_password = 0;  // this shard published it for the peer
+  uint64_t its_password = 0;  // published by the peer for this shard, which must send it
+  uint64_t own_password = 0;  // published by this shard for the peer
 };
 
 // Connects with all peers of `endpoints`, which has one for each rank: higher ranks call lower
@@ -63,8 +63,8 @@ struct PeerEndpoint {
 // Whoever sends anything else, or nothing for three seconds, is a stranger. Strangers are dropped
 // and counted, and do not delay the peers; of more than 64 that say nothing, the oldest is dropped.
 //
-// A call that is refused or broken off is made again until the deadline. Then throws PeerTimeout
-// with the first rank that is missing, and with describe(rank).
+// A refused or broken call is repeated until the deadline. If a peer is still missing then, throws
+// PeerTimeout with the first such rank and describe(rank).
 std::vector<Socket> ConnectPeers(const PeerListener& listener, int rank,
                                  const std::vector<PeerEndpoint>& endpoints,
                                  const Deadline& deadline,

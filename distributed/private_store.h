@@ -22,9 +22,9 @@ struct PrivateStoreOptions {
   // At most 512 printable characters without blanks, quotes and backslashes. If it is empty, the
   // run_id is the password: this keeps other runs out, but not an attacker.
   std::string password;
-  std::string secret = {};  // signs the values of the store (signed_store.h); empty: none does
-  // Called a few times a second while FindPrivateStore and WaitForRun wait; what it throws ends the
-  // wait.
+  std::string secret = {};  // signs the values of the store (signed_store.h); empty: unsigned
+  // Called a few times a second while FindPrivateStore and WaitForRun wait. An exception from it
+  // ends the wait.
   std::function<void()> while_waiting;
 };
 
@@ -39,8 +39,8 @@ class PrivateStore {
   //    program;
   //  - UsageError for a password that PrivateStoreOptions does not allow.
   explicit PrivateStore(const PrivateStoreOptions& options);
-  // Waits until the other shards of the run have left or died, for at most kLinger: they read the
-  // run's failure from the store. Then ends the server.
+  // Waits until the other shards of the run have left or died, for at most kLinger, because they
+  // read the run's failure from the store. Then ends the server.
   ~PrivateStore();
 
   // How to connect to the server.
@@ -64,8 +64,8 @@ class PrivateStore {
   std::unique_ptr<RedisProcess> process_;
 };
 
-// Waits until it finds the store that another process of the run keeps. Throws TimeoutError after
-// `timeout`; the text says what answered instead.
+// Waits until it finds the store that another process of the run keeps. Throws UsageError as
+// PrivateStore, and TimeoutError after `timeout`; its text describes what answered instead.
 RedisOptions FindPrivateStore(const PrivateStoreOptions& options, milliseconds timeout);
 
 // Numbers the processes of a kind ("shards") by arrival: returns 0 to the first caller, 1 to the

@@ -25,7 +25,7 @@ class RedisConnection {
   // earlier), and IoError if the server refuses.
   RedisConnection(const RedisOptions& options, const Deadline& deadline);
 
-  // Sends the command and returns the reply, which is not an error. The deadline holds for the
+  // Sends the command and returns the reply, which is never an error. The deadline holds for the
   // whole exchange, however slowly the server answers. Throws StoreUnreachable if there is no
   // complete reply in time, if the reply is longer than a value of the store may be, or if it does
   // not follow the protocol; the connection cannot be used afterwards. Throws IoError with the
@@ -42,7 +42,7 @@ class RedisConnection {
 
   void StartTls(const RedisOptions& options, const Deadline& deadline);
   void Send(const std::vector<std::string>& command, const Deadline& deadline);
-  // As send() and recv(), but wait until that is possible.
+  // As send() and recv(), but wait until the socket is ready.
   size_t Write(const char* data, size_t size, const std::string& command, const Deadline& deadline);
   size_t Read(char* data, size_t size, const std::string& command, const Deadline& deadline);
   RedisReply Receive(const std::string& command, const Deadline& deadline);

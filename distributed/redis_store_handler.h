@@ -21,17 +21,17 @@ struct RedisOptions {
   milliseconds command_timeout{10000};
 };
 
-// Connects to the server. Throws IoError with host, port and Redis's message if that fails. Keys
-// are "<prefix>/<key>", or the key itself if the prefix is empty. Uses only the commands AUTH,
-// SELECT, SET, GET, EXISTS, INCRBY, DEL, PEXPIRE and HSET, so that an ACL can be narrow.
+// Connects to the server. Throws IoError with host, port and Redis's message if that fails, and
+// EnforceNotMet for an empty host or a number out of range. Keys are "<prefix>/<key>", or the key
+// itself if the prefix is empty. Uses only the commands AUTH, SELECT, SET, GET, EXISTS, INCRBY,
+// DEL, PEXPIRE and HSET, so that an ACL can be narrow.
 std::unique_ptr<StoreHandler> NewRedisStore(const RedisOptions& options, const std::string& prefix);
 StoreFactory RedisStores(const RedisOptions& options);
 
-// The password of a Redis server or of a tcp:// store: the first line of the file `path`, or, if
-// `path` is empty, of the file that the environment variable CAFFE2_REDIS_PASSWORD_FILE names;
-// without a file, the value of REDISCLI_AUTH, which redis-cli reads too; otherwise empty. A NetDef
-// never contains the password. Throws IoError if the file cannot be read, or if its mode lets
-// everybody read or write it.
+// The password of a Redis server or of a tcp:// store: the first line of the file `path` or, if
+// `path` is empty, of the file that the environment variable CAFFE2_REDIS_PASSWORD_FILE names. If
+// there is no file, it is the value of REDISCLI_AUTH, which redis-cli reads too, or empty. A NetDef
+// never contains the password. Throws as ReadPrivateFile.
 std::string FindRedisPassword(const std::string& path = "");
 
 }  // namespace caffe2

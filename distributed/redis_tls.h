@@ -23,8 +23,8 @@ class TlsSession {
 
   // Continues the handshake. Returns 0 when it is done, otherwise the event of poll() to wait for.
   short Handshake();
-  // As recv() and send(): the number of bytes, 0 at the end of the connection. If that is not
-  // possible now, returns -1 and sets *event to the event of poll() to wait for.
+  // As recv() and send(): return the number of bytes, 0 at the end of the connection. If the socket
+  // is not ready, they return -1 and set *event to the event of poll() to wait for.
   ssize_t Read(void* data, size_t size, short* event);
   ssize_t Write(const void* data, size_t size, short* event);
 

@@ -14,11 +14,10 @@ struct Culprit {
   std::string cause = {};
 };
 
-// The shard that has begun fewer collective operations than all others, although its heartbeat goes
-// on: it reads, computes or hangs while they wait for it. `heartbeats` are the values of the
-// heartbeat keys, by shard, and may hold anything; `own` is the progress of this process, shard
-// `self`, which is never named. The first of several such shards. Unknown if nobody is behind this
-// shard.
+// Finds the shard that has begun the fewest collective operations, the first of several: it reads,
+// computes or hangs while the others wait for it. Unknown if no shard has begun fewer than this
+// one. `heartbeats` are the values of the heartbeat keys, by shard, and may hold anything; `own` is
+// the progress of this process, shard `self`, which is never named.
 Culprit FindShardBehind(int self, const CollectiveProgress& own,
                         const std::vector<std::string>& heartbeats);
 

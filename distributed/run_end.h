@@ -23,15 +23,15 @@ class RunEnd {
   RunEnd(StoreHandler* store, const RunPlace& place, RunHeartbeat* heartbeat)
       : store_(store), place_(place), heartbeat_(heartbeat) {}
 
-  // Says that this shard leaves and waits, at most exit_timeout, until the others leave too or the
-  // run fails. It does not wait for expendable shards of which `is_gone(shard)` says that their
-  // processes have died.
+  // Announces that this shard leaves. Then waits, at most exit_timeout, until the others leave too,
+  // the run fails or the heartbeat gives up. It does not wait for an expendable shard whose process
+  // has died, that is, for which `is_gone(shard)` returns true.
   void LeaveTogether(const std::function<bool(int shard)>& is_gone);
   // Stops the heartbeat and removes the keys of this shard.
   void WithdrawOwnKeys();
-  // The same; the last shard of the run removes all its other keys. If a shard has died, there is
-  // no last shard, and the keys expire; NoteExpendableLost() counts for expendable ones.
-  // `ends_run`: not only this shard ends.
+  // WithdrawOwnKeys(); the last shard to call this also removes all other keys of the run. If a
+  // shard has died, there is no last shard, and the keys expire; for an expendable shard
+  // RunHeartbeat counts the call. `ends_run`: the run ends, not only this shard, so calls on_end.
   void EndInStore(bool ends_run);
 
  private:

@@ -75,16 +75,16 @@ class RunHeartbeat {
   // True if there is a failure and NoteFailure() named it.
   bool confirmed() const;
   bool store_reachable() const { return store_reachable_; }
-  // Within this time a process whose store has just become unreachable notices the end of another
-  // one: two beats, each of which may wait for the store.
+  // After its store has become unreachable, a process notices within this time that another process
+  // has ended: two beats, each of which may wait for the store.
   milliseconds WatchTimeWithoutStore() const {
     return (place_.options.heartbeat + std::max(place_.options.lease / 4, milliseconds(1000))) * 2;
   }
   // This process's operations since the heartbeat began.
   CollectiveProgress Collective() const;
   // True if this process stood still for longer than a lease (it was stopped, or its machine slept)
-  // and the run has failed or ended since: this shard must not write to the store any more. Then
-  // also notes the failure. Only reads from the store. Throws IoError if the store fails.
+  // and the run has failed or ended since. Then this shard must not write to the store any more,
+  // and the failure is noted. Only reads from the store. Throws IoError if the store fails.
   bool WasLeftBehind(StoreHandler* store);
   // The value of this shard's heartbeat key.
   std::string Text(int64_t count = 0) const;
@@ -93,8 +93,8 @@ class RunHeartbeat {
   using TrackedKeys = std::map<std::string, std::optional<std::string>>;
 
   void Loop();
-  // Notes in steps of a heartbeat that the process runs. It never waits for the store, so only a
-  // process that stood still leaves a gap.
+  // Notes once per heartbeat interval that the process runs. It never waits for the store, so only
+  // a process that stood still leaves a gap.
   void Tick();
   bool StoodStill() const;
   std::vector<MemberRecord> Members() const;
@@ -105,7 +105,7 @@ class RunHeartbeat {
   void LookForStraggler(StoreHandler* store, const std::vector<MemberRecord>& members);
   ShardTimes Times() const;
   // Once this shard was asked to stop: looks for shards that let it wait in vain. Without a store
-  // it looks at the processes of this host alone.
+  // it looks only at the processes of this host.
   void LookForVainWait(StoreHandler* store);
   // Looks for a shard whose process on this host is gone, while the store is unreachable.
   void WatchWithoutStore();

@@ -14,13 +14,13 @@ namespace caffe2 {
 
 enum class ShardLife { kAlive, kDead, kUnknown };
 
-// One shard as its keys tell.
+// One shard, read from its keys.
 struct ShardView {
   std::optional<MemberRecord> member;         // nullopt: the key is gone
   RunRecord heartbeat;                        // empty if the key is gone
   std::map<std::string, std::string> status;  // RunMembership's fields; empty if the key is gone
   ShardLife life = ShardLife::kUnknown;
-  // The shards that have not yet begun the collective in which this one is; empty if it waits for
+  // The shards that have not yet begun the collective operation of this one; empty if it waits for
   // none.
   std::vector<int> waits_for;
 };
@@ -44,12 +44,12 @@ class RunInspector {
   RunInspector(StoreFactory stores, std::unique_ptr<StoreBrowser> browser)
       : stores_(std::move(stores)), browser_(std::move(browser)) {}
 
-  // Without names in the store that cannot be run ids.
+  // The run ids in the store. Leaves out names that cannot be run ids.
   std::vector<std::string> RunIds();
-  // The run as it is now. A process on this host lives or is dead; of another host's, a heartbeat
-  // that has changed since an earlier call proves life, and a missing key or one that stood still
-  // for a lease proves death. A member that cannot be read proves
-  // nothing. At most 4096 shards are read. Throws EnforceNotMet if `run_id` cannot be one.
+  // The run as it is now, with at most 4096 shards. A shard without a member key is dead; with one
+  // that cannot be read, its life is unknown. A process on this host is alive or dead. On another
+  // host, a shard is alive if its heartbeat has changed since an earlier call, and dead if it has
+  // not changed for a lease. Throws as CheckRunId if `run_id` cannot be one.
   RunView Read(const std::string& run_id);
   // Reads the runs again and again until the life of all is known, or for `limit`.
   std::vector<RunView> Watch(const std::vector<std::string>& run_ids, milliseconds limit);

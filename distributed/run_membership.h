@@ -38,8 +38,8 @@ struct RunOptions {
   int num_shards = 1;
   int shard_id = 0;
   // Values that must be the same on all shards, by name: model, batch_size, image_size, dtype, ...
-  // num_shards is always compared and need not be listed; neither need "version", which is
-  // VersionAndCommit() if it is not.
+  // num_shards and "version" are always compared, even if they are not listed; the default of
+  // "version" is VersionAndCommit().
   std::map<std::string, std::string> fingerprint;
   std::string devices;  // "cpu" or "gpu 0,1": shown in the status, not compared
 
@@ -109,13 +109,14 @@ class RunMembership {
   // The next heartbeat publishes the status. Never blocks.
   virtual void UpdateStatus(const ShardStatus& status) = 0;
 
-  // Sets a callback that the heartbeat thread calls once, with the line of Failure(), when another
-  // shard has died or failed. Set it before the first collective. It must not call Leave().
+  // Sets a callback that gets the line of Failure() once the run has failed. It is called once: by
+  // the heartbeat thread, by ReportFailure(), or by OnPeerLost() itself if the run has failed
+  // already. Set it before the first collective. It must not call Leave() or ReportFailure().
   virtual void OnPeerLost(std::function<void(const std::string& line)> callback) = 0;
   // Once `asked()` returns true, because this shard was asked to stop, the heartbeat thread looks
-  // for shards for which it is no use to wait (stop_patience.h). It calls `give_up(why)` once if it
-  // finds one, and from then on Leave() does not wait either. Set it before the first collective.
-  // `asked` is called about once per heartbeat.
+  // for shards that let it wait in vain (stop_patience.h). It calls `give_up(why)` once if it finds
+  // one, and from then on Leave() does not wait either. Set it before the first collective. `asked`
+  // is called twice per heartbeat.
   virtual void OnStopInVain(std::function<bool()> asked,
                             std::function<void(const std::string& why)> give_up) = 0;
   // Empty while the run is well; otherwise "peer lost: shard=1 host=... pid=... iteration=...
@@ -127,12 +128,10 @@ class RunMembership {
   void ThrowIfFailed() const;
 
   // Ends the run because this shard failed with `cause` (the text of an exception); an expendable
-  // shard that is itself at fault only leaves it. Returns the
-  // line that all shards print. Never throws. The last shard to report removes every key of the
-  // run.
+  // shard that is itself at fault only leaves it. Returns the line that all shards print. Never
+  // throws. The last shard to report removes every key of the run.
   //  - Without `peer_error` the fault is this shard's; the line names it, unless another failure
-  //  was
-  //    recorded before.
+  //    was recorded before.
   //  - With `peer_error` another shard is at fault. The call watches for four heartbeats (at least
   //    2 s; up to a lease if several shards are silent), or until a shard has recorded the failure.
   //    The line names the shard whose process is gone or whose heartbeat stopped, or else `suspect`
@@ -149,7 +148,7 @@ class RunMembership {
   //
   // Returns the line of the failure if another shard failed before it called Leave(): its part of
   // the work is missing. Returns "" otherwise, also for a failure that this shard could not record
-  // because the store is unreachable. A shard that dies inside of Leave() is no failure.
+  // because the store is unreachable. A shard that dies inside Leave() is not a failure.
   virtual std::string Leave() = 0;
 
   virtual int generation() const = 0;  // 1 unless earlier runs of this run_id crashed

@@ -13,7 +13,8 @@ namespace caffe2 {
 //  - progress_loss: blobs of one float each; progress_loss_scale has a factor for each (default 1).
 //    The loss of this shard is the sum of the products;
 //  - progress_images: blobs; the sum of their first dimensions is the number of images in one run.
-// The iteration is the value of the counter or, if no net has one, the number of runs of the net.
+// The iteration is the value of the counter or, if no net has one, the number of runs of a net with
+// the state "training".
 // Missing blobs are ignored. Loss and speed are updated at most every half second.
 
 // Watches all nets that are created from now on. Call it once.

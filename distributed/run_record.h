@@ -32,7 +32,7 @@ struct MemberRecord {
   int64_t AgeSeconds() const;
 };
 
-// Why a generation of a run is over. The first shard that finds out writes the failure to the key
+// Why a generation of a run is over. The first shard that notices writes the failure to the key
 // "<generation>/failure"; all shards act on that key.
 struct RunFailure {
   enum Kind {
@@ -61,9 +61,9 @@ RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind k
 std::string LostLine(int shard, const MemberRecord* member, const std::string& heartbeat,
                      const std::string& cause);
 
-// The line while the store is unreachable: only of what every survivor on this host sees for
-// itself, so that it is the same on all of them. It names the first shard whose process on this
-// host is gone; empty if there is none.
+// The line while the store is unreachable. It names the first shard whose process on this host is
+// gone; empty if there is none. It contains only what every survivor on this host can see, so that
+// it is the same on all of them.
 std::string LostLineWithoutStore(const std::vector<MemberRecord>& members);
 // The same for a shard that only this shard's connections blame (-1: unknown).
 std::string LostLineWithoutStore(int shard, const MemberRecord* member);
@@ -72,7 +72,7 @@ std::string LostLineWithoutStore(int shard, const MemberRecord* member);
 class ChangeWatch {
  public:
   void Note(const std::string& value);
-  // Forgets the time without change, after an interval in which the value could not be read.
+  // Restarts unchanged_for() at 0. For use after a time in which the value could not be read.
   void Restart() { last_change_ = std::chrono::steady_clock::now(); }
   // True once a noted value differed from the first one.
   bool alive() const { return alive_; }

@@ -1,7 +1,8 @@
 // Finds the shard that holds the others back although all of them work.
 //
 // Every shard publishes in its heartbeat where its time went. The slowest shard waits least for the
-// others; the difference is what it costs them. The cause is what it does longer than they.
+// others. They lose the time that they wait longer than it does. The cause is the activity on which
+// the slowest shard spends more time than the others.
 #pragma once
 
 #include <chrono>
@@ -30,24 +31,24 @@ struct ShardTimes {
 struct Straggler {
   int shard = -1;         // -1: nobody
   std::string cause;      // "input", "saving" or "computing"
-  double held_back = 0;   // the part of the time in which the others wait for it
-  double own_part = 0;    // of the shard's time, what the cause takes
-  double other_part = 0;  // the same of the others (median)
+  double held_back = 0;   // the others' waiting time (median) minus its own, as a part of the time
+  double own_part = 0;    // the part of the shard's time that the cause takes, 0 to 1
+  double other_part = 0;  // the same for the others (median)
 
   // "shard 1 (host a, pid 17) holds the others back: they wait for it 40 % of the time; cause:
   // input, 45 % of its time (others 3 %)". `shard_text` describes the shard.
   std::string Describe(const std::string& shard_text) const;
 };
 
-// `times` of at least two shards over the same interval. Names the shard that the others wait for
-// in at least a fifth of the time.
+// Names the slowest shard if held_back is at least a fifth. `times` are the times of at least two
+// shards over the same interval.
 Straggler FindStraggler(const std::vector<ShardTimes>& times);
 
-// Looks at the last ten seconds. Not thread-safe.
+// Compares the last ten seconds of all shards. Not thread-safe.
 class StragglerWatch {
  public:
-  // `heartbeats` are the current values of the heartbeat keys, by shard. Nobody is named while one
-  // of them is missing or the readings are of a shorter time.
+  // `heartbeats` are the current values of the heartbeat keys, by shard. Names nobody while a
+  // heartbeat is missing, or before the calls cover ten seconds.
   Straggler Note(const std::vector<std::string>& heartbeats);
 
  private:

@@ -26,8 +26,8 @@ class SharedMemory {
   };
 
   // Maps `bytes` bytes, initially 0, into all shards of `control`. All shards must call it with the
-  // same `name` and size. It takes at most `timeout`. A shard with `refusal`, a text that says why,
-  // does not take part, so that no shard gets memory. Throws what `control` throws.
+  // same `name` and size. It takes at most `timeout`. A shard that does not take part passes the
+  // reason as `refusal`; then no shard gets memory. Throws what `control` throws.
   static Attached Attach(Communicator* control, const std::string& name, size_t bytes,
                          milliseconds timeout, const std::string& refusal);
   ~SharedMemory();

@@ -11,11 +11,11 @@ namespace caffe2 {
 // together with its full key, and checked when it is read. TryGet and Get throw IoError
 // (kNotPermitted), which names key and store, for a value that was forged, moved from another key
 // or never signed. SetFields writes a record for people; it is not signed. Counters (Add) are a
-// series of signed keys
-// "<key>+1", "<key>+2", ... Values may be kSignatureBytes shorter than in the store below.
+// series of signed keys "<key>+1", "<key>+2", ... The maximum length of a value is kSignatureBytes
+// less than in the wrapped store.
 //
-// It does not hide values, and does not keep anybody from deleting keys, or from putting back an
-// older value of the same key: each run should have a secret of its own.
+// Signatures do not hide values. They do not prevent deleting a key, or restoring an older value of
+// the same key, so give each run a secret of its own.
 //
 // An empty secret returns `stores` itself.
 StoreFactory SignedStores(StoreFactory stores, const std::string& secret);

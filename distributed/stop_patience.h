@@ -10,25 +10,26 @@
 namespace caffe2 {
 
 // A shard that is asked to stop (SIGTERM) ends after the current iteration, together with the
-// others. If another shard keeps it waiting in a collective operation, that may be never. This
-// class watches the others from its construction on. Not thread-safe.
+// others. If another shard keeps it waiting in a collective operation, the iteration may never end.
+// This class watches the others from its construction on. Not thread-safe.
 class StopPatience {
  public:
-  // A shard without a new heartbeat for this long, and in three looks at the heartbeats, is not
-  // waited for.
+  // A shard is given up if it has sent no heartbeat for this long, and in three looks at the
+  // heartbeats.
   static constexpr milliseconds kSilence{1500};
-  // Nor is one that lets this shard wait in one operation for this long: it may hang, or only be
-  // slow.
+  // A shard is also given up if it lets this one wait in one operation for this long: it may hang,
+  // or only be slow.
   static constexpr milliseconds kOneOperation{10000};
 
   // `members` has one record for each shard, `self` is this one.
   StopPatience(std::vector<MemberRecord> members, int self);
 
-  // Why to wait no longer; "" to go on. Needs no store: finds processes of this host that are
-  // stopped (SIGSTOP).
+  // Returns why this shard should stop waiting; "" if it should go on. Needs no store: finds
+  // processes of this host that are stopped (SIGSTOP).
   std::string LookAtProcesses() const;
-  // The same by the heartbeats of all shards and the progress of this one. Call it once per
-  // heartbeat. `heartbeats` are the values of the heartbeat keys, by shard, and may hold anything.
+  // Returns the same, from the heartbeats of all shards and the progress of this one. Call it once
+  // per heartbeat. `heartbeats` are the values of the heartbeat keys, by shard, and may hold
+  // anything.
   std::string LookAtHeartbeats(const std::vector<std::string>& heartbeats,
                                const CollectiveProgress& own);
 

@@ -78,9 +78,9 @@ class StoreHandler {
   // other stores.
   virtual void SetFields(const std::string& key, const std::map<std::string, std::string>& fields,
                          milliseconds lifetime) = 0;
-  // From now on the handler tries to reach the store, and to read a whole value, until `deadline`
-  // (for one second if that has passed), in place of the store's own time limit. Without a
-  // deadline, the store's limit applies again.
+  // Replaces the store's own time limit: the handler tries to reach the store, and to read a whole
+  // value, until `deadline` (for one second if that has passed). nullopt restores the store's own
+  // limit.
   virtual void SetDeadline(const std::optional<Deadline>& deadline) {}
   // In stores without expiry, removes the keys of a dead run that begin with `prefix`.
   virtual void RemoveLeftovers(const std::string& prefix) {}
@@ -102,7 +102,7 @@ std::unique_ptr<StoreHandler> OpenStore(const StoreFactory& stores, const std::s
                                         const Deadline& deadline,
                                         const std::function<void()>& while_waiting);
 
-// "a, b, c", for messages. Of more than ten keys it shows ten and "and 5 more".
+// "a, b, c", for messages. Of fifteen keys it shows ten "and 5 more".
 std::string JoinKeys(const std::vector<std::string>& keys);
 // Throws EnforceNotMet if the value is longer than StoreHandler::kMaxValueBytes.
 void CheckValueSize(const std::string& key, size_t bytes);

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-//   tcp://host:port                          a store that shard 0 runs on its host for this run
+//   tcp://host:port                              a store that shard 0 runs on its host for this run
 //   redis://[[user]:password@]host[:port][/db]   a Redis server
 //   rediss://...                                 the same with TLS
 //   file:///directory                        a directory that all shards see

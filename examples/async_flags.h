@@ -1,5 +1,5 @@
-// Flags of training without an exchange in every iteration (docs/design/async.md). It defines the
-// flags, so only the .cc file with a program's main includes it.
+// Flags of training without an exchange in every iteration (docs/design/async.md). This header
+// defines flags, so only the .cc file with a program's main includes it.
 #pragma once
 
 #include <gflags/gflags.h>

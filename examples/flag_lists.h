@@ -10,8 +10,8 @@
 
 namespace caffe2 {
 
-// The numbers of a list that commas divide; an empty list has none. Throws UsageError with the name
-// and the value unless all are numbers.
+// The numbers of a comma-separated list; an empty list has none. Throws UsageError with the name
+// and the value unless all items are numbers.
 inline std::vector<float> NumberList(const std::string& name, const std::string& list) {
   std::vector<float> values;
   std::stringstream stream(list);
@@ -24,7 +24,7 @@ inline std::vector<float> NumberList(const std::string& name, const std::string&
   return values;
 }
 
-// The same of integers from 0 to 999999.
+// The same for integers from 0 to 999999.
 inline std::vector<int> IntegerList(const std::string& name, const std::string& list) {
   std::vector<int> values;
   std::stringstream stream(list);

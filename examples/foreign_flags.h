@@ -10,9 +10,9 @@
 namespace caffe2 {
 
 struct ForeignFlag {
-  const char* names;    // divided by blanks, with underscores
-  const char* here;     // flags of our trainers for the same, divided by blanks; "": none
-  const char* comment;  // after them
+  const char* names;    // separated by blanks, with underscores
+  const char* here;     // flags of our trainers for the same, separated by blanks; "": none
+  const char* comment;  // follows `here` in the advice
 };
 
 inline constexpr ForeignFlag kForeignFlags[] = {
@@ -61,8 +61,8 @@ inline constexpr ForeignFlag kForeignFlags[] = {
     {"hosts H hostfile launcher", "", "start shards with `doppio run` (docs/launchers.md)"},
 };
 
-// What to say about a flag (with dashes or underscores) that this program does not have; "" if
-// there is nothing to say.
+// Advice on a flag (with dashes or underscores) that this program does not have; "" if there is
+// none.
 inline std::string AdviceOnFlag(std::string flag) {
   for (char& c : flag) c = c == '-' ? '_' : c;
   const auto has_word = [](const char* words, const std::string& wanted) {

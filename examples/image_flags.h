@@ -1,5 +1,5 @@
-// The limits of images as command-line flags. It defines the flags, so only the .cc file with a
-// program's main includes it.
+// The limits of images as command-line flags. This header defines flags, so only the .cc file with
+// a program's main includes it.
 #pragma once
 
 #include <gflags/gflags.h>

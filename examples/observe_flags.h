@@ -1,5 +1,5 @@
-// The flags of the trainers that say what a run shows and records. It defines flags, so only the
-// .cc file with a program's main includes it.
+// The flags of the trainers for what a run shows and records. This header defines flags, so only
+// the .cc file with a program's main includes it.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -52,8 +52,8 @@ static const bool kHasLogDir =
               "folder for the records of the run: curves, graph and pictures for TensorBoard, "
               "metrics.jsonl, settings.json, predictions.json; empty: none");
 
-// --log_dir. The flag is glog's, for log files that the programs do not write; glog sets it by
-// itself if the environment variable GOOGLE_LOG_DIR is there.
+// --log_dir; "" unless it is given. The flag belongs to glog, whose log files the programs do not
+// write. glog takes its default from the environment variable GOOGLE_LOG_DIR.
 inline std::string LogDirectory() {
   const auto flag = gflags::GetCommandLineFlagInfoOrDie("log_dir");
   return flag.is_default ? "" : flag.current_value;
@@ -83,7 +83,8 @@ inline std::string DescribeFlags() {
   return text;
 }
 
-// The path of a file in --log_dir, or in the current directory without that flag. Makes the folder.
+// The path of a file in --log_dir, or in the current directory without that flag. Shard 0 makes the
+// folder.
 inline std::string PathInLogDir(const std::string& name, const ShardOptions& shards) {
   if (LogDirectory().empty()) return name;
   if (shards.shard_id == 0) MakeLogDirectory("--log_dir", LogDirectory());

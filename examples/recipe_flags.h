@@ -1,5 +1,5 @@
-// The trainers' flags --recipe and --dry_run. It defines flags, so only the .cc file with a
-// program's main includes it.
+// The trainers' flags --recipe and --dry_run. This header defines flags, so only the .cc file with
+// a program's main includes it.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -27,7 +27,8 @@ DEFINE_bool(dry_run, false,
 
 namespace caffe2 {
 
-// The lines of the flags whose values come from a place other than the default, or do not.
+// A line for each flag that has its default value (`of_defaults`), or for each flag whose value
+// comes from elsewhere.
 inline std::string SettingLines(bool of_defaults) {
   std::string text;
   for (const auto& [name, value] : FlagValues(/*only_given=*/false)) {
@@ -69,7 +70,7 @@ inline void PrintLength(const TrainOptions& options, const std::function<int()>&
       estimate.iteration_seconds, static_cast<long long>(estimate.measured));
 }
 
-// What --dry_run prints, to stdout. Shard 0 speaks for all.
+// Prints the output of --dry_run to stdout, on shard 0 only.
 inline void PrintDryRun(const TrainOptions& options, const std::function<int()>& stop) {
   if (options.shards.shard_id != 0) return;
   std::printf("Settings that are given:\n%s", SettingLines(/*of_defaults=*/false).c_str());

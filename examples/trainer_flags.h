@@ -1,5 +1,5 @@
-// The command-line flags that all trainers share, and their translation to options. It defines the
-// flags, so only the .cc file with a program's main includes it.
+// The command-line flags that all trainers share, and their translation to options. This header
+// defines flags, so only the .cc file with a program's main includes it.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -55,8 +55,8 @@ DEFINE_bool(cuda_graph, false,
 DEFINE_bool(use_gpu_transform, true,
             "GPUs: mirror, normalise and convert images on the GPU instead of the host");
 DEFINE_bool(resident_data, false,
-            "GPUs: decode all images at the start and keep them in the memory of each GPU; for "
-            "square images");
+            "GPUs: decode all images once, when they are first needed, and keep them in the memory "
+            "of each GPU; they must be square");
 DEFINE_bool(use_cpu, false, "train on the CPU and ignore --gpus and --num_gpus");
 DEFINE_int32(num_cpu_replicas, 1,
              "replicas of the model with --use_cpu; each gets an equal part of the batch");
@@ -300,8 +300,8 @@ inline std::string PartOf(const std::string& source, const char* flag,
   return set.*part;
 }
 
-// True if --cuda_graph is not given and a recording is faster: it was measured on one GPU, and
-// hides operators from a timeline.
+// True if --cuda_graph is not given and a recorded graph is likely faster. This was measured only
+// on one GPU. A timeline (--trace) cannot show the operators of a graph.
 inline bool RecordsByDefault(const TrainOptions& options) {
   return !IsGiven("cuda_graph") && options.devices.size() == 1 && options.devices[0].type == CUDA &&
          options.shards.num_shards == 1 && !options.shards.HasServers() && FLAGS_trace.empty();

@@ -1,4 +1,4 @@
-// What the trainers tell RunProgram: their recipes, advice, and how --help is ordered.
+// What the trainers pass to RunProgram: their recipes, advice on flags, and the order of --help.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// Both trainers' flags, by what people do. `examples` are command lines.
+// The flags of both trainers, grouped by task. `examples` are command lines.
 inline ProgramHelp TrainerHelp(const std::string& examples) {
   return {
       {

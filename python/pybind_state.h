@@ -1,11 +1,10 @@
-// What the files of the Python module share.
+// Declarations that the files of the Python module share.
 //
 // The module is thin: it converts arguments, holds the named workspaces and calls the library.
-// Messages cross the border as serialized bytes, so that it does not matter which protobuf
-// runtime Python has.
+// Messages are passed as serialized bytes, so that any protobuf runtime of Python works.
 //
-// Blobs, nets and operators are made and removed with the GIL held, which orders these changes
-// of a workspace; only running releases it.
+// Blobs, nets and operators are made and removed with the GIL held, which serializes these changes
+// of a workspace. Only running a net, plan or operator releases the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -56,13 +55,13 @@ py::bytes ProtoBytes(const Proto& proto) {
 }
 
 // Runs `body` with the GIL released. Meanwhile an interrupt (Ctrl-C) of the main thread stops the
-// nets and plans of `ws`; it is then raised as Python's handler wants it, KeyboardInterrupt as a
-// rule.
+// nets and plans of `ws`. Python's signal handler then raises its exception, usually
+// KeyboardInterrupt.
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body);
-// Whether Ctrl-C came during the run of the main thread that is going on. Thread-safe.
+// True if Ctrl-C has come during the current run of the main thread. Thread-safe.
 bool MainThreadIsInterrupted();
 
-// Waits, with the GIL released, for the runs of other threads; false if some still go on then.
+// Waits, with the GIL released, until no run is active. Returns false after `timeout`.
 bool WaitForRuns(std::chrono::milliseconds timeout);
 
 // Makes an operator and runs it, as RunInterruptible; errors name it.
@@ -72,8 +71,8 @@ void RunOperator(const OperatorDef& def, Workspace* ws);
 // quantized tensors, str and bytes become strings. Always copies. Raises TypeError, naming the
 // type, for anything else.
 void FeedBlob(Blob* blob, const py::handle& value, const Device& device);
-// A copy of the content: numpy array, such a tuple, bytes, or for other C++ objects a line that
-// names the type.
+// Copies the content: to a numpy array, a tuple as in FeedBlob, or bytes; for other C++ objects,
+// returns a line that names the type.
 py::object FetchBlob(const Blob& blob, const std::string& name);
 
 }  // namespace caffe2::python

@@ -16,7 +16,7 @@ namespace caffe2::python {
 // Copies the array, of any layout and byte order, to the tensor on its device. Raises TypeError
 // for an element type that tensors do not have.
 void TensorFromNumpy(const py::array& array, Tensor* tensor);
-// A copy. Throws EnforceNotMet if the tensor has no elements yet.
+// Copies the tensor to an array. Throws EnforceNotMet if the tensor has no elements yet.
 py::array TensorToNumpy(const Tensor& tensor);
 // An array over the tensor's own storage, which it keeps alive. Writing to it writes to the
 // tensor. The tensor must lie on the CPU and must not hold strings.

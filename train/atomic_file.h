@@ -11,14 +11,14 @@ namespace caffe2 {
 struct FileTarget {
   std::string path;
   const RunLock* lock = nullptr;  // checked before the file appears; null: no lock
-  // Files to keep: `path`, and the earlier ones under "<path>.1" (the newest of them) up to
+  // The number of files to keep: `path`, and earlier versions from "<path>.1" (the newest) to
   // "<path>.<keep - 1>".
   int keep = 1;
 };
 
-// A temporary file beside `path` of the target. The caller writes to temporary_path(); Publish()
-// replaces `path` by it. Before Publish(), an existing file `path` does not change. The constructor
-// also deletes temporary files of this name that killed processes have left.
+// A temporary file in the directory of the target. The caller writes to temporary_path(); Publish()
+// renames it to `path`. Before Publish(), an existing file `path` does not change. The constructor
+// also deletes the temporary files for `path` that killed processes of this host have left.
 class AtomicFile {
  public:
   explicit AtomicFile(const FileTarget& target);
@@ -51,8 +51,8 @@ void WriteWholeFile(const std::string& path, const std::string& contents);
 void AppendChecksum(const std::string& path);
 // True if the file ends with such a record, correct or not. Throws IoError if it cannot be read.
 bool HasChecksum(const std::string& path);
-// Throws IoError with the path unless the file ends with the correct checksum: it is cut short,
-// damaged, or another program wrote it.
+// Throws IoError with the path unless the file ends with the correct checksum. Otherwise the file
+// is cut short or damaged, or another program wrote it.
 void VerifyChecksum(const std::string& path);
 
 }  // namespace caffe2

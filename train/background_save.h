@@ -1,4 +1,4 @@
-// Writes files in a thread of their own, one after another.
+// Writes files in a background thread, one save after another.
 #pragma once
 
 #include <exception>
@@ -16,10 +16,11 @@ class BackgroundSave {
   BackgroundSave(const BackgroundSave&) = delete;
   BackgroundSave& operator=(const BackgroundSave&) = delete;
 
-  // Waits until the save before has ended, so that what it writes may be replaced. Throws
-  // Superseded if another run writes the files now; other errors of that save were logged.
+  // Waits until the previous save has ended, so that the caller may change the data that it wrote.
+  // Throws Superseded if another run writes the files now; other errors of that save were logged.
   void WaitForLast();
-  // Runs `save` in the thread, after WaitForLast(). If it throws, logs `warning` and the error.
+  // Runs `save` in the thread. Call WaitForLast() first. If `save` throws, logs `warning` and the
+  // error.
   void Start(std::function<void()> save, std::string warning);
   // Waits until the last save has ended. Throws its error.
   void Finish();

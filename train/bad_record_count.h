@@ -15,16 +15,16 @@ namespace caffe2 {
 // whichever shards read it, and all shards end together when there are too many. Not thread-safe.
 class BadRecordCount {
  public:
-  // `known`: of the run before it was resumed; throws EnforceNotMet if they are more than `limit`.
-  // The pointers must outlive this.
+  // `known`: the keys in the checkpoint that the run resumes from. Throws EnforceNotMet if there
+  // are more than `limit`. The pointers must outlive this.
   BadRecordCount(int64_t limit, const std::set<std::string>& known, db::DBReader* reader,
                  ShardRun* run);
 
-  // How many this shard has found since the last call of Share().
+  // The number of damaged records that this shard has found since the last call of Share().
   int64_t CountNew();
-  // Adds what the shards have found. All shards must call it together, if CountNew() is not 0 on
-  // one of them. Throws the same PeerLost on all shards, with kBadData, if there are more than
-  // `limit`: it names the shard, the record and the database.
+  // Adds the records that the shards have found. All shards must call it together if CountNew() is
+  // not 0 on one of them. If there are more than `limit`, throws the same PeerLost on all shards,
+  // with kBadData. It names the shard, the record and the database.
   void Share();
   // The keys that all shards know.
   const std::set<std::string>& known() const { return known_; }

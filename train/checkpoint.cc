@@ -158,6 +158,11 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
   return checkpoint;
 }
 
+// The checkpoint before the last `i`: "<path>", "<path>.1", ...
+std::string KeptPath(const std::string& path, int i) {
+  return i == 0 ? path : MakeString(path, ".", i);
+}
+
 // The newest of "<path>", "<path>.1", ... whose checksum is right. If there is one and checkpoints
 // will be written, renames damaged ones before it to "<file>.damaged": later saves must not keep
 // them in place of files that are whole.
@@ -165,7 +170,7 @@ std::string NewestWhole(const std::string& path, const OutputOptions& output) {
   std::string problems;
   std::vector<std::string> damaged;
   for (int i = 0; i < output.keep_checkpoints; ++i) {
-    const std::string file = i == 0 ? path : MakeString(path, ".", i);
+    const std::string file = KeptPath(path, i);
     if (i > 0 && access(file.c_str(), F_OK) != 0) continue;
     try {
       VerifyChecksum(file);
@@ -219,8 +224,11 @@ void CheckpointSaver::Write(double held_seconds) {
             << " s, writing took " << SecondsSince(start) << " s";
 }
 
-bool HasCheckpoint(const std::string& path) {
-  return access(path.c_str(), F_OK) == 0 || access((path + ".1").c_str(), F_OK) == 0;
+bool HasCheckpoint(const OutputOptions& output) {
+  for (int i = 0; i < output.keep_checkpoints; ++i) {
+    if (access(KeptPath(output.checkpoint_path, i).c_str(), F_OK) == 0) return true;
+  }
+  return false;
 }
 
 CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,

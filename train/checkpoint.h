@@ -1,4 +1,4 @@
-// Checkpoints: the complete state of a run in one file, so that it continues exactly to the bit.
+// Checkpoints: the complete state of a run in one file, so that a resumed run is bit-identical.
 #pragma once
 
 #include <set>
@@ -20,8 +20,8 @@ struct Progress {
   int64_t total_iterations = 0;
   int epoch = 0;                 // counted from 0
   int64_t epoch_iterations = 0;  // done in this epoch
-  int64_t epoch_images = 0;      // of all shards in them
-  // Added to the counter of iterations for the learning rate (ShiftLearningRate).
+  int64_t epoch_images = 0;      // of all shards, in these iterations
+  // The learning rate schedule adds this to its iteration counter (ShiftLearningRate).
   int64_t rate_offset = 0;
   // Sums over the iterations of this epoch.
   double loss_sum = 0;
@@ -39,10 +39,10 @@ class CheckpointSaver {
                   const RunLock* lock);
 
   // Gathers the state of all shards, so every shard must call it. Shard 0 then copies parameters
-  // and optimizer state, on the host, and returns; a thread of its own writes the file. Does not
-  // change the state. Waits for the save before, if that is still under way.
+  // and optimizer state to the host and returns; a background thread writes the file. Does not
+  // change the state. First waits for the previous save, if that is still under way.
   //
-  // If the file cannot be written (a full disk), logs a warning: the file before is still there,
+  // If the file cannot be written (a full disk), logs a warning: the previous file is still there,
   // and training may go on. Throws Superseded if another run writes the file now.
   void Save(const Progress& progress);
   // Waits until the last save has ended. Throws IoError if it failed.
@@ -61,30 +61,32 @@ class CheckpointSaver {
   BackgroundSave save_;                    // last: its thread uses the others
 };
 
-// True if there is a checkpoint at `path`, or a kept one at "<path>.1".
-bool HasCheckpoint(const std::string& path);
+// True if there is a file at checkpoint_path, or one of the earlier checkpoints that the run keeps
+// (keep_checkpoints).
+bool HasCheckpoint(const OutputOptions& output);
 
 // Reads a checkpoint; every shard must call it. Shard 0 reads parameters and optimizer state from
 // the file into `ws`. Every shard gets the other contents, for RestoreShard.
 //
-// Takes the newest of the files that keep_checkpoints keeps that is whole, and logs a warning for
-// each that it passes over. Throws IoError if none is whole; EnforceNotMet, with the differences,
-// if the file is from a run with other settings; the number of shards and their batches may differ
-// if the batch of all shards is the same. For a run that only tests (schedule.evaluate) the
-// settings of the network and its images count, and no optimizer state is read.
+// Takes the newest intact file among the kept ones (keep_checkpoints). Logs a warning for each
+// damaged file that it skips and, if this run writes checkpoints, renames it to "<file>.damaged".
+// Throws IoError if no file is intact (then it renames none), and EnforceNotMet, with the
+// differences, if the file is from a run with other settings. The layout may differ as far as
+// LayoutConflict allows. A run that only tests (schedule.evaluate) compares only the settings for
+// which IsTestSetting is true, and reads no optimizer state.
 CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                const TrainNets& nets, Workspace* ws, ShardRun* run);
 
 // Restores the private state of this shard: running statistics, random state and data position. If
-// the checkpoint is from a run in another layout (train/shard_states.h), logs what differs. Call it
-// after the broadcast of the parameters, when the training net exists. Throws as StateInLayout.
+// the checkpoint is from a run with another layout (train/shard_states.h), logs what differs. Call
+// it after the broadcast of the parameters, when the training net exists. Throws as StateInLayout.
 void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options,
                   const TrainNets& nets, Workspace* ws);
-// For a run that only tests: sets the running statistics of every replica to the mean over the
-// shards of the checkpoint, of which there may be any number.
+// For a run that only tests: sets the running statistics of every replica to the mean over all
+// replicas in the checkpoint, which may have any number of shards.
 void RestoreMeanStatistics(const CheckpointProto& checkpoint, const TrainNets& nets, Workspace* ws);
-// Where a run with these options goes on. Throws EnforceNotMet for a checkpoint that says something
-// impossible.
+// The progress from which a run with these options continues. Throws EnforceNotMet if a number in
+// the checkpoint is out of range.
 Progress ProgressOf(const CheckpointProto& checkpoint, const TrainOptions& options);
 
 }  // namespace caffe2

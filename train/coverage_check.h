@@ -10,22 +10,22 @@
 
 namespace caffe2 {
 
-// What one pass of all shards over a database of `expected` read, as a line for the log; *right
-// tells whether each record was read once.
+// The log line about one pass of all shards, whose key sums are `read`, over a database with the
+// key sums `expected`. Sets *right to whether each record was read exactly once.
 std::string DescribeCoverage(int64_t pass, const db::KeySums& expected, const db::KeySums& read,
                              bool* right);
 
-// A pass is one epoch of the database. It need not end with an epoch of the training, which is a
-// number of whole batches.
+// A pass is one epoch of the database. It need not end with an epoch of the training, which
+// consists of whole batches. If a run resumes within a pass, that pass is not checked.
 class CoverageCheck {
  public:
-  // Counts what the net takes from `reader` from now on. Reads all keys of the database, on shard
-  // 0. All arguments must outlive this.
+  // From now on counts the keys that the net takes from `reader`. Shard 0 reads all keys of the
+  // database. All arguments must outlive this.
   CoverageCheck(db::DBReader* reader, ShardRun* run);
 
-  // Logs, on shard 0, one line for each pass that has ended since the last call, an error if
-  // records were missed or read twice. `taken` is the number of records that all shards have
-  // trained on since the check was made. All shards must call it together.
+  // Shard 0 logs one line for each pass that has ended since the last call: an error if records
+  // were missed or read twice. `taken` is the number of records that all shards together have
+  // trained on since this object was made. All shards must call it together.
   void Report(int64_t taken);
 
  private:

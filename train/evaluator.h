@@ -17,12 +17,13 @@ namespace caffe2 {
 struct TestSums {
   int64_t images = 0;
   double loss = 0;   // cross entropy
-  int64_t top1 = 0;  // images whose label is among the top 1, the top 5
-  int64_t top5 = 0;
+  int64_t top1 = 0;  // images whose label is the most probable one
+  int64_t top5 = 0;  // images whose label is among the five most probable
 };
 
 // Adds the first `rows` rows of the host tensors softmax (float {N, labels}) and label (int32 {N}).
-// A label is among the top k if fewer than k scores are larger, or equal with a smaller index.
+// A label is among the top k if fewer than k others have a larger score, or the same score and a
+// smaller index. Labels with a NaN score are never among them.
 // Throws EnforceNotMet for a label out of range.
 void AddRows(const Tensor& softmax, const Tensor& label, int64_t rows, TestSums* sums);
 
@@ -33,8 +34,8 @@ class Evaluator {
   // All shards must call it together.
   Evaluator(const TrainOptions& options, RecordKind kind, ModelView* view, ShardRun* run);
 
-  // Refreshes the view and tests; all shards must call it. All get the same report, except for the
-  // time and the predictions.
+  // Refreshes the view and tests; all shards must call it. The reports are the same on all shards,
+  // except for `seconds` and `predictions`.
   TestReport Run();
 
  private:

@@ -19,7 +19,7 @@ using db::RecordKind;
 // unknown kind.
 RecordKind RecordKindOf(const std::string& db_type, const std::string& source);
 
-// The number of records. Throws as db::CreateDB.
+// The number of records of a database. Throws as db::CreateDB.
 int64_t NumRecords(const std::string& db_type, const std::string& source);
 // db::RecordFingerprint of the database; the source itself if it is empty or kSyntheticData.
 std::string DataFingerprint(const std::string& db_type, const std::string& source);

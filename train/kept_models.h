@@ -29,8 +29,8 @@ struct BestTest {
   // Notes the accuracy of the test after `epoch`. Returns true if it is the best one. An equal
   // accuracy is no better.
   bool Update(double accuracy, int epoch);
-  // True if the last `patience` tests, the last of them after `epoch`, were no better than one
-  // before. `patience` 0: never.
+  // True if, after `epoch`, the best test is at least `patience` epochs old. Always false if
+  // `patience` is 0 or there was no test.
   bool IsOverdue(int epoch, int patience) const;
 };
 

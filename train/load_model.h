@@ -14,11 +14,11 @@ namespace caffe2 {
 // stripped, as in TrainNets.
 std::vector<std::string> LastLayerParams(const TrainOptions& options);
 
-// Copies the parameters and running statistics of options.output.load_model_path to the first
-// replica in `ws`, where they exist. Finds them by name, without the scope that names may have
-// ("gpu_0/" in Caffe2's models). Sets the iteration of the optimizer, which the learning rate
-// depends on, as after load_epoch epochs. Warns if the model was trained with another mean or
-// standard deviation of pixels.
+// Copies the parameters and running statistics of the model options.output.load_model_path to the
+// first replica in `ws`, whose blobs must exist. Matches names without the scope that the model may
+// give them ("gpu_0/" in Caffe2's models). Sets the optimizer's iteration, on which the learning
+// rate depends, to its value after load_epoch epochs. Warns if the model was trained with another
+// mean or standard deviation of pixels.
 //
 // With options.output.finetune the last layer keeps the values in `ws`; the log names its
 // parameters.

@@ -11,8 +11,8 @@
 namespace caffe2 {
 
 // Log lines of Caffe2's resnet50_trainer ("Finished iteration 3/60 of epoch 0 (21.50 images/sec)",
-// "Training loss: 2.1, accuracy: 0.4"), and a line with the speed of all shards and the fraction of
-// time in which this shard waited for images.
+// "Training loss: 2.1, accuracy: 0.4"), and a line with the total speed of all shards and the
+// fraction of time that this shard waited for images.
 class Caffe2Log : public TrainListener {
  public:
   void OnEpochStart(int epoch, int num_epochs) override;

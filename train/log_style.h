@@ -1,4 +1,4 @@
-// The log lines of other systems, by name.
+// Log lines in the styles of other systems.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class PytorchLog : public TrainListener {
   int64_t iterations_ = 0;
 };
 
-// The log of a style: caffe2, mxnet or pytorch. Throws UsageError for another name.
+// The log with the style `style`: caffe2, mxnet or pytorch. Throws UsageError for another name.
 std::unique_ptr<TrainListener> MakeLog(const std::string& style);
 
 }  // namespace caffe2

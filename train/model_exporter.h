@@ -13,8 +13,8 @@
 
 namespace caffe2 {
 
-// What an exported model of such a run says about itself: nets, parameters, how to prepare images,
-// and which generation of its run made it.
+// The description of a model that such a run exports: nets, parameters, how to prepare images, and
+// the generation of the run.
 PredictorExportMeta ExportMetaOf(const TrainOptions& options, int generation);
 
 // Not thread-safe.
@@ -23,15 +23,15 @@ class ModelExporter {
   // `lock` must outlive this.
   explicit ModelExporter(const RunLock* lock) : lock_(lock) {}
 
-  // Copies the parameters of `meta` from `ws`, on the host, and returns; a thread of its own writes
-  // the model to each of the paths. Waits for the export before, if that is still under way. The
-  // copy stays allocated.
+  // Copies the parameters of `meta` from `ws` to the host and returns; a background thread writes
+  // the model to each of the paths. First waits for the previous export, if that is still under
+  // way. The copy stays allocated.
   //
   // If a file cannot be written (a full disk), logs a warning: training may go on. Throws
   // Superseded if another run writes the models now.
   void Export(const PredictorExportMeta& meta, const Workspace& ws,
               const std::vector<std::string>& paths);
-  // The paths written since the last call, in order. Never waits.
+  // The paths written since the last call, in order. Does not wait for an export.
   std::vector<std::string> TakeWritten();
   // Waits until the last export has ended. Throws IoError if it failed.
   void Finish() { save_.Finish(); }

@@ -11,7 +11,7 @@
 namespace caffe2 {
 
 // A workspace that shares the parameters of the first replica of `training`, under their stripped
-// names, and has copies of the running statistics, averaged over all shards. Nets that run in it
+// names, and holds running statistics averaged over all replicas of all shards. Nets that run in it
 // cannot see any other training blob.
 class ModelView {
  public:

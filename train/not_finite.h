@@ -23,13 +23,13 @@ NotFinite FindNotFinite(const Tensor& tensor);
 // those still in memory, is cpu_0/fc2 of operator 7, FC; the last finite one before it is cpu_0/fc1
 // of operator 6, Relu". Call it after the net has run and before it runs again.
 //
-// Looks at the outputs in the order of the operators. Skips those whose memory a later operator has
-// written, because the memory plan places several blobs there, or because it works in place: what
-// they held is unknown. So values may have become bad in an operator between the two that it names.
-// Of a blob that was changed in place it names the operator that made it, and
-// the last one that changed it. If a parameter (full names) is not finite now, adds the name of the
-// first one. Parameters that the net has updated may have been finite when its operators read them.
-// Copies blobs to the host one by one, and stops at the first finding.
+// Looks at the outputs in the order of the operators. Skips outputs whose memory a later operator
+// has overwritten, in place or because the memory plan reuses it: their values are lost. So the
+// first bad value may come from an operator between the two that the text names. For a blob that
+// was changed in place, names the operator that made it and the last one that changed it. If one of
+// `params` (full names) is not finite now, adds the name of the first. Parameters that the net has
+// updated may have been finite when its operators read them. Copies blobs to the host one by one,
+// until it finds a bad one.
 std::string DescribeNotFinite(const NetDef& net, const std::vector<std::string>& params,
                               const Workspace& ws);
 

@@ -18,11 +18,11 @@ namespace caffe2 {
 struct ShardOptions {
   int num_shards = 1;  // processes that train
   int shard_id = 0;    // this process; num_shards + s for parameter server s
-  // Parameter servers (docs/design/async.md), which are processes of the run besides the num_shards
-  // workers. 0: the shards exchange gradients with each other.
+  // The number of parameter servers (docs/design/async.md): processes of the run in addition to the
+  // num_shards workers. 0: the shards exchange gradients with each other.
   int num_servers = 0;
-  // With servers: how many iterations a worker may be ahead of the slowest. 0: one update with the
-  // mean gradient of all workers in each iteration.
+  // With servers: how many iterations a worker may be ahead of the slowest one. 0: each iteration
+  // makes one update, with the mean gradient of all workers.
   int max_staleness = 4;
   bool HasServers() const { return num_servers > 0; }
   bool IsServer() const { return shard_id >= num_shards; }
@@ -32,8 +32,8 @@ struct ShardOptions {
   // launcher does not tell.
   int local_rank = 0;
   int local_size = 0;
-  // The store: `tcp_store`, which shard 0 keeps, if it is not empty; otherwise Redis, if a host is
-  // given; otherwise the directory `file_store_path`, which all shards share.
+  // The store is `tcp_store`, which shard 0 keeps, if it is not empty. Otherwise it is Redis, if
+  // redis_host is given, or else the directory `file_store_path`, which all shards share.
   StoreUrl tcp_store;
   std::string store_password;          // of tcp_store or Redis; never logged
   std::string store_secret;            // signs values in the store (distributed/signed_store.h)
@@ -51,14 +51,14 @@ struct ShardOptions {
   double rendezvous_timeout = 300.0;  // seconds until all shards have joined
   double collective_timeout = 60.0;   // seconds that one collective may take
   bool use_nccl = false;              // sum gradients between GPUs with NCCL instead of Gloo
-  // OpenMP threads of the training thread. 0: OMP_NUM_THREADS or, if that is not set, this shard's
-  // share of the machine's cores (distributed/core_share.h).
+  // OpenMP threads of the training thread. 0: OMP_NUM_THREADS or, if that is not set, the share of
+  // this shard in the cores of the machine (distributed/core_share.h).
   int num_threads = 0;
-  // Called a few times a second while this shard waits for the store or for other shards to come;
-  // what it throws ends the wait.
+  // Called a few times a second while this shard waits for the store or for other shards to join.
+  // An exception from it ends the wait.
   std::function<void()> while_waiting;
-  // The number of the signal that asks this process to stop, or 0. Called by another thread; null:
-  // nothing asks. Once asked, this shard does not wait in vain for others
+  // Returns the number of the signal that asks this process to stop, or 0. Called by another
+  // thread; may be null. After such a signal, this shard does not wait in vain for others
   // (RunMembership::OnStopInVain).
   std::function<int()> stop_signal;
   // Called once, by another thread, with the line of the failure when another shard is lost. Must
@@ -66,15 +66,15 @@ struct ShardOptions {
   std::function<void(const std::string& line)> on_peer_lost;
 };
 
-// Where images come from and how they are prepared.
+// The source of the images and how they are prepared.
 struct DataOptions {
   std::string train_data;  // database of Datum or TensorProtos records; "null": synthetic images
   std::string test_data;   // "": no tests
   std::string db_type = "lmdb";
   int image_scale = 0;  // shorter side before the crop; 0: see ImageScale()
-  int image_pad = 0;    // black pixels on each side of it from which training crops
-  // Subtracted from pixels of 0 to 255, then divided by std: one number for all channels, or one
-  // each for blue, green and red.
+  int image_pad = 0;    // black pixels around the scaled image that a training crop may include
+  // Pixels from 0 to 255 become (pixel - mean) / std. Each is one number for all channels, or one
+  // number each for blue, green and red.
   std::vector<float> mean = {128.f}, std = {128.f};
   bool mirror = true;  // flip half of the training images
   // Train on parts of 8 to 100 % of an image, of sides 3:4 to 4:3, scaled to the crop (Szegedy et
@@ -83,7 +83,7 @@ struct DataOptions {
   bool shuffle =
       false;  // a new order of the training records in each epoch, the same on all shards
   int decode_threads = 1;
-  int64_t max_bad_records = 0;    // different damaged training records of the run (BadRecordCount)
+  int64_t max_bad_records = 0;    // limit of distinct damaged training records (BadRecordCount)
   bool check_coverage = false;    // log whether each pass reads each record once (CoverageCheck)
   bool use_gpu_transform = true;  // mirror, normalise and convert images on the GPU
   bool resident_data = false;     // each GPU keeps all images, decoded, in its memory
@@ -100,23 +100,25 @@ struct ModelOptions {
   bool half_gradients = false;     // keep filter gradients in 16 bits, like activations (only GPUs)
   std::string optimizer = "sgd";   // sgd, adam, adagrad, rmsprop
   float base_learning_rate = 0.1f;
-  // If positive, base_learning_rate is for batches of so many images of all shards, and the rate is
-  // in proportion to the real ones (Goyal et al., "Accurate, large minibatch SGD", 2017).
+  // If positive, base_learning_rate is meant for batches of this many images over all shards, and
+  // is scaled in proportion to the real batch (Goyal et al., "Accurate, large minibatch SGD",
+  // 2017).
   int64_t lr_batch_size = 0;
   float momentum = 0.9f;
   bool nesterov = true;
   float weight_decay = 1e-4f;
-  // step: the rate is multiplied by lr_factor after each of the epochs lr_steps, or if there are
-  // none every lr_step_epochs epochs; poly, cosine: it falls to zero at the end of the last epoch,
-  // in a straight line or half a cosine; fixed: it stays.
+  // step: the rate is multiplied by lr_factor after each epoch in lr_steps or, if that is empty,
+  // every lr_step_epochs epochs. poly, cosine: the rate falls to zero at the end of the last epoch,
+  // linearly or as half a cosine. fixed: the rate is constant.
   std::string lr_policy = "step";
   int lr_step_epochs = 30;
   std::vector<int> lr_steps = {};
   float lr_factor = 0.1f;
-  // For so many epochs the rate rises in a straight line from warmup_start of it to all of it.
+  // During the first warmup_epochs the rate rises linearly from warmup_start times its value to all
+  // of it.
   double warmup_epochs = 0;
   float warmup_start = 0.1f;
-  float label_smoothing = 0.f;  // of the labels' probability, spread over all labels
+  float label_smoothing = 0.f;  // share of the probability that is spread over all labels
 };
 
 // The length of the run.
@@ -127,13 +129,13 @@ struct ScheduleOptions {
   int num_epochs = 1000;
   int64_t max_iterations = 0;   // of the whole run; 0: no limit
   int64_t test_epoch_size = 0;  // test only the first images of the database; 0: all
-  int patience = 0;  // end the run after so many tests without a better accuracy; 0: never
+  int patience = 0;  // end the run after this many epochs without a better accuracy; 0: never
   uint64_t seed = 1;
   // 0: the shards sum their gradients in every iteration. Otherwise local SGD: they average their
-  // parameters after every sync_every iterations, at the end of each epoch and of the run
+  // parameters every sync_every iterations and at the end of each epoch and of the run
   // (docs/design/async.md).
   int64_t sync_every = 0;
-  float block_momentum = 0.f;  // of the averages, 0 to 1 (BMUF)
+  float block_momentum = 0.f;  // momentum of the averages, from 0 to below 1 (BMUF)
   float block_learning_rate = 1.f;
   // Iterations between two comparisons of the shards' parameters (ParameterCheck); 0: none.
   int64_t check_parameters_every = 500;
@@ -142,32 +144,33 @@ struct ScheduleOptions {
 
 // The files that a run writes and starts from. Only shard 0 writes files.
 struct OutputOptions {
-  // The path of the predictor exported after epoch n (counted from 1). Null: export none.
+  // The path of the predictor exported after epoch n (counted from 1); n = 0 names the lock file
+  // (RunLock). Null: export none.
   std::function<std::string(int)> model_path;
-  int keep_models = 1;     // the last exports of this process, which removes older ones; 0: all
-  bool keep_best = false;  // export the model of the best test to best_model_path, too
+  int keep_models = 1;          // how many exports of this process to keep, the newest ones; 0: all
+  bool keep_best = false;       // export the model of the best test to best_model_path, too
   std::string best_model_path;  // "" without model_path
   std::string checkpoint_path;
   int64_t checkpoint_every = 0;     // iterations; also writes one at the end; 0: no checkpoints
   bool checkpoint_on_stop = false;  // also write one if a signal ends the run
-  int keep_checkpoints = 2;  // checkpoint_path and the ones before, in checkpoint_path + ".1", ...
-  bool resume = false;       // continue from the newest of them that is whole
-  bool auto_resume = false;  // continue from it if there is one
+  int keep_checkpoints = 2;     // checkpoint_path, and older ones in checkpoint_path + ".1", ...
+  bool resume = false;          // continue from the newest intact checkpoint
+  bool auto_resume = false;     // the same if there is one; otherwise start anew
   std::string load_model_path;  // start with the parameters of an exported predictor
-  bool finetune = false;        // to other labels: all of them but the last layer's
+  bool finetune = false;        // for other labels: load all parameters but the last layer's
   bool trust_model = false;     // load_model_path may use any operator (train/restrict_model.h)
   int load_epoch = 0;           // start to count epochs here
   std::string csv_path;         // one line per epoch (CsvLog); "": none
   std::string description;      // first line of the CSV: the settings of the run
   int64_t log_every = 1;        // iterations between log lines
-  // Tests note their predictions (TestReport::predictions), with so many of the worst images;
-  // nullopt: they do not. Only the value of shard 0 counts.
+  // If set, tests note their predictions (TestReport::predictions), with this many of the worst
+  // images. Only the value of shard 0 counts.
   std::optional<int> worst_images;
   // A timeline of iterations trace_first to trace_last of the run, counted from 1 (RunTrace); "":
   // none.
   std::string trace_path;
   int64_t trace_first = 0, trace_last = 0;
-  std::string trace_summary_path;  // what it comes to (train/observe/timeline_summary.h); "": none
+  std::string trace_summary_path;  // its sums (train/observe/timeline_summary.h); "": none
 
   bool WritesCheckpoints() const { return checkpoint_every > 0 || checkpoint_on_stop; }
 };
@@ -178,20 +181,21 @@ struct TrainOptions {
   ModelOptions model;
   ScheduleOptions schedule;
   OutputOptions output;
-  // Each device has a replica of the network, which gets an equal part of each batch. The host
-  // reads and decodes the input.
+  // Each device holds a replica of the network and gets an equal part of each batch. The host reads
+  // and decodes the input.
   std::vector<Device> devices = {Device{}};
   bool cuda_graph = false;  // GPUs: after the third iteration, launch recorded CUDA graphs
-  // For programs: ends the process after so many seconds with 128 + `signal`, unless it has ended,
-  // and prints the reason. A run that is asked to stop calls it, from any thread, if a read of its
-  // input or a write of a save hangs (StopWatchdog). Null: such a run does not end.
+  // For programs: prints the reason after `seconds` and ends the process with status 128 +
+  // `signal`, unless it has ended by then. A run that is asked to stop calls it, from any thread,
+  // if a read of its input or a write of a save hangs (StopWatchdog). Null: such a run does not
+  // end.
   std::function<void(double seconds, const std::string& reason, int signal)> end_process;
 
   // Images in a batch of all shards.
   int64_t BatchOfAllShards() const { return schedule.batch_size * shards.num_shards; }
   // The number of iterations in one epoch; at least 1 after WithEpochSize().
   int64_t EpochIterations() const { return schedule.epoch_size / BatchOfAllShards(); }
-  // The number that are left of an epoch after so many of its images.
+  // The number of iterations left in an epoch after `epoch_images` of its images.
   int64_t IterationsLeft(int64_t epoch_images) const {
     return std::max<int64_t>(schedule.epoch_size - epoch_images, 0) / BatchOfAllShards();
   }
@@ -204,12 +208,13 @@ struct TrainOptions {
   int ImageScale() const;
 };
 
-// Throws EnforceNotMet, which names the flag, for settings that contradict each other or cannot
-// work: ids out of range, a missing run id, an epoch smaller than a global batch, unknown names.
-// Throws IoError for databases that cannot be opened and directories that cannot be written.
+// Throws UsageError, which names the flag, for settings that contradict each other or cannot work:
+// ids out of range, a missing run id, an epoch smaller than a global batch, unknown names. Throws
+// as RecordKindOf for databases that cannot be used, and IoError for a missing checkpoint and for
+// directories that cannot be written.
 void Validate(const TrainOptions& options);
 
-// Valid options with an epoch_size: 0 becomes the number of records of train_data. Throws
+// Takes valid options; an epoch_size of 0 becomes the number of records of train_data. Throws
 // UsageError, which names the flags, if they are fewer than a global batch.
 TrainOptions WithEpochSize(TrainOptions options);
 

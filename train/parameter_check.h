@@ -13,22 +13,23 @@ namespace caffe2 {
 
 // How the hashes of several shards differ.
 struct ShardDifference {
-  int blob = -1;         // the first that differs on any shard; -1: all are equal
+  int blob = -1;         // the first blob that differs on any shard; -1: all are equal
   std::vector<int> odd;  // shards that differ from the majority; empty if there is no majority
 };
-// `hashes` has one hash for each blob, for each shard. A majority is the largest group of equal
-// shards, if it is the only one of that size.
+// hashes[shard][blob]. The majority is the largest group of equal shards; if two groups have that
+// size, there is none.
 ShardDifference FindDifference(const std::vector<std::vector<uint64_t>>& hashes);
 
 class ParameterCheck {
  public:
-  // Checks the parameters of all replicas and the optimizer state. All arguments must outlive this.
+  // Checks the parameters of all replicas, and the optimizer state of the first replica. All
+  // arguments must outlive this.
   ParameterCheck(const TrainNets& nets, const Workspace* ws, ShardRun* run);
 
-  // All shards must call it together. Reads each parameter once, on the host, and exchanges eight
-  // bytes. Throws PeerLost with the code kDisagreement and the same text on all shards if they
-  // differ: it names the shards and the first blob. Its rank is the odd shard, if there is just
-  // one.
+  // All shards must call it together. Hashes each blob on the host, and exchanges eight bytes with
+  // each shard. If the shards differ, throws PeerLost with the code kDisagreement and the same text
+  // on all of them. The text names the shards and the first blob; the rank is the odd shard, if
+  // there is exactly one, else -1.
   void Run(int64_t iteration) const;
 
  private:

@@ -11,8 +11,8 @@
 
 namespace caffe2 {
 
-// The common world of a worker (rank 0) and a server (rank 1), which both connect with it. Throws
-// as ConnectGloo. The world then waits without a limit: the run's membership finds dead peers.
+// Makes the common world of a worker (rank 0) and a server (rank 1); both must call it. Throws as
+// ConnectGloo. Later waits in this world have no time limit: the membership finds dead peers.
 std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker, int server,
                                           RunMembership* membership);
 
@@ -20,20 +20,20 @@ std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker
 // thread-safe. Errors of a connection are PeerLost with the number of the server in the run.
 class ParameterWorker {
  public:
-  // Connects with all servers and gets the first parameters; worker 0 gives them. All arguments
-  // must outlive this.
+  // Connects to all servers. Worker 0 sends them its parameters, and all workers receive these. All
+  // arguments must outlive this.
   ParameterWorker(const TrainOptions& options, const TrainNets& nets, Workspace* ws, ShardRun* run);
 
   // Sends the gradients of the training net and writes new parameters to all replicas. Also sets
-  // the blob of the learning rate, and whether this worker writes files. `signal` is 0 or the
-  // number of a signal that this process got. Returns the largest signal of all workers.
+  // the learning rate blob, and whether this worker writes files (ShardRun::SetWriter). `signal` is
+  // the number of a signal that this process received, or 0. Returns the largest of all workers.
   int Step(int signal);
   // Waits until all workers have finished or are lost, and gets the last parameters. Only the first
   // call has an effect.
   void Finish();
 
-  // The number of other workers' updates between the parameters of the last gradient and its own
-  // update.
+  // The number of updates by other workers between the parameters that the last gradient was
+  // computed from and the update with this gradient.
   int64_t staleness() const { return staleness_; }
 
  private:

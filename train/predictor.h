@@ -27,8 +27,9 @@ struct PredictorExportMeta {
 // The record "!!META_NET_DEF" of an exported predictor.
 MetaNetDef MakeMetaNetDef(const PredictorExportMeta& meta);
 
-// Writes the predictor with the parameters in `ws`. The file appears complete or not at all. Throws
-// IoError, and EnforceNotMet for a parameter that does not exist or is also an input or output.
+// Writes the predictor with the parameters in `ws`, where it also makes the blob "!!META_NET_DEF".
+// The file appears complete or not at all. Throws IoError, and EnforceNotMet for a parameter that
+// does not exist or is also an input or output.
 void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const FileTarget& target);
 
 struct Predictor {
@@ -37,14 +38,14 @@ struct Predictor {
   std::map<std::string, std::string> application_info;
 };
 
-// Loads the parameters into `ws` and makes the input blobs there, on the host whatever device the
-// file names. Does not create the net, which names the device that it was exported with. Also reads
-// Caffe2's files. Throws IoError if the file cannot be read or is damaged, and EnforceNotMet if it
-// is not an exported predictor or does not hold a parameter that it lists.
+// Loads the parameters into `ws` and makes the input blobs there; all are on the host, whatever
+// device the file names. Does not create the net, whose operators keep the device of the file. Also
+// reads Caffe2's files. Throws IoError if the file cannot be read or is damaged, and EnforceNotMet
+// if it is not an exported predictor or does not hold a parameter that it lists.
 //
-// With `limits` the nets of the file must pass RestrictModel before they run and end within
-// max_run_seconds, and the parameters must pass CheckFinite. Without (a model that is trusted),
-// they may do anything.
+// With `limits` the nets of the file must pass RestrictModel and each must end within
+// max_run_seconds, and the parameters must pass CheckFinite. Without `limits` (a trusted model) the
+// nets may do anything.
 Predictor LoadPredictor(const std::string& path, Workspace* ws,
                         const std::optional<ModelLimits>& limits = ModelLimits());
 

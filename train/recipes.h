@@ -8,15 +8,15 @@ namespace caffe2 {
 
 struct Recipe {
   const char* name;
-  const char* program;  // that it is for
+  const char* program;  // the program that it is for
   const char* what;     // "LeNet on MNIST, 5 epochs"
   const char* reached;  // what it reached here, and on which data
-  const char* flags;    // of the program, divided by blanks; no data, devices or shards
+  const char* flags;    // of the program, separated by blanks; no data, devices or shards
 };
 
 const std::vector<Recipe>& Recipes();
 
-// Throws UsageError, which lists the recipes, for a name that is not known.
+// Throws UsageError, which lists the recipes, for an unknown name.
 const Recipe& FindRecipe(const std::string& name);
 
 // The flags of a recipe. Throws UsageError if it is for another program.

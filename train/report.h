@@ -22,7 +22,7 @@ struct StartReport {
   Workspace* workspace = nullptr;
   std::string run_id = {};  // "" with one shard
   int generation = 1;
-  // Where the run goes on: both are 0 unless it resumes.
+  // Where the run starts: the epoch is 0 or load_epoch, and the iterations 0, unless it resumes.
   int epoch = 0;
   int64_t total_iterations = 0;
 };
@@ -30,7 +30,7 @@ struct StartReport {
 // Where the time of one shard went.
 struct ShardSpeed {
   double images_per_second = 0;
-  double input_wait = 0;  // fraction of the time in which it waited for images
+  double input_wait = 0;  // fraction of the time that it waited for images
   // Fraction of the time in which its host did collective operations, which is mostly waiting for
   // slower shards.
   double exchanging = 0;
@@ -42,7 +42,7 @@ struct IterationReport {
   int64_t iteration = 0;  // of this epoch, counted from 1
   int64_t epoch_iterations = 0;
   int64_t total_iterations = 0;  // of the whole run
-  int64_t iterations = 1;        // that this report is the mean of
+  int64_t iterations = 1;        // the number of iterations that the means are over
   double seconds = 0;            // of one iteration
   double loss = 0;               // mean over all shards
   double accuracy = 0;           // top-1, over all shards
@@ -51,8 +51,8 @@ struct IterationReport {
   double job_images_per_second = 0;  // of all shards
   double input_wait = 0;             // fraction of the time in which this shard waited for images
   double learning_rate = 0;          // of the last iteration
-  // By shard, of the exchanges since the last report, as of the iteration before each; empty until
-  // then, with one shard, and with parameter servers.
+  // By shard. The shards exchange their times one iteration late, so the newest iteration is not
+  // in them. Empty before the first such exchange, with one shard, and with parameter servers.
   std::vector<ShardSpeed> shards = {};
 };
 
@@ -74,10 +74,10 @@ struct TestReport {
   double loss = 0;
   double accuracy = 0;
   double accuracy_top5 = 0;
-  double best_accuracy = 0;  // of this test and the ones before
+  double best_accuracy = 0;  // of this test and all earlier ones
   double seconds = 0;
-  // Of all shards, with the keys of the worst images; null unless shard 0 asks for it
-  // (OutputOptions::worst_images), and on other shards.
+  // Of all shards, with the keys of the worst images. Only on shard 0, and only if its
+  // OutputOptions::worst_images is set; otherwise null.
   std::shared_ptr<const TestPredictions> predictions = nullptr;
 };
 

@@ -10,9 +10,9 @@
 
 namespace caffe2 {
 
-// The largest model that runs without being trusted.
+// The limits for a model that is not trusted.
 struct ModelLimits {
-  int64_t max_operators = 100'000;  // with the operators of nested nets
+  int64_t max_operators = 100'000;  // including the operators of nested nets
   int max_nesting = 8;              // levels of nets in arguments of operators
   int64_t max_name_bytes = 1024;    // of blobs, nets, operators and arguments
   // Iterations in one run of a While or ONNXWhile. A loop in the body of a loop is allowed, but no
@@ -20,20 +20,21 @@ struct ModelLimits {
   int64_t max_loop_iterations = 10'000;
   // Bytes of the blobs that a net makes, as far as shape inference knows their sizes.
   int64_t max_bytes = int64_t{16} << 30;
-  // Seconds of one run of a net. RestrictModel does not see to it; who runs the net calls RunWithin
-  // (train/run_time_limit.h).
+  // Seconds of one run of a net. RestrictModel does not enforce this limit; the caller runs the net
+  // by RunWithin (train/run_time_limit.h).
   double max_run_seconds = 300;
 };
 
-// True if models may use the operator: it computes, with its inputs and arguments alone. Operators
-// that open files, databases, stores or connections, print, keep state between runs, wait for
-// other threads or run Python are not model operators.
+// True if models may use the operator: one that computes its outputs from its inputs and arguments
+// alone. Operators that open files, databases, stores or connections, print, keep state between
+// runs, wait for other threads or run Python are not model operators.
 bool IsModelOperator(const std::string& type);
 
-// Throws EnforceNotMet, which names the net, the operator and the limit, if the net is larger than
+// Throws EnforceNotMet, which names the net, the operator and the limit, if the net exceeds
 // `limits` or has an operator, also in a nested net, that is not a model operator. Load, ImageInput
 // and TensorProtosDBInput are allowed if they have an input: they then read from a reader that the
-// caller has made. Adds max_iterations to the loops. `name` names the net in errors.
+// caller has made. Unknown operators pass, because a net with them cannot be created. Sets the
+// argument max_iterations of all loops. `name` names the net in errors.
 void RestrictModel(const std::string& name, const ModelLimits& limits, NetDef* net);
 
 // Throws EnforceNotMet, which names the blob and the element, if a tensor of float, double, float16

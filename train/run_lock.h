@@ -24,19 +24,20 @@ struct RunIdentity {
   int64_t joined_ms = 0;  // since 1970
 };
 
-// Holds the right to write `path` (a checkpoint, or the first of several models) for its lifetime,
-// by a lock on the file "<path>.lock", which names the owner. The kernel ends the lock with the
-// process, so a file that a killed process has left does not block.
+// Holds the right to write `path` (a checkpoint, or the path that stands for several models) for
+// its lifetime, by a lock on the file "<path>.lock", which names the owner. The kernel releases the
+// lock when the process ends, so the lock file of a killed process does not block.
 //
-// Fencing: a process that was frozen inside of a save, while a later generation of its run took
-// over, writes nothing when it wakes. The later generation first names itself as the owner, then
-// removes the temporary files of the earlier owner. A save writes a temporary file, then checks the
-// owner, then renames (AtomicFile). So a rename either happens before the later generation reads
-// the file, or fails, because there is nothing to rename.
+// Fencing: suppose that a process freezes during a save, and a later generation of its run takes
+// over. When the process wakes, it writes nothing. The later generation first names itself as the
+// owner, then removes the temporary files of the earlier owner. A save writes a temporary file,
+// then checks the owner, then renames (AtomicFile). So the rename either happens before the later
+// generation reads the file, or fails, because the temporary file is gone.
 class RunLock {
  public:
-  // Throws RunConflict, which names the owner, if another run has the lock, and IoError if the file
-  // cannot be written. On a file system without locks, logs a warning and only names the owner.
+  // Throws RunConflict, which names the owner, if another run has the lock, and IoError if the lock
+  // file cannot be written. On a file system without locks, logs a warning and only writes the
+  // owner into the lock file.
   RunLock(const std::string& path, const RunIdentity& identity);
   // Removes the file if this is still the owner.
   ~RunLock();

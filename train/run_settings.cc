@@ -85,8 +85,8 @@ std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {
   settings["--train_data"] = DataFingerprint(options.data.db_type, options.data.train_data);
   settings["--test_data"] = DataFingerprint(options.data.db_type, options.data.test_data);
   settings["use_nccl"] = MakeString(options.shards.use_nccl);
-  // What one shard has in a CUDA graph cannot meet what another one runs by itself. By Gloo it can.
-  // Named so that it is compared behind use_nccl, which it depends on.
+  // A NCCL operation in a CUDA graph does not work together with one outside of a graph on another
+  // shard; with Gloo it does. The name makes it come after use_nccl, which it depends on.
   if (options.shards.use_nccl) {
     settings["use_nccl with cuda_graph"] = MakeString(options.cuda_graph);
   }

@@ -1,4 +1,4 @@
-// What of a run's options must be alike, on all shards or when it is resumed.
+// The options that must be the same on all shards, or when a run resumes.
 #pragma once
 
 #include <map>
@@ -18,13 +18,13 @@ std::string CommaList(const std::vector<T>& values) {
   return text;
 }
 
-// The settings that all shards must agree on and that a resumed run must not change, by the names
-// of their flags.
+// The settings that must be the same on all shards and in a resumed run, by the names of their
+// flags.
 std::map<std::string, std::string> RunSettings(const TrainOptions& options);
-// True for the settings of the network and of its images, on which the test of a model depends.
+// True for the settings of the network and its images on which the test of a model depends.
 bool IsTestSetting(const std::string& name);
-// The settings of RunSettings, and what all shards must have alike though a resumed run may change
-// it: the flags that decide when the shards exchange something, and the contents of the databases
+// RunSettings, and the settings that must be the same on all shards, but that a resumed run may
+// change: flags that decide when the shards exchange something, and the contents of the databases
 // (DataFingerprint). Reads the databases; throws as db::CreateDB.
 std::map<std::string, std::string> ShardSettings(const TrainOptions& options);
 

@@ -11,18 +11,18 @@
 
 namespace caffe2 {
 
-// The parameters of one server: indexes of TrainNets::params, ascending. All processes of a run
-// compute the same division: each parameter, the largest first, goes to the server that holds the
-// fewest elements. Throws UsageError if there are more servers than parameters.
+// The parameters of one server. All processes of a run compute the same division: each parameter,
+// the largest first, goes to the server that has the fewest elements so far.
 struct ServerPart {
-  std::vector<size_t> params;
+  std::vector<size_t> params;  // indexes into TrainNets::params, ascending
   std::vector<int64_t> sizes;  // their numbers of elements
   int64_t size = 0;            // of all
 };
+// Throws UsageError if there are more servers than parameters.
 std::vector<ServerPart> DivideParameters(const TrainNets& nets, int num_servers);
 
-// A part of the parameters and their optimizer: the operators of TrainNets::update that concern
-// them, in a workspace of their own.
+// The parameters of one server and their optimizer: the operators of TrainNets::update that concern
+// these parameters, in a workspace of their own.
 class ServerModel final : public ParameterShard {
  public:
   ServerModel(const TrainNets& nets, const ServerPart& part);

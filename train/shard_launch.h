@@ -6,19 +6,20 @@
 
 namespace caffe2 {
 
-// Sets the place, the run_id and, if the launch has one, the store. For Launch::kRankByArrival it
-// waits for the store and claims a shard id there; it then throws as FindPrivateStore and
-// ClaimNumber do.
+// Sets the place of the shard, the run_id and, if the launch names one, the store. With
+// Launch::kRankByArrival it waits for the store and claims a shard id there; then it throws as
+// FindPrivateStore and ClaimNumber do.
 void ApplyLaunch(const Launch& launch, ShardOptions* shards);
 
-// The id of the first of this shard's `per_shard` GPUs if the flags name none. Shard n of a host
-// takes GPUs n * per_shard and up; if this process sees exactly `per_shard` GPUs, because the
-// launcher shows each shard only its own, it takes these. `visible` is the number of GPUs that this
-// process sees. Throws UsageError if there are too few.
+// The id of the first of this shard's `per_shard` GPUs if the flags name none. `visible` is the
+// number of GPUs that this process sees. Shard n of a host takes the GPUs from n * per_shard on.
+// But if this process sees exactly `per_shard` GPUs, because the launcher shows each shard only its
+// own, it takes them all. Throws UsageError if there are too few.
 int FirstGpu(const ShardOptions& shards, int per_shard, int visible);
 
-// The main function of a process that does not train: keeps the store until the run has ended (and
-// throws as PrivateStore::WaitForRun), or does nothing. Returns the exit status of the program.
+// The main function of a process that does not train. If the launch makes it the store keeper of
+// several processes, it keeps the store until the run has ended (throws as
+// PrivateStore::WaitForRun); otherwise it does nothing. Returns the exit status, 0.
 int ServeRun(const Launch& launch, const ShardOptions& shards);
 
 }  // namespace caffe2

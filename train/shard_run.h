@@ -21,15 +21,15 @@ std::string DescribeDevices(const std::vector<Device>& devices);
 // With one shard every exchange returns at once and no run is joined. All shards must call the
 // exchanging methods in the same order. Not thread-safe.
 //
-// With parameter servers the workers and servers join one run, but exchange nothing here: each is
-// one shard of its own, number 0, and SetWriter() says who writes files.
+// With parameter servers the workers and servers join one run, but exchange nothing here: each
+// counts as shard 0 of 1, and SetWriter() decides who writes files.
 class ShardRun {
  public:
-  // Opens the store and joins the run (throws as ShardStore and RunMembership::Join do). Makes two
-  // blobs in `ws`, which must outlive this: the store handler "store_handler" and the common world
-  // "control_0_cw" for the exchanges.
+  // Opens the store and joins the run (throws as ShardStore and RunMembership::Join do). Without
+  // parameter servers, makes two blobs in `ws`, which must outlive this: the store handler
+  // "store_handler" and the common world "control_0_cw" for the exchanges.
   //
-  // `on_worker_lost` is RunOptions::on_expendable_lost of a parameter server.
+  // A parameter server passes `on_worker_lost`: it becomes RunOptions::on_expendable_lost.
   ShardRun(const TrainOptions& options, Workspace* ws,
            std::function<void(int worker, const std::string& line)> on_worker_lost = nullptr);
   ~ShardRun();
@@ -42,11 +42,11 @@ class ShardRun {
   void SetWriter(bool is_writer) { is_writer_ = is_writer; }
   // Null if no run was joined.
   RunMembership* membership() { return membership_.get(); }
-  // With one shard: no run_id.
+  // Its run_id is empty if no run was joined.
   const RunIdentity& identity() const { return identity_; }
 
-  // Replaces each element by its sum over the shards: the same bits on all shards. All pass vectors
-  // of the same length.
+  // Replaces each element by its sum over the shards, which has the same bits on all shards. All
+  // shards pass vectors of the same length.
   void Sum(std::vector<double>* values);
   // Returns the strings of all shards, by shard.
   std::vector<std::string> Gather(const std::string& bytes);
@@ -55,18 +55,18 @@ class ShardRun {
   // Returns the string of shard 0 on all shards.
   std::string Broadcast(const std::string& bytes);
 
-  // Throws IoError with the line of the failure if another shard has failed. For iterations without
-  // an exchange.
+  // Throws IoError with the line of the failure if another shard has failed. Call it in iterations
+  // without an exchange.
   void ThrowIfFailed() const;
 
-  // Publishes the status in the run's keys. Does nothing with one shard.
+  // Publishes the status in the run's keys. Does nothing if no run was joined.
   void UpdateStatus(const ShardStatus& status);
   // "shard 1 (host a, pid 17)".
   std::string DescribeShard(int shard) const;
 
-  // Reports that this shard fails because of `cause`. Returns the line that all shards print. If
-  // this shard was asked to stop while others let it wait in vain, its collective operations throw
-  // PeerLost, and the line says so.
+  // Reports that this shard fails because of `cause`. Returns the line that all shards print.
+  // Suppose that this shard is asked to stop while it waits for others in vain: its collective
+  // operations then throw PeerLost, and the line names the signal and the shard it waited for.
   std::string ReportFailure(const std::exception& cause);
   // Ends the run cleanly, after the last exchange. Returns the line of a failure as
   // RunMembership::Leave() does.

@@ -21,7 +21,7 @@ struct ShardLayout {
 };
 
 // The layout in the settings of a run (RunSettings), or of the run that wrote the checkpoint.
-// Throws EnforceNotMet, which names the setting, if one is missing or no number.
+// Throws EnforceNotMet, which names the setting, if one is missing or not a number from 1 to 2^20.
 ShardLayout LayoutOf(const std::map<std::string, std::string>& settings);
 ShardLayout LayoutOf(const CheckpointProto& checkpoint);
 // True for the settings that LayoutOf reads.
@@ -32,27 +32,27 @@ bool IsLayoutSetting(const std::string& name);
 // can, or else what differs and what to do.
 std::string LayoutConflict(const ShardLayout& there, const ShardLayout& now, bool batch_may_change);
 
-// The images of all shards that the epoch of the checkpoint has had so far. Throws EnforceNotMet if
-// the checkpoint says something impossible.
+// The number of images that all shards have trained on in the current epoch of the checkpoint.
+// Throws EnforceNotMet if a number in the checkpoint is out of range.
 int64_t EpochImages(const CheckpointProto& checkpoint);
-// What a run in layout `now` adds to the counter of iterations, so that the schedule of its
-// learning rate goes on at the same part of the same epoch of `epoch_size` images.
+// What a run with layout `now` adds to its iteration counter, so that the learning rate schedule
+// continues at the same point of the same epoch of `epoch_size` images.
 int64_t RateOffset(const CheckpointProto& checkpoint, int64_t epoch_size, const ShardLayout& now);
 
-// The running statistics in `checkpoint`, averaged over all of its shards and their replicas:
-// `size` floats, one statistic after another. The variance is the mean of the variances, as in
-// ModelView::Refresh. Throws EnforceNotMet if a shard does not hold a multiple of `size` floats.
+// The running statistics in `checkpoint`, averaged over all replicas of all shards: `size` floats,
+// one statistic after another. The variance is the mean of the variances, as in ModelView::Refresh.
+// Throws EnforceNotMet if the statistics of a shard are not a positive multiple of `size` floats.
 std::vector<float> MeanStatistics(const CheckpointProto& checkpoint, size_t size);
 
-// The state of each shard of a run in layout `now`, whose nets have `statistics` floats of running
-// statistics in each replica and `random_positions` random positions. The run goes on with the next
-// image of the checkpoint's. Statistics are the means of the checkpoint; random positions are
-// beyond those that any of its shards has used. Throws EnforceNotMet if the shards of the
-// checkpoint have read different numbers of records.
+// The state, the same for each shard, of a run with layout `now`. Its nets have `statistics` floats
+// of running statistics in each replica and `random_positions` random positions. The run continues
+// with the image after the last one of the checkpoint. Statistics are the means of the checkpoint.
+// Random positions are beyond those that any of its shards has used. Throws EnforceNotMet if the
+// shards of the checkpoint have read different numbers of records.
 ShardStateProto StateInLayout(const CheckpointProto& checkpoint, const ShardLayout& now,
                               size_t statistics, size_t random_positions);
 
-// What a run in layout `now` does as the run that wrote the checkpoint, and what it does not.
+// How a run with layout `now` behaves like the run that wrote the checkpoint, and where it differs.
 std::string DescribeOtherLayout(const CheckpointProto& checkpoint, const ShardLayout& now);
 
 }  // namespace caffe2

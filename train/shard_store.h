@@ -18,14 +18,14 @@ PrivateStoreOptions PrivateStoreOf(const ShardOptions& shards);
 // Must outlive the handlers that its factory makes. Not thread-safe.
 class ShardStore {
  public:
-  // With a tcp:// store, starts it if this shard keeps it, otherwise waits for it for at most
-  // rendezvous_timeout; throws as PrivateStore and FindPrivateStore do. Does not yet use a Redis
-  // server or a directory.
+  // With a tcp:// store: starts the store if this shard keeps it, otherwise waits for it for at
+  // most rendezvous_timeout. Throws as PrivateStore and FindPrivateStore do. With a Redis server or
+  // a directory: does not contact it yet.
   explicit ShardStore(const ShardOptions& shards);
 
   const StoreFactory& stores() const { return stores_; }
-  // A function for RunOptions::on_end: it tells the end to the process that keeps the store, if
-  // that process does not train; otherwise null. May outlive this object.
+  // A function for RunOptions::on_end. It tells a store keeper that does not train that the run has
+  // ended; null if there is no such process. It may outlive this object.
   std::function<void(const std::string& failure)> EndListener() const;
 
  private:
@@ -36,9 +36,9 @@ class ShardStore {
   StoreFactory stores_;
 };
 
-// A store handler for nets that join the run themselves (distributed/run_store_handler.h), by the
-// options of its place, run_id, store and rendezvous_timeout. Waits and throws as ShardStore does.
-// A store that this shard keeps lasts until the handler and the run have ended.
+// A store handler for nets that join the run themselves (distributed/run_store_handler.h). Of the
+// options it uses the place, run_id, store and rendezvous_timeout. Waits and throws as ShardStore
+// does. A store that this shard keeps lasts until the handler and the run have ended.
 std::unique_ptr<StoreHandler> NewRunStoreHandler(const ShardOptions& shards);
 
 }  // namespace caffe2

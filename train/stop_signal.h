@@ -3,10 +3,10 @@
 
 namespace caffe2 {
 
-// While it lives, the first SIGINT, SIGTERM and SIGHUP are only noted; the same signal again has
-// its default action. A signal that the process ignores, like SIGHUP under nohup, stays ignored.
-// There may be only one at a time. Make it in the main thread, which signals of the process prefer:
-// the handlers run on a stack of their own there.
+// While an object of this class exists, the first SIGINT, SIGTERM and SIGHUP are only noted; the
+// same signal again has its default action. A signal that the process ignores, like SIGHUP under
+// nohup, stays ignored. There may be only one object at a time. Make it in the main thread, which
+// usually receives the signals of a process: there the handlers run on a stack of their own.
 class StopSignal {
  public:
   StopSignal();

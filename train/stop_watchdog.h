@@ -12,17 +12,17 @@
 
 namespace caffe2 {
 
-// A run that is asked to stop (SIGTERM) ends after the iteration under way, which is never if a
-// read of its input hangs, and after its last save, which never ends if a write hangs. From
-// construction to Dismiss(), a thread of this class asks `stop` a few times a second for the number
-// of the signal (0: none). Once there is one:
+// A run that is asked to stop (SIGTERM) ends after the current iteration and its last save. If a
+// read of its input or a write of the save hangs, it never ends. From construction to Dismiss(), a
+// thread of this class asks `stop` a few times a second for the number of the signal (0: none).
+// Once there is one:
 //  - before WatchRun(), it waits for kSetUp, then calls end(reason, signal), which ends the
 //    process: a run that is being set up has nothing to lose.
-//  - after it, it waits until a wait for input (WaitFor::kInput) has taken kInput, then calls
-//    `give_up` once, which must make that wait throw. Or it waits until a wait for a save
-//    (WaitFor::kSave) has taken kWrite without a write to a file (CountedWrites), then calls
+//  - after WatchRun(), it looks for two things. When a wait for input (WaitFor::kInput) has taken
+//    kInput, it calls `give_up` once, which must make that wait throw. When a wait for a save
+//    (WaitFor::kSave) has taken kWrite without a write to a file (CountedWrites), it calls
 //    end_save(signal) once, which must end the process. A flush that takes longer counts as hung.
-// The functions are called while Dismiss() waits, so they must not call it. Thread-safe.
+// Dismiss() waits for these functions, so they must not call it. Thread-safe.
 class StopWatchdog {
  public:
   static constexpr std::chrono::seconds kSetUp{8}, kInput{3}, kWrite{15};
@@ -33,10 +33,10 @@ class StopWatchdog {
   StopWatchdog(const StopWatchdog&) = delete;
   StopWatchdog& operator=(const StopWatchdog&) = delete;
 
-  // The set-up is over.
+  // Call it when the set-up is over.
   void WatchRun(std::function<void()> give_up, std::function<void(int signal)> end_save);
   bool gave_up() const { return gave_up_; }
-  // Watches no more.
+  // Stops watching.
   void Dismiss();
 
  private:

@@ -20,8 +20,8 @@ class StoppedEarly : public Error {
   int signal_;
 };
 
-// The options, checked and with their epoch size, of a run that `stop` can end while it waits for
-// other processes. Throws as Validate and WithEpochSize; the wait throws StoppedEarly.
+// Checks the options, sets their epoch size, and lets `stop` end the run while it waits for other
+// processes: that wait throws StoppedEarly. Throws as Validate and WithEpochSize.
 inline TrainOptions Prepare(TrainOptions options, const std::function<int()>& stop) {
   Validate(options);
   if (stop) {

@@ -1,4 +1,4 @@
-// What a test predicted: how often each label was taken for which, and the worst images.
+// What a test predicted: the confusion matrix, and the worst images.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace caffe2 {
 
-// A test image whose likeliest label is not its own.
+// A test image whose most probable label is wrong.
 struct WrongImage {
   int64_t record = 0;  // index in the order of the database
   std::string key;     // of the record
@@ -25,12 +25,13 @@ class TestPredictions {
   // Keeps at most `max_worst` images.
   explicit TestPredictions(int max_worst) : max_worst_(static_cast<size_t>(max_worst)) {}
 
-  // Adds an image by its row of `labels` probabilities. Among equal ones the first label is
-  // predicted, as in AddRows().
+  // Adds an image with its `labels` probabilities, one for each label. Among equal probabilities
+  // the first label is predicted, as in AddRows(). NaN counts as 0.
   void Add(int64_t record, int32_t label, const float* probabilities, int64_t labels);
 
-  // All predictions as text, without keys, and adding the predictions of such a text.
+  // All predictions as text, without keys.
   std::string Encode() const;
+  // Adds the predictions of a text from Encode(). Throws EnforceNotMet if it is cut short.
   void Merge(const std::string& encoded);
 
   // (label, predicted) -> images.

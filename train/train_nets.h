@@ -13,18 +13,18 @@
 
 namespace caffe2 {
 
-// The nets of one shard and the blobs in them that a run looks at. Blobs of the replicas lie under
-// their device's scope ("cpu_0/"); `stripped` names are without it.
+// The nets of one shard and the blobs in them that a run looks at. The names of a replica's blobs
+// begin with the scope of its device ("cpu_0/"); "stripped" names are without it.
 struct TrainNets {
   NetDef init;       // fillers and the reader
-  NetDef broadcast;  // common worlds, and the parameters and optimizer state of shard 0 to all
+  NetDef broadcast;  // makes common worlds; sends shard 0's parameters and optimizer state to all
   NetDef train;      // one iteration
   // The optimizer, if parameter servers run it (train/server_nets.h); otherwise it is in `train`.
   NetDef update;
   NetDef average;  // local SGD: averages the shards' parameters; otherwise without operators
 
   std::vector<std::string> scopes;           // of the replicas of this shard: "gpu_0/", "gpu_1/"
-  std::string scope;                         // the first, which speaks for the shard
+  std::string scope;                         // the first of them
   std::vector<std::string> params;           // stripped; with gradients
   std::vector<std::string> computed_params;  // stripped; running statistics
   // Full names, of the first replica, in the order of `params`; only with parameter servers.
@@ -36,28 +36,29 @@ struct TrainNets {
   PreparedTraining prepared;  // of `train`, for PlaceTraining
 };
 
-// The nets of a worker, if there are parameter servers. Throws EnforceNotMet for options that make
-// no model. `kind` tells the records of the training database (unused for synthetic data).
+// Builds the nets; with parameter servers, those of a worker. `kind` is the kind of the records of
+// the training database (unused for synthetic data). Throws EnforceNotMet for options that describe
+// no model.
 TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind);
 
 // The passes of a run.
 TrainingPasses PassesOf(const TrainOptions& options);
 
-// The network on parameters made elsewhere (stripped names), batch norm in test mode.
+// The network in test mode. It reads parameters (stripped names) that exist already.
 struct InferenceNets {
   NetDef init;  // the reader, if there is one
   NetDef net;
-  std::vector<std::string> params;  // with the computed ones
+  std::vector<std::string> params;  // including the running statistics
   std::string softmax;              // float {batch, labels}
   std::string label;                // int32 {batch}; "" for a predictor
 };
 
-// Adds `iterations` to the counter that the schedule of the learning rate follows.
+// Adds `iterations` to the iteration counter of the learning rate schedule.
 void ShiftLearningRate(int64_t iterations, NetDef* train);
 
-// Images and labels of the test database through the network.
+// The network with the images and labels of the test database as input.
 InferenceNets BuildTestNets(const TrainOptions& options, RecordKind kind);
-// From the external input "data" to "softmax".
+// The network from the external input "data" to "softmax".
 InferenceNets BuildPredictorNets(const TrainOptions& options);
 
 inline constexpr char kStoreHandler[] = "store_handler";

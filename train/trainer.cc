@@ -98,7 +98,7 @@ int Trainer::Run() {
 // With auto_resume shard 0 decides for all, because others may not see its files.
 bool Trainer::Resumes() {
   if (!options_.output.auto_resume) return options_.output.resume;
-  const bool exists = run_->IsWriter() && HasCheckpoint(options_.output.checkpoint_path);
+  const bool exists = run_->IsWriter() && HasCheckpoint(options_.output);
   return !run_->Broadcast(exists ? "resume" : "").empty();
 }
 
@@ -390,7 +390,7 @@ bool Trainer::IsExchangeDue() const {
 Trainer::Status Trainer::Exchange(const Status& sums) {
   const auto n = static_cast<double>(sums.iterations);
   const double loss = sums.loss / n;
-  const bool bad = !(loss <= kMaxLoss);
+  const bool bad = !std::isfinite(loss) || loss > kMaxLoss;
   const auto shards = static_cast<size_t>(run_->num_shards());
   const auto self = static_cast<size_t>(run_->shard_id());
   const size_t times = 3 + 3 * shards;  // where the shards' seconds begin, four numbers each
@@ -424,7 +424,7 @@ Trainer::Status Trainer::Exchange(const Status& sums) {
     if (values[3 + s] == 0.0 || status.bad_shard >= 0) continue;
     status.bad_shard = static_cast<int>(s);
     const double value = values[3 + shards + s];
-    status.bad_loss = value > kMaxLoss ? value : std::nan("");
+    status.bad_loss = value > kMaxLoss ? value : std::nan("");  // 0: it was not finite
   }
   return status;
 }

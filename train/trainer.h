@@ -30,25 +30,26 @@ namespace caffe2 {
 // initialises the parameters, then iterates. Only the nets change parameters. Not thread-safe.
 //
 // After every iteration (local SGD: after every average) all shards agree on whether to go on. They
-// stop together when one of them is asked to stop, and fail together when the loss of one is not a
-// number or exceeds kMaxLoss.
+// stop together when one of them is asked to stop, and fail together when the loss of one is NaN or
+// exceeds kMaxLoss.
 class Trainer {
  public:
   static constexpr double kMaxLoss = 40.0;
 
-  // Called after every iteration. A non-zero value, the number of a signal, ends the run of all
-  // shards.
+  // Returns the number of a signal that is to end the run of all shards, or 0. Called after every
+  // iteration, while the shard waits for others, and by other threads.
   using StopFunction = std::function<int()>;
 
-  // Throws as Validate(options). The listener, if there is one, hears about the run (on every
-  // shard).
+  // Throws as Validate and WithEpochSize. The listener, which may be null, gets the events of this
+  // shard.
   explicit Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> listener = nullptr,
                    StopFunction stop = nullptr);
   ~Trainer();
 
-  // Trains to the end. Returns 0, or the number of the signal that ended the run early. Writes a
-  // checkpoint at the end, early or not, if checkpoint_every is set. With one shard, exceptions
-  // pass through; with several, it throws IoError with the line that all shards report.
+  // Trains to the end, or with schedule.evaluate only tests. Returns 0, or the number of the signal
+  // that ended the run early. Writes a checkpoint at the end if checkpoint_every is set, and after
+  // a signal also if checkpoint_on_stop is set. With one shard, exceptions pass through; with
+  // several, it throws IoError with the line that all shards report.
   int Run();
 
   // For tests, after Run().
@@ -65,7 +66,7 @@ class Trainer {
     // Means over the shards and iterations.
     double loss = 0, accuracy = 0, accuracy_top5 = 0;
     int stop = 0;        // the largest signal of all shards
-    int bad_shard = -1;  // the first shard with a loss that is not a number or too large
+    int bad_shard = -1;  // the first shard whose loss is NaN or too large; -1: none
     double bad_loss = 0;
     std::vector<ShardSeconds> shards;  // since the exchange before, without this iteration
   };

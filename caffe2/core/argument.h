@@ -13,7 +13,8 @@ namespace caffe2 {
 //
 // T is a number, bool, std::string, NetDef or TensorProto. An integer argument may be read as a
 // float. Any other mismatch of type throws EnforceNotMet naming the argument, and so does an
-// integer that does not fit T.
+// integer that does not fit T. The constructors throw EnforceNotMet if one argument is given twice
+// with different values.
 class ArgumentHelper {
  public:
   ArgumentHelper() = default;
@@ -27,7 +28,8 @@ class ArgumentHelper {
   T GetSingleArgument(const std::string& name, const T& default_value) const;
   template <typename T>
   bool HasSingleArgumentOfType(const std::string& name) const;
-  // The list, or `default_value`. A single value counts as a list of one.
+  // The list, or `default_value`. A single value counts as a list of one, but if it is not a T the
+  // result is empty.
   template <typename T>
   std::vector<T> GetRepeatedArgument(const std::string& name,
                                      const std::vector<T>& default_value = {}) const;

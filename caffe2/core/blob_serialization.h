@@ -20,7 +20,7 @@ inline constexpr int64_t kNoChunking = -1;  // BlobSerializationOptions.chunk_si
 using SerializationAcceptor = std::function<void(const std::string& key, const std::string& value)>;
 
 // Passes the records of the blob to `acceptor`. Ignores blob_name_regex of the options. Throws
-// EnforceNotMet, naming blob and type, if there is no serializer for the blob's type.
+// EnforceNotMet, naming the blob, if its type has no serializer or it is a tensor without data.
 void SerializeBlob(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
                    const BlobSerializationOptions& options = {});
 // The blob as one BlobProto.
@@ -50,7 +50,7 @@ void SerializeTensor(
 // Like DeserializeBlob. A proto without a segment holds the whole tensor.
 void DeserializeTensor(const TensorProto& proto, Tensor* tensor);
 
-// How a type of blob is written and read. Keys are type names (Blob::TypeName()).
+// Writes and reads the blobs of one type. The registry's keys are type names (Blob::TypeName()).
 class BlobSerializer {
  public:
   virtual ~BlobSerializer() = default;

@@ -1,5 +1,5 @@
-// Backends: a library for each device type, loaded at run time. Also what executors need to know of
-// devices that go on working after an operator has returned.
+// Backends: a library for each device type, loaded at run time. Also functions with which executors
+// start operators and wait for them: a device may still work after an operator has returned.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ class OutOfMemoryError : public Error {
   using Error::Error;
 };
 
-// What the library of a device type tells the core. When the library is loaded it also registers an
-// allocator, copies and operators.
+// The functions that the library of a device type gives to the core. While it is loaded, the
+// library also registers an allocator, copies and operators.
 struct DeviceBackend {
   int (*count)() = nullptr;                     // number of usable devices
   std::string (*problem)() = nullptr;           // why there is none, in one line
@@ -28,8 +28,8 @@ struct DeviceBackend {
 // Called during static initialisation of the library.
 void RegisterDeviceBackend(DeviceType type, const DeviceBackend& backend);
 
-// Loads the library of the device type, once in a process. The CPU needs none. The path is the
-// environment variable CAFFE2_CUDA_LIBRARY if it is set; otherwise the library lies beside
+// Loads the library of the device type, once in a process. The CPU needs none. The environment
+// variable CAFFE2_CUDA_LIBRARY may hold the path; by default the library is in the directory of
 // libcaffe2. False if there is none or it cannot be loaded; DeviceProblem says why. Thread-safe.
 bool LoadDeviceBackend(DeviceType type);
 
@@ -52,9 +52,9 @@ inline const Tensor& OnHost(const Tensor& tensor, Tensor* copy) {
   return *copy;
 }
 
-// Starts the operator; returns what its RunAsync returns. Once a device backend is loaded, throws
-// EnforceNotMet, naming the blob, if an input of a CPU operator does not lie in host memory. Adds
-// the name of the output that could not be allocated to an OutOfMemoryError.
+// Starts the operator; returns the result of its RunAsync. Once a device backend is loaded, throws
+// EnforceNotMet, naming the blob, if an input of a CPU operator does not lie in host memory. If an
+// output cannot be allocated, adds its name to the OutOfMemoryError.
 bool StartOperator(OperatorBase* op);
 // Waits for all work that the operators have started on their devices; operators of one device
 // share its streams. Throws if the work failed.

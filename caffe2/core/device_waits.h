@@ -1,5 +1,5 @@
-// Where the host waits for devices, and which net and operator an error belongs to that is found
-// there.
+// Waiting for devices. An error on a device is found only then; the functions here tell which net
+// and operator it belongs to.
 #pragma once
 
 #include <set>
@@ -20,9 +20,9 @@ const OperatorBase* StartedOperator();
 // waits (DeferredWaits), it does not wait.
 void FinishNet(const NetBase& net);
 
-// While it lives, nets that the calling thread runs do not wait for devices. For an operator that
-// runs nets many times and that others wait for. CPU operators still read finished data, because
-// every operator that copies to host memory waits for its copy.
+// While it lives, nets that the calling thread runs do not wait for devices. RecurrentNetwork uses
+// it: it runs nets many times, and the net that contains it waits for its device. CPU operators
+// still read finished data, because every operator that copies to host memory waits for its copy.
 class DeferredWaits {
  public:
   DeferredWaits();
@@ -30,8 +30,8 @@ class DeferredWaits {
   DeferredWaits(const DeferredWaits&) = delete;
   DeferredWaits& operator=(const DeferredWaits&) = delete;
 
-  // Waits for the devices of these nets, except for `own`, the caller's device, which others wait
-  // for. Throws if their work failed.
+  // Waits for the devices of these nets, except for `own`, the caller's device: the caller's net
+  // waits for that one. Throws if their work failed.
   void FinishOthers(const Device& own);
 
  private:

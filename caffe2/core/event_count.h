@@ -14,7 +14,7 @@ inline void PauseProcessor() {
 }
 
 // Lets threads sleep until something changes. The thread that makes the change stores it in an
-// atomic, then calls Notify(), which is a fence and one load while nobody sleeps. Thread-safe.
+// atomic, then calls Notify(), which costs a fence and a load while nobody sleeps. Thread-safe.
 class EventCount {
  public:
   void Notify() {

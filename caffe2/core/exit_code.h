@@ -1,4 +1,4 @@
-// Exit statuses of programs, from which a launcher sees whether to try again.
+// Exit statuses of programs. They tell a launcher whether to try again.
 #pragma once
 
 #include <exception>
@@ -9,8 +9,8 @@
 
 namespace caffe2 {
 
-// Numbers as in sysexits.h where it has the same meaning. A program that a signal ends has the
-// status 128 + the number of the signal.
+// Numbers follow sysexits.h where it has the same meaning. If a signal ends a program, the status
+// is 128 + the number of the signal.
 enum class ExitCode {
   kDone = 0,
   kUsage = 64,             // a wrong or missing flag or variable
@@ -26,7 +26,7 @@ enum class ExitCode {
   kNotPermitted = 77,      // a wrong password, a run_id in use, a file of another user
 };
 
-// A base class, besides Error, of exceptions that know their code.
+// A second base class, besides Error, for exceptions that know their code.
 class HasExitCode {
  public:
   explicit HasExitCode(ExitCode code) : code_(code) {}
@@ -53,7 +53,7 @@ template <typename... Args>
 // out of memory and std::system_error, kInternal for all others.
 ExitCode ExitCodeOf(const std::exception& error);
 // kCannotWrite if `error` (errno) says that a file cannot be written: no space, no permission, a
-// read-only file system; otherwise kIo.
+// read-only file system, a missing directory; otherwise kIo.
 ExitCode WriteErrorCode(int error);
 // "peer lost" for 75, "signal 9 (Killed)" for 137, "" for statuses without a name.
 std::string DescribeExitStatus(int status);

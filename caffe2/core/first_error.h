@@ -1,4 +1,4 @@
-// Does several things, each even if another one fails.
+// Runs several steps, each of them even if an earlier one fails.
 #pragma once
 
 #include <exception>

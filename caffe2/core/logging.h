@@ -6,7 +6,7 @@
 // and without arguments with "a > 0 [enforce fail at file.cc:12]". A comparison adds both values:
 // CAFFE_ENFORCE_EQ(a, b, "blob ", name) fails with
 //   "a == b (3 vs 4): blob data [enforce fail at file.cc:12]".
-// what() is one line. Callers add with AddContext where the error happened.
+// what() is one line. Callers use AddContext to add the place where the error happened.
 #pragma once
 
 #include <glog/logging.h>
@@ -53,8 +53,8 @@ class TimeoutError : public IoError {
 namespace internal {
 // One part of a message: a value, and the function that writes it. Refers to the value.
 //
-// The functions that join parts are not templates, so that a message costs its caller, which most
-// often never writes it, no more than a list of pointers.
+// The functions that join parts are not templates. So a message costs its caller, which rarely
+// writes it, only a list of pointers.
 class TextPart {
  public:
   template <typename T>

@@ -1,5 +1,5 @@
-// Operators that run nets over the blobs of their workspace: which blobs they read and write
-// without listing them.
+// The blobs that operators read and write. Operators that run nets do not list the blobs of these
+// nets.
 #pragma once
 
 #include <string>

@@ -51,9 +51,8 @@ class NetBase {
   bool ObservesOperators() const;
 
   // The positions of the operators' random streams. Each operator's position is followed by the
-  // positions of the nets that it runs (If, While, Do). One number for each of
-  // CountOperators(net_def). SetRandomState restores them and throws EnforceNotMet for another
-  // count.
+  // positions of the nets that it runs (If, While, Do): CountOperators(net_def) numbers in all.
+  // SetRandomState restores them and throws EnforceNotMet for another count.
   std::vector<uint64_t> RandomState() const;
   void SetRandomState(const std::vector<uint64_t>& state);
 

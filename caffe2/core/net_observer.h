@@ -21,7 +21,7 @@ class NetObserver {
   virtual bool WatchesOperators() const { return true; }
   virtual void NetStarts() {}
   virtual void NetStops() {}  // after failures too
-  // Operator i, in definition order. OperatorStops is not called for an operator that throws.
+  // i is the operator's position in the net. OperatorStops is not called if the operator throws.
   virtual void OperatorStarts(size_t /*i*/) {}
   virtual void OperatorStops(size_t /*i*/) {}
 

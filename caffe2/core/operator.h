@@ -42,13 +42,13 @@ class OperatorBase {
   // Starts the work. Finish() waits for it. On the host the same as Run.
   virtual bool RunAsync(int stream_id = 0) { return Run(stream_id); }
   virtual void Finish() {}
-  // True if a run mostly waits for other processes, so that an executor should give it a thread of
-  // its own instead of one that computes.
+  // True if a run mostly waits for other processes. An executor should then run it on a separate
+  // thread, not on one that computes.
   virtual bool IsCommunication() const { return false; }
   // The random stream that the operator draws from, or null.
   virtual RandomGenerator* random() { return nullptr; }
-  // The random state of the nets that the operator runs (NetBase::RandomState of each), and its
-  // restoration. The size never changes.
+  // Get and restore the random state of the nets that the operator runs: NetBase::RandomState of
+  // each. The size never changes.
   virtual std::vector<uint64_t> NestedRandomState() const { return {}; }
   virtual void SetNestedRandomState(const std::vector<uint64_t>& /*state*/) {}
 
@@ -185,8 +185,10 @@ extern template class Operator<CPUContext>;
 
 // Makes the operator. Checks the definition against its schema. Tries the engines of def.engine,
 // then the preferred engines of the device, then the default implementation. Skips an engine that
-// does not exist (logged at VLOG(1)). Throws EnforceNotMet; for an unknown type the text suggests
-// the nearest name. `net_position` is used in messages only.
+// does not exist (logged at VLOG(1)). If the GPU has no implementation but the CPU has, makes a
+// HostFallback, which runs the operator on the host (logged once for each type). Throws
+// EnforceNotMet; for an unknown type the text suggests the nearest name. `net_position` is used in
+// messages only.
 std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* ws,
                                              int net_position = -1);
 
@@ -205,9 +207,9 @@ std::set<DeviceType> DevicesOf(const std::string& op_type);
 // Registered types with names similar to `type`, best first; for error messages.
 std::vector<std::string> NearbyOperatorNames(const std::string& type);
 
-// Infers the shapes and types of all blobs of the nets from the known ones (blob name -> shape). If
-// an operator's outputs cannot be inferred, they keep their known shapes, else they are unknown.
-// Throws EnforceNotMet, naming the operator, if shapes contradict.
+// Infers the shapes and types of all blobs of the nets from `known` (blob name -> shape). An output
+// that cannot be inferred keeps its shape in `known`; without one it is unknown. Throws
+// EnforceNotMet, naming the operator, if its input shapes cannot work together.
 std::map<std::string, TensorShape> InferBlobShapesAndTypes(std::map<std::string, TensorShape> known,
                                                            const std::vector<const NetDef*>& nets);
 TensorShape GetTensorShapeOfBlob(const Blob& blob);
@@ -234,8 +236,8 @@ namespace internal {
 [[noreturn]] void ThrowUnsupportedType(TypeMeta meta, std::initializer_list<TypeMeta> supported);
 }  // namespace internal
 
-// Calls op->template DoRunWithType<T>() for the T of Types... that `meta` is. Throws EnforceNotMet,
-// listing the supported types, if it is none of them.
+// Calls op->template DoRunWithType<T>(), where T is the type in Types... that `meta` describes.
+// Throws EnforceNotMet, listing the supported types, if there is none.
 template <typename... Types>
 struct TensorTypes {
   template <typename Op>

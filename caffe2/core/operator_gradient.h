@@ -30,9 +30,9 @@ struct GradientOpsMeta {
   std::vector<GradientWrapper> g_input;
 };
 
-// Builds the gradient of one operator. Subclasses override GetGradientDefs() and name blobs with
-// I, O (inputs, outputs), GI, GO (their gradients). Calling GI(i) declares that input i gets a
-// dense gradient.
+// Builds the gradient of one operator. Subclasses override GetGradientDefs() and name blobs with I,
+// O (inputs, outputs), GI, GO (their gradients). Calling GI(i) declares that input i gets a dense
+// gradient. Keeps references to the arguments of the constructor.
 class GradientMakerBase {
  public:
   GradientMakerBase(const OperatorDef& def, const std::vector<GradientWrapper>& g_output)
@@ -44,7 +44,8 @@ class GradientMakerBase {
   virtual bool CopyArguments() const { return true; }
   virtual std::vector<OperatorDef> GetGradientDefs() = 0;
 
-  // GetGradientDefs, with device, engine and arguments of the forward operator copied.
+  // Returns GetGradientDefs() with is_gradient_op set. Copies the device, engine and arguments of
+  // the forward operator, unless a gradient operator has its own or a Copy function returns false.
   GradientOpsMeta Get();
 
   const OperatorDef& Def() const { return def_; }
@@ -113,7 +114,7 @@ extern template struct Registerer<std::string, GradientMakerBase, const Operator
 GradientMakerRegistry* GradientRegistry();
 
 // The gradient of `def`, given the gradients of its outputs. Throws EnforceNotMet if its type has
-// no gradient maker.
+// no gradient maker or `def` violates its schema.
 GradientOpsMeta GetGradientForOp(const OperatorDef& def,
                                  const std::vector<GradientWrapper>& g_output);
 

@@ -56,7 +56,8 @@ class OpSchema {
   OpSchema& IdenticalTypeAndShape();
   // All outputs have the type and shape of this input.
   OpSchema& IdenticalTypeAndShapeOfInput(int index);
-  // The output is one-dimensional; its size is dimension `dim` of input `index`.
+  // Outputs are one-dimensional. They have the type of input `index`, and the size of its dimension
+  // `dim`.
   OpSchema& IdenticalTypeAndShapeOfInputDim(int index, int dim);
   // All outputs are scalars of this type.
   OpSchema& ScalarType(TensorProto::DataType type);
@@ -107,8 +108,7 @@ class OpSchema {
   OpSchema& Private();
   // Inputs may lie on a device other than the operator's.
   OpSchema& InputsCanCrossDevices();
-  // The operator has no version for GPUs, for this reason: a clause such as "it reads or writes
-  // files".
+  // The operator has no GPU version. `reason` is a clause such as "it reads or writes files".
   OpSchema& CpuOnly(std::string_view reason);
 
   struct Parameter {
@@ -129,7 +129,7 @@ class OpSchema {
   int max_output() const { return max_output_; }
   bool private_op() const { return private_; }
   bool inputs_can_cross_devices() const { return inputs_can_cross_devices_; }
-  const std::string& cpu_only() const { return cpu_only_; }  // the reason; "" if it is not
+  const std::string& cpu_only() const { return cpu_only_; }  // the reason, or ""
   bool inplace_allowed(int input, int output) const { return inplace_allowed_(input, output); }
   bool inplace_enforced(int input, int output) const { return inplace_enforced_(input, output); }
   // -1 if there is no calculator.

@@ -64,7 +64,7 @@ class Tensor {
   }
   const Device& device() const { return device_; }
   DeviceType GetDeviceType() const { return device_.type; }
-  // True if there is storage for the whole shape (always for zero elements with a type).
+  // True if there is a type and storage for the whole shape. Zero elements need no storage.
   bool has_data() const { return meta_ && (data_ != nullptr || numel_ == 0); }
 
   // Sets the shape. Keeps the storage if it is large enough, else releases it. Throws for a
@@ -105,9 +105,10 @@ class Tensor {
   // Takes over shape, type, device and storage of `source`, without copying.
   void ShareData(const Tensor& source);
   // A tensor of shape `dims` over this tensor's storage, starting at element `offset`. It keeps the
-  // storage alive. Throws if it would reach past the end.
+  // storage alive. Throws if it would reach past the end or this tensor holds no data.
   Tensor View(int64_t offset, const std::vector<int64_t>& dims) const;
-  // Uses memory that the caller owns, or that the pointer's deleter frees. The shape must be set.
+  // Uses memory that the caller owns, or that the pointer's deleter frees. Set the shape before.
+  // Throws EnforceNotMet if the shape needs more than capacity_bytes.
   void ShareExternalPointer(std::shared_ptr<void> data, TypeMeta meta, size_t capacity_bytes);
 
   // Grows the outermost dimension to `outer` and keeps the contents. Capacity grows by at least
@@ -117,6 +118,7 @@ class Tensor {
   void FreeMemory();             // drops storage, keeps shape and type
 
   size_t capacity_nbytes() const { return capacity_; }
+  // True if both begin at the same address; false for a View with an offset.
   bool shares_storage_with(const Tensor& other) const { return data_ && data_ == other.data_; }
 
   std::string DebugString() const;  // "float [2, 3] on cpu"

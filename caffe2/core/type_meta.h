@@ -39,9 +39,8 @@ CAFFE2_TYPE_NAME(float16, "float16");
 CAFFE2_TYPE_NAME(bfloat16, "bfloat16");
 CAFFE2_TYPE_NAME(std::unique_ptr<std::mutex>, "std::unique_ptr<std::mutex>");
 
-// Identity, size and lifetime functions of a type. Cheap to copy: one pointer. Two are equal
-// exactly if the types are the same, also across shared libraries. The default value means "no
-// type".
+// Identity, size and lifetime functions of a type. Cheap to copy: one pointer. Two are equal if and
+// only if the types are the same, also across shared libraries. The default value means "no type".
 class TypeMeta {
  public:
   TypeMeta() = default;
@@ -56,7 +55,8 @@ class TypeMeta {
   std::string name() const { return data_ ? data_->name() : "nothing"; }
 
   // Null for types that do not need the function (trivial types) or do not allow it (not
-  // default-constructible, not copyable). The functions work on arrays of n elements.
+  // default-constructible, not copyable). The functions work on arrays of n elements. Must not be
+  // called on the default value.
   using ConstructFn = void (*)(void* objects, size_t n);
   using CopyFn = void (*)(const void* source, void* destination, size_t n);
   ConstructFn construct() const { return data_->construct; }

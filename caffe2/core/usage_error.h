@@ -6,7 +6,7 @@
 namespace caffe2 {
 
 // A flag or an environment variable is missing, wrong or contradicts another. The text names it
-// with its value and says what to do, without a place in the source.
+// with its value and says what to do, without a source location.
 class UsageError : public EnforceNotMet {
  public:
   using EnforceNotMet::EnforceNotMet;

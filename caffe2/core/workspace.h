@@ -22,7 +22,7 @@ namespace caffe2 {
 // names. Blobs that it creates lie in the child and hide the parent's blobs of the same name.
 //
 // Not synchronised: only one thread at a time may create or remove blobs and nets. Nets may run in
-// parallel if their blobs allow it.
+// parallel if none writes a tensor that another one uses.
 class Workspace {
  public:
   Workspace() = default;
@@ -54,11 +54,13 @@ class Workspace {
   // Throws if `to` exists or this workspace does not own `from`. Nets that use the blob go on using
   // it.
   Blob* RenameBlob(const std::string& from, const std::string& to);
-  // Makes blobs of another workspace visible here: child name -> parent name.
+  // Makes blobs of another workspace visible here: child name -> parent name. Throws if the parent
+  // lacks a blob or this workspace owns a blob of the child name.
   void AddBlobMapping(const Workspace* parent,
                       const std::unordered_map<std::string, std::string>& forwarded);
 
-  // Creates the net and its operators. Throws if a net of this name exists, unless `overwrite`.
+  // Creates the net and its operators. Throws if a net of this name exists. With `overwrite` it
+  // deletes that net first, even if the new one cannot be created.
   NetBase* CreateNet(const NetDef& net, bool overwrite = false);
   NetBase* CreateNet(const std::shared_ptr<const NetDef>& net, bool overwrite = false);
   NetBase* GetNet(const std::string& name);  // null if there is none
@@ -70,12 +72,12 @@ class Workspace {
   bool RunOperatorOnce(const OperatorDef& op);
   bool RunPlan(const PlanDef& plan, const ShouldContinue& should_continue = {});
 
-  // Asks nets and plans that run in this workspace or its children to stop. They throw before their
-  // next operator, and operators that wait for others give up. Signal handlers may call it. The
-  // request stays set until ClearStop.
+  // Asks nets and plans that run in this workspace or its children to stop. Nets throw before their
+  // next operator, plans return false before their next iteration, and operators that wait for
+  // others give up. Signal handlers may call it. The request stays set until ClearStop.
   void RequestStop() { stop_requested_.store(true, std::memory_order_relaxed); }
   void ClearStop() { stop_requested_.store(false, std::memory_order_relaxed); }
-  // Stops them in the same way once this time has come; nullopt: never.
+  // Stops them in the same way at `deadline`; nullopt: never.
   void SetDeadline(std::optional<std::chrono::steady_clock::time_point> deadline);
   // True if a stop of this workspace or of a parent was requested, or if its deadline has passed.
   bool StopRequested() const {

@@ -32,20 +32,21 @@ struct ConvProblem {
   std::string ToString() const;
 };
 
-// Runs the convolution on `stream`. The direction says which array `result` is; it is overwritten,
-// or with `add` added to.
+// Runs the convolution on `stream`. The direction says which of the three arrays `result` is. It is
+// overwritten or, with `add`, added to.
 //
 // Plans: each problem, direction and device gets one plan, which is kept for the life of the
 // process. By default it is the first plan in the order of cuDNN's heuristics. If the environment
-// variable CAFFE2_CUDA_PLAN_CACHE names a folder, it is the fastest of the first eight, measured on
-// the arrays of the first run that is not captured, and kept in the folder, so that later runs give
-// the same bits. If a plan fails when it first runs, that is logged and the next plan takes its
-// place.
+// variable CAFFE2_CUDA_PLAN_CACHE names a folder, the first run reads the plan from there. If there
+// is none, it measures the first eight plans on its arrays and keeps the fastest in the folder, so
+// that later runs give the same bits. A first run that is recorded (graph.h) cannot measure, so it
+// takes the first plan. If a plan fails when it first runs, that is logged and the next plan takes
+// its place; in a recording it throws.
 //
 // The workspace comes from the device's pool while the convolution runs. It takes at most 4 GiB,
 // and at most an eighth of the device's memory. Float problems use tensor cores only if
 // AllowTf32(). Thread-safe. Throws EnforceNotMet if cuDNN has no plan, OutOfMemoryError if the
-// workspace does not fit.
+// workspace does not fit, and Error for other errors of cuDNN.
 void Convolve(ConvDirection direction, const ConvProblem& problem, const void* x,
               const void* filter, const void* y, void* result, int device, Stream stream,
               bool add = false);

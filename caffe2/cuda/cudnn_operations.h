@@ -28,7 +28,7 @@ class CudnnOperations {
   // An array of one value for each channel.
   Tensor Channels(int64_t id, int64_t channels, cudnnDataType_t type);
 
-  // The direction says which of the three tensors is written, or with `add` added to.
+  // The direction says which of the three tensors is written or, with `add`, added to.
   void Convolve(ConvDirection direction, Tensor x, Tensor filter, Tensor y, bool add = false);
   // y = mode(x, b); b may be null.
   void Pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor b, Tensor y);

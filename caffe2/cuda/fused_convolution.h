@@ -1,8 +1,8 @@
 // Convolutions fused with the operations around them, in one pass over memory, where cuDNN has an
 // engine for it.
 //
-// Each function returns false, and has done nothing, if cuDNN has no engine; that is logged once
-// for each problem. Plans are chosen and kept as for Convolve (convolution.h). Thread-safe.
+// Each function does nothing and returns false if cuDNN has no engine; that is logged once for each
+// problem. Plans are chosen and kept as for Convolve (convolution.h). Thread-safe.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,9 @@ bool ConvolveWithBias(const ConvProblem& problem, const void* x, const void* fil
                       Stream stream);
 
 // Batch normalization in training. cuDNN 9 has engines for it on Hopper for float16, channels last,
-// one group; with z only for 1x1 filters with stride 1. Its engine for bfloat16, ConvolveWithStats
-// without a norm, takes longer than a convolution and a pass for the sums (on an H100 19 ms for the
-// 53 layers of ResNet-50; convolutions alone take 7). False where no engine is worth asking for.
+// one group; with z only for 1x1 filters with stride 1. For bfloat16 it has only ConvolveWithStats
+// without `norm`, which takes longer than a convolution and a pass for the sums (on an H100 19 ms
+// for the 53 layers of ResNet-50; convolutions alone take 7). False if no engine is worth trying.
 inline bool MayFuseNorm(const ConvProblem& problem) {
   return problem.channels_last && problem.type.Match<float16>();
 }

@@ -11,8 +11,8 @@ namespace caffe2::cuda {
 // belongs to the graph.
 //
 // Throws what body throws. Throws Error if body does something that cannot be recorded: waits for
-// the device, copies from or to the host, or keeps memory that it allocated. Nothing has been done
-// when the constructor throws.
+// the device, copies from or to the host, or keeps memory that it allocated. None of the work has
+// been done when the constructor throws.
 //
 // While it records, the calling thread must put nothing into other streams. GetStream (runtime.h)
 // gives that thread the recording's own streams instead of the device's, except for the copy

@@ -19,7 +19,7 @@
 
 namespace caffe2::cuda {
 
-// The type arithmetic is done in.
+// The type in which kernels compute with elements of type T.
 template <typename T>
 using Arithmetic =
     std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;

@@ -15,13 +15,14 @@ constexpr auto kRegionReport = static_cast<KernelReport::Kind>(101);
 void RegisterReport(KernelReport::Kind kind, void (*throw_report)(const KernelReport& report));
 
 constexpr int kReports = 1024;  // of a device
-// The device's kReports reports, in pinned memory. Work outside of operators uses the first, and so
-// do operators for which none is left. ReportOf (runtime.h) gives every other operator that
-// StartOperator runs a report that it shares only with operators of the same name.
+// The device's kReports reports, in pinned memory. Work outside of operators uses the first report,
+// and so do operators once all other reports are taken. ReportOf (runtime.h) gives every other
+// operator that StartOperator runs a report that it shares only with operators of the same name.
 KernelReport* ReportsOf(int device);
 
-// Throws EnforceNotMet if a kernel has reported an error. The text is the CPU operator's and names
-// the operator. Clears all reports of the device. All work that may write them must be done.
+// Throws EnforceNotMet if a kernel has reported an error, with the CPU operator's text and the name
+// of the operator; logs further errors. Clears all reports of the device. All work that may write
+// them must be done.
 void ThrowReports(int device);
 
 }  // namespace caffe2::cuda

@@ -1,4 +1,4 @@
-// Launches kernels. Only nvcc can read this file.
+// Launches kernels. Only nvcc can compile this file.
 #pragma once
 
 #include <cuda_runtime.h>

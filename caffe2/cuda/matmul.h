@@ -25,8 +25,9 @@ struct MatmulProblem {
 
 // Computes the products on `stream`, the device's compute stream. Sizes must be positive. Each
 // problem and device keeps one algorithm: the first in the order of cuBLASLt's heuristics that
-// works. Returns false, and has done nothing, if no algorithm adds the bias; that is logged once.
-// Thread-safe. Throws EnforceNotMet with cuBLASLt's status if no algorithm works without a bias.
+// works. If no algorithm adds the bias, does nothing and returns false; that is logged once.
+// Thread-safe. Throws EnforceNotMet with cuBLASLt's status if there is no bias and no algorithm
+// works, OutOfMemoryError if the workspace (32 MiB) does not fit, Error for other errors.
 bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int device, Stream stream);
 

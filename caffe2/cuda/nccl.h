@@ -36,14 +36,14 @@ class NcclGroup {
   void Allreduce(void* data, int64_t count, TypeMeta type);
   void Broadcast(void* data, size_t bytes, int root);
   void Allgather(const void* input, void* output, size_t bytes);
-  // Sums part i on member i; part i has counts[i] elements. The other parts of `data` are undefined
-  // after it.
+  // Member i gets the sum of part i of `data`, which has counts[i] elements. The other parts become
+  // undefined.
   void ReduceParts(void* data, const std::vector<int64_t>& counts, TypeMeta type);
 
   // True if all operations are done. Throws if one failed, on this member or another.
   bool Done();
-  // Makes the stream `waiting` of the same device wait for all operations. For recorded operations
-  // (graph.h): CheckErrors() then replaces Done().
+  // Makes the stream `waiting` of the same device wait for all operations. Recorded operations
+  // (graph.h) use it, with CheckErrors() in place of Done().
   void Join(Stream waiting);
   void CheckErrors();
   // Ends the operations in progress, so that the stream goes on. The group cannot be used after
@@ -55,10 +55,10 @@ class NcclGroup {
   std::unique_ptr<State> state_;
 };
 
-// A group of the devices of one process. One thread calls for all of them. Operations go into the
-// devices' compute streams, after the work that these hold. Pointers are in the order of the
-// devices. An output may be the input of the same device, except for ReduceScatter and Allgather.
-// Every function throws Error with NCCL's text.
+// A group of the devices of one process. One call starts an operation on all devices, in their
+// compute streams, after the work that the streams hold. Pointers are in the order of the devices.
+// An output may be the input of the same device, except for ReduceScatter and Allgather. Every
+// function throws Error with NCCL's text.
 class LocalNcclGroup {
  public:
   // The group of these devices; made at the first call and kept for ever. Null if NCCL is missing

@@ -21,7 +21,7 @@ void LaunchRepeatRow(int64_t rows, int64_t columns, const T* row, T* y, Stream s
 enum class Total { kSum, kSquareSum, kAbsSum };
 // *result = scale * (the sum of x, of its squares, or of its absolute values). T: float, double,
 // float16, bfloat16, int, int64. `scratch` holds kTotalScratch values: doubles for floating-point
-// types, else Ts. Sums are formed in the same type.
+// types, else Ts. Sums are formed in the type of `scratch`.
 constexpr int64_t kTotalScratch = 256;
 template <typename T>
 void LaunchTotal(Total kind, int64_t n, const T* x, double scale, void* scratch, T* result,

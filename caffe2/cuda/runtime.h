@@ -68,7 +68,7 @@ class Event {
   CUevent_st* event_ = nullptr;
 };
 
-// True while a Graph (graph.h) records the stream: work that is put into it is not done then.
+// True while a Graph (graph.h) records the stream: work that is put into it is recorded, not done.
 bool IsRecorded(Stream stream);
 // Time that the device takes for the work that `body` puts into the stream, a stream of the current
 // device. Waits for it.

@@ -11,8 +11,8 @@ namespace caffe2::cuda {
 // launched later in the stream may get the memory again.
 class Scratch {
  public:
-  // Throws OutOfMemoryError, which says the purpose: "workspace for cuDNN". With 0 bytes get() is
-  // null.
+  // Throws OutOfMemoryError, whose text names `purpose` ("workspace for cuDNN"). With 0 bytes get()
+  // is null.
   Scratch(int64_t nbytes, int device, Stream stream, const char* purpose);
   ~Scratch();
   Scratch(const Scratch&) = delete;

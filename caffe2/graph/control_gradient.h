@@ -39,7 +39,7 @@ class ControlGradientMaker : public GradientMakerBase {
   // The backward pass of a subnet.
   struct Nested {
     std::vector<OperatorDef> ops;
-    // The gradients of the values that blobs have before the net runs, by blob.
+    // The gradients of the values that blobs have before the net runs, by blob name.
     std::map<std::string, GradientWrapper> gradients;
   };
 
@@ -52,7 +52,7 @@ class ControlGradientMaker : public GradientMakerBase {
   static NetDef GradientNet(const NetDef& forward, const std::vector<OperatorDef>& ops);
   // The gradient of each output that has one.
   std::map<std::string, std::string> OutputGradients() const;
-  // The indices of the inputs from `begin` on; of several inputs with one name, the first.
+  // The indices of the inputs from `begin` on. Of inputs with the same name, only the first counts.
   std::vector<int> DistinctInputs(int begin) const;
 
   // Operators that copy a gradient, or fill one with zeros. They run on the device of `near`, or

@@ -1,5 +1,5 @@
 // Synchronous data-parallel training. Every device of every shard runs a replica of the model on
-// its part of the batch. Gradients are summed over all replicas, and all apply the same update.
+// its part of the batch. Gradients are summed over all replicas, which all apply the same update.
 //
 // The blobs of a replica lie under the name scope of its device (cpu_0/, gpu_1/), as in Caffe2.
 // These passes take nets that hold all replicas of one shard and add the exchange between the
@@ -26,7 +26,7 @@ struct DataParallelOptions {
   std::string interface;                 // network interface; "" lets the transport choose
   std::string port_range;                // "4000-4010": where shards listen; "": any port
   int timeout_ms = 30'000;               // for creating a common world and for each collective
-  int64_t bucket_bytes = 25 << 20;       // most bytes of gradients reduced in one transfer
+  int64_t bucket_bytes = 25 << 20;       // maximum size of the gradients in one transfer
   int64_t first_bucket_bytes = 1 << 20;  // of the first bucket: small, so that it starts early
 };
 
@@ -45,7 +45,8 @@ using ReplicatedBlob = std::vector<std::string>;
 // form the same buckets.
 //
 // `shapes` must hold the first replica of each gradient. Throws EnforceNotMet, naming the gradient,
-// if its shape is unknown or no operator writes it.
+// if its shape is unknown or no operator writes it. Also throws if a gradient does not have one
+// replica for each device.
 std::vector<std::vector<ReplicatedBlob>> PlanGradientBuckets(
     const NetDef& net, const std::vector<ReplicatedBlob>& gradients,
     const std::map<std::string, TensorShape>& shapes, const DataParallelOptions& options);

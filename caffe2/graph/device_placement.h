@@ -1,4 +1,4 @@
-// Moves a net to another device than the one its file names.
+// Moves a net to a device other than the one in its file.
 #pragma once
 
 #include "caffe2/core/device.h"

@@ -28,21 +28,22 @@ struct ParameterArena {
 // Replaces the updates of each device that share their learning rate and arguments
 // (MomentumSGDUpdate, Adam, Adagrad, or RmsProp with the WeightedSum that applies its step) by one
 // MultiMomentumSGDUpdate, MultiAdam, MultiAdagrad or MultiRmsProp at the place of the last one. The
-// fused operator takes in
+// fused operator also does
 //  - the weight decay before the updates: WeightedSum(grad, ones, param, decay) -> grad, where
 //    ConstantFill operators of `init_net` give ones and decay;
 //  - the division of a CheckFiniteAndUnscale, if its gradients are exactly the gradients of these
 //    updates. It becomes a CheckFinite.
-// Gradients then keep their values; they do not become the step. Parameters are ordered like their
-// gradients in the buckets of AllreduceBucket, so that each bucket is a slice of a block and gets
-// the argument `flat`. The pass leaves alone, with the reason at VLOG(1): updates that are not in
-// place, that have no partner, or whose blobs another operator touches between them.
+// Gradients then keep their values; the step does not overwrite them. Parameters are ordered like
+// their gradients in the buckets of AllreduceBucket, so that each bucket is a slice of a block and
+// gets the argument `flat`. The pass leaves alone updates that are not in place, that have no
+// partner, or whose blobs another operator touches between them. Only the last case is logged, at
+// VLOG(1).
 //
 // Results differ by rounding at most. Call PlaceArena for each returned arena before the net first
 // runs. Otherwise the tensors are not contiguous, and each one is updated by a kernel of its own.
 std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net);
 
-// Lets the fused updates of the arenas also write convolution filters in `type`, the type of the
+// Lets the fused updates also write a copy of each convolution filter in `type`, the type of the
 // activations. The convolutions of `net` and their gradients then read these copies
 // ("conv1_w_float16") and no longer convert the filters in every run. Gradients stay float. A
 // parameter that another operator reads gets no copy. Returns the number of copies. Throws

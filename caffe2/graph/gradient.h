@@ -31,8 +31,8 @@ using LossGradients = std::vector<std::pair<std::string, std::string>>;
 // Operators that gradient makers in C++ return have is_gradient_op. A blob has no gradient if no
 // operator on the way to a loss reads it, or only operators that stop gradients.
 //
-// The values that one blob takes are told apart by version: how often the blob was written before.
-// The map holds the gradient of the earliest version that has one, unless an operator overwrote
+// Each write to a blob makes a new version of it, and versions have gradients of their own.
+// `gradients` holds the gradient of the earliest version that has one, unless an operator overwrote
 // that version in place. For If, While and Do see control_gradient.h.
 //
 // Throws EnforceNotMet, naming operator and blob, if no operator computes a loss; an operator on

@@ -25,8 +25,8 @@ struct InferenceOptions {
 // FuseOperators and sets constant_filter, as the options ask. Adds parameters to the workspace and
 // changes none, so that training can go on with the old ones.
 //
-// Returns the blobs whose values the result may hold in another form: parameters of convolutions
-// and of SpatialBN. After one of them changes, optimize the original net again and create it anew.
+// Returns the parameters of convolutions and SpatialBN, which the result may hold in another form.
+// If one of them changes, optimize the original net again and create the optimized net anew.
 std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
                                            const InferenceOptions& options = {});
 
@@ -34,10 +34,11 @@ std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
 // Returns the number of operators removed.
 int RemoveIdentities(NetDef* net, const std::set<std::string>& keep = {});
 
-// Lets each ConvSum, ConvSumRelu, Int8ConvSum and Int8ConvSumRelu of a CPU write its result over
-// its summand, which saves a copy: the output's name becomes the summand's. Only if an operator of
-// the net writes the summand, no other operator reads it later, both are read inside the net only,
-// and no operator writes the output again. Returns the number of operators changed.
+// Lets each ConvSum, ConvSumRelu, Int8ConvSum and Int8ConvSumRelu of a CPU write its output over
+// its last input, the summand, which saves a copy: the output gets the summand's name. It does so
+// only if an operator of the net writes the summand, no other operator reads it later, no other
+// operator writes the output, and both are read inside the net only. Returns the number of
+// operators changed.
 int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep = {});
 
 // Folds SpatialBN with is_test into the Conv before it, if no other operator reads the blob between

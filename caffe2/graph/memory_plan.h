@@ -32,8 +32,8 @@ struct MemoryPlan {
 // These blobs are left out and keep memory of their own: external inputs and outputs; blobs in
 // `keep` (fetched, saved or read elsewhere); operands of communication, of queues, of operators
 // that alias their input (Alias) or keep their output (Iter) and of operators that run nets; blobs
-// that arguments and subnets name; blobs that no operator reads. The plan holds for executors that
-// run operators in definition order: `simple`, and `dag` with the net argument in_order = 1.
+// that arguments and subnets name; blobs that no operator reads. The plan is valid for executors
+// that run operators in definition order: `simple`, and `dag` with the net argument in_order = 1.
 MemoryPlan PlanMemory(const NetDef& net, const std::map<std::string, TensorShape>& shapes,
                       const std::set<std::string>& keep = {});
 

@@ -1,6 +1,6 @@
-// Local SGD: replicas of several shards train by themselves for some iterations, then all go on
-// from the average of their parameters. With block momentum, the average becomes a step of a global
-// model (block-wise model update filtering, BMUF; Caffe2: Parallelize_BMUF).
+// Local SGD: each shard trains by itself for some iterations, then all shards continue from the
+// average of their parameters. With block momentum, the average becomes a step of a global model
+// (block-wise model update filtering, BMUF; Caffe2: Parallelize_BMUF).
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ struct AveragedBlobs {
 
 // Adds the exchange to `net`: parameters and states become their means over all replicas of all
 // shards, and then the block update changes the parameters. Uses the common world "allreduce_0_cw".
-// All replicas of a shard must hold the same values before. Throws as PlanGradientBuckets does.
+// Before it runs, all replicas of a shard must hold the same values. Throws as PlanGradientBuckets.
 void AddModelAveraging(NetDef* net, const AveragedBlobs& blobs, const ModelUpdate& update,
                        const DataParallelOptions& options);
 
@@ -40,8 +40,8 @@ std::string BlockMomentumOf(const std::string& param);
 void AddBlockMomentum(NetDef* init_net, const std::vector<ReplicatedBlob>& params,
                       const DataParallelOptions& options);
 
-// Adds copies of the parameters to g ("cpu_0/fc1_w_block_model"). Run them once before the training
-// begins or goes on after an average.
+// Adds copies of the parameters to g ("cpu_0/fc1_w_block_model"). Run them once before training
+// begins, and before it resumes from averaged parameters.
 void AddBlockModel(NetDef* net, const std::vector<ReplicatedBlob>& params,
                    const DataParallelOptions& options);
 

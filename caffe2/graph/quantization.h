@@ -1,4 +1,4 @@
-// Static quantization of a trained net: floats become 256 levels, with scales that follow from
+// Static quantization of a trained net: floats become 256 levels, whose scales are chosen from
 // examples.
 #pragma once
 
@@ -20,10 +20,10 @@ struct QuantizationOptions {
 
 // Rewrites a net in test mode, whose parameters are float tensors in a workspace, in three steps:
 // the constructor prepares the float net (batch normalization folded, operators fused), Observe
-// notes the values of its blobs on examples, Finish writes the net with Int8 operators:
+// records the values of its blobs on examples, Finish writes the net with Int8 operators:
 //
-// - Conv with its Sum and Relu, and FC: always, if they have two spatial axes and their parameters
-//   are constant. Sums of products are exact; a filter has 255 levels around 0.
+// - Conv over images (with its Sum and Relu) and FC with a bias: always, if their parameters are
+//   constant. Sums of products are exact; a filter has 255 levels around 0.
 // - MaxPool, AveragePool, Relu, Sum, Concat and ChannelShuffle: if all their inputs are levels
 //   already.
 // - All others compute in float, between Int8Dequantize and Int8Quantize.
@@ -32,8 +32,9 @@ struct QuantizationOptions {
 // keep their names, shapes and types.
 class StaticQuantizer {
  public:
-  // `inputs`: the blobs that are fed. Throws EnforceNotMet for a net that runs other nets. The
-  // workspace must outlive the quantizer; its parameters are not changed.
+  // `inputs`: the blobs that are fed. Throws EnforceNotMet for a net that runs other nets, or that
+  // writes a blob that is both its input and its output. The workspace must outlive the quantizer;
+  // its parameters are not changed.
   StaticQuantizer(const NetDef& net, const std::vector<std::string>& inputs, Workspace* ws,
                   const QuantizationOptions& options = {});
 

@@ -16,13 +16,13 @@ struct LevelScale {
   float scale = 1;
   int zero_point = 0;
 
-  // The levels of a range that holds 0, which one of them represents exactly.
+  // The levels for a range that holds 0. One level is exactly 0.
   static LevelScale For(const ValueRange& range);
 };
 
-// How the levels of a filter lie.
+// The storage order of a filter's levels.
 enum class FilterLayout {
-  kSame,          // as its floats
+  kSame,          // the order of its floats
   kChannelsLast,  // M x C x kH x kW becomes M x kH x kW x C
   kColumnsLast,   // columns C x H x W of a matrix become H x W x C
 };
@@ -49,7 +49,7 @@ class QuantizedParams {
   QuantizedParams(Workspace* ws, bool per_channel, std::set<std::string> taken)
       : ws_(ws), per_channel_(per_channel), taken_(std::move(taken)) {}
 
-  // A name that neither the workspace nor the net knows, which begins with `name`.
+  // A new name that begins with `name` and that neither the workspace nor the net uses.
   std::string NewName(std::string name);
   // Levels are symmetric: the scale is the largest magnitude / 127, the zero point 128. The bias is
   // in int32. Throws EnforceNotMet, naming the blob, for parameters that are not finite or do not

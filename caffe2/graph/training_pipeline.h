@@ -48,7 +48,7 @@ TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
 // fetched, observed or saved: the net still computes them.
 void PrepareForward(const TrainingPasses& passes, const std::set<std::string>& keep, NetDef* net);
 
-// The facts about a prepared net that PlaceTraining needs.
+// The result of PrepareTraining, which PlaceTraining needs.
 struct PreparedTraining {
   std::vector<ParameterArena> arenas;
   int filter_copies = 0;   // filters with 16-bit copies

@@ -11,22 +11,22 @@ struct ValueRange {
   float least = 0, most = 0;
 };
 
-// How the range of a blob follows from its values.
+// How to choose the range of a blob from its values.
 enum class RangeMethod {
   kMinMax,      // all values
-  kLeastError,  // the part that makes the mean squared error of 256 levels least
+  kLeastError,  // the part of them for which 256 levels have the smallest mean squared error
 };
 
 // "minmax" or "mse"; throws EnforceNotMet for another word.
 RangeMethod ParseRangeMethod(const std::string& word);
 
-// Counts values in bins of one width, which doubles when a value lies outside.
+// Counts values in bins of equal width. The width doubles until all values fit.
 class ValueHistogram {
  public:
   // Throws EnforceNotMet, naming the element, for a NaN or an infinity.
   void Add(int64_t n, const float* values);
 
-  // A range that holds 0, {0, 0} without values.
+  // A range that holds 0; {0, 0} if no value was added.
   ValueRange Range(RangeMethod method) const;
 
  private:

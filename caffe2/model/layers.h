@@ -1,7 +1,7 @@
-// Each takes full blob names as inputs and returns a full blob name; `output` is put under the
-// model's name scope. Parameter names follow Caffe2's brew: "<output>_w" and "<output>_b"; for
-// SpatialBN "<output>_s", "_b", "_rm" and "_riv". Image blobs are {N, C, H, W} or {N, H, W, C}, by
-// the model's order.
+// Each function adds a layer. It takes full blob names as inputs and returns a full blob name;
+// `output` is put under the model's name scope. Parameter names follow Caffe2's brew: "<output>_w"
+// and "<output>_b"; for SpatialBN "<output>_s", "_b", "_rm" and "_riv". Images are {N, C, H, W} or
+// {N, H, W, C}, by the model's order.
 #pragma once
 
 #include <string>
@@ -75,7 +75,7 @@ SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const 
 // num_labels floats.
 std::string SmoothLabels(ModelHelper* model, const std::string& label, const std::string& output,
                          int64_t num_labels, float smoothing);
-// The share of rows whose label is among the top_k largest scores. Runs on the CPU.
+// The fraction of rows whose label is among the top_k largest scores.
 std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,
                      const std::string& output, int top_k = 1);
 

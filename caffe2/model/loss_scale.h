@@ -16,14 +16,14 @@
 namespace caffe2 {
 
 struct LossScaleOptions {
-  float scale = 65536.f;       // at the start; a power of two does not change the digits
+  float scale = 65536.f;       // at the start; a power of two causes no rounding
   bool dynamic = true;         // false: the scale never changes
   int growth_interval = 2000;  // steps with finite gradients until the scale doubles
 };
 
 // Adds the blob "loss_scale" of the replica whose name scope and device are current, and returns
-// its name, for AddGradientOperators({{loss, AddLossScale(...)}}): the gradients start from its
-// value.
+// its name. With AddGradientOperators({{loss, AddLossScale(...)}}) the gradients start from its
+// value. Throws EnforceNotMet unless the scale is positive.
 std::string AddLossScale(ModelHelper* model, const LossScaleOptions& options);
 
 // Divides the gradients of all replicas that have a scale by it, and adapts dynamic scales. Call it
@@ -32,7 +32,7 @@ std::string AddLossScale(ModelHelper* model, const LossScaleOptions& options);
 // state. Throws EnforceNotMet if a replica has no gradients.
 void AddGradientUnscaling(ModelHelper* model, const LossScaleOptions& options);
 
-// The blob that tells that the parameter must not be updated ("gpu_0/found_inf"); "" if its
+// The blob that says whether to skip the update of the parameter ("gpu_0/found_inf"); "" if its
 // gradient is not scaled.
 std::string FoundInfOf(const ModelHelper& model, const std::string& param);
 

@@ -21,9 +21,9 @@ struct LearningRateOptions {
   float gamma = 0.1f;    // step, exp, inv: factor
   float power = 1.f;     // inv, poly
   int64_t max_iter = 1;  // poly, cosine: iterations until zero
-  // For so many iterations, fewer than steps[0], the rate rises in a straight line from
-  // warmup_start x base to base. After them it is what the policy says, which counts from the
-  // start.
+  // During the warm-up, which must be shorter than steps[0], the rate rises linearly from
+  // warmup_start x base to base. Then the policy sets it, with iterations counted from the start of
+  // training.
   int64_t warmup_iterations = 0;
   float warmup_start = 0.1f;
 };
@@ -32,7 +32,8 @@ struct LearningRateOptions {
 // reduced over shards and before the optimizer.
 void AddWeightDecay(ModelHelper* model, float weight_decay);
 
-// Plain or momentum SGD. State: "<param>_momentum". Caffe2: build_sgd.
+// Plain or momentum SGD. State: "<param>_momentum", but none for plain SGD without loss scaling.
+// Caffe2: build_sgd.
 struct SgdOptions {
   LearningRateOptions learning_rate;
   float momentum = 0.9f;  // 0: plain

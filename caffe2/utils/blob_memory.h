@@ -15,19 +15,19 @@ struct BlobMemory {
   std::string type;     // "float"
   std::string device;   // "cpu", "cuda:0"
   int64_t nbytes = 0;   // of its values
-  int shared_with = 0;  // how many other blobs have bytes of its memory
+  int shared_with = 0;  // how many other blobs overlap its memory
 };
 
 struct WorkspaceMemory {
   std::vector<BlobMemory> blobs;  // tensors with values, the largest first
   int64_t blob_bytes = 0;         // sum of nbytes
-  // The bytes that lie in some blob, each counted once. What the blobs share, for instance by a
-  // memory plan, is the difference.
+  // The bytes that at least one blob uses, each counted once: blob_bytes less the bytes that are
+  // saved by sharing, for instance by a memory plan.
   int64_t distinct_bytes = 0;
 };
 
 // Looks at the tensors that the workspace sees, its own and its parents'. Reads no values. Strings
-// count without their text. Not while a net runs.
+// count without their text. Must not be called while a net runs.
 WorkspaceMemory MeasureMemory(const Workspace& ws);
 
 }  // namespace caffe2

@@ -6,12 +6,12 @@
 
 namespace caffe2 {
 
-// The number of letters to insert, remove, replace or swap with their neighbour to turn `a` into
-// `b`.
+// The number of steps that turn `a` into `b`. A step inserts, removes or replaces a letter, or
+// swaps two neighbours.
 int EditDistance(const std::string& a, const std::string& b);
 
-// The word with the smallest distance from `word`; empty if none is closer than a third of its
-// letters.
+// The known word with the smallest distance from `word`; empty if the distance is more than a third
+// of the letters of `word`.
 std::string ClosestWord(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace caffe2

@@ -14,20 +14,21 @@ using RecipeFunction = std::function<std::string(const std::string& name)>;
 // What to say about an unknown flag, given without dashes; "" if there is nothing to say.
 using FlagAdvice = std::function<std::string(const std::string& flag)>;
 
-// The command line `words`, whose first is the program, as gflags shall parse it: the flags of the
-// recipe that --recipe names come first, the lines of files take the place of --flagfile, and the
-// value of a bool flag is joined to it ("--use_cpu" "True"). So a flag counts more than the recipe,
-// and than a file before it. A file is as gflags has it: one --name=value in a line, comments that
-// begin with #, and lines of program names after which flags are for these programs alone.
+// Turns the command line `words`, which begins with the program, into words for gflags. The flags
+// of the recipe that --recipe names come first, the lines of a file replace its --flagfile, and the
+// value of a bool flag is joined to it ("--use_cpu" "True"). gflags takes the last value of a flag,
+// so flags override the recipe and the files before them. A file has the format of gflags: one
+// --name=value in a line, comments that begin with #, and lines of program names, after which flags
+// are for these programs only.
 //
-// Throws UsageError, which names the file, for an unknown flag (with what `advice` says to do
-// instead, or with the flag that may be meant), for a line that is no flag or lacks its value, and
-// for a file that includes itself; IoError (kNoInput) for a file that cannot be read. `recipe` may
-// be null: then --recipe is an unknown flag.
+// Throws UsageError, which names the file, for an unknown flag (with the text of `advice`, or with
+// the most similar flag), for a line that is no flag or lacks its value, and for a file that
+// includes itself; IoError (kNoInput) for a file that cannot be read. `recipe` may be null; then
+// --recipe has no special meaning.
 std::vector<std::string> ExpandFlags(const std::vector<std::string>& words,
                                      const RecipeFunction& recipe, const FlagAdvice& advice);
 
-// Where the flag has its value from, after ExpandFlags(): "default", "recipe mnist_lenet", "file
+// Where the flag got its value, after ExpandFlags(): "default", "recipe mnist_lenet", "file
 // run.flags" or "command line".
 std::string SourceOfFlag(const std::string& name);
 

@@ -9,7 +9,7 @@ namespace caffe2 {
 
 // The text in quotation marks. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonString(const std::string& text);
-// A number of 9 significant digits; "null" for a value that is not finite.
+// A number with up to 9 significant digits; "null" for a value that is not finite.
 std::string JsonNumber(double value);
 
 // Builds {"name": value, ...} in the order of the calls.

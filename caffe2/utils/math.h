@@ -7,8 +7,9 @@
 namespace caffe2::math {
 
 // c = alpha op(a) op(b) + beta c, where op transposes if trans_a or trans_b is true; op(a) is m x
-// k, op(b) k x n, c m x n. If beta is 0, c may be uninitialised. T: float or bfloat16. bfloat16
-// accumulates in float and on the host needs alpha 1 and beta 0 or 1 (EnforceNotMet otherwise).
+// k, op(b) k x n, c m x n. If beta is 0, c may be uninitialised. T: float, bfloat16 or, on GPUs,
+// float16. bfloat16 accumulates in float and on the host needs alpha 1 and beta 0 or 1
+// (EnforceNotMet otherwise).
 template <typename T, class Context>
 void Gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
           const T* b, float beta, T* c, Context* context);
@@ -25,7 +26,7 @@ void GemmBatched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n
                  const T* a, bool broadcast_a, const T* b, bool broadcast_b, T* c,
                  Context* context);
 
-// sums[j] = sum over i of x[i, j], in float. On the host the sums run in the order of i.
+// sums[j] = sum over i of x[i, j], in float. The host adds in the order of i.
 template <typename T, class Context>
 void ColumnSums(int64_t rows, int64_t columns, const T* x, T* sums, Context* context);
 

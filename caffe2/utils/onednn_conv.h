@@ -19,8 +19,8 @@ class WinogradFilterGradient;
 // How a convolution is computed. Winograd's algorithm (Lavin and Gray, "Fast algorithms for
 // convolutional neural networks", 2016) needs fewer multiplications than a direct 3x3 convolution,
 // but its rounding error is a few bits larger. In float, F(4x4, 3x3) needs a quarter of them:
-// oneDNN's or, where oneDNN has none (since version 3), the one of onednn_winograd.h. In bfloat16,
-// F(2x2, 3x3) of onednn_winograd.h (NHWC only) needs 4 / 9.
+// oneDNN 2 has its own; with oneDNN 3 it is that of onednn_winograd.h. In bfloat16, F(2x2, 3x3) of
+// onednn_winograd.h (NHWC only) needs 4 / 9.
 enum class ConvAlgorithm {
   kAuto,  // a fixed rule on the shapes, see PrefersWinograd
   kDirect,
@@ -55,16 +55,16 @@ struct ConvProblem {
 
 enum class ConvDirection { kForward, kBackwardData, kBackwardFilter };
 
-// What kAuto does. True if Winograd was measured to be faster than the direct convolution, layout
+// The rule of kAuto: true if Winograd was measured to be faster than the direct convolution, layout
 // changes included. Depends only on the problem, the kind of processor and the number of threads,
 // so that results do not vary from run to run.
 bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
-// The same for gradients as products over patches (onednn_conv_matmul.h).
+// The same for gradients that are computed as products over patches (onednn_conv_matmul.h).
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction);
 
 // Make one for a problem, then run it again and again, in one thread at a time. The constructor
-// throws EnforceNotMet if oneDNN cannot do it. Each run reorders filters, and other arrays for
-// which oneDNN needs its own layout. If oneDNN does not multiply bfloat16 on this processor
+// throws EnforceNotMet if oneDNN does not support it. Each run reorders filters, and other arrays
+// for which oneDNN needs its own layout. If oneDNN does not multiply bfloat16 on this processor
 // (onednn_float_copies.h), a bfloat16 problem is computed in float and the result is rounded once.
 class ConvForward {
  public:
@@ -80,7 +80,7 @@ class ConvForward {
   const ConvProblem problem_;
 };
 
-// What follows the sum of products of bytes for filter m:
+// The operations on the sum of products of bytes for filter m:
 //   dst = multipliers[m] * sum + offsets[m] + summand_factor * dst,
 // in float; the last part is there if the problem has add_to_dst. Bytes are rounded to even and
 // clipped to [least, 255].

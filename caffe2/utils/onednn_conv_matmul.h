@@ -19,7 +19,7 @@ bool PatchesSupport(const ConvProblem& problem);
 // Sizes of a problem, the patches of some images, and how many images are handled at a time.
 class ImagePatches {
  public:
-  // `bytes` of an element of the patches.
+  // `bytes`: the size of an element of the patches.
   ImagePatches(const ConvProblem& problem, int64_t bytes);
 
   // Patches of one image are rows x width() elements: the source's pixels under the kernel.

@@ -1,5 +1,5 @@
-// Products of bfloat16 matrices on processors on which oneDNN has none: they are computed with
-// float copies.
+// Computes products of bfloat16 matrices with float copies, on processors for which oneDNN has no
+// such products.
 #pragma once
 
 #include <array>

@@ -25,7 +25,7 @@ class Int8Factor {
  private:
   const bool transposed_;
   const int64_t n_, k_;
-  const int32_t zero_point_;  // minus 128, as all of op(b)
+  const int32_t zero_point_;  // minus 128, like the values of op(b)
   // op(b), or two matrices whose sum is op(b); see the constructor.
   std::vector<std::vector<int8_t>> terms_;
   std::vector<int32_t> column_sums_;  // of op(b) without its zero point

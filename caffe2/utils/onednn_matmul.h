@@ -26,7 +26,7 @@ struct MatMulProblem {
   friend bool operator==(const MatMulProblem&, const MatMulProblem&) = default;
 };
 
-// Computes the products of arrays of the problem's type (c: or float), accumulating in float. If
+// Computes the products, accumulating in float. Arrays have the problem's type; c may be float. If
 // oneDNN does not multiply bfloat16, uses float copies (onednn_float_copies.h). Each thread caches
 // primitives by problem, so that a net that runs again builds none. Throws EnforceNotMet with
 // oneDNN's text if it fails.

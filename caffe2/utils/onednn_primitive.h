@@ -39,8 +39,9 @@ class BoundPrimitive {
   // Arguments, in the order in which Run takes their addresses. `given` is the caller's layout,
   // `wanted` the primitive's.
   void AddInput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
-  // An input that is reordered in the first run and again only if its address changes. oneDNN may
-  // have a reorder only from `plain`, another layout of `given`: then it takes two.
+  // An input that is reordered in the first run and again only if its address changes. `plain` is
+  // another layout of `given`. If oneDNN can reorder only from `plain`, the input is reordered
+  // twice.
   void AddConstantInput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& plain,
                         const dnnl::memory::desc& wanted);
   void AddOutput(int arg, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);

@@ -1,5 +1,5 @@
-// What Winograd convolutions and their filter gradients have in common. Internal to the oneDNN
-// wrapper: only onednn_winograd*.cc include it.
+// Shared by Winograd convolutions and their filter gradients. Internal to the oneDNN wrapper: only
+// onednn_winograd*.cc include it.
 #pragma once
 
 #include <omp.h>
@@ -112,7 +112,7 @@ class PlaneProducts {
   memory::desc b() const { return desc_.weights_desc(); }
   size_t scratch_bytes() const { return desc_.scratchpad_desc().get_size(); }
 
-  // Runs them in one thread.
+  // Runs the products in one thread.
   class Runner {
    public:
     Runner(const PlaneProducts& products, const void* a, const void* b, float* c, void* scratch)
@@ -193,7 +193,7 @@ inline const float* AsFloat(TypeMeta type, const void* data, int64_t offset, int
   return buffer->data();
 }
 
-// The first n elements of `from` to elements `offset` and on of a float or bfloat16 array.
+// Writes the n elements of `from` to a float or bfloat16 array, from element `offset` on.
 inline void StoreFloats(TypeMeta type, const float* from, int64_t n, int64_t offset, void* to) {
   if (type.Match<float>()) {
     std::copy(from, from + n, static_cast<float*>(to) + offset);
@@ -202,7 +202,7 @@ inline void StoreFloats(TypeMeta type, const float* from, int64_t n, int64_t off
   }
 }
 
-// rows[k][c] of one filter from the 3x3 kernels of its channels, filter[c][k], or back.
+// Transposes one filter: the 3x3 kernels of its channels, filter[c][k], to rows[k][c], or back.
 inline void SwapFilterAxes(int64_t outer, int64_t inner, const float* from, float* to) {
   for (int64_t i = 0; i < outer; ++i) {
     for (int64_t j = 0; j < inner; ++j) to[j * outer + i] = from[i * inner + j];

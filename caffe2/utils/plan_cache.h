@@ -11,8 +11,9 @@
 namespace caffe2 {
 
 // Texts by key. Each has a file; its name is a hash of the key and its first line is the key. A
-// file that cannot be read or written is logged and treated as missing: a cache must not stop a
-// run. Thread-safe. Processes may share a folder, because files are renamed into place.
+// cache must not stop a run: a file that cannot be read counts as missing, and one that cannot be
+// written is logged. Thread-safe. Processes may share a folder, because files are renamed into
+// place.
 class PlanCache {
  public:
   // An empty folder name: nothing is kept or found.
@@ -22,7 +23,7 @@ class PlanCache {
 
   bool is_kept() const { return !folder_.empty(); }
   std::optional<std::string> Find(const std::string& key) const;
-  void Add(const std::string& key, const std::string& text) const;
+  void Add(const std::string& key, const std::string& text) const;  // the key must be one line
 
  private:
   std::string PathOf(const std::string& key) const;
@@ -33,9 +34,9 @@ class PlanCache {
 // The candidate in [0, n) with the smallest median of several times. measure(i) returns one time in
 // any unit and throws Error if candidate i does not work; such candidates are logged and skipped.
 // Candidates are measured in turns, so that a change of the clock affects all. After two turns
-// candidates that are many times slower than the best are dropped. Throws EnforceNotMet if none
-// works. A lack of memory does not mean that a candidate does not work: *lacked_memory (unless
-// null) tells whether it made one fail, and OutOfMemoryError is thrown if it did and none works.
+// candidates that are many times slower than the best are dropped. If none works, throws
+// OutOfMemoryError if one failed for lack of memory, and EnforceNotMet otherwise. *lacked_memory
+// (unless null) becomes true if a candidate was skipped for lack of memory: it may work later.
 int FastestOf(int n, const std::function<double(int)>& measure, bool* lacked_memory = nullptr);
 
 // The first candidate in [0, n) for which attempt(i) does not throw Error; failures are logged.

@@ -1,4 +1,4 @@
-// What every main does: parses flags, starts the log, catches exceptions in one place.
+// The common part of every main: parses flags, starts the log, catches exceptions in one place.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -22,15 +22,15 @@ struct ProgramOptions {
 };
 
 // Parses the command line (ExpandFlags(), then gflags), starts the log (glog, to stderr) and runs
-// `body`. Returns the exit status for main: the result of `body`, or ExitCodeOf
-// (caffe2/core/exit_code.h) an exception, which is printed to stderr as one line "<program>:
+// `body`. Returns the exit status for main: the result of `body` or, after an exception, its
+// ExitCodeOf (caffe2/core/exit_code.h). The exception is printed to stderr as one line "<program>:
 // <message>". Removes the flags from argv.
 //
 // `--help` prints `usage` and the program's own flags in the groups of `options.help`, `--version`
 // the version, the commit and the options of the build; both return 0 without running `body`. An
-// unknown flag ends the process with status 64. SIGPIPE and SIGXFSZ are ignored, so that writing to
-// a closed pipe or socket, or beyond the limit on file sizes, is an ordinary error. A full pipe
-// after stderr does not block the program (stderr_stream.h).
+// unknown flag returns 64; a flag with a wrong value ends the process with status 64. SIGPIPE and
+// SIGXFSZ are ignored, so that writing to a closed pipe or socket, or beyond the limit on file
+// sizes, is an ordinary error. A full pipe at stderr does not block the program (stderr_stream.h).
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
 // OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores
@@ -48,7 +48,8 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
 // it with this description. Returns true, so that it may initialize a constant. Call it before
 // RunProgram.
 bool AdoptFlag(const std::string& name, const std::string& description);
-// The program's own flags and the adopted flags, sorted by name, with their values.
+// The program's own flags (defined in files under examples/) and the adopted flags, sorted by name,
+// with their values.
 std::vector<gflags::CommandLineFlagInfo> ProgramFlags();
 
 // The part of RunProgram after the flags: starts the log, runs `body` and turns exceptions into a

@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// Flags that belong together. A flag that is in no group, or in none of this program, is listed
-// after the groups.
+// Flags that belong together. Flags that are in no group are listed after the groups. A group may
+// name flags that the program does not have.
 struct FlagGroup {
   const char* title;  // "Data"
   const char* flags;  // names divided by blanks
@@ -26,7 +26,8 @@ std::string HelpText(const std::string& program, const std::string& usage, const
 // 0.10000000000000001, and "none" for an empty text.
 std::string FlagValueText(const std::string& type, const std::string& text);
 
-// The flag of the program that `name` may mean; empty if none is close. Also suggests "noshuffle".
+// The flag of the program that is most similar to `name`; empty if none is close. Also suggests
+// "noshuffle".
 std::string SimilarFlag(const std::string& name);
 
 }  // namespace caffe2

@@ -6,7 +6,7 @@ namespace caffe2 {
 // Gives handlers that were installed with SA_ONSTACK a stack of their own in this thread, unless
 // the thread has one that is large enough. A signal during a matrix product of oneDNN was seen to
 // corrupt the heap when its frame was put on the ordinary stack. Call it in the main thread, which
-// signals of the process prefer; one thread of a process can have this stack.
+// normally gets the signals of the process; only one thread of a process can have this stack.
 void UseSignalStack();
 
 }  // namespace caffe2

@@ -3,7 +3,7 @@
 // The build targets the baseline of the architecture, so that one package runs everywhere. A leaf
 // function marked CAFFE2_SIMD_CLONES is also compiled for AVX-512 and AVX2. Mark functions that
 // contain the loop itself: functions that they call are cloned only if they are inlined, and the
-// body of an OpenMP region is not cloned. Mark what the loop calls CAFFE2_INLINE.
+// body of an OpenMP region is not cloned. Mark the functions that the loop calls CAFFE2_INLINE.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -19,5 +19,5 @@
 #define CAFFE2_SIMD_CLONES
 #endif
 
-// Clones are made before the compiler inlines what it likes.
+// The compiler makes clones before it inlines on its own, so this forces it to inline.
 #define CAFFE2_INLINE inline __attribute__((always_inline))

@@ -13,7 +13,7 @@ bool IsOfDeadProcess(const std::string& name, const std::string& prefix);
 std::string TemporaryEnding(const std::string& host, int64_t pid);
 
 // "<path>.tmp.<host>.<pid>", for a file or directory of this process. Removes such files of
-// processes that no longer run on this host: they were killed before they could clean up.
+// processes of this host that no longer run: they were killed before they could clean up.
 std::string TemporaryBeside(const std::string& path);
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// Notes what the threads of this process do and when, for a timeline.
+// Records what the threads of this process do and when, for a timeline.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ inline bool TraceIsOn() { return internal::trace_is_on.load(std::memory_order_re
 void AddToTrace(const char* category, std::string name,
                 std::chrono::steady_clock::time_point start);
 
-// Adds its lifetime as a span, if a recording is under way when it begins.
+// Adds its lifetime as a span, if a recording is under way when it begins and when it ends.
 class TracedSpan {
  public:
   // The name is "<what> <name>", or `what` alone.

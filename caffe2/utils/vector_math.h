@@ -12,16 +12,16 @@ namespace caffe2 {
 // Bits are moved by __builtin_bit_cast: GCC 12 vectorises no loop with std::bit_cast in the AVX
 // versions of a function marked CAFFE2_SIMD_CLONES.
 
-// a if the condition holds, else b. Compilers make branches of choices between floats, around the
-// arithmetic that may trap.
+// a if the condition holds, else b. Works on the bits, because compilers turn a choice between
+// floats into a branch around arithmetic that may trap.
 CAFFE2_INLINE float Select(bool condition, float a, float b) {
   const uint32_t mask = 0u - static_cast<uint32_t>(condition);
   return __builtin_bit_cast(
       float, (__builtin_bit_cast(uint32_t, a) & mask) | (__builtin_bit_cast(uint32_t, b) & ~mask));
 }
 
-// x, but with the magnitude `largest` (the bits of a float) where its own is larger; NaN passes. On
-// the bits, as Select.
+// Limits the magnitude of x to `largest` (the bits of a float); NaN stays NaN. Works on the bits,
+// like Select.
 CAFFE2_INLINE float LimitMagnitude(float x, int32_t largest) {
   const int32_t bits = __builtin_bit_cast(int32_t, x), magnitude = bits & 0x7fffffff;
   const bool limit = magnitude > largest && magnitude <= 0x7f800000;
@@ -98,7 +98,7 @@ CAFFE2_INLINE float Log(float x) {
 // log(1 + x) within 2 units in the last place, near zero too.
 CAFFE2_INLINE float Log1p(float x) {
   const float sum = 1.f + x;
-  // What the sum has lost is added, but not to infinities and NaN.
+  // Adds the rounding error of the sum, but not to infinities and NaN.
   const float lost = (x - (sum - 1.f)) / sum;
   return Log(sum) + Select(__builtin_bit_cast(uint32_t, sum) - 1 < 0x7f800000u - 1, lost, 0.f);
 }

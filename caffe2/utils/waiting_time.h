@@ -1,4 +1,4 @@
-// How long this process has waited, by what it waited for.
+// How long this process has waited, and for what.
 #pragma once
 
 namespace caffe2 {
@@ -23,7 +23,7 @@ class TimedWait {
   const WaitFor what_;
 };
 
-// Seconds since the process began, with the waits that are under way. Thread-safe.
+// Seconds of waiting since the process began, including a wait that is under way. Thread-safe.
 double WaitedSeconds(WaitFor what);
 // Seconds since the wait under way began; 0 if there is none. Thread-safe.
 double CurrentWaitSeconds(WaitFor what);

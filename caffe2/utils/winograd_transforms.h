@@ -1,8 +1,8 @@
 // The transforms of Winograd's F(m x m, 3 x 3) (Lavin and Gray, "Fast algorithms for convolutional
-// neural networks", 2016). Each transforms one tile or one filter, for all its channels.
+// neural networks", 2016). Each function transforms one tile or one filter, for all its channels.
 //
 // A tile of m x m results needs (m + 2) x (m + 2) pixels of the input. A transformed tile or filter
-// is as many numbers for each channel. They lie in planes, one for each position, so that a plane
+// has as many numbers for each channel. They lie in planes, one for each position, so that a plane
 // is a matrix of tiles (or filters) by channels. `plane` is the distance between planes in
 // elements. Arithmetic is done in float; bfloat16 results are rounded once, and NaN stays NaN.
 // Arrays must not overlap, except that pixels outside of the image may share memory.
@@ -33,7 +33,7 @@ void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels, in
 void TransformOutputGradient(const float* const* pixels, int64_t channels, int64_t plane,
                              float* to);
 
-// What is applied to a result before it is rounded.
+// Applied to a result before it is rounded.
 struct WinogradEpilogue {
   const float* bias;  // one value for each channel
   bool add;           // adds the old pixels

@@ -5,10 +5,10 @@
 
 namespace caffe2 {
 
-// A part of a file was written or flushed, or read to be checked. Thread-safe.
+// Call it after a part of a file was written, flushed, or read to be checked. Thread-safe.
 void CountWrite();
-// The calls so far, in all threads. While a file is written and this number stays the same, the
-// disk does not answer.
+// The number of CountWrite calls so far, in all threads. While a file is written and this number
+// stays the same, the disk does not answer.
 int64_t CountedWrites();
 
 }  // namespace caffe2

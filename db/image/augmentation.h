@@ -25,7 +25,7 @@ struct SampledAugmentation {
   float shift[3] = {};     // added to channels 0, 1 and 2 (blue, green, red) after the blends
 };
 
-// The crop of an image that a device keeps in its memory.
+// The crop of one image. A device keeps the whole image in its memory.
 struct ResidentCrop {
   int64_t image = 0;     // the record of the database
   int32_t y = 0, x = 0;  // where the crop begins; pixels outside of the image are black

@@ -17,8 +17,8 @@ namespace caffe2::db {
 // library of codecs (image_file_codec.h) is missing.
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color);
 
-// The same image, read in parts. The bytes must outlive the source, which may throw as DecodeImage
-// when a part is read. Files other than JPEG are decoded at once.
+// Opens the image to read it in parts. The bytes must outlive the source. Both this function and
+// reading a part throw as DecodeImage. Files other than JPEG are decoded at once.
 std::unique_ptr<ImageSource<uint8_t>> OpenImage(std::string_view bytes, bool color);
 
 // Resizes to `height` x `width` > 0 by OpenCV's INTER_AREA: it averages areas where it shrinks.

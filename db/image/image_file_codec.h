@@ -16,8 +16,8 @@ struct ImageFileCodec {
   std::string (*encode)(const ImageView<uint8_t>& source, const std::string& extension);
 };
 
-// libcaffe2_image loads this library, which lies beside it, at the first use. The library exports
-// one ImageFileCodec named caffe2_image_file_codec.
+// libcaffe2_image loads this library, which is in the same folder, at the first use. The library
+// exports one ImageFileCodec named caffe2_image_file_codec.
 constexpr char kImageFileCodecLibrary[] = "libcaffe2_image_files.so.0";
 
 }  // namespace caffe2::db

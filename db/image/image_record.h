@@ -15,15 +15,15 @@ struct ImageRecord {
   std::string kind;
   bool has_label = false;
   int64_t label = 0;  // the first number of a label
-  // What ImageInput sees. Decoded pixels of image files are blue, green, red. No data for records
-  // of floats, which have a height, width and channels only.
+  // The pixels that ImageInput reads. Those of image files are in blue, green, red order. For
+  // records of floats only the height, width and channels are set; there is no data.
   Image<uint8_t> image;
 };
 
-// Parses a Datum or a TensorProtos (image, label, ...) and decodes its image, gray as one channel
-// if `color` is false. Raw pixels of three dims are rows, columns, channels, or channels, rows,
-// columns if only the first is 1 or 3. Throws EnforceNotMet if the record is neither, its sizes do
-// not fit or its image cannot be decoded. Thread-safe.
+// Parses a Datum or a TensorProtos (image, label, ...). Decodes an image file to 3 channels, or to
+// 1 if `color` is false; raw pixels keep their channels. Raw pixels of a TensorProtos with three
+// dims are rows, columns, channels, or channels, rows, columns if only the first is 1 or 3. Throws
+// EnforceNotMet if the record is neither or its sizes do not fit, and as DecodeImage. Thread-safe.
 ImageRecord DecodeImageRecord(std::string_view record, bool color = true);
 
 // Scales the shorter side to `scale`, or with `warp` both sides; 0 keeps the image.

@@ -65,8 +65,8 @@ class ImageTransform {
   template <typename Pixel>
   void Crop(ImageSource<Pixel>* source, const BoundingBox& box, uint64_t seed, TypeMeta type,
             void* pixels, SampledAugmentation* augmentation) const;
-  // The random choices of Crop, for an image of height x width without a box whose size is
-  // not changed. Throws as Crop.
+  // The random choices of Crop, for an image of height x width that has no box and is not rescaled.
+  // Throws as Crop.
   void ChooseCrop(int height, int width, uint64_t seed, int* y, int* x,
                   SampledAugmentation* augmentation) const;
   // The parameters of the second step, which also needs the SampledAugmentation of each image.

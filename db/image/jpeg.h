@@ -18,7 +18,7 @@ bool IsJpeg(std::string_view bytes);
 Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color);
 
 // Reads the header of a JPEG file; the bytes must outlive the source. Reading a part decodes only
-// its rows and the blocks of its columns. The pixels equal the ones that DecodeJpeg gives. With a
+// its rows and the blocks of its columns. The pixels equal the pixels of DecodeJpeg. With a
 // reduction, libjpeg transforms each block to fewer pixels. Files that are rotated by EXIF or have
 // four inks are decoded whole. Throws as DecodeJpeg; damage in pixels that are not read goes
 // unnoticed, unless the file is cut short.

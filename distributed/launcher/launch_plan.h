@@ -22,7 +22,7 @@ struct LaunchPlan {
   int num_shards = 1;
   std::string run_id;
   int restart_count = 0, max_restarts = 0;
-  std::string master_addr;    // empty: as the engine tells
+  std::string master_addr;    // empty: the engine gives it
   int master_port = 0;        // a free port of the first host, for programs that need one
   std::string store_url;      // without a password; empty: no store
   bool has_password = false;  // REDISCLI_AUTH of the launcher has the store's password
@@ -40,7 +40,7 @@ struct LaunchProcess {
   static constexpr int kAllShards = -1;
 
   std::vector<std::string> words;
-  int shard = kAllShards;  // kAllShards: a launcher, in whose output the lines have prefixes
+  int shard = kAllShards;  // kAllShards: mpirun or srun; the shards' output lines have prefixes
   std::string host;        // "" for kAllShards
 };
 
@@ -48,7 +48,8 @@ struct LaunchProcess {
 // controlled through its standard input. No password is in the words. Throws as PlaceShards does.
 std::vector<LaunchProcess> ProcessesOf(const LaunchPlan& plan);
 
-// How often the launcher says that it lives, and when supervisors on other hosts give it up.
+// How often the launcher sends a sign of life, and after what time without one a supervisor on
+// another host gives it up.
 inline constexpr int kAliveSeconds = 5, kLeaseSeconds = 30;
 // A host to which ssh cannot connect within this time has failed.
 inline constexpr int kConnectSeconds = 20;

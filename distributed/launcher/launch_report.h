@@ -1,4 +1,4 @@
-// What a launcher tells at the end of an attempt.
+// The report and the exit status of a launcher after an attempt.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace caffe2 {
 
-// Whole lines, each with "doppio: " in front: which shard failed first and why, how the others
-// ended, and the last lines of the first. One line if all is well.
+// Whole lines that begin with "doppio: ": which shard failed first and why, how the others ended,
+// and the last lines that the first one printed. One line if all is well, the run was stopped, or
+// only mpirun or srun failed.
 std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
                      const std::string& log_dir);
 

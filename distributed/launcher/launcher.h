@@ -17,7 +17,7 @@ struct LauncherOptions {
   int max_restarts = 0;
   int min_shards = 0;    // 0: num_shards
   int max_shards = 0;    // 0: num_shards, and a change of the host file stops no run
-  std::string hostfile;  // where `hosts` are from; read again before each restart; may be empty
+  std::string hostfile;  // the file that listed `hosts`; read again before each restart; or empty
   std::string store;     // a StoreUrl, or "none"; empty: a Redis server for this run alone
   std::string run_id;    // empty: a random one
   std::string log_dir;

@@ -1,7 +1,7 @@
 // Starts processes and ends whole trees of them.
 //
-// A process that has called AdoptOrphans() is the parent of all its descendants that lose theirs,
-// so it can find and end every one of them, also those that have made a session of their own.
+// A process that has called AdoptOrphans() becomes the parent of every descendant whose parent
+// ends. So it can find and end all of them, even in sessions of their own.
 #pragma once
 
 #include <sys/types.h>
@@ -38,12 +38,12 @@ std::string FindProgram(const std::string& name, const Environment& environment)
 // The children of this process.
 std::set<pid_t> Children();
 void AdoptOrphans();
-// Sends SIGTERM to all descendants of this process but `spared` and their descendants, after
-// `grace` SIGKILL, and waits until they are gone, at most 10 s more. Reaps only children that it
-// has ended or found dead.
+// Sends SIGTERM to all descendants of this process, except `spared` and their descendants. After
+// `grace` sends SIGKILL to the rest. Returns once all are gone, at most 10 s later. Reaps only
+// children that it has ended or found dead.
 void EndDescendants(milliseconds grace, const std::set<pid_t>& spared = {});
 
-// 0 to 255 as a shell has it: 128 + n for signal n. `wait_status` is what waitpid returned.
+// 0 to 255 as in a shell: 128 + n for signal n. `wait_status` is the status from waitpid.
 int ExitStatusOf(int wait_status);
 
 }  // namespace caffe2

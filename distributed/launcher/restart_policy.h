@@ -23,9 +23,9 @@ struct RestartDecision {
 // Not thread-safe.
 class RestartPolicy {
  public:
-  static constexpr int kFailuresOfHost = 2;  // then it is left out, unless it is the last one
+  static constexpr int kFailuresOfHost = 2;  // leaves the host out, unless it is the last one
 
-  // At most `max_restarts` restarts, each with `min_shards` to `max_shards` shards. `hosts` may be
+  // Allows `max_restarts` restarts, each with `min_shards` to `max_shards` shards. `hosts` may be
   // empty: then another launcher chooses them.
   RestartPolicy(int max_shards, int min_shards, int max_restarts, std::vector<HostSlots> hosts);
 
@@ -37,7 +37,7 @@ class RestartPolicy {
   std::vector<HostSlots> UsableHosts() const;
   int PossibleShards() const;
 
-  // A try failed with this status, and the shard on `host` may be at fault.
+  // Decides what follows a try that failed with this status, perhaps because of `host`.
   RestartDecision Next(const std::string& host, int exit_status);
 
  private:

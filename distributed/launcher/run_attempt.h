@@ -17,7 +17,7 @@ namespace caffe2 {
 struct ShardEnd {
   int shard = 0;
   std::string host;
-  int status = 0;         // as a shell has it: 128 + n for signal n
+  int status = 0;         // as in a shell: 128 + n for signal n
   double seconds = 0;     // after the start
   bool was_told = false;  // the launcher had sent it a signal
   std::vector<std::string> last_lines;
@@ -30,15 +30,16 @@ struct AttemptResult {
   int launcher_status = 0;        // of mpirun or srun
   bool was_told_to_grow = false;  // see AttemptOptions::can_grow
 
-  // The shard to blame: the first that failed for a reason of its own, rather than because of
-  // another one (kPeerLost) or of a signal of the launcher. Null if none failed.
+  // The shard to blame: the first that failed for a reason of its own, not because of another shard
+  // (kPeerLost) or a signal of the launcher. If there is none, the first that failed; null if none
+  // failed.
   const ShardEnd* FirstFailure() const;
-  // The shard whose host may be at fault: FirstFailure(), unless all that failed by themselves only
-  // say that another shard was lost. Then it is the first that had to be ended, if there is one: a
-  // shard that hangs, or one whose host cannot be reached any more.
+  // The shard whose host may be at fault: FirstFailure(), unless that shard only lost another one
+  // (kPeerLost). Then it is the first shard that a signal of the launcher ended, if there is one:
+  // it hung, or its host could not be reached any more.
   const ShardEnd* Suspect() const;
   // True if the shards ended because the launcher wants to start more of them: by its signal, or
-  // because they lost one that did. False if all ended with 0, or one for another reason.
+  // because they lost a shard that it ended. False if all ended with 0, or one for another reason.
   bool StoppedToGrow() const;
   bool ok() const { return signal == 0 && launcher_status == 0 && FirstFailure() == nullptr; }
 };
@@ -49,7 +50,7 @@ struct AttemptOptions {
   OutputWriter* output = nullptr;  // where the shards' standard output and error are shown
   OutputWriter* error = nullptr;
 
-  // If set, it is called now and then. Once it returns true, and before any shard has ended, all
+  // If set, RunAttempt calls it about once a second until a shard ends. Once it returns true, all
   // shards get SIGTERM and `stop_grace`, so that the caller can start more of them.
   std::function<bool()> can_grow;
 

@@ -1,4 +1,4 @@
-// What shards print: split into lines, kept, and shown with the number of the shard.
+// The output of shards: splits it into lines, and shows each line with the number of its shard.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace caffe2 {
 
-// Splits a stream of any bytes into lines. "\n", "\r\n" and "\r" (progress bars) end a line. A
-// longer line than kMaxLine is passed on in parts of this size. Not thread-safe.
+// Splits a stream of any bytes into lines. "\n", "\r\n" and "\r" (progress bars) end a line. A line
+// longer than kMaxLine is passed on in parts of that size. Not thread-safe.
 class LineSplitter {
  public:
   static constexpr size_t kMaxLine = size_t{64} << 10;
@@ -62,8 +62,8 @@ struct ShardLine {
 };
 std::optional<ShardLine> ParseShardLine(std::string_view line);
 
-// The line in which the supervisor of a shard tells its end, if another launcher (mpirun, srun)
-// lies between it and `doppio run`.
+// The line with which a supervisor reports the end of its shard, if another launcher (mpirun, srun)
+// is between it and `doppio run`.
 struct ShardEndLine {
   int status = 0;
   std::string host;

@@ -18,13 +18,13 @@ struct SuperviseOptions {
   std::vector<std::string> command;
   Environment environment;  // variables to set, besides the environment of this process
 
-  // Standard input brings lines of LaunchControl; its end is the death of the launcher. If not, the
-  // launcher is the parent process.
+  // True: standard input carries LaunchControl lines, and its end means that the launcher has died.
+  // False: the launcher is the parent process.
   bool controlled = false;
-  // The launcher is lost if no line has come for so long; 0: never. For connections that may break
-  // without an end of the input.
+  // The launcher is lost if no line has come for this long; 0: never. For connections that may
+  // break without an end of the input.
   milliseconds lease{0};
-  // mpirun or srun tells this shard's place: translate it into torchrun's variables, put the
+  // mpirun or srun gives this shard's place: translate it into torchrun's variables, put the
   // shard's number before each line of output, and report the end as a line (shard_output.h).
   bool placed_by_environment = false;
   // Give the shard cores of its own: an equal part of the cores of the host.
@@ -44,7 +44,7 @@ struct LaunchControl {
 };
 
 // Runs a shard to its end, and returns the exit status for main. Throws as StartProcess does.
-// Blocks signals in this process and takes over its children, so there is one call in a process.
+// Blocks signals in this process and takes over its children, so call it only once in a process.
 int Supervise(const SuperviseOptions& options);
 
 // The threads for one of `local_size` shards that share this process's cores, as variables that the

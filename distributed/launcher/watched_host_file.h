@@ -16,10 +16,9 @@ class WatchedHostFile {
   // another host is refused.
   WatchedHostFile(std::string path, std::vector<HostSlots> hosts, bool local_only);
 
-  // The hosts if the file lists others than at the last call, else nullopt. A change counts once
-  // two reads 0.2 s apart agree, so that a file that is being written is not taken for whole. A
-  // file that cannot be read, is wrong or is refused is said once in a warning, and the known hosts
-  // are kept.
+  // The hosts if the file lists others than at the last call, else nullopt. A change counts only if
+  // two reads 0.2 s apart agree, because the file may be half written. If the file cannot be read,
+  // is wrong or is refused, logs one warning and keeps the known hosts.
   std::optional<std::vector<HostSlots>> ReadIfChanged();
 
  private:

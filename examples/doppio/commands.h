@@ -8,11 +8,11 @@
 
 namespace caffe2 {
 
-// What the command line asks for; returns the exit status.
+// Runs a sub-command; returns the exit status.
 using Action = std::function<int()>;
 
-// Each adds a sub-command to the program. When it is given, parsing sets *action. `command` is what
-// the command line has after "--"; it and *action must outlive the action.
+// Each adds a sub-command to the program. If the command line has it, parsing sets *action.
+// `command` is the part of the command line after "--"; it and *action must outlive the action.
 void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
 void AddTrainCommand(CLI::App* program, Action* action);
 void AddShardCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);

@@ -1,4 +1,4 @@
-// Self-contained HTML pages: style, pictures and drawings lie in the file.
+// Self-contained HTML pages: the file includes style, pictures and drawings.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace caffe2 {
 std::string EscapeHtml(std::string_view text);
 std::string Base64(std::string_view bytes);
 
-// A whole page: `body` is HTML, `title` text. Light or dark as the reader's system; uses no
-// network. Classes for `body`: table.data, td.number, .bar (a span with a width), .pictures, .note,
-// .warning.
+// A whole page: `body` is HTML, `title` is text. It is light or dark like the reader's system, and
+// uses no network. Classes for `body`: table.data, td.number, .bar (a span with a width),
+// .pictures, .note, .warning.
 std::string HtmlPage(const std::string& title, const std::string& body);
 
 }  // namespace caffe2

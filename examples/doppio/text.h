@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Numbers in a form that is easy to read.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ struct RandomPlace {
   uint64_t position = 0;
 };
 
-// keep[i] = word i of the random stream, from `place` on, is at least `bound`. y = x * scale where
-// keep[i], else 0. y may be x.
+// keep[i] is true if word i of the random stream, counted from `place`, is at least `bound`.
+// y = x * scale where keep[i], else 0. y may be x.
 template <typename T>
 void LaunchDropout(int64_t n, const T* x, const RandomPlace& place, uint64_t bound, float scale,
                    bool* keep, T* y, cuda::Stream stream);

@@ -7,7 +7,7 @@ namespace caffe2 {
 
 using DropoutTypes = TensorTypes<float, float16, bfloat16>;
 
-// Shared by the forward and the gradient operator: their arguments.
+// The arguments of the forward and the gradient operator.
 template <class Context>
 class DropoutBase : public Operator<Context> {
  public:
@@ -20,7 +20,7 @@ class DropoutBase : public Operator<Context> {
   }
 
  protected:
-  // The factor of kept elements, so that sums keep their mean.
+  // The factor of kept elements. With it the expected value of Y is X.
   float scale() const { return 1 / (1 - ratio_); }
 
   float ratio_;
@@ -47,7 +47,7 @@ class DropoutOp final : public DropoutBase<Context> {
     CAFFE_ENFORCE_EQ(OutputSize(), 2, "Dropout in training writes its mask");
     Tensor* mask = Output(1);
     mask->ResizeLike(x);
-    // A random word below this bound, a share of `ratio` of all, drops the element.
+    // A random 32-bit word is below this bound with probability `ratio`. It then drops its element.
     const auto bound = static_cast<uint64_t>(static_cast<double>(this->ratio_) * 0x1p32);
     Drop(x.numel(), x_data, bound, mask->template mutable_data<bool>(), y_data);
     return true;

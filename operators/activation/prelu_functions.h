@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Of x and the slope of its channel.
+// Takes x and the slope of its channel.
 struct PReluFunction {
   static constexpr const char* kName = "PRelu";
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x, float slope) const {

@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// What the forward and the gradient operator have in common.
+// Shared by the forward and the gradient operator.
 template <class Context>
 class PReluBase : public Operator<Context> {
  public:
@@ -21,7 +21,8 @@ class PReluBase : public Operator<Context> {
   }
 
  protected:
-  // X as [outer, channels, inner], with one slope a channel; one slope for all is one channel.
+  // X as [outer, channels, inner], with one slope for each channel. If all channels share one
+  // slope, `channels` is 1.
   struct Sizes {
     int64_t outer = 1;
     int64_t channels = 1;

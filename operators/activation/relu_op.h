@@ -7,7 +7,7 @@ namespace caffe2 {
 
 struct ReluFunction {
   static constexpr const char* kName = "Relu";
-  // Both 16-bit formats have their sign at the same place as an integer.
+  // Both 16-bit formats have their sign bit where int16_t has it.
   static constexpr bool kTakesBits = true;
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {

@@ -45,8 +45,8 @@ void LaunchLabelCrossEntropyGradient(int64_t n, int64_t d, const float* x, const
                                      const float* dy, float* dx, cuda::KernelReport* report,
                                      cuda::Stream stream);
 
-// hits[i] = 1 if fewer than k classes of row i have a better prediction than its label, else 0. Of
-// equal predictions the first is better. A NaN is never right.
+// hits[i] = 1 if fewer than k classes of row i have a better prediction than its label, else 0.
+// Among equal predictions the first counts as better. A NaN is never a hit.
 template <typename T>
 void LaunchTopHits(int64_t n, int64_t d, int k, const T* x, const int* labels, float* hits,
                    cuda::KernelReport* report, cuda::Stream stream);

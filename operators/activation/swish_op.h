@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// g = s(X), s being the sigmoid.
+// g = sigmoid(X)
 struct SwishFunction {
   static constexpr const char* kName = "Swish";
   template <typename N>

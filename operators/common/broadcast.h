@@ -11,8 +11,8 @@
 
 namespace caffe2 {
 
-// Two operands and their combined index space. Dimensions in which both operands advance in the
-// same way are merged, so that most plans have one to three; dimensions of size 1 are gone. A
+// Two operands and their combined index space. Dimensions of size 1 are removed, and dimensions in
+// which both operands advance in the same way are merged, so most plans have one to three. A
 // stride of 0 means that the operand has one value for the whole dimension. Strides count
 // elements of dense row-major operands. Holds no heap memory.
 struct BroadcastPlan {
@@ -28,7 +28,7 @@ struct BroadcastPlan {
   int64_t a_inner_stride() const { return a_stride[dims - 1]; }
   int64_t b_inner_stride() const { return b_stride[dims - 1]; }
   int64_t outer_size() const { return inner_size() == 0 ? 0 : numel / inner_size(); }
-  // True if the operand has every element of the index space once.
+  // True if the operand is not repeated: every index has an element of its own.
   bool a_full() const { return Full(a_stride); }
   bool b_full() const { return Full(b_stride); }
 
@@ -69,8 +69,9 @@ struct BroadcastPlan {
   }
 };
 
-// Runs body(inner size, offset, a_offset, b_offset) for all rows, in parallel if there is enough
-// work. Bodies may write only elements of the index space, as several threads run them.
+// Calls body(n, offset, a_offset, b_offset) for all rows of n elements, in parallel if there is
+// enough work; a plan of one dimension is split into parts of n elements. Several threads run the
+// body, so it may write only the elements [offset, offset + n) of the index space.
 template <typename Body>
 void ParallelRows(const BroadcastPlan& plan, int64_t grain, const Body& body) {
   if (plan.numel == 0) return;
@@ -96,7 +97,7 @@ struct BroadcastRule {
   int axis = -1;        // where B's shape begins in A's; -1: B's shape is a suffix of A's
 
   BroadcastRule() = default;
-  // Throws for axis together with axis_str, and an axis_str that is not one letter of `order`.
+  // Throws for axis together with axis_str, and for an axis_str that is not one letter of `order`.
   explicit BroadcastRule(const ArgumentHelper& arguments);
 
   // The shape of the result. Throws, naming both shapes, if they cannot be broadcast.
@@ -106,7 +107,7 @@ struct BroadcastRule {
 };
 
 // Plans as NumPy does: shapes are aligned at the end, and a dimension of size 1 repeats. Throws,
-// naming both shapes, if they cannot be broadcast. Throws if the result has too many dimensions.
+// naming both shapes, if they cannot be broadcast. Throws if the plan needs more than kMaxDims.
 BroadcastPlan MakeBroadcastPlan(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
 
 }  // namespace caffe2

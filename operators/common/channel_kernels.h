@@ -19,7 +19,7 @@ struct ChannelLayout {
 // The number of floats that the functions below need as scratch.
 int64_t BatchNormScratch(const ChannelLayout& layout);
 
-// The results of the statistics of a batch, in training.
+// Parameters and outputs of the statistics of a batch, in training.
 struct BatchNormStatistics {
   double epsilon = 0;
   float momentum = 0;
@@ -34,8 +34,8 @@ void LaunchBatchNormStatistics(const ChannelLayout& layout, const T* x,
                                const BatchNormStatistics& statistics, float* scratch,
                                cuda::Stream stream);
 
-// y = act((x - mean) * scale / deviation + bias + z); z may be null, act is Relu or nothing.
-// `spread` is 1 / deviation, or with `is_variance` the variance.
+// y = act((x - mean) * scale / deviation + bias + z); z may be null, act is Relu or the
+// identity. `spread` is 1 / deviation, or with `is_variance` the variance.
 template <typename T>
 void LaunchBatchNormApply(const ChannelLayout& layout, const T* x, const float* mean,
                           const float* spread, bool is_variance, double epsilon, const float* scale,
@@ -44,8 +44,8 @@ void LaunchBatchNormApply(const ChannelLayout& layout, const T* x, const float* 
 template <typename T>
 struct BatchNormGradient {
   const T *x = nullptr, *dy = nullptr;
-  const T* y = nullptr;         // not null: a Relu was open where y > 0
-  const float* bias = nullptr;  // not null: a Relu was open where the normalized x is above zero
+  const T* y = nullptr;         // not null: a Relu passes dy only where y > 0
+  const float* bias = nullptr;  // not null: a Relu passes dy only where the normalized x > 0
   const float *scale = nullptr, *mean = nullptr;
   const float* spread = nullptr;
   bool is_variance = false;  // as above; the gradient then takes the statistics as constants
@@ -65,8 +65,8 @@ void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradien
 void LaunchBnParams(int64_t channels, const float* scale, const float* bias, float* norm,
                     cuda::Stream stream);
 
-// y = act(y + bias[channel] + z), in place; bias and z may be null, act is Relu or nothing. `bias`
-// is of T.
+// y = act(y + bias[channel] + z), in place; bias and z may be null, act is Relu or the
+// identity.
 template <typename T>
 void LaunchChannelEpilogue(const ChannelLayout& layout, const T* bias, const T* z, bool relu, T* y,
                            cuda::Stream stream);

@@ -140,7 +140,7 @@ __global__ void SumChannelsKernel(ChannelLayout layout, int64_t per_part, F f, f
   }
 }
 
-constexpr int kFinishLanes = 32;  // at most, of a block
+constexpr int kFinishLanes = 32;  // of a block, at most
 
 // Adds up the parts, in double and in a fixed order, and calls f(c, total) for each channel c:
 // total[v] is its sum v.

@@ -1,6 +1,6 @@
 // Checks indices and lengths that functors (host_device.h) read. On the host, wrong values throw at
-// once. On a device they are reported, and the wait for the net throws: functors must skip indices
-// for which RowIndices::Has is false.
+// once. On a device a kernel reports them, and the wait for the net throws. Functors must therefore
+// skip indices for which RowIndices::Has is false.
 #pragma once
 
 #include "caffe2/core/tensor.h"

@@ -7,9 +7,9 @@ namespace caffe2 {
 
 enum class Combination { kMax, kMin, kSum };
 
-// y = the inputs, combined from the left, then times `factor`. A NaN wins. More than kMaxInputs
-// inputs take several turns: the wide result of a turn, in `partial`, is the `start` of the next
-// one.
+// y = the inputs, combined from the left, then times `factor`. If an input is NaN, so is y. More
+// than kMaxInputs inputs take several passes: each pass but the last writes its wide result to
+// `partial`, and the next one reads it as `start`.
 template <typename T>
 struct CombineInputs {
   static constexpr const char* kName = "CombineInputs";
@@ -19,8 +19,8 @@ struct CombineInputs {
   int count;
   const T* x[kMaxInputs];
   float factor;
-  const Wide* start;  // null in the first turn
-  Wide* partial;      // the result of all turns but the last, which has null
+  const Wide* start;  // null in the first pass
+  Wide* partial;      // null in the last pass
   T* y;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
     Wide result = start != nullptr ? start[i] : host_device::Widen(x[0][i]);

@@ -1,4 +1,4 @@
-// Reasons of OpSchema::CpuOnly that several operators share.
+// Reasons for OpSchema::CpuOnly that several operators share.
 #pragma once
 
 namespace caffe2::cpu_only {

@@ -7,8 +7,8 @@
 
 namespace caffe2 {
 
-// The values of a one-dimensional int32 or int64 tensor, which should be below `rows`. Throws
-// EnforceNotMet, naming `what`, for another type or shape.
+// The values of a one-dimensional int32 or int64 tensor. Does not check that they are in [0, rows).
+// Throws EnforceNotMet, naming `what`, for another type or shape.
 inline RowIndices IntegersOf(const Tensor& tensor, int64_t rows, const char* what) {
   CAFFE_ENFORCE(tensor.IsType<int32_t>() || tensor.IsType<int64_t>(), what,
                 " must be int32 or int64, not ", tensor.dtype().name());

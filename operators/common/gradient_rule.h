@@ -1,4 +1,4 @@
-// Gradients that are one operator, as one line of text:
+// Gradients that are one operator, written as one line of text:
 //   REGISTER_GRADIENT(DotProduct, GradientRule<"I0 I1 GO0 -> GI0 GI1">);
 // makes DotProductGradient with inputs (X, Y, dDot) and outputs (dX, dY).
 #pragma once
@@ -18,7 +18,7 @@ struct RuleText {
   char text[n];
 };
 
-// Follows any rule: see GradientRule.
+// Makes the gradient for any rule (see GradientRule).
 class GradientRuleMaker : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;

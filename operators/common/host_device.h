@@ -45,7 +45,7 @@
 #endif
 
 namespace caffe2 {
-class OperatorBase;  // functors with arguments are made from the operator
+class OperatorBase;  // functors read their arguments from the operator
 }
 
 namespace caffe2::host_device {
@@ -110,7 +110,7 @@ struct SoloTeam {
 #endif
   CAFFE2_HOST_DEVICE static constexpr int64_t first() { return 0; }
   CAFFE2_HOST_DEVICE static constexpr int64_t step() { return 1; }
-  CAFFE2_HOST_DEVICE static constexpr bool leader() { return true; }  // of one member
+  CAFFE2_HOST_DEVICE static constexpr bool leader() { return true; }  // the only member
   template <typename N>
   CAFFE2_HOST_DEVICE N Sum(N value) const {
     return value;

@@ -48,7 +48,7 @@ CAFFE2_SIMD_CLONES void MapRow(F f, int64_t n, R* y, const T*... x) {
     for (int64_t i = 0; i < n; ++i) y[i] = host_device::Narrow<R>(f(host_device::Widen(x[i])...));
   }
 }
-// The pointer as MapRow takes it: int16_t for 16-bit elements if F takes bits.
+// The pointer in the type that MapRow takes: int16_t for 16-bit elements if F takes bits.
 template <class F, typename T>
 auto* ElementsOf(T* elements) {
   if constexpr (kOfBits<F> && kIs16Bit<std::remove_const_t<T>>) {

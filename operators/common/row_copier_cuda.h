@@ -11,7 +11,7 @@
 
 namespace caffe2 {
 
-// Lists the rows on the host, and Finish copies them by one kernel. The other Finish functions make
+// Lists the rows on the host; Finish copies them with one kernel. The other Finish functions make
 // the list on the device.
 template <>
 class RowCopierFor<CUDAContext> {
@@ -52,8 +52,8 @@ class RowCopierFor<CUDAContext> {
     Pick(list);
   }
 
-  // The functions below replace all of the above. They write all rows of Y from lists in device
-  // memory and do not wait. Wrong lengths and indices are reported (CheckedIndices).
+  // Each function below replaces Append... and Finish. It writes all rows of Y from a list in
+  // device memory and does not wait. Wrong lengths and indices are reported (CheckedIndices).
 
   // Writes `length` rows of each segment. Rows after the end of a segment are zeros, or `value` if
   // given. A longer segment is an error unless `cut`. `present`, if not null, gets
@@ -75,14 +75,14 @@ class RowCopierFor<CUDAContext> {
                        context_->stream());
     Pick(rows);
   }
-  // The rows of X [steps, batch], with the first lengths[b] rows of each b in reverse order.
+  // Writes the rows of X [steps, batch], with the first lengths[b] rows of each b in reverse order.
   void FinishReversed(const Tensor& lengths, int64_t steps, int64_t batch) {
     Tensor rows = ListOf(steps * batch);
     LaunchListReversed(IntegersOf(lengths, 0, "lengths"), steps, batch,
                        rows.mutable_data<int64_t>(), context_->report(), context_->stream());
     Pick(rows);
   }
-  // Row indices[i] as row i, or with `inverse` row i as row indices[i].
+  // Writes row indices[i] of X as row i of Y or, with `inverse`, row i of X as row indices[i] of Y.
   void FinishPermuted(const Tensor& indices, bool inverse) {
     const RowIndices list = IntegersOf(indices, limit_, "indices");
     Tensor there = ListOf(list.n), back = ListOf(list.n);

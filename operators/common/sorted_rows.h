@@ -17,7 +17,7 @@ struct SortedRows {
   CAFFE2_HOST_DEVICE int64_t Position(int64_t i) const {
     return static_cast<int64_t>(keys[i] & 0xffffffff);
   }
-  // True for one i of each row that is named.
+  // True if i is the first position of its row in sorted order.
   CAFFE2_HOST_DEVICE bool First(int64_t i) const {
     return Row(i) != kNoRow && (i == 0 || Row(i - 1) != Row(i));
   }

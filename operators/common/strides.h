@@ -1,12 +1,12 @@
-// An index space and operands that are read at its indices, as kernels take them.
+// An index space and the strides of its operands, as kernels take them.
 #pragma once
 
 #include <cstdint>
 
 namespace caffe2 {
 
-// Dimensions of an index space, outermost first, and what one step along each of them moves three
-// operands by. As BroadcastPlan (operators/common/broadcast.h), without what only the host needs.
+// The dimensions of an index space, outermost first, and the strides of up to three operands along
+// them. Like BroadcastPlan (operators/common/broadcast.h), without the functions for the host.
 struct Strides {
   static constexpr int kMaxDims = 8;
   int dims = 0;

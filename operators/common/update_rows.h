@@ -9,8 +9,8 @@
 namespace caffe2 {
 
 // Calls update(indices[i], i, team) for all i; updates of one row run in order. `indices` must be
-// int32 or int64 and in [0, rows). Otherwise this throws EnforceNotMet; on a device, the wait for
-// the net throws if an index is out of range. The functor's width is the number of elements of a
+// int32 or int64 and in [0, rows). Otherwise this throws EnforceNotMet; on a device an index out of
+// range makes the wait for the net throw. The functor's width is the number of elements of a
 // row (ForEachRow).
 template <class Update>
 void UpdateRows(const Tensor& indices, int64_t rows, const Update& update,

@@ -11,7 +11,7 @@
 
 namespace caffe2 {
 
-// The number of elements of which a few widened copies fit into the first-level cache.
+// A few widened copies of this many elements fit into the first-level cache.
 constexpr int64_t kWideBlock = 1024;
 
 // Reads rows of T as ArithmeticType<T>. For one thread.

@@ -12,8 +12,8 @@
 
 namespace caffe2 {
 
-// The workspaces of the runs of a Do operator that no gradient has taken yet, held in a blob.
-// CreateScope empties it. Not thread-safe.
+// The workspaces of those runs of a Do operator whose gradient has not run yet. A blob holds the
+// stack; CreateScope empties it. Not thread-safe.
 class WorkspaceStack {
  public:
   using Bindings = std::unordered_map<std::string, std::string>;  // inner name -> outer name
@@ -22,7 +22,7 @@ class WorkspaceStack {
   void Clear() { stack_.clear(); }
   // A new workspace that sees the bound blobs of `parent`.
   std::shared_ptr<Workspace> Push(const Workspace* parent, const Bindings& bindings);
-  // The last workspace pushed, with more names bound as by Pop; a new one if there is none.
+  // Like Pop, but leaves the workspace on the stack. Pushes a new one if there is none.
   std::shared_ptr<Workspace> Reuse(const Workspace* parent, const Bindings& bindings);
   // Removes the last workspace from the stack, binds more names in it and returns it. Blobs of its
   // own keep their names. Throws EnforceNotMet if there is none.
@@ -35,14 +35,14 @@ class WorkspaceStack {
 };
 CAFFE2_TYPE_NAME(WorkspaceStack, "caffe2::detail::WorkspaceStack");
 
-// Runs the net in the argument in a workspace of its own. The last input and output is the blob of
-// the WorkspaceStack.
+// Runs the net of the argument `net` in a workspace of its own. The last input and output is the
+// blob of the WorkspaceStack.
 class DoOp final : public Operator<CPUContext> {
  public:
   DoOp(const OperatorDef& def, Workspace* ws);
   bool RunOnDevice() override;
 
-  // Each run may create the net again. Its random numbers go on where the last run ended.
+  // Each run may create the net again. Its random numbers continue where the last run ended.
   std::vector<uint64_t> NestedRandomState() const override { return random_state_; }
   void SetNestedRandomState(const std::vector<uint64_t>& state) override { random_state_ = state; }
 

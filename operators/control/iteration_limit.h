@@ -15,7 +15,7 @@ class IterationLimit {
       : limit_(ArgumentHelper(def).GetSingleArgument<int64_t>("max_iterations", 0)), ws_(ws) {}
 
   // Call it before each iteration, with the number of iterations done. Throws EnforceNotMet at the
-  // limit, and Error if the workspace was asked to stop: a body without operators does not notice.
+  // limit, and Error if the workspace was asked to stop (a body without operators does not check).
   void Check(int64_t done) const {
     CAFFE_ENFORCE(limit_ <= 0 || done < limit_, "the loop has not ended after max_iterations (",
                   limit_, ")");

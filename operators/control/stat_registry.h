@@ -1,4 +1,4 @@
-// Named sums of a process or a part of it.
+// Named sums, of a whole process or a part of it.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Kernels of Im2Col, of locally connected layers and of convolutions of few channels.
 #include "operators/common/host_device_kernel.h"
 #include "operators/conv/few_channels_functions.h"
+#include "operators/conv/padded_images_functions.h"
 #include "operators/conv/im2col_functions.h"
 #include "operators/conv/local_functions.h"
 
@@ -15,5 +16,6 @@ INSTANTIATE_FOR_EACH(LocalInputGradient);
 INSTANTIATE_FOR_EACH(PatchesOfImage);
 INSTANTIATE_FOR_EACH(FilterToPatches);
 INSTANTIATE_FOR_EACH(FilterOfPatches);
+INSTANTIATE_FOR_EACH(CopyFromPadded);
 
 }  // namespace caffe2

@@ -39,7 +39,7 @@ void DescribeConvAlgorithm(OpSchema& schema);
 void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient);
 void CheckConvGradientSummand(const Tensor& summand, const Tensor& x);
 
-// Shape inference for the schemas of Conv, its fused forms and ConvGradient.
+// Shape inference for the schemas of Conv, its fused variants and ConvGradient.
 std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs);
 std::vector<TensorShape> InferConvGradient(const OperatorDef& def,
                                            const std::vector<TensorShape>& inputs);

@@ -97,8 +97,8 @@ class ConvGradientResult {
     output->raw_mutable_data(type);
   }
 
-  // Calls form(T*), which writes the gradient there in this stream. Returns the result of form;
-  // false means that there is no gradient.
+  // Calls form(T*), which writes the gradient to that address in this stream. Returns the result of
+  // form; false means that there is no gradient.
   template <typename F>
   bool Form(int device, cuda::Stream stream, const F& form) {
     if (output_->IsType<T>()) return form(output_->mutable_data<T>());

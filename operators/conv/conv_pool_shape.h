@@ -48,12 +48,12 @@ struct Window {
 //   pad | pad_t, pad_l, pad_b, pad_r | pads (all beginnings, then all ends), default 0;
 //   legacy_pad: 0 pads as given; 1 VALID, no pads; 2 SAME, output = ceil(input / stride), the odd
 //   pad at the end; 3 Caffe's pooling, `pad` on both sides and the output size rounded up;
-//   global_pooling: the window is the whole image, whatever kernel says; group; order.
+//   global_pooling: the window is the whole image, and kernel is ignored; group; order.
 class WindowArguments {
  public:
-  // Throws EnforceNotMet for values that no input fits: kernel, stride, dilation or group below 1,
-  // negative pads, pads together with VALID or SAME, or a stride, dilation or pad together with
-  // global_pooling.
+  // Throws EnforceNotMet for values that no input fits: kernel missing or below 1; stride, dilation
+  // or group below 1; negative pads; pads together with VALID or SAME; a stride, dilation or pad
+  // together with global_pooling.
   explicit WindowArguments(const ArgumentHelper& arguments);
 
   StorageOrder order() const { return order_; }
@@ -66,7 +66,7 @@ class WindowArguments {
   Window Resolve(const std::vector<int64_t>& spatial) const;
   // The same for the transposed convolution, whose output is
   // (input - 1) * stride + kernel + adj - pads; `adj` (adj_h, adj_w, adjs) must be below stride.
-  // VALID and SAME both mean no pads there.
+  // VALID and SAME both mean no pads. Throws for a dilation, global_pooling or legacy_pad 3.
   Window ResolveTransposed(const std::vector<int64_t>& spatial) const;
 
  private:

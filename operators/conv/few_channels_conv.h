@@ -12,22 +12,22 @@ namespace caffe2 {
 // most of that work is wasted: on an H100 the first layer of ResNet-50 (3 channels, 7x7, stride 2)
 // ran at 2 % of the speed of other layers. The convolution of patches (Patches) has up to kMaxDepth
 // channels and fewer taps. It adds the same products and zeros. A zero times an infinite pixel
-// outside of a window is NaN, so that infinite values also spoil outputs beside those that read
-// them.
+// is NaN, so an infinite pixel also makes some outputs NaN whose windows do not contain it.
 class FewChannelsConv {
  public:
   static constexpr int64_t kMaxChannels = 4, kMaxDepth = 64;
   static constexpr int64_t kMaxBytes = int64_t{4} << 30;  // of patches, as of cuDNN's workspaces
 
-  // Empty for problems that are not two-dimensional, NHWC, in 16 bits, with few channels, one group
-  // and no dilation, or whose patches would be deeper or take more memory; the last is logged.
+  // Returns nothing unless the problem is two-dimensional, NHWC, in 16 bits, with few channels, one
+  // group and no dilation, and its patches are within the limits above. Logs a warning if they
+  // would take too much memory.
   static std::optional<FewChannelsConv> Make(const cuda::ConvProblem& problem);
 
   // The convolution of patches. Its y is the original one.
   const cuda::ConvProblem& problem() const { return problem_; }
 
-  // Arrays of the original convolution to the ones of problem(), and back. `patches` of an image
-  // must be aligned to 16 bytes.
+  // Convert arrays of the original convolution to arrays of problem(), and back. `patches` of an
+  // image must be aligned to 16 bytes.
   void LaunchImage(const void* x, void* patches, cuda::Stream stream) const;
   void LaunchFilter(const void* filter, void* patches, cuda::Stream stream) const;
   void LaunchFilterGradient(const void* patches, void* filter, cuda::Stream stream) const;

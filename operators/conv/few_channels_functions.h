@@ -17,7 +17,7 @@ struct Patches {
   int32_t image[2], kernel[2];  // height and width of the image and of the filter
   int32_t size[2];              // of the image of patches
   int32_t step[2], begin[2];    // patch (i, j) starts at pixel (i, j) * step - begin
-  int32_t skip;                 // rows of the first patch of a window above the window
+  int32_t skip;                 // rows of a window's first patch that are above the window
 
   // The element of a filter of patches, M x taps x 1 x depth, that holds element i of the filter, M
   // x kernel[0] x kernel[1] x C.
@@ -40,7 +40,7 @@ struct PatchesOfImage {
   EightWords* y;
 
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
-    // Divisions of 32 bits are several times faster on devices. There are fewer elements.
+    // 32-bit divisions are several times faster on devices, and i is below 2^32 (kMaxBytes).
     const auto at = static_cast<uint32_t>(i);
     const uint32_t parts = by.depth / 8, patch = at / parts, line = patch / by.size[1];
     const int32_t run = by.kernel[1] * by.channels, width = by.image[1] * by.channels;
@@ -61,7 +61,7 @@ struct PatchesOfImage {
   }
 };
 
-// Element i of a filter, to its place in the filter of patches, whose other elements are zeros.
+// Copies element i of a filter to the filter of patches, whose other elements must be 0 already.
 struct FilterToPatches {
   static constexpr const char* kName = "FilterToPatches";
   Patches by;
@@ -70,7 +70,7 @@ struct FilterToPatches {
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { patches[by.FilterAt(i)] = filter[i]; }
 };
 
-// The inverse.
+// Copies it back.
 struct FilterOfPatches {
   static constexpr const char* kName = "FilterOfPatches";
   Patches by;

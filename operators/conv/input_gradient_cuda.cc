@@ -2,91 +2,74 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <numeric>
-#include <utility>
 #include <vector>
 
-#include "caffe2/cuda/runtime.h"
 #include "caffe2/cuda/scratch.h"
+#include "operators/common/host_device_launch.h"
+#include "operators/conv/padded_images_functions.h"
 
 namespace caffe2 {
 namespace {
 
 using cuda::ConvProblem;
-using cuda::Scratch;
 
-bool HasUnevenStrides(const ConvProblem& problem) {
+bool NeedsPaddedImages(const ConvProblem& problem) {
   const std::vector<int64_t>& stride = problem.stride;
-  return std::adjacent_find(stride.begin(), stride.end(), std::not_equal_to<>()) != stride.end();
+  return problem.type.Match<float>() &&
+         (problem.pad_begin != problem.pad_end ||
+          std::adjacent_find(stride.begin(), stride.end(), std::not_equal_to<>()) != stride.end());
 }
 
-// The same gradient with strides of 1. y is so large that the array of zeros and pixels is one
-// pixel and stride - 1 zeros after another.
-ConvProblem WithoutStrides(const ConvProblem& problem) {
+// The convolution of padded images, without padding. Pixels that no window reaches are left out.
+ConvProblem OfPaddedImages(const ConvProblem& problem) {
   ConvProblem result = problem;
   for (size_t a = 0; a < problem.stride.size(); ++a) {
-    const int64_t kernel = problem.dilation[a] * (problem.filter[a + 2] - 1) + 1;
-    result.y[a + 2] = problem.y[a + 2] * problem.stride[a];
-    result.pad_end[a] = result.y[a + 2] - 1 + kernel - problem.x[a + 2] - problem.pad_begin[a];
-    result.stride[a] = 1;
+    const int64_t window = problem.dilation[a] * (problem.filter[a + 2] - 1) + 1;
+    result.x[a + 2] = (problem.y[a + 2] - 1) * problem.stride[a] + window;
+    result.pad_begin[a] = result.pad_end[a] = 0;
   }
   return result;
 }
 
-// Spreads the pixels of dy: puts stride - 1 zeros after each, axis by axis.
-class SpreadGradient {
- public:
-  SpreadGradient(const ConvProblem& problem, const void* dy, int device, cuda::Stream stream)
-      : data_(dy), device_(device), stream_(stream) {
-    std::vector<int64_t> dims = problem.y;  // in the order of storage
-    if (problem.channels_last) std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
-    const size_t first = problem.channels_last ? 1 : 2;
-    for (size_t a = problem.stride.size(); a-- > 0;) {
-      if (problem.stride[a] > 1) Spread(problem.stride[a], first + a, &dims);
-    }
-  }
-  const void* data() const { return data_; }
+int64_t Product(const std::vector<int64_t>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
 
- private:
-  static size_t Product(std::vector<int64_t>::const_iterator begin,
-                        std::vector<int64_t>::const_iterator end) {
-    return static_cast<size_t>(std::accumulate(begin, end, int64_t{1}, std::multiplies<>()));
+CopyFromPadded CopyOf(const ConvProblem& problem, const ConvProblem& padded) {
+  CopyFromPadded copy{.size = {1, 1, 1},
+                      .padded_size = {1, 1, 1},
+                      .begin = {0, 0, 0},
+                      .inner = problem.channels_last ? problem.x[1] : 1,
+                      .add = false,
+                      .padded = nullptr,
+                      .x = nullptr};
+  for (size_t a = 0; a < problem.stride.size(); ++a) {
+    copy.size[a] = problem.x[a + 2];
+    copy.padded_size[a] = padded.x[a + 2];
+    copy.begin[a] = problem.pad_begin[a];
   }
-
-  void Spread(int64_t stride, size_t axis, std::vector<int64_t>* dims) {
-    const auto after = dims->begin() + static_cast<int64_t>(axis) + 1;
-    const size_t rows = Product(dims->begin(), after);
-    const size_t row = Product(after, dims->end()) * sizeof(float);
-    const size_t wide_row = static_cast<size_t>(stride) * row;
-    const size_t bytes = rows * wide_row;
-    auto wide = std::make_unique<Scratch>(static_cast<int64_t>(bytes), device_, stream_,
-                                          "a spread gradient");
-    cuda::SetBytesAsync(wide->get(), 0, bytes, stream_);
-    cuda::CopyRowsAsync(wide->get(), wide_row, data_, row, row, rows, stream_);
-    memory_ = std::move(wide);  // frees the one before in stream order
-    data_ = memory_->get();
-    (*dims)[axis] *= stride;
-  }
-
-  const void* data_;
-  const int device_;
-  const cuda::Stream stream_;
-  std::unique_ptr<Scratch> memory_;
-};
+  return copy;
+}
 
 }  // namespace
 
 void ConvInputGradient(const ConvProblem& problem, const void* filter, const void* dy, void* dx,
                        int device, cuda::Stream stream, bool add) {
   constexpr auto kDirection = cuda::ConvDirection::kBackwardData;
-  if (!problem.type.Match<float>() || !HasUnevenStrides(problem)) {
+  if (!NeedsPaddedImages(problem)) {
     cuda::Convolve(kDirection, problem, nullptr, filter, dy, dx, device, stream, add);
     return;
   }
-  const SpreadGradient spread(problem, dy, device, stream);
-  cuda::Convolve(kDirection, WithoutStrides(problem), nullptr, filter, spread.data(), dx, device,
-                 stream, add);
+  const ConvProblem padded = OfPaddedImages(problem);
+  const auto bytes = Product(padded.x) * static_cast<int64_t>(sizeof(float));
+  const cuda::Scratch gradient(bytes, device, stream, "the gradient of padded images");
+  cuda::Convolve(kDirection, padded, nullptr, filter, dy, gradient.get(), device, stream);
+  CopyFromPadded copy = CopyOf(problem, padded);
+  copy.add = add;
+  copy.padded = static_cast<const float*>(gradient.get());
+  copy.x = static_cast<float*>(dx);
+  LaunchForEach(Product(problem.x), copy, stream);
 }
 
 }  // namespace caffe2

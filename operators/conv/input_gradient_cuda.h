@@ -7,9 +7,11 @@ namespace caffe2 {
 
 // As cuda::Convolve in the direction kBackwardData: writes dx or, with `add`, adds to it.
 //
-// In float, cuDNN has one exact plan for strides that differ from axis to axis (engine 0), and on
-// an H200 that gave other sums from run to run (cuDNN 9.19, kernel 7 x 7, strides 2 and 1). Such a
-// gradient is computed with strides of 1, from a dy that has zeros between its pixels.
+// In float, cuDNN often has one exact plan if the padding differs from side to side or the strides
+// differ from axis to axis: engine 0. On an H200 its sums differed from run to run (cuDNN 9.19,
+// kernel 7 x 7, strides 2 and 1, padding of 2 and 3). Such a gradient is the inner part of the
+// gradient of padded images, for which there are other plans. That takes temporary memory, as much
+// as the padded images. Throws OutOfMemoryError if it does not fit, and as cuda::Convolve.
 void ConvInputGradient(const cuda::ConvProblem& problem, const void* filter, const void* dy,
                        void* dx, int device, cuda::Stream stream, bool add = false);
 

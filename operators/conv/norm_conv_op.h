@@ -1,6 +1,6 @@
 // Convolutions fused with the batch normalizations before and after them: ConvStats,
 // NormReluConvStats, NormSumReluConvStats, NormSumNormReluConvStats and their gradients. If the
-// device has no engine for one of them, it runs as the unfused operators that it stands for.
+// device has no engine for one of them, the equivalent unfused operators run instead.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ struct NormConvGradients {
   Tensor *dfilter, *g, *d_bn_params, *dz_bn_params;
 };
 
-// A device's part of the operators below. Specialized for each device; each operator has its own.
+// A device's part of the operators below, specialized for each device. One object per operator.
 template <class Context>
 class NormConvDevice {
  public:
@@ -54,8 +54,8 @@ class NormConvDevice {
   // of the convolution; it may be null if there is no z.
   bool Forward(const NormedImage& image, const Tensor& filter, Tensor* y, Tensor* sums,
                Tensor* square_sums, Tensor* normed, Context* context);
-  // `normed` is the one that Forward wrote, and `also` another gradient of it. Both are null if
-  // there is no z.
+  // `normed` is the tensor that Forward wrote; `also` is a further gradient of it, which is added.
+  // Both are null if there is no z; `also` may always be null.
   bool Backward(const NormedImage& image, const Tensor& filter, const Tensor& dy,
                 const Tensor* normed, const Tensor* also, const NormConvGradients& to,
                 Context* context);
@@ -65,7 +65,7 @@ class NormConvDevice {
   std::shared_ptr<State> state_;
 };
 
-// The unfused operators that a fused one stands for, on the same device. They see the blobs of the
+// The unfused operators that replace a fused one, on the same device. They see the blobs of the
 // fused operator, and blobs of their own. They are created when they are first needed.
 class OperatorParts {
  public:
@@ -167,7 +167,7 @@ class ConvStatsOp final : public NormConvBase<Context, kPrologue> {
 
   void AddParts() {
     const OperatorDef& def = debug_def();
-    if (kNormed) Normed();  // must be there
+    if (kNormed) Normed();  // creates the blob
     const std::string read = kSum ? def.output(3) : kNormed ? kNormedPart : def.input(0);
     if (kTwoNorms) parts_.Add("NormSumNormRelu", this->TwoNormedImages(), {read});
     parts_.Add("Conv", {read, def.input(kFilter)}, {def.output(0)});

@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// The function that operators of a workspace call while they wait: throws once a stop was
+// The function that operators of a workspace call while they wait. It throws once a stop is
 // requested.
 WhileWaiting StopWith(const Workspace* ws);
 
@@ -165,7 +165,7 @@ class SafeDequeueBlobsOp final : public Operator<Context> {
   std::vector<Blob> record_;
 };
 
-// Reads from one of several queues, which each run draws by the given weights.
+// Each run draws one of several queues by the given weights and reads a record from it.
 template <class Context>
 class WeightedSampleDequeueBlobsOp final : public Operator<Context> {
  public:

@@ -27,7 +27,7 @@ class RebatchingQueue {
                const WhileWaiting& while_waiting = {});
   // Waits for n > 0 elements and stacks them: output i has shape [n, dimensions of tensor i]. Takes
   // fewer than n if the queue is closed; returns false, with the outputs unchanged, if it is also
-  // empty. Throws EnforceNotMet for elements of different shapes.
+  // empty. Throws EnforceNotMet for elements of different shapes or types.
   bool Dequeue(int64_t n, const std::vector<Tensor*>& outputs,
                const WhileWaiting& while_waiting = {});
   // Ends writing and wakes all waiting threads. Elements in the queue can still be read.

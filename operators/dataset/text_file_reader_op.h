@@ -19,7 +19,8 @@ class TextFileReader {
   TextFileReader(std::string file, int64_t num_passes, std::vector<TypeMeta> field_types);
 
   // The fields of the next lines, at most max_lines, one after another; none at the end. Throws
-  // EnforceNotMet, naming file and line, if a line has another number of fields.
+  // EnforceNotMet, naming file and line, if a line has another number of fields, and for an empty
+  // file that is to be read without end. Throws IoError, naming the file, if it cannot be read.
   std::vector<std::string> Read(int64_t max_lines);
 
   const std::vector<TypeMeta>& field_types() const { return field_types_; }
@@ -34,8 +35,8 @@ class TextFileReader {
   const std::vector<TypeMeta> field_types_;
   std::mutex mutex_;
   std::ifstream stream_;
-  int64_t passes_ = 0;  // that were ended
-  int64_t line_ = 0;    // read in this pass
+  int64_t passes_ = 0;  // completed
+  int64_t line_ = 0;    // lines read in this pass
 };
 CAFFE2_TYPE_NAME(std::unique_ptr<TextFileReader>,
                  "std::unique_ptr<caffe2::TextFileReaderInstance>");

@@ -63,7 +63,7 @@ class BoxTransform {
     return measure_.clip(box, image_height, image_width);
   }
   float Overlap(const Box& a, const Box& b) const { return measure_.overlap(a, b); }
-  // True if both sides have the least size and the centre is above and left of the limits.
+  // True if both sides are at least `least` and the centre is above and left of the limits.
   bool IsLarge(const Box& box, float least, float height_limit, float width_limit) const;
   // Documents the arguments, including `rotated` and the arguments of RotatedBoxTransform.
   static void Describe(OpSchema& schema);
@@ -74,7 +74,7 @@ class BoxTransform {
   std::vector<float> weights_;
 };
 
-// The same for rotated boxes, to which da, in radians, is added.
+// The same for rotated boxes. A fifth prediction, da in radians, is added to the angle.
 class RotatedBoxTransform {
  public:
   using BoxType = RotatedBox;
@@ -125,7 +125,8 @@ struct SoftSuppression {
   float threshold = 0.3f;  // > 0
   float least_score = 0.001f;
 
-  // Returns the indices of the kept candidates, best first, and lowers their scores.
+  // Returns the indices of the kept candidates, best first, and lowers their scores. Drops a
+  // candidate whose lowered score is below least_score.
   std::vector<int64_t> Run(std::vector<int64_t> candidates, const OverlapFunction& overlap,
                            std::vector<float>* scores) const;
 };

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Regions that kernels have read, in device memory, or that the host has read, in host memory.
+// Uninitialized memory for n regions on the device of the context; kernels fill it.
 template <typename Region>
 class DeviceRegions {
  public:

@@ -19,8 +19,8 @@ struct ImageLayout {
   CAFFE2_HOST_DEVICE int64_t Pixel(int64_t at) const { return at / pixel_stride % area(); }
 };
 
-// The frame of a region and its samples. u runs along its width and v along its height, from the
-// members u and v on; (u, v) is the point (x + u cosine + v sine, y + v cosine - u sine).
+// The frame of a region and its samples. u runs along its width and v along its height; they
+// begin at the members u and v. (u, v) is the point (x + u cosine + v sine, y + v cosine - u sine).
 struct RegionFrame {
   int64_t image = 0;
   float u = 0, v = 0, width = 0, height = 0;
@@ -33,7 +33,7 @@ struct RegionSample {
   float weight[4];
 };
 
-// A place between two of `size` pixels, with the weight of the upper one.
+// A place between two of `size` pixels; `share` is the weight of pixel `high`.
 struct SplitPlace {
   int64_t low, high;
   float share;
@@ -134,7 +134,7 @@ struct RegionParser {
     if (aligned) {
       *value = frame.width < frame.height ? frame.width : frame.height;
       if (*value < 0) return kRegionSide;
-    } else {  // as early Caffe2: at least one pixel
+    } else {  // as in early Caffe2: at least one pixel
       if (!(frame.width > 1)) frame.width = 1;
       if (!(frame.height > 1)) frame.height = 1;
     }

@@ -11,8 +11,8 @@
 
 namespace caffe2 {
 
-// The regions of a tensor R x 5, with data() in memory of the device. Throws EnforceNotMet for a
-// wrong region (RegionProblem); on a device a wrong region is reported.
+// Reads regions from a tensor R x 5. data() of the result is in memory of the context's device.
+// Throws EnforceNotMet for a wrong region (RegionProblem); the overload for CUDA reports it.
 std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
                                      CPUContext* context);
 

@@ -41,7 +41,7 @@ struct MulFunction {
   }
 };
 
-// Integers round towards zero; what is divided by zero is 0, and an error (DivisorCheck).
+// Integer quotients round towards zero; n / 0 is 0, and an error (DivisorCheck).
 struct DivFunction {
   static constexpr const char* kName = "Div";
   template <typename N>
@@ -61,7 +61,7 @@ struct DivFunction {
   CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const {
     return -dc * a / (b * b);
   }
-  // Given C in the place of A.
+  // The same gradients from C instead of A.
   struct OfResult {
     static constexpr const char* kName = "Div";
     template <typename N>

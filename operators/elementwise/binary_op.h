@@ -13,7 +13,7 @@
 //     CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const;     // what it adds to db
 //   };
 //
-// GradientA and GradientB may take dc alone; where one is absent, dc itself is added.
+// GradientA and GradientB may take dc alone; if one is absent, its value is dc.
 //
 // As with unary_op.h, <stem>_op.cc registers the operators for the CPU and <stem>_op_cuda.cc for
 // CUDA devices (binary_op_cuda.h); binary_kernels.cu instantiates the kernels.
@@ -72,15 +72,15 @@ void MapBroadcast(const F& f, const BroadcastPlan& plan, const A* a, const B* b,
   });
 }
 
-// Operands are fit for every function but a few.
+// For functions that take any second operand.
 struct NoCheck {
   template <typename T, class Context>
   void operator()(int64_t /*n*/, const T* /*b*/, Context* /*context*/) const {}
 };
 
 // C[i] = F(A[i], B[i]) under the broadcast rules of BroadcastRule. C may be A or B if that operand
-// has its shape and type. Check(n, b, context) throws, or reports on a device, what F cannot take
-// as its second operand.
+// has its shape and type. Check(n, b, context) throws (on a device: reports) if F cannot take
+// one of the n elements of B.
 template <class Context, class F, class Types, class Result = SameType, class Check = NoCheck>
 class BinaryOp final : public Operator<Context> {
  public:
@@ -121,9 +121,9 @@ class BinaryOp final : public Operator<Context> {
   BroadcastRule rule_;
 };
 
-// gradient[e] = the sum of `derivative` over the indices of a plan for which operand number
-// D::kOperand has the element e, of which there are `count`. `a` and `b` are null where the
-// derivative does not read them. The gradient may be dc if the operand has every index once.
+// gradient[e] = the sum of `derivative` over those indices of a plan that read element e of operand
+// D::kOperand, which has `count` elements. `a` and `b` are null if the derivative does not read
+// them. The gradient may be dc if the operand is not repeated (a_full or b_full).
 // binary_op_cuda.h has it for CUDA devices.
 template <class D, typename T, typename A, typename B>
 void SumDerivative(const D& derivative, const BroadcastPlan& plan, int64_t count, const T* dc,
@@ -170,10 +170,10 @@ void SumDerivative(const D& derivative, const BroadcastPlan& plan, int64_t count
   }
 }
 
-// Inputs dC, A, B; outputs dA and dB in the shapes of A and B: the derivative where the operand has
-// the shape of C, its sum over the repeated dimensions otherwise. An output may take dC's place if
-// it has dC's shape. If F has OfResult, a function of (c, b) with the same gradients, there may be
-// three inputs B, C and dC in place of four; A had C's shape then.
+// Inputs dC, A, B; outputs dA and dB in the shapes of A and B: the derivative, summed over the
+// dimensions along which the operand was repeated. An output may overwrite dC if it has dC's size.
+// If F has OfResult, a function of (c, b) with the same gradients, the inputs may be B, C, dC
+// instead; A then had C's shape.
 template <class Context, class F>
 class BinaryGradientOp final : public Operator<Context> {
  public:
@@ -210,7 +210,7 @@ class BinaryGradientOp final : public Operator<Context> {
     return true;
   }
 
-  // `like`: the operand.
+  // `like` is the operand.
   template <class D, typename T>
   void Derive(const D& derivative, const BroadcastPlan& plan, const Tensor& like, const T* dc,
               const T* a, const T* b) {
@@ -220,8 +220,8 @@ class BinaryGradientOp final : public Operator<Context> {
                   &context_);
   }
 
-  // Throws unless dC has the elements that `plan` gives to C, and dA and dB can be written: the one
-  // that lies in place of dC has its size, and neither lies in place of an operand.
+  // Throws unless dC has as many elements as C under `plan`, an output that overwrites dC has dC's
+  // size, and no output overwrites an operand.
   void Check(const BroadcastPlan& plan, const Tensor& dC, const Tensor& A, const Tensor& B) {
     CAFFE_ENFORCE_EQ(dC.numel(), plan.numel, "the gradient's shape ", ShapeString(dC.sizes()),
                      " differs from the shape of the result of ", ShapeString(A.sizes()), " and ",

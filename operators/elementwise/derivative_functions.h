@@ -6,8 +6,8 @@
 
 namespace caffe2::host_device {
 
-// By the first number and by the second: what is added to da or db, from dc, and from a and b if
-// kReadsOperands.
+// The derivatives by the first and by the second number: the terms of da and db, computed from dc
+// and, if kReadsOperands, from a and b.
 template <class F>
 struct DerivativeA {
   static constexpr const char* kName = F::kName;

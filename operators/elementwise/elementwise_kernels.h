@@ -31,7 +31,7 @@ void LaunchSelect(int64_t n, int64_t row, size_t itemsize, const bool* condition
 
 // Sets n elements of 1, 2, 4 or 8 bytes to the lowest bytes of `bits`.
 void LaunchFill(int64_t n, size_t itemsize, uint64_t bits, void* y, cuda::Stream stream);
-// Sets n elements to factor * (the value).
+// Sets n elements to factor * *value.
 template <typename T>
 void LaunchFillFrom(int64_t n, float factor, const T* value, T* y, cuda::Stream stream);
 

@@ -1,11 +1,11 @@
-// Mod: the rest of a division of integers.
+// Mod: the remainder of a division of integers.
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// The rest has the sign of x, or the sign of the divisor.
+// The remainder has the sign of x or, with follow_divisor, the sign of the divisor.
 struct ModFunction {
   static constexpr const char* kName = "Mod";
   explicit ModFunction(const OperatorBase& op);  // throws for the divisor 0

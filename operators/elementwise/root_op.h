@@ -1,4 +1,4 @@
-// Sqrt (X^1/2), and Rsqrt (X^-1/2) and Cbrt (X^1/3) with gradients from Y.
+// Sqrt (X^1/2); Rsqrt (X^-1/2) and Cbrt (X^1/3), with gradients from Y.
 #pragma once
 
 #include "operators/common/host_device.h"

@@ -1,4 +1,4 @@
-// SquareRootDivide: divides each row by the square root of a number.
+// SquareRootDivide: divides each row by the square root of its own number.
 #pragma once
 
 #include "operators/common/element_type.h"

@@ -21,7 +21,7 @@ struct BoxCoxElements {
   }
 };
 
-// x divided by the root of its row's number, if that is positive.
+// x divided by the square root of its row's number; x itself unless that number is positive.
 template <typename S>
 struct RootDivideElements {
   static constexpr const char* kName = "SquareRootDivide";

@@ -33,7 +33,7 @@ inline constexpr bool kTakes<host_device::GradientOf<F>, N...> = requires(F f, N
   f.Gradient(values...);
 };
 
-// F, made from the operator if it takes arguments.
+// An F, constructed from the operator if F takes arguments.
 template <class F>
 F MakeFunctor(const OperatorBase& op) {
   if constexpr (kIsGradient<F>) {
@@ -45,8 +45,8 @@ F MakeFunctor(const OperatorBase& op) {
   }
 }
 
-// Calls body(f) or, if an argument chooses between functions, body of the one that F::Choose passes
-// on. A choice within the loop would keep it from being vectorised.
+// Calls body(f). If an argument of the operator chooses between functions, F::Choose calls body
+// with the chosen one, because a choice inside the loop would prevent its vectorisation.
 template <class F, class Body>
 void WithFunction(const F& f, const Body& body) {
   if constexpr (kIsGradient<F>) {

@@ -55,7 +55,8 @@ OpSchema::TensorInference InferFiller(TensorProto::DataType type, bool read_dtyp
 // Describes the arguments, input and output that all fillers have.
 void DescribeFiller(OpSchema& schema);
 
-// The `dtype` argument, which Caffe2 writes as a number or as a name ("float", "INT32").
+// The data type in the argument `name`, which Caffe2 writes as a number or as a name ("float",
+// "INT32"). Throws EnforceNotMet for other values.
 TensorProto::DataType DataTypeArgument(const ArgumentHelper& arguments, const std::string& name,
                                        TensorProto::DataType default_type);
 

@@ -74,6 +74,7 @@ __device__ float MeanGray(const SampledAugmentation& augmentation, int crop, int
          augmentation.blend[before].kind != SampledAugmentation::kContrast) {
     ++before;
   }
+  if (before == augmentation.num_blends) return 0.f;  // the same in all threads of the block
   double sum = 0;
   const int area = crop * crop;
   for (int i = threadIdx.x; i < area; i += kImageThreads) {
@@ -165,8 +166,8 @@ void NormalizeColorImages(const NormalizeParams& params, int64_t images, const P
   NormalizeImages<T, 1, kChannelsFirst, true>(params, images, crops, augmentations, output, stream);
 }
 
-// Crops begin anywhere, so that pixels are read one by one. Images are small: all with colours
-// share the kernel for changed ones.
+// Crops begin anywhere, so pixels are read one by one. All colour images use the kernel that can
+// change colours.
 template <typename T, int kChannels>
 void NormalizeResident(const NormalizeParams& params, int64_t images,
                        const ResidentImages& resident, const SampledAugmentation* augmentations,

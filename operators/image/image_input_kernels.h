@@ -17,8 +17,8 @@ void LaunchNormalizeImages(const db::NormalizeParams& params, int64_t images, co
                            const db::SampledAugmentation* augmentations, T* output,
                            cuda::Stream stream);
 
-// The same for crops of images that stay on the device: `pixels`, {N, side, side, params.channels},
-// and the crop of each of the `images` images. They are square.
+// The same for crops of square images that stay on the device: `pixels` is {N, side, side,
+// params.channels}, and `crops` has one element for each of the `images` images.
 struct ResidentImages {
   const uint8_t* pixels;
   const db::ResidentCrop* crops;

@@ -282,7 +282,8 @@ void ImageInputDecoder::WriteImage(db::ImageSource<Pixel>* image, const db::Boun
                                    int item) const {
   CAFFE_ENFORCE(!options_.square_images || (image->height() == image->width() && box.height <= 0),
                 "an image of ", image->height(), "x", image->width(),
-                box.height > 0 ? " with a box" : "", "; resident images must be square");
+                box.height > 0 ? " with a bounding box" : "",
+                "; resident images must be square and have none");
   Tensor& data = batch->outputs[0];
   const int64_t bytes = static_cast<int64_t>(data.nbytes()) / options_.batch_size;
   void* output = static_cast<char*>(data.raw_mutable_data()) + item * bytes;

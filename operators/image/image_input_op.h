@@ -22,7 +22,7 @@ struct ImageInputOptions {
   std::vector<int> output_sizes;     // of the outputs after data and label
   bool normalize_on_device = false;  // images are cropped on the host; a device does the rest
   bool resident = false;             // the device keeps all images (image_input_resident.h)
-  bool square_images = false;        // others are an error
+  bool square_images = false;        // an image that is not square is an error
   db::ImageTransformOptions transform;
 };
 
@@ -31,7 +31,7 @@ struct ImageInputOptions {
 ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default_seed);
 
 // From the arguments and the device of the operator: whether the device normalises the images, and
-// whether the output is NCHW. The default order is Caffe2's, which differs on devices.
+// whether the output is NCHW. The default order, as in Caffe2, is NCHW only if the device does.
 bool NormalizesOnDevice(const OperatorDef& def);
 bool IsChannelsFirst(const OperatorDef& def);
 

@@ -107,8 +107,9 @@ keep their addresses from run to run.
          "No effect on the CPU.")
     .Arg("resident",
          "1: on a CUDA device with use_gpu_transform, the first run decodes the whole database "
-         "into the device's memory; later ones copy only the random choices there. For square "
-         "images and a scale, without scale_jitter_type, random_scale, boxes and further outputs. "
+         "into the device's memory; later ones copy only the random choices there. Needs square "
+         "images and the argument scale. Does not work with scale_jitter_type, warp, random_scale, "
+         "bounding boxes, max_bad_records and further outputs. "
          "0 (default): batches are read and decoded as they are needed. No effect on the CPU. Not "
          "in Caffe2.")
     .Arg("decode_threads", "Threads that decode (default 4).")

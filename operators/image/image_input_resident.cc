@@ -18,18 +18,35 @@ void CheckOptions(const ImageInputOptions& options) {
                 "resident images are not scaled again: scale_jitter_type, warp, random_scale and "
                 "bounding boxes cannot be used");
   CAFFE_ENFORCE(options.label_type == LabelType::kSingle && options.output_sizes.empty(),
-                "the records of resident images have one label and no further outputs");
-  CAFFE_ENFORCE_EQ(options.max_bad_records, 0, "max_bad_records with resident images");
+                "resident images need label_type 0 and no outputs after data and label");
+  CAFFE_ENFORCE_EQ(options.max_bad_records, 0,
+                   "max_bad_records cannot be used with resident images");
 }
 
-// Those that decode whole images: `count` of them, as one batch.
-ImageInputOptions WholeImages(ImageInputOptions options, int count) {
-  options.batch_size = count;
+// The options that decode `count` whole images as one batch.
+ImageInputOptions WholeImages(ImageInputOptions options, size_t count) {
+  options.batch_size = static_cast<int>(count);
   options.square_images = true;
   options.transform.crop = options.transform.scale;
   options.transform.pad = 0;
   options.transform.is_test = true;
   return options;
+}
+
+// Decodes all records of the batch.
+void DecodeAll(const ImageInputDecoder& decoder, const std::string& source, db::InputBatch* batch) {
+  constexpr int64_t kGrain = 64;  // about a millisecond of small images
+  const auto n = static_cast<int64_t>(batch->source.records.size());
+  ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      try {
+        decoder.Decode(batch, static_cast<int>(i));
+      } catch (Error& error) {
+        error.AddContext("record \"" + batch->source.records[i].key + "\" of database " + source);
+        throw;
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -43,35 +60,35 @@ db::BatchPipeline::Options ResidentImageDecoder::pipeline_options() const {
   return ImageInputDecoder(options_).pipeline_options();
 }
 
-Tensor ResidentImageDecoder::Load(const db::DBReader& reader) {
-  const int64_t n = reader.NumRecords();
-  constexpr int64_t kMaxImages = int64_t{1} << 30;
-  CAFFE_ENFORCE_LE(n, kMaxImages, "resident images of the database ", reader.source());
-  const ImageInputDecoder decoder(WholeImages(options_, static_cast<int>(n)));
-  db::InputBatch all;
-  std::vector<db::Record>& records = all.source.records;
-  records.resize(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) reader.ReadRecord(i, &records[i]);
-  decoder.Prepare(&all);
-  CAFFE_ENFORCE(all.outputs[0].IsType<uint8_t>() && all.outputs[1].IsType<int32_t>(), "database ",
-                reader.source(),
-                ": resident images have pixels of 8 bits and labels of type int32");
-  constexpr int64_t kGrain = 64;  // about a millisecond of small images
-  ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      try {
-        decoder.Decode(&all, static_cast<int>(i));
-      } catch (Error& error) {
-        error.AddContext("record \"" + records[i].key + "\" of database " + reader.source());
-        throw;
-      }
-    }
-  });
-  const int32_t* labels = all.outputs[1].data<int32_t>();
-  labels_.assign(labels, labels + n);
+void ResidentImageDecoder::Load(const db::DBReader& reader, const db::ImageSink& sink) {
+  constexpr size_t kChunk = 4096;
   keys_.clear();
+  labels_.clear();
+  db::InputBatch chunk;
+  const auto flush = [&] {
+    LoadChunk(reader.source(), &chunk);
+    sink(reader.NumRecords(), chunk.outputs[0]);
+    chunk.source.records.clear();
+  };
+  reader.Visit([&](const std::string& key, const std::string& value) {
+    chunk.source.records.push_back({.key = key, .value = value});
+    if (chunk.source.records.size() == kChunk) flush();
+    return true;
+  });
+  if (!chunk.source.records.empty()) flush();
+}
+
+void ResidentImageDecoder::LoadChunk(const std::string& source, db::InputBatch* chunk) {
+  std::vector<db::Record>& records = chunk->source.records;
+  const ImageInputDecoder decoder(WholeImages(options_, records.size()));
+  decoder.Prepare(chunk);
+  CAFFE_ENFORCE(chunk->outputs[0].IsType<uint8_t>() && chunk->outputs[1].IsType<int32_t>(),
+                "database ", source,
+                ": resident images have pixels of 8 bits and labels of type int32");
+  DecodeAll(decoder, source, chunk);
+  const int32_t* labels = chunk->outputs[1].data<int32_t>();
+  labels_.insert(labels_.end(), labels, labels + records.size());
   for (db::Record& record : records) keys_.push_back(std::move(record.key));
-  return std::move(all.outputs[0]);
 }
 
 void ResidentImageDecoder::Prepare(db::InputBatch* batch) const {
@@ -104,7 +121,9 @@ std::unique_ptr<db::BatchPipeline> MakeResidentImagePipeline(const ImageInputOpt
                                                              db::BatchUploader* uploader) {
   const auto decoder = std::make_shared<ResidentImageDecoder>(options);
   db::BatchPipeline::Options pipeline = decoder->pipeline_options();
-  pipeline.load_images = [decoder](const db::DBReader& reader) { return decoder->Load(reader); };
+  pipeline.load_images = [decoder](const db::DBReader& reader, const db::ImageSink& sink) {
+    decoder->Load(reader, sink);
+  };
   return std::make_unique<db::BatchPipeline>(
       pipeline, [decoder](db::InputBatch* batch) { decoder->Prepare(batch); },
       [decoder](db::InputBatch* batch, int item) { decoder->Decode(batch, item); }, uploader);

@@ -26,8 +26,8 @@ struct ResizeShape {
   void SetOutput(const std::vector<int64_t>& dims, StorageOrder order);
 };
 
-// The scales of the operators: arguments, or one more input. Also the inputs of X and dY in their
-// gradients.
+// Read the scales of the operators, from arguments or from one more input. kX and kDY are the
+// indices of X and dY among the inputs of the gradient operator.
 struct ByScales {
   static constexpr int kDY = 0, kX = 1;
   static ResizeShape Make(const ArgumentHelper& arguments, const Tensor* scales,

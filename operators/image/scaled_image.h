@@ -11,9 +11,9 @@ namespace caffe2 {
 struct ImageScales {
   float height = 1, width = 1;
 
-  // The arguments height_scale and width_scale, or the two floats of `scales` unless it is null.
+  // Reads the arguments height_scale and width_scale or, if `scales` is not null, its two floats.
   static ImageScales Read(const ArgumentHelper& arguments, const Tensor* scales);
-  // The documentation of the arguments.
+  // Documents the arguments.
   static void Describe(OpSchema& schema);
 };
 

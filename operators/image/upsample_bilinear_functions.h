@@ -11,7 +11,7 @@ struct ScaledAxis {
   int64_t input = 0, output = 0;
   float step = 0;
 
-  // A place between two pixels. `share` is the weight of the upper one.
+  // A place between two pixels. `share` is the weight of pixel `high`.
   struct Place {
     int64_t low, high;
     float share;

@@ -22,7 +22,7 @@ class UpsampleBilinearBase : public Operator<Context> {
     std::vector<int64_t> output_dims;
   };
 
-  // `scales` is the index of the input that holds the scales, if the operator has so many inputs.
+  // `scales` is the index of the optional input that holds the scales.
   Plan MakePlan(const Tensor& x, int scales) const {
     CAFFE_ENFORCE_EQ(x.dim(), 4, "X ", ShapeString(x.sizes()), " must have four axes");
     Tensor copy(CPU);

@@ -25,7 +25,7 @@ class CudaBatchUploader final : public db::BatchUploader {
   static bool Await(const db::InputBatch& batch);
   // Output i on the device; null if it stays on the host.
   static const void* OnDevice(const db::InputBatch& batch, size_t i);
-  // Allows the copy to be overwritten after the work that is in `stream` now.
+  // Allows the copy to be overwritten once the work that is in `stream` now is done.
   static void Release(const db::InputBatch& batch, cuda::Stream stream);
 
  private:

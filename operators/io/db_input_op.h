@@ -66,6 +66,12 @@ class DBInputOp : public Operator<Context> {
     return own_reader_ ? *own_reader_ : *OperatorBase::Input<Reader>(0);
   }
   const db::BatchPipeline::Options& pipeline_options() const { return pipeline_->options(); }
+  // Stops the threads of an earlier reader. NextBatch starts them again.
+  void Attach() { pipeline_->Attach(reader()); }
+  // Throws if the workspace asks its operators to stop.
+  void CheckStop() const {
+    if (stop_) stop_();
+  }
 
  private:
   using Reader = std::unique_ptr<db::DBReader>;

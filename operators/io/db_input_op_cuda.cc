@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "operators/image/image_input_kernels.h"
 #include "operators/io/batch_uploader_cuda.h"
@@ -38,14 +39,29 @@ bool CudaDBInputOp::RunOnDevice() {
 void CudaDBInputOp::LoadImages() {
   if (loaded_ && *loaded_ == reader()) return;
   const auto start = std::chrono::steady_clock::now();
+  loaded_.reset();                      // until all are there
+  Attach();                             // threads read what load_images changes
   images_ = Tensor(context_.device());  // room for the new ones
-  const Tensor images = pipeline_options().load_images(reader());
-  images_.CopyFrom(images);
+  int64_t count = 0;
+  pipeline_options().load_images(reader(), [&](int64_t total, const Tensor& part) {
+    CheckStop();
+    if (count == 0) {
+      std::vector<int64_t> dims = part.sizes();
+      dims[0] = total;
+      images_.Resize(dims);
+    }
+    auto* to = images_.mutable_data<uint8_t>() + count * part.size_from_dim(1);
+    context_.CopyBytes(part.nbytes(), part.data<uint8_t>(), to);
+    count += part.size(0);
+  });
+  CAFFE_ENFORCE_EQ(count, images_.size(0), "images of ", reader().source());
   loaded_ = reader();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  LOG(INFO) << "the " << images.size(0) << " images of " << reader().source() << " ("
-            << (images.nbytes() >> 20) << " MiB) are in the memory of cuda:" << context_.device_id()
-            << " after " << seconds.count() << " s";
+  const auto time = std::chrono::steady_clock::now() - start;
+  reader().AddWait(time);
+  LOG(INFO) << "the " << count << " images of " << reader().source() << " ("
+            << (images_.nbytes() >> 20)
+            << " MiB) are in the memory of cuda:" << context_.device_id() << " after "
+            << std::chrono::duration<double>(time).count() << " s";
 }
 
 void CudaDBInputOp::Await(const db::InputBatch& batch) {

@@ -15,7 +15,7 @@ namespace caffe2 {
 // absolute_path is set.
 std::string ResolveDBPath(const OperatorBase& op, const Workspace& ws, const std::string& path);
 
-// `name` without the text up to the end of `prefix`; unchanged if it does not contain `prefix`.
+// `name` without the text up to the end of the first `prefix` in it; unchanged if there is none.
 std::string StripPrefix(const std::string& name, const std::string& prefix);
 
 // Writes blobs, in the given order, as one database, which appears complete or not at all. Throws
@@ -31,20 +31,20 @@ struct LoadOptions {
   std::string add_prefix, strip_prefix;
   bool keep_device = false;
   bool load_all = false;
-  bool allow_incomplete = false;
+  bool allow_incomplete = false;   // wanted blobs may be missing
   DeviceOption device;             // of the loaded tensors, unless keep_device
   std::vector<std::string> names;  // wanted blobs, by their names after the prefixes
   std::vector<Blob*> outputs;      // one for each name
   Workspace* ws = nullptr;         // the workspace in which load_all creates blobs
 };
 
-// Reads blobs from one or more databases. Throws EnforceNotMet if a wanted blob is missing or
-// incomplete, or is in two databases.
+// Reads blobs from one or more databases. Throws EnforceNotMet if a blob to read is incomplete or
+// in two databases.
 class BlobLoader {
  public:
   explicit BlobLoader(const LoadOptions& options);
   void Read(const db::DBReader& reader);
-  // Checks that all wanted blobs were found.
+  // Throws EnforceNotMet if a blob is incomplete or, unless allow_incomplete, missing.
   void Finish();
 
  private:

@@ -9,8 +9,8 @@
 
 namespace caffe2 {
 
-// scale, gradients -> found_inf and the gradients divided by the scale, in place; for CheckFinite
-// found_inf and the scale, and the gradients stay unchanged.
+// scale, gradients -> found_inf and the gradients divided by the scale, in place. CheckFinite
+// leaves the gradients unchanged: scale, gradients -> found_inf, scale.
 template <class Context, bool kUnscale = true>
 class CheckFiniteAndUnscaleOp final : public Operator<Context> {
  public:
@@ -51,7 +51,7 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     for (int i = 1; i < InputSize(); ++i) {
       if (!Input(i).template IsType<T>()) continue;
       ++count;
-      // Only written if it is also output i.
+      // The data is written only if it is also output i.
       T* data = const_cast<T*>(Input(i).template data<T>());
       T* end = gradients_.empty()
                    ? nullptr
@@ -66,7 +66,7 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     return count;
   }
 
-  // The place where the next tensor of a block begins.
+  // The address at which the tensor after `block` begins in a flat array.
   template <typename T>
   static T* NextPlace(const Array& block) {
     return static_cast<T*>(block.data) + (block.size + kPlace - 1) / kPlace * kPlace;

@@ -9,8 +9,7 @@
 
 namespace caffe2 {
 
-// Shared by the forward and the gradient operator: their arguments and the check of the label's
-// shape.
+// The arguments of the forward and the gradient operator, and the check of their shapes.
 template <class Context>
 class SoftmaxWithLossBase : public Operator<Context> {
  public:

@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// 16-bit logits are for devices.
+// Only devices take 16-bit logits.
 template <class Context>
 using SpatialSoftmaxTypes = std::conditional_t<Context::kDeviceType == CPU, TensorTypes<float>,
                                                TensorTypes<float, float16, bfloat16>>;

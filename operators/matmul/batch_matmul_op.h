@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// What the shapes and arguments of a batched product amount to.
+// A batched product, resolved from shapes and arguments.
 struct BatchMatMulPlan {
   int64_t m = 0;
   int64_t n = 0;

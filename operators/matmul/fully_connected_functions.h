@@ -61,14 +61,14 @@ struct MaskGradient {
     if (mask[i] == 0) dw[i] = 0;
   }
 };
-// Gradients are summed over a window.
+// Adds the gradients of a window of runs.
 struct AddGradient {
   static constexpr const char* kName = "AddGradient";
   const float* dw;
   float* sum;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { sum[i] += dw[i]; }
 };
-// At its end, weights whose sums are small are pruned; a sum of 0 belongs to a new weight.
+// At the end of a window, weights with small sums are pruned. A weight whose sum is 0 is kept.
 CAFFE2_HOST_DEVICE inline bool IsPruned(float sum, float threshold) {
   return sum != 0 && std::fabs(sum) < threshold;
 }

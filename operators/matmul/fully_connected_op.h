@@ -31,7 +31,7 @@ inline FullyConnectedSizes GetFullyConnectedSizes(const Tensor& x, const Tensor&
   return sizes;
 }
 
-// Shared by the forward and the gradient operator: their arguments.
+// The arguments of the forward and the gradient operator.
 template <class Context>
 class FullyConnectedBase : public Operator<Context> {
  public:

@@ -31,7 +31,7 @@ inline void CheckLikeWeight(const Tensor& w, const Tensor& state, const char* na
                 ShapeString(w.sizes()));
 }
 
-// share[0] = the share of weights that is left.
+// share[0] = the share of weights that are left.
 template <class Context>
 void WriteShareLeft(const Tensor& mask, Tensor* share, Context* context) {
   CAFFE_ENFORCE_GT(mask.numel(), 0, "elements of the mask");

@@ -50,7 +50,8 @@ class AffineChannelOp final : public AffineChannelBase<Context> {
   }
 };
 
-// dX = dY scale; where scale and bias are learned, d_scale = sum of dY X, d_bias = sum of dY.
+// dX = dY scale. With the argument is_learnable also d_scale = sum of dY X, d_bias = sum of dY.
+// Inputs dY, [X if is_learnable], scale.
 template <class Context>
 class AffineChannelGradientOp final : public AffineChannelBase<Context> {
  public:

@@ -1,4 +1,4 @@
-// Layouts of the tensors of fused batch normalizations, whose normalized image is not in memory.
+// Layouts of the tensors of fused batch normalizations, which never store the normalized image.
 #pragma once
 
 namespace caffe2 {
@@ -14,8 +14,8 @@ enum BnParamsRow {
   kShiftRow,       // bias - mean * factor
   kBnParamsRows
 };
-// Rows of d_bn_params, the tensor that takes the place of its gradient, 2 x C, float: the gradients
-// of scale and bias.
+// Rows of d_bn_params, 2 x C, float, which operators pass back instead of a gradient of bn_params:
+// the gradients of scale and bias.
 enum BnParamsGradientRow { kDScaleRow, kDBiasRow, kBnParamsGradientRows };
 
 }  // namespace caffe2

@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// The number of threads that fill a device: columns are divided into parts until there are as many.
+// The number of threads that fill a device. Columns are divided to get about as many parts.
 constexpr int64_t kColumnThreads = 1 << 17;
 
 // The number of parts into which `threads` sums over `length` elements each are divided.

@@ -33,8 +33,8 @@ class OverBatch {
 };
 
 // X -> the first and the second moment. An overload of MomentsTo, chosen by its last argument, does
-// the work on the device: the mean of the elements of x that the plan maps to each result, and the
-// mean of their squares or, if `centred`, of the squares of their distances from the mean.
+// the work on the device. For each result it averages the elements of x that the plan maps to it,
+// and their squares or, if `centred`, their squared distances from the mean.
 template <class Context, class Over>
 class MomentsOp final : public Operator<Context> {
  public:

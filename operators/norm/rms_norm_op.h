@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// The rows of X: axes before the argument `axis` count them, the other axes are their elements.
+// The rows of X: axes before the argument `axis` index the rows, the other axes their elements.
 template <class Context>
 class RmsNormBase : public Operator<Context> {
  public:

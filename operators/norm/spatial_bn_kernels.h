@@ -24,7 +24,7 @@ struct ChannelShape {
 enum class ReluMask {
   kNone,   // there is no Relu
   kFromX,  // computes the normalized value again, which depends on x alone
-  kFromY,  // from the output, because a summand was added before the Relu
+  kFromY,  // reads the output, because z was added before the Relu
 };
 
 // T is float or bfloat16; arithmetic is in float. Outputs may be in the same memory as inputs of

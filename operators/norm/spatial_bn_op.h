@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// The work after the normalization in the same pass.
+// What the pass that normalizes also does to its result.
 enum class BatchNormEpilogue { kNone, kRelu, kSumRelu };
 
 // Reads the arguments of SpatialBN and checks shapes and types. The parameters of a channel (scale,
@@ -49,7 +49,7 @@ class SpatialBNOpBase : public Operator<Context> {
   const int num_batches_;
 };
 
-// The same for the forward operator and its fused forms: X, scale, bias, mean, var, [Z], [sums,
+// The same for the forward operator and its fused variants: X, scale, bias, mean, var, [Z], [sums,
 // sumsqs] -> Y, [mean, var, saved_mean, saved_inv_std].
 template <class Context>
 class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
@@ -72,7 +72,7 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
   }
 
  protected:
-  // Z in X's shape and type, null for the forms without a sum.
+  // Z, which must have X's shape and type; null for the variants without a sum.
   template <typename T>
   const T* Addend(const Tensor& x) const {
     if (!adds_) return nullptr;
@@ -87,7 +87,7 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
   const bool sums_are_given_;
 };
 
-// The input indices of each form of the gradient (-1: it has no such input).
+// The input indices of each variant of the gradient (-1: it has no such input).
 struct BatchNormGradientInputs {
   int scale, bias, y, dy, mean, inverse_std, sum_dscale;
 };

@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// P, G and S are the types of the parameter, of gradient and step, and of the states. Arithmetic on
+// P is the type of the parameter, G of the gradient and the step, S of the states. Arithmetic on
 // 16-bit types is in float. An output may be in the memory of an input, element by element. This is
 // a functor for ForEach; on the host ForEach uses the loops of update_loops.h.
 template <class R, typename P = float, typename G = P, typename S = G>
@@ -19,9 +19,9 @@ struct DenseUpdate {
 
   Rule rule = {};
   Rate lr = {}, correction = {nullptr, 1.f};
-  const float* found_inf = nullptr;  // null or zero: elements are updated; else they stay, step 0
+  const float* found_inf = nullptr;  // if *found_inf != 0, elements stay and steps are 0
   const G* grad = nullptr;
-  const P* param = nullptr;  // null: the parameter is left to another operator
+  const P* param = nullptr;  // null: another operator updates the parameter
   P* param_out = nullptr;
   const S* state[kStates > 0 ? kStates : 1] = {};
   S* state_out[kStates > 0 ? kStates : 1] = {};
@@ -32,7 +32,7 @@ struct DenseUpdate {
 
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { Update(i, i, Scalars(), Skips()); }
 
-  // Updates element `at` by gradient `from`. The step is written at `from`.
+  // Updates element `at` by element `from` of the gradient. Element `from` of the step is written.
   CAFFE2_HOST_DEVICE void Update(int64_t at, int64_t from, const UpdateScalars& scalars,
                                  bool skip) const {
     float own[kStates > 0 ? kStates : 1];
@@ -46,7 +46,7 @@ struct DenseUpdate {
   }
 };
 
-// The rates of Adagrad's last step.
+// The learning rate of each element in Adagrad's last step.
 struct AdagradRates {
   static constexpr const char* kName = "AdagradRates";
   AdagradRule rule;

@@ -12,7 +12,7 @@ struct StormStep {
   static constexpr const char* kName = "StormStep";
   float momentum, beta;
   Rate lr;
-  const float *squares, *sum;  // of this step, of the steps before
+  const float *squares, *sum;  // of this step, of the earlier steps
   float* sum_out;
   float *rate, *alpha;  // the rate, and the share of the old momentum's error that is dropped
   CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
@@ -23,7 +23,7 @@ struct StormStep {
   }
 };
 
-// Wngrad: the rate lr / (b + epsilon), and b + |grad|^2 / (b + epsilon).
+// Wngrad: the rate lr / (b + epsilon), and the new b, b + |grad|^2 / (b + epsilon).
 struct WngradStep {
   static constexpr const char* kName = "WngradStep";
   float epsilon;
@@ -37,7 +37,7 @@ struct WngradStep {
   }
 };
 
-// GFtrl's column j, one feature of `outputs` rows.
+// Updates column j of the parameter [outputs, features]: the weights of one feature.
 struct GFtrlColumns {
   static constexpr const char* kName = "GFtrl";
   int64_t outputs, features;

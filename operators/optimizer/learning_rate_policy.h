@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// The factor on the base learning rate at an iteration (counted from 0).
+// The factor of the base learning rate at an iteration (counted from 0).
 using LearningRatePolicy = std::function<double(int64_t iteration)>;
 
 // Makes the policy `name` from arguments whose names begin with `prefix`. Throws EnforceNotMet for

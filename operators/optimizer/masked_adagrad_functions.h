@@ -30,7 +30,7 @@ struct BitMask {
   }
 };
 
-// Sets the elements of a row of p, and of h unless null, to zero that the mask does not keep.
+// Zeroes the elements of a row of p, and of h unless null, that the mask does not keep.
 struct ClearMaskedRow {
   static constexpr const char* kName = "ClearMaskedRow";
   int64_t width;

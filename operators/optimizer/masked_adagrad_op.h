@@ -33,8 +33,8 @@ class PruningPlan {
     const auto at = std::find(delays_.begin(), delays_.end(), iteration);
     return at == delays_.end() ? -1 : ratios_[at - delays_.begin()];
   }
-  // Tells for each block of each row whether it is kept: all but floor(share of blocks) of the
-  // smallest norms (more if norms are equal).
+  // For each block of each row, whether it is kept. Of n blocks, the floor(ratio * n) with the
+  // smallest norms are pruned; fewer if norms are equal.
   std::vector<bool> Kept(int64_t rows, int64_t width, const float* param, float ratio) const {
     const int64_t blocks = BlocksOf(width);
     std::vector<float> norms(rows * blocks, 0.f);
@@ -57,7 +57,7 @@ class PruningPlan {
 };
 
 // param, moment, grad, lr, mask, [iter, last_mask_updated_iter] -> param, moment, [mask,
-// last_mask_updated_iter]. The mask is a float for each element; one without elements keeps all.
+// last_mask_updated_iter]. The mask is a float for each element; an empty mask keeps all.
 template <class Context>
 class MaskedAdagradOp final : public DenseUpdateOp<Context, AdagradRule> {
  public:
@@ -146,7 +146,7 @@ class MaskedSparseAdagradOp final : public SparseUpdateOp<Context, AdagradRule, 
     return *changed.template data<bool>();
   }
 
-  // The mask that `delays` make: the output, if there is one, so that it can be saved.
+  // The mask made by the pruning schedule: the output, if there is one, so that it can be saved.
   Tensor* MadeMask() { return OutputSize() > 2 ? Output(2) : &made_mask_; }
 
   BitMask MaskOf(int64_t rows, int64_t width) {

@@ -12,10 +12,10 @@ template <class Rule>
 struct BlockUpdate {
   Rule rule;
   Rate lr, correction;
-  const float* found_inf = nullptr;  // null or zero: the elements are updated, else they stay
+  const float* found_inf = nullptr;  // if *found_inf != 0, the elements stay; may be null
   const float* scale = nullptr;      // the divisor of gradients; null: none
   const void* grad = nullptr;
-  Number grad_type = Number::kFloat;  // or one of 16 bits, the copy's if there is one
+  Number grad_type = Number::kFloat;  // or 16 bits: then copy_type, if there is a copy
   const float* param = nullptr;
   const float* state[Rule::kStates] = {};
   float* param_out = nullptr;

@@ -13,8 +13,8 @@
 
 namespace caffe2 {
 
-// In blocks of parameters, tensors begin at multiples of this number of elements, and the block
-// ends at one.
+// In blocks of parameters, tensors begin at multiples of this number of elements, and the length of
+// the block is a multiple of it.
 constexpr int64_t kFlatAlignment = 64;
 
 // The operands of one run of such an operator.
@@ -37,10 +37,10 @@ struct MultiUpdateRun {
   std::vector<Part> parts = {};
   TypeMeta copy_type = {};
   TypeMeta grad_type = {};  // float, or a 16-bit type
-  Tensor decays;            // CUDA: of every kFlatAlignment elements
-  bool warned = false;      // CUDA: that the parts are not flat
+  Tensor decays;            // CUDA: one for every kFlatAlignment elements
+  bool warned = false;      // CUDA: has warned that the parts are not flat
 
-  // The begin of the block of copies, computed from a part that has one; null if no part has one.
+  // The start of the block of copies, computed from a part with a copy; null if no part has one.
   const char* CopyBlock() const {
     for (const Part& part : parts) {
       if (part.copy == nullptr) continue;
@@ -52,8 +52,9 @@ struct MultiUpdateRun {
 
   static bool IsAligned(const void* block) { return reinterpret_cast<uintptr_t>(block) % 16 == 0; }
 
-  // True if gradients, states, parameters and copies are views of blocks, which begin at multiples
-  // of 16 bytes, at equal, aligned offsets, in place and in order.
+  // True if gradients, states, parameters and copies are views of one block each, at equal offsets
+  // that ascend and are multiples of kFlatAlignment, the blocks are aligned to 16 bytes, and the
+  // update is in place.
   bool IsFlat() const {
     const Part& first = parts[0];
     const char* copies = CopyBlock();

@@ -43,8 +43,8 @@ CAFFE2_HOST_DEVICE float GradientOf(const WithWeightDecay<Rule>& rule, float g, 
   return g + rule.weight_decay * p;
 }
 
-// The last state holds one number for each row, which accumulates the root mean square of the
-// row's gradient and gives all its elements one divisor.
+// The last state holds one number for each row. The rule accumulates the root mean square of the
+// row's gradient into it, and all elements of the row share the divisor that it gives.
 template <class Rule, typename P = float>
 struct RowWiseUpdate {
   static constexpr const char* kName = Rule::kName;
@@ -92,8 +92,8 @@ struct RowWiseUpdate {
   }
 };
 
-// RowWiseSparseAdagrad: the weight decay of a row that is updated seldom is larger
-// (RowWiseCounter).
+// RowWiseSparseAdagrad: multiplies the weight decay of a row by halflife / its count of recent
+// updates (RowWiseCounter), so that rarely updated rows decay more.
 template <typename P>
 struct CountedAdagradUpdate {
   using Rule = WithWeightDecay<AdagradRule>;

@@ -19,8 +19,9 @@ class StormBase : public UpdateOp<Context> {
         beta_(this->template GetSingleArgument<float>("beta", 0.1f)) {}
 
  protected:
-  // Sets rate and correction of the update, in `storage`. Writes the sum with the squares of the
-  // gradient to output 2. On the host, throws EnforceNotMet unless beta + sum is positive.
+  // Sets rate and correction of the update, which it keeps in `storage`. Adds the squares of the
+  // gradient to the sum, and writes it to output 2. On the host, throws EnforceNotMet unless beta +
+  // sum is positive.
   template <class Elements>
   void SetRates(Elements* update, Tensor* storage) {
     const Tensor &sum = Input(GRAD_SQ_SUM), &grad = Input(this->layout_.grad);

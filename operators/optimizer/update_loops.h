@@ -9,7 +9,7 @@
 namespace caffe2 {
 
 // `count` stretches of n elements each. Stretch k begins at element starts[k] * unit of parameter
-// and states, and at gradient from + k n.
+// and states, and at element from + k n of the gradient.
 struct Stretches {
   const int64_t* starts;
   int64_t count, unit, from, n;
@@ -48,7 +48,7 @@ void UpdateRange(const Update& update, int64_t begin, int64_t end) {
   UpdateElements(update, Stretches{&begin, 1, 1, begin, end - begin});
 }
 
-// The least number of elements for a thread.
+// The minimum number of elements for a thread.
 constexpr int64_t kOptimizerGrain = 1 << 14;
 
 // Updates all n elements.

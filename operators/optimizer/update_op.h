@@ -1,6 +1,6 @@
 // The operators that run an update rule (update_rule.h, for example Adam): DenseUpdateOp for whole
 // parameters and SparseUpdateOp for the rows that indices name. An operator's file gives the rule,
-// its arguments, and an UpdateLayout, which says where its inputs and outputs stand.
+// its arguments, and an UpdateLayout, which gives the positions of its inputs and outputs.
 #pragma once
 
 #include "operators/optimizer/optimizer_check.h"
@@ -30,9 +30,9 @@ Rate CorrectionOf(const Rule& rule, const Tensor& iter, CPUContext* /*context*/)
   return {nullptr, rule.Correction(*iter.data<int64_t>())};
 }
 
-// The positions of an operator's inputs and outputs; -1 if it never has one. States follow each
-// other. An optional operand is missing if the operator has fewer operands than its position asks
-// for.
+// The positions of an operator's inputs and outputs; -1 if it never has one. States are
+// consecutive. An optional operand is missing if the operator has too few operands for its
+// position.
 struct UpdateLayout {
   int grad = -1, param = -1, states = -1, indices = -1, lr = -1, iter = -1, found_inf = -1;
   int param_out = -1, states_out = -1, step_out = -1;
@@ -48,7 +48,8 @@ class UpdateOp : public Operator<Context> {
 
  protected:
   bool HasParam() const { return HasInput(layout_.param); }
-  // The data of output i, resized like the tensor; null if the operator does not have this output.
+  // The data of output i, resized to the tensor's shape; null if the operator does not have this
+  // output.
   template <typename E = T>
   E* Like(const Tensor& tensor, int i) {
     if (i < 0 || i >= OutputSize()) return nullptr;

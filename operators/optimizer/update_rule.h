@@ -1,11 +1,11 @@
 // Update rules: what optimizers do to one element of a parameter, for the host and for devices
-// (host_device.h). Each formula stands only here. Dense, sparse and row-wise updates and updates of
+// (host_device.h). Each formula exists only here. Dense, sparse and row-wise updates and updates of
 // many parameters at once call the rules (dense_update.h, sparse_update.h, multi_update_op.h). The
 // documentation of the operators states the formulas.
 //
 // A rule is plain data: the arguments of its operator. Update changes the state of an element and
-// returns its new parameter and its step. The operator decides about the sign of the learning rate
-// and whether it is part of the step.
+// returns its new parameter and its step. The operator decides the sign of the learning rate and
+// whether the step includes the rate.
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -120,9 +120,9 @@ struct RectifiedAdamRule {
   }
 };
 
-// Adam of several iterations at once, of which the last has a gradient. In the others the first
-// moment alone moves the parameter: by the sum of moment_1 beta1^i, for i from 1 to the number of
-// such iterations, divided by the root of the current second moment.
+// Adam for several iterations at once, of which only the last has a gradient. In the n iterations
+// before it, the first moment alone moves the parameter: by the sum of moment_1 beta1^i for i from
+// 1 to n, divided by the root of the current second moment.
 struct SmartDecayAdamRule {
   static constexpr int kStates = AdamRule::kStates;
   static constexpr const char* kName = "SmartDecayAdam";

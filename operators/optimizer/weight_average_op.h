@@ -12,7 +12,7 @@ namespace caffe2 {
 
 constexpr int64_t kNoIteration = std::numeric_limits<int64_t>::max();
 
-// A range of iterations, both ends included, of which every step-th one counts.
+// The iterations start, start + step, ... up to and including end.
 struct IterationRange {
   int64_t start, end, step;
 

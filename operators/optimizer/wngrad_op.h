@@ -20,8 +20,8 @@ class WngradBase : public UpdateOp<Context> {
  protected:
   enum { SEQ_B = 1 };
 
-  // Sets the rate of the update, in `rate` or, if that is null, in `storage`; output 1 becomes the
-  // new b.
+  // Sets the rate of the update, which it writes to `rate` or, if that is null, to `storage`.
+  // Writes the new b to output 1.
   template <class Elements>
   void SetRate(float* rate, Elements* update, Tensor* storage) {
     const Tensor& b = Input(SEQ_B);

@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Moves the average to the value.
+// average = beta * average + (1 - beta) * value.
 struct MovingAverage {
   float beta;
   CAFFE2_HOST_DEVICE float Move(double value, float* average) const {
@@ -14,7 +14,7 @@ struct MovingAverage {
   }
 };
 
-// One step of momentum SGD with the rates of the iterations before, and the averages of g and g^2.
+// One step of momentum SGD with the rate and momentum tuned so far. Updates the averages of g, g^2.
 struct YellowFinElements {
   static constexpr const char* kName = "YellowFin";
   MovingAverage averages;

@@ -1,5 +1,5 @@
 // Convolutions of levels by oneDNN's kernels for bytes: filters are packed once, and sums become
-// levels in the registers that they were formed in.
+// levels before they leave the registers.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@ struct Int8ConvTerms {
   uint8_t x_zero = 0, filter_zero = 0;
   std::vector<double> units;  // the value of a sum of 1, for each filter
   std::optional<Quantization> y;
-  std::optional<Quantization> summand;  // of the old contents of Y, which are added
+  std::optional<Quantization> summand;  // of the old contents of Y, if they are added
   bool relu = false;
 };
 
-// Sums are exact, as long as they fit into 32 bits. They are scaled in float, and an Int8Conv
-// without constant_filter scales in double: where a value lies within about 1e-5 steps of the
-// middle between two levels, the two may choose different ones.
+// Sums are exact, as long as they fit into 32 bits. They are scaled in float, but an Int8Conv
+// without constant_filter scales in double. If a value lies within about 1e-5 steps of the middle
+// between two levels, the two may choose different levels.
 class PackedInt8Conv {
  public:
   // Null if there is no such kernel: for processors without VNNI, filters whose zero point is not

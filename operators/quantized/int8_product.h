@@ -1,4 +1,4 @@
-// What the operators with sums of products of levels share: Int8Conv, Int8ConvTranspose, Int8FC.
+// The base of the operators that sum products of levels: Int8Conv, Int8ConvTranspose, Int8FC.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace caffe2::int8 {
 
-// X, the filter W, [bias], [Z for the forms with a sum] -> Y.
+// X, the filter W, [bias], [Z for the variants that add it] -> Y.
 class Int8ProductOp : public Int8Operator {
  public:
   Int8ProductOp(const OperatorDef& def, Workspace* ws, bool has_summand);
@@ -26,7 +26,7 @@ class Int8ProductOp : public Int8Operator {
   // Throws EnforceNotMet, with names, for inputs that do not fit the `channels` of the result.
   Operands Read(int64_t channels) const;
 
-  // Output 0, to which sums are written. If the operator adds a summand, it holds it before.
+  // Output 0, to which sums are written. If the operator adds Z, output 0 first holds Z.
   class Result {
    public:
     bool empty() const { return numel_ == 0; }
@@ -43,8 +43,8 @@ class Int8ProductOp : public Int8Operator {
   };
   Result MakeResult(const Operands& in, const std::vector<int64_t>& dims, Activation activation);
 
-  // True if the filter is constant and the one of the last run. Call it once in each run, after
-  // RunPacked.
+  // True if the filter is constant and the same tensor as in the last run. Call it once in each
+  // run, after RunPacked.
   bool IsLastFilter();
   // Runs oneDNN's fused kernel for a constant filter. False if there is none for this operator.
   bool RunPacked(const Operands& in, const ConvShape& shape, const Result& y);
@@ -52,10 +52,10 @@ class Int8ProductOp : public Int8Operator {
   std::vector<int32_t> sums_;  // kept from run to run
 
  private:
-  // What the fused kernel was made for; a kernel for other values is made anew.
+  // What the fused kernel was made for. If a run has other values, a new kernel is made.
   struct Packing {
     std::vector<int64_t> x_dims;
-    Tensor filter{CPU}, bias{CPU};  // hold the memory, so that it is not another tensor's
+    Tensor filter{CPU}, bias{CPU};  // keep the memory, so that no other tensor gets it
     Quantization x, w;
     std::optional<Quantization> summand;
   };

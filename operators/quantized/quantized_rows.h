@@ -109,8 +109,8 @@ class QuantizedMatrix {
 // scale and bias. They throw EnforceNotMet for a row with elements that are not finite.
 //
 // Quantizes from the smallest to the largest element. With `half_factors`, scale and bias are
-// rounded to float16 and levels are the nearest for them; then a row of equal elements has scale 1,
-// otherwise 0.
+// rounded to float16, and levels are the nearest for the rounded values. A row of equal elements
+// has scale 1 with `half_factors` and 0 without.
 RowFactors QuantizeRow(int64_t n, const float* x, int most, bool half_factors, uint8_t* levels);
 // Quantizes between the bounds with the least sum of squared errors that a step-by-step search
 // finds; scale and bias are float16. This is Caffe2's engine GREEDY.

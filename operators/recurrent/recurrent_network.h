@@ -19,7 +19,7 @@
 // steps.
 //
 // The last output is a blob that holds the workspaces, for the gradient operator. Each operator
-// keeps a net for each step, so that a run on a sequence that is not longer than the ones before
+// keeps a net for each step. So a run on a sequence that is not longer than the earlier ones
 // creates no workspace, net or blob.
 #pragma once
 
@@ -54,7 +54,7 @@ bool HasBackwardStepNet(const OperatorDef& def);
 
 // Inserts operators before the operators of the net.
 void PrependOperators(const std::vector<OperatorDef>& ops, NetDef* net);
-// Inserts the operators that apply the links before the operators of the net.
+// Inserts operators that apply the links, also at the start of the net.
 void PrependLinks(const std::vector<RecurrentLink>& links, const std::string& timestep,
                   const DeviceOption& device, NetDef* net);
 
@@ -64,8 +64,8 @@ void LinkRows(const Tensor& external, int64_t row, int64_t window, Tensor* inter
 
 // Workspaces of the steps of one recurrent network. Not synchronised.
 struct ScratchWorkspaces {
-  // Clears the workspaces if they were made for another definition. Then there are at least
-  // `count`.
+  // Ensures that there are at least `count` step workspaces. Replaces all workspaces if they were
+  // made for another definition.
   void Prepare(const std::string& definition, const Workspace* outer, size_t count);
 
   std::string definition;
@@ -84,10 +84,10 @@ class StepNets {
 
   // Runs step t in step workspace `slot`. Operators that draw random numbers take them from
   // `random_position` on. If waits are deferred (device_waits.h), work on devices goes on after the
-  // return: kernels got the number of the step and the addresses of linked rows by value, and
-  // storage that a later step replaces is freed in the order of the stream. Returns false if an
-  // operator returned false. Throws the errors of operators, with the step added, and EnforceNotMet
-  // if an operator changed the size of a linked blob.
+  // return. That is safe: kernels have the number of the step and the addresses of linked rows by
+  // value, and storage that a later step replaces is freed in the order of the stream. Returns
+  // false if an operator returned false. Throws the errors of operators, with the step added, and
+  // EnforceNotMet if an operator changed the size of a linked blob.
   bool Run(int64_t t, const ScratchWorkspaces& scratch, size_t slot, uint64_t random_position);
 
  private:

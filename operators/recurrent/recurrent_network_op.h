@@ -11,13 +11,13 @@ namespace caffe2 {
 
 // What identifies the contents of step workspaces: the net and which of its blobs are not kept.
 std::string RecurrentDefinition(const OperatorDef& def);
-// Rows of a state before those that steps write: one, or as many as the initial value has.
+// Rows of a state before the rows that steps write: one, or as many as the initial value has.
 inline int64_t InitialLength(const std::vector<int64_t>& initial) {
   return initial.size() == 3 ? initial[0] : 1;
 }
 
 // Runs the step net over a sequence. With a backward step net every step keeps its workspace; else
-// two take turns.
+// the steps alternate between two workspaces.
 template <class Context>
 class RecurrentNetworkOp final : public Operator<Context> {
  public:
@@ -43,7 +43,7 @@ class RecurrentNetworkOp final : public Operator<Context> {
   void InitializeState(const State& state, int64_t steps, int64_t batch);
 
   Workspace* ws_;
-  std::string definition_;  // of the step net, by which its workspaces are known
+  std::string definition_;  // of the step net; identifies its workspaces
   StepNets step_nets_;
   bool keeps_steps_;
   std::vector<State> states_;

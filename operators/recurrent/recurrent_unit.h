@@ -1,4 +1,4 @@
-// What LSTMUnit and GRUUnit share: the element-wise part of one step of a recurrent cell, on a
+// The base of LSTMUnit and GRUUnit: the element-wise part of one step of a recurrent cell, on a
 // batch whose sequences may differ in length.
 #pragma once
 
@@ -34,9 +34,9 @@ class RecurrentUnitBase : public Operator<Context> {
     int64_t Grain() const { return std::max<int64_t>(1, 2048 / std::max<int64_t>(1, units)); }
   };
 
-  // Checks that the state is [.., N, D] and the gates, at the input after it, [.., N, blocks * D],
-  // and reads the inputs after them: the lengths, unless sequence_lengths is 0, and the timestep.
-  // `input` becomes the index of the input after those.
+  // Reads the inputs from index `state` on: the state [.., N, D], the gates [.., N, blocks * D],
+  // the lengths (int32, N of them; not if sequence_lengths is 0) and the timestep (one int32).
+  // Throws EnforceNotMet if shapes do not match. `input` becomes the index of the next input.
   Step ReadStep(int state, int blocks, int* input) const {
     const Tensor &states = Input(state), &gates = Input(state + 1);
     CAFFE_ENFORCE(states.dim() >= 2 && gates.dim() >= 2, "states ", ShapeString(states.sizes()),
@@ -82,7 +82,7 @@ class RecurrentUnitBase : public Operator<Context> {
   bool drop_states_, has_lengths_;
 };
 
-// What a state becomes (or its gradient was) in a row whose sequence has ended: 0, or as before.
+// For a row whose sequence has ended: its state (or gradient) becomes 0 if `drop`, else is copied.
 inline void KeepOrDrop(bool drop, int64_t n, const float* from, float* to) {
   if (drop) {
     std::fill_n(to, n, 0.f);

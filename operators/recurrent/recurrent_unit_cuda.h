@@ -1,4 +1,4 @@
-// What the units of cells share on CUDA devices.
+// The base of LSTMUnit and GRUUnit on CUDA devices.
 #pragma once
 
 #include "operators/common/host_device_cuda.h"

@@ -14,9 +14,10 @@ struct UnitStep {
   CAFFE2_HOST_DEVICE bool Ended(int64_t i) const {
     return lengths != nullptr && timestep >= lengths[i / units];
   }
-  // What a state becomes, or its gradient was, where the sequence has ended.
+  // Where the sequence has ended: the new state from the old one, or the gradient of the old state
+  // from that of the new one.
   CAFFE2_HOST_DEVICE float Kept(float state) const { return drop_states ? 0.f : state; }
-  // Where gate 0 of the element lies, of `gates` of them; each gate is `units` further.
+  // The index of gate 0 of element i, if there are `gates` gates. Gate k is k * units further.
   CAFFE2_HOST_DEVICE int64_t Gate(int64_t i, int gates) const {
     return i / units * gates * units + i % units;
   }

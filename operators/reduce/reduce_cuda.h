@@ -7,8 +7,8 @@
 
 namespace caffe2 {
 
-// y[j] = the reduction of the `count` elements of x that the plan maps to j < results. As on the
-// host (reduce_op.h).
+// y[j], j < results, is the reduction of the `count` elements of x that the plan maps to j. As on
+// the host (reduce_op.h).
 template <typename T>
 void ReduceTo(Reduction reduction, const BroadcastPlan& plan, const T* x, int64_t results,
               int64_t count, T* y, CUDAContext* context) {

@@ -1,5 +1,5 @@
 // ReduceFront* and ReduceBack*: reductions over the first or the last dimensions. Each result
-// covers all elements, or as many as an optional input gives for it.
+// covers all its elements, or the first of them, as many as an optional input of lengths says.
 #pragma once
 
 #include <vector>

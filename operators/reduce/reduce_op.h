@@ -30,8 +30,8 @@ class ReduceAxes {
 using ReduceTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16>;
 
 // Y = the reduction of X over the axes. An overload of ReduceTo, chosen by its last argument, does
-// the work on the device: y[j] = the reduction of the `count` elements of x that the plan maps to j
-// < results.
+// the work on the device: y[j], j < results, is the reduction of the `count` elements of x that the
+// plan maps to j.
 template <class Context, Reduction kReduction>
 class ReduceOp final : public Operator<Context> {
  public:

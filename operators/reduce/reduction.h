@@ -12,7 +12,7 @@
 
 namespace caffe2 {
 
-// Reducers: the result is Combine over Map(x), from Init on.
+// Reducers. The result starts as Init and becomes Combine(result, Map(x)) for each element x.
 struct SumReducer {
   template <typename T>
   static constexpr T Init() {
@@ -63,8 +63,8 @@ struct MinReducer : SumReducer {
   }
 };
 
-// The number of independent partial results, which let the loop use vector instructions and keep
-// the rounding error of long float sums low. Their order is fixed, so the result is, too.
+// Reduces n consecutive elements into kLanes independent partial results, which let the loop use
+// vector instructions and keep the rounding error of long float sums low. Their order is fixed.
 template <class R, typename T>
 ArithmeticType<T> ReduceBlock(int64_t n, const T* x) {
   using Acc = ArithmeticType<T>;
@@ -82,7 +82,7 @@ ArithmeticType<T> ReduceBlock(int64_t n, const T* x) {
   return lane[0];
 }
 
-// Reduces n consecutive elements.
+// Reduces n consecutive elements, block by block.
 template <class R, typename T>
 ArithmeticType<T> ReduceRow(int64_t n, const T* x) {
   constexpr int64_t kBlock = 4096;

@@ -13,8 +13,8 @@ struct LineLayout {
   }
 };
 
-// indices[line] = the first position of the largest (or smallest) element. A NaN is never better
-// than an earlier element.
+// indices[line] = the first position of the largest (or smallest) element of a line of n > 0. A NaN
+// is skipped, unless it is the first element: then the position is 0.
 template <bool kMax, typename T>
 struct FindExtreme {
   static constexpr const char* kName = kMax ? "ArgMax" : "ArgMin";
@@ -67,7 +67,7 @@ struct FindLastPosition {
   }
 };
 
-// dx[the element that TopK took] = dy. Other elements of dx must be 0 already.
+// Writes dy to the elements of dx that TopK took. The other elements of dx must be 0 already.
 template <typename T>
 struct PutTopK {
   LineLayout layout;
@@ -83,8 +83,8 @@ struct PutTopK {
   }
 };
 
-// Copies the first elements of sorted lines of k: row r of the result, [offsets[r], offsets[r +
-// 1]), takes as many as it has.
+// Fills row r of the result, [offsets[r], offsets[r + 1]), with the first elements of line r. The
+// lines are sorted and have k elements each.
 struct KeepFirst {
   static constexpr const char* kName = "FlexibleTopK";
   int64_t k;
@@ -102,7 +102,7 @@ struct KeepFirst {
     }
   }
 };
-// dx[the taken element of row r, of `width` elements] = dy. Other elements of dx must be 0 already.
+// The same for FlexibleTopK, with rows of `width` elements.
 struct PutFlexible {
   static constexpr const char* kName = "FlexibleTopKGradient";
   int64_t width;
@@ -117,7 +117,7 @@ struct PutFlexible {
     }
   }
 };
-// The same for up to k elements of each segment of x; indices after them are -1.
+// The same for LengthsTopK: up to k elements of each segment of x; unused indices are -1.
 struct PutOfSegments {
   static constexpr const char* kName = "LengthsTopKGradient";
   int64_t k;

@@ -74,7 +74,7 @@ class TopKGradientOp final : public TopKBase<Context> {
   bool DoRunWithType();
 
  private:
-  // The lines of X, input 2; throws unless the gradient and the indices hold k of each.
+  // The lines of X, input 2. Throws unless the gradient and the indices hold k for each line.
   LineLayout CheckInputs() const {
     const Tensor &d_values = Input(0), &indices = Input(1), &x = Input(2);
     const int axis = x.canonical_axis_index(this->axis_);

@@ -1,5 +1,5 @@
 // LengthsTile, LengthsGather and LengthsPad repeat, take and pad rows by lengths. For the first two
-// the host reads the lengths, which give the number of rows of the output.
+// the host reads the lengths, because they determine the number of rows of the output.
 #pragma once
 
 #include "caffe2/core/device_backend.h"

@@ -1,4 +1,4 @@
-// The specs of LengthsSum and similar operators and of their gradients; with `sparse` of
+// The specs of LengthsSum and similar operators and of their gradients or, if `sparse`, of
 // SparseLengthsSum and similar operators.
 #pragma once
 

@@ -1,5 +1,5 @@
 // LengthsTopK: the k largest elements of each segment. For the gradient the host reads the lengths,
-// which give its size.
+// because they determine its size.
 #pragma once
 
 #include "caffe2/core/device_backend.h"

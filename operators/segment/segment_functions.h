@@ -13,7 +13,7 @@ struct DeviceSegments {
   CAFFE2_HOST_DEVICE int64_t Entry(int64_t k) const { return order == nullptr ? k : order[k]; }
 };
 
-// The row of DATA that an entry reads: the row of the entry itself or, with indices, its index.
+// The row of DATA that an entry reads: row indices[entry] or, without indices, row `entry`.
 struct EntryRows {
   RowIndices indices;  // without data: none
   CAFFE2_HOST_DEVICE int64_t Row(int64_t entry) const {

@@ -7,8 +7,8 @@ namespace caffe2 {
 
 enum class RangeReducer { kSum, kMean, kMax, kLogSumExp, kLogMeanExp };
 
-// Element i of y [segments, width]: the reduction of its column over rows [offsets[s],
-// offsets[s + 1]) of x, at least one.
+// Element i of y [segments, width], in segment s: the reduction of its column of x over rows
+// [offsets[s], offsets[s + 1]). A segment has at least one row.
 template <RangeReducer kReducer>
 struct RangeReduction {
   static constexpr const char* kName = "SortedSegmentRange";

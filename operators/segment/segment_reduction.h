@@ -57,8 +57,8 @@ struct SegmentGradientSpec {
   }
 };
 
-// Writes one row for each entry: the gradient of the row that it read. With DATA given, also the
-// gradient of the weights.
+// Writes one row for each entry: the gradient of the row that it read. Weighted reductions also
+// write the gradient of the weights if DATA is given.
 class SegmentGradientOp : public Operator<CPUContext> {
  public:
   SegmentGradientOp(const OperatorDef& def, Workspace* ws, SegmentGradientSpec spec)

@@ -14,7 +14,7 @@ class Segments {
   // Segment i holds the next lengths[i] entries. `lengths` is int32 or int64 and one-dimensional.
   // Throws EnforceNotMet for a negative length, and unless they add up to `entries` (>= 0).
   static Segments FromLengths(const Tensor& lengths, int64_t entries);
-  // The same, where the sum of the lengths is the number of entries.
+  // The same with as many entries as the lengths add up to.
   static Segments FromLengths(const Tensor& lengths);
   // Entry i is in segment ids[i]. `ids` is int32 or int64 and one-dimensional, of `entries`
   // elements. Throws EnforceNotMet unless they begin with 0 and each equals the one before or is 1

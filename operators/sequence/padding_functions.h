@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// Row r of y is row source[r] of x, or one of the pads (zeros if it is null).
+// Row r of y is row source[r] of x, or the pad `before` or `after` (zeros if null).
 constexpr int64_t kPadBefore = -1, kPadAfter = -2;
 template <typename Word>
 struct PadRows {

@@ -7,7 +7,8 @@ namespace caffe2 {
 
 enum class MaskMode { kSequence, kWindow, kUpper, kLower, kUpperDiagonal, kLowerDiagonal };
 
-// Elements of [.., rows, columns, repeats]; entry: of each row, for the first two modes.
+// Element i of x and y, which are [.., rows, columns, repeats]: y is `fill` where masked, else x.
+// `entry` has the length (kSequence) or the window's centre (kWindow) of each row.
 template <typename T>
 struct MaskElements {
   static constexpr const char* kName = "SequenceMask";

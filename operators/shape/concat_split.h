@@ -19,8 +19,8 @@ struct ConcatAxis {
   int Canonical(int joined_dims) const;
 };
 
-// Copies a slab between a joined tensor and one of its pieces: `outer` runs of `run` elements. Runs
-// are a stride apart, in elements, in source and destination. Any element type.
+// Copies a slab between a joined tensor and one of its pieces: `outer` runs of `run` elements of
+// any type. Strides are the distances between runs, in elements.
 template <class Context>
 void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source, int64_t source_stride,
               void* destination, int64_t destination_stride, Context* context) {
@@ -33,8 +33,8 @@ void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source, int
   }
 }
 
-// The sizes of the pieces of a dimension: the given lengths, or equal parts. Throws EnforceNotMet
-// if they do not add up to it.
+// The sizes of the pieces of a dimension of `size`: the given lengths, or equal parts if there are
+// none. Throws EnforceNotMet if they do not add up to `size`.
 std::vector<int64_t> SplitLengths(const std::vector<int64_t>& given, int pieces, int64_t size,
                                   bool add_axis);
 

@@ -1,4 +1,4 @@
-// Flatten, FlattenToVec, ResizeLike: other shapes of the same elements.
+// Flatten, FlattenToVec, ResizeLike: change the shape and keep the elements.
 #pragma once
 
 #include "operators/common/copy_elements.h"

@@ -13,7 +13,8 @@ struct TensorBox {
   std::vector<int64_t> start, size;
 
   // A negative bound counts from the end: -1 is the end, one after the last element. Bounds past
-  // the end are cut. Dimensions without bounds are whole.
+  // the end are cut. Dimensions without bounds are whole. Throws EnforceNotMet if a bound is before
+  // the start, or an end is before its start.
   static TensorBox Resolve(const std::vector<int64_t>& starts, const std::vector<int64_t>& ends,
                            const std::vector<int64_t>& dims);
 };

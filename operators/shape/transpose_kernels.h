@@ -20,10 +20,10 @@ struct Permutation {
   int64_t size[kMaxDims] = {};
   int64_t stride[kMaxDims] = {};
 };
-// y[i] = x[its place in the source], for all n elements of the result.
+// y[i] = x[the source index of i], for all n elements i of the result.
 void LaunchPermute(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
                    void* y, cuda::Stream stream);
-// The inverse: y[its place] = x[i], for all n elements of x, which has the dimensions.
+// The inverse: y[the source index of i] = x[i], for all n elements of x. x has the dimensions.
 void LaunchPutPermuted(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
                        void* y, cuda::Stream stream);
 

@@ -39,7 +39,7 @@ class UnsafeCoalesceOp final : public Operator<Context> {
   }
 
  private:
-  // True if all inputs are at their places in the block of an earlier run.
+  // True if all inputs already lie at their offsets in the block of an earlier run.
   bool LiesTogether(int64_t total) {
     const Tensor& joined = *Output(InputSize());
     if (joined.numel() != total || joined.dtype() != Input(0).dtype()) return false;

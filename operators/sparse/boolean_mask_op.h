@@ -1,4 +1,4 @@
-// BooleanMask, its gradient, and BooleanUnmask: choose rows by masks, which the host reads.
+// BooleanMask, its gradient, and BooleanUnmask choose rows by masks. The host reads the masks.
 #pragma once
 
 #include <numeric>
@@ -73,7 +73,7 @@ class BooleanUnmaskOp final : public Operator<Context> {
  public:
   USE_OPERATOR_FUNCTIONS(BooleanUnmaskOp);
   bool RunOnDevice() override {
-    std::vector<int64_t> first;  // of the values of each mask, among all
+    std::vector<int64_t> first;  // index of the first value of each mask among all values
     const Tensor values = JoinValues(&first);
     const std::vector<int64_t> next = PlacesOf(first);
     RowCopierFor<Context> rows(values, Mask(0).numel(), Output(0), &context_);

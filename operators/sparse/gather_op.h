@@ -35,7 +35,7 @@ struct GatherAxis {
 // EnforceNotMet; on a device, the wait for the net throws.
 struct RowLayout {
   int64_t outer = 1, rows = 0, width = 0;
-  bool match_outer = false;  // the indices are [outer, n]; else all elements share n of them
+  bool match_outer = false;  // the indices are [outer, n]; else all matrices share n indices
 
   static RowLayout Along(const GatherAxis& axis, const Tensor& data) {
     return {data.size_to_dim(axis.axis), data.size(axis.axis), data.size_from_dim(axis.axis + 1),

@@ -20,7 +20,8 @@ class IndexBase {
   // The number of entries, number 0 included.
   virtual int64_t Size() const = 0;
   virtual TypeMeta KeyType() const = 0;
-  // Replaces the entries by a list of different keys, which get the numbers 1, 2, ...
+  // Replaces all entries: the keys after the first `skip` get the numbers 1, 2, ... Throws
+  // EnforceNotMet if a key occurs twice, or there are max_elements() keys or more.
   virtual void Load(const Tensor& keys, int64_t skip) = 0;
   // Writes the keys in the order of their numbers, from 1.
   virtual void Store(Tensor* keys) const = 0;

@@ -11,7 +11,7 @@ namespace caffe2 {
 // `group` is the number of indices of each matrix, 0 if all matrices share them. Throws
 // EnforceNotMet for indices of another type.
 RowIndices ListOfIndices(const Tensor& indices, int64_t rows, int64_t group = 0);
-// Indices of `layout`, where each element of the outer axes may have its own.
+// The same for `layout`; with match_outer each matrix has indices of its own.
 RowIndices ListOfIndices(const Tensor& indices, const RowLayout& layout);
 
 // Sorts the positions by the rows that they name, and positions of one row by position. `rows`
@@ -26,7 +26,7 @@ void SumRows(const Tensor& indices, const RowLayout& layout, const T* x, T* y,
   if (indices.numel() == 0) return;
   Tensor storage(context->device());
   const RowIndices list = ListOfIndices(indices, layout);
-  // Matrices with indices of their own are one of all their rows.
+  // If each matrix has its own indices, treats all matrices as one with all their rows.
   const int64_t outer = list.group > 0 ? 1 : layout.outer;
   const int64_t rows = layout.rows * (list.group > 0 ? layout.outer : 1);
   const SortedRows sorted = SortRows(list, rows, &storage, context);
@@ -44,8 +44,8 @@ void UpdateRows(const Tensor& indices, int64_t rows, const Update& update, CUDAC
   ForEachRow(sorted.n, update.width, UpdateSortedRows<Update>{sorted, update}, context);
 }
 
-// Calls f(word), where word has the widest type that divides rows of so many bytes: uint32_t or
-// uint8_t.
+// Calls f(word). The type of `word` is uint32_t if both addresses and row_bytes are multiples of
+// its size, else uint8_t.
 template <class F>
 void WithWordOfRows(const void* from, const void* to, int64_t row_bytes, const F& f) {
   const auto places = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);

@@ -30,9 +30,9 @@ enum RowListProblem : int {
 // range.
 
 // Pads segments to one length. Segment s has the entries offsets[s] to offsets[s + 1] - 1. Row s of
-// rows[n, length] lists the first `length` of them, and `other` in what remains. `present` [n,
-// length] (or null) is true where an entry is listed. A segment of more than `length` entries is
-// reported unless `cut` is true.
+// rows[n, length] lists the first `length` of them, and `other` in the remaining places. `present`
+// [n, length] (or null) is true where an entry is listed. A segment of more than `length` entries
+// is reported unless `cut` is true.
 void LaunchListSegments(int64_t n, const int64_t* offsets, int64_t length, int64_t other, bool cut,
                         int64_t* rows, bool* present, cuda::KernelReport* report,
                         cuda::Stream stream);

@@ -47,8 +47,7 @@ struct SetRows {
     for (int64_t j = team.first(); j < width; j += team.step()) y[row * width + j] = x[j];
   }
 };
-// sum[j] = the sum of column j of x over the named rows, each counted once. These rows of x become
-// 0.
+// sum[j] = the sum of column j of x over the named rows, each counted once. Zeroes these rows of x.
 template <typename T>
 struct TakeRows {
   static constexpr const char* kName = "CopyRowsToTensorGradient";
@@ -69,7 +68,7 @@ struct TakeRows {
   }
 };
 
-// Rules: x[row] *= weight, and x[row] += weight * u[position].
+// Functors for UpdateRows: x[row] *= weight, and x[row] += weight * u[position].
 struct ScaleRow {
   static constexpr const char* kName = "ScaleRow";
   int64_t width;
@@ -93,7 +92,7 @@ struct AddWeightedRow {
     }
   }
 };
-// The row becomes the row at the position; `width` counts words.
+// to[row] = from[position]; `width` counts words.
 template <typename Word>
 struct AssignRow {
   static constexpr const char* kName = "ScatterAssign";

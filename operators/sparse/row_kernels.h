@@ -9,8 +9,8 @@
 
 namespace caffe2 {
 
-// y[o, i] = x[o, index[i]] for rows of `row_bytes`, o < outer; or, with groups, matrix o of x by
-// the indices of group o. An index out of range is reported, and its row is 0.
+// y[o, i] = x[o, index[i]] for rows of `row_bytes`, o < outer. With groups, matrix o of x uses the
+// indices of group o. An index out of range is reported, and its row is 0.
 void LaunchGatherRows(const RowIndices& indices, int64_t outer, int64_t row_bytes, const void* x,
                       void* y, cuda::KernelReport* report, cuda::Stream stream);
 

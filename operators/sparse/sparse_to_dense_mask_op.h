@@ -110,7 +110,7 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
     context_.Copy(present.size(), present.data(),
                   reinterpret_cast<uint8_t*>(Output(1)->template mutable_data<bool>()));
   }
-  // Negative ids are errors in the data; a few of them are tolerated.
+  // Negative ids are errors in the data. Throws EnforceNotMet at the max_skipped_-th one.
   void Skip(int64_t id) {
     if (id >= 0) return;
     ++skipped_;

@@ -10,7 +10,7 @@ _CANNOT_START = 71  # the exit code of all programs for it
 def main() -> None:
     """Replaces this process by the program whose name it was started with.
 
-    The other programs are found through `PATH` then, after everything else that is there. Commands
+    Appends the folder of the programs to `PATH`, so that a program can start the others. Commands
     of `doppio` that are written in Python use this interpreter, unless `DOPPIO_PYTHON` names
     another one.
     """

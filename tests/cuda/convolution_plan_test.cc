@@ -51,6 +51,32 @@ TEST(ConvolutionPlanTest, FloatDoesNotFallBackToTheSlowestEngine) {
   }
 }
 
+// What ConvInputGradient asks for instead of an input gradient with uneven padding or strides,
+// whose only exact plan is engine 0.
+TEST(ConvolutionPlanTest, GradientsOfPaddedImagesDoNotTakeEngine0) {
+  struct Case {
+    int64_t channels, filters, kernel_h, kernel_w, stride_h, stride_w;
+  };
+  for (const Case& c : {Case{3, 5, 7, 7, 2, 1}, Case{3, 5, 7, 7, 2, 2}, Case{4, 5, 6, 5, 3, 2},
+                        Case{4, 5, 2, 2, 2, 3}, Case{64, 64, 3, 3, 2, 2}, Case{1, 8, 5, 5, 1, 1}}) {
+    for (const bool channels_last : {false, true}) {
+      const int64_t rows = 5, columns = 8;
+      const ConvProblem problem{.x = {2, c.channels, (rows - 1) * c.stride_h + c.kernel_h,
+                                      (columns - 1) * c.stride_w + c.kernel_w},
+                                .filter = {c.filters, c.channels, c.kernel_h, c.kernel_w},
+                                .y = {2, c.filters, rows, columns},
+                                .stride = {c.stride_h, c.stride_w},
+                                .dilation = {1, 1},
+                                .pad_begin = {0, 0},
+                                .pad_end = {0, 0},
+                                .channels_last = channels_last,
+                                .type = TypeMeta::Make<float>()};
+      EXPECT_NE(PlanConvolution(ConvDirection::kBackwardData, problem, H200()).engine, 0)
+          << problem.ToString();
+    }
+  }
+}
+
 TEST(ConvolutionPlanTest, ThereIsAChoiceForMostLayers) {
   int with_choice = 0;
   for (const Layer& layer : Layers()) {

@@ -89,7 +89,9 @@ TEST_F(DeviceTrainerTest, ImagesInTheMemoryOfTheDeviceAreTheSame) {
   options_.cuda_graph = true;
   const auto streamed = Run(options_)[0].log;
   options_.data.resident_data = true;
+  const testing::LogLines lines;
   const auto resident = Run(options_)[0].log;
+  EXPECT_EQ(lines.Count("are in the memory of cuda:0"), 2);  // for training and for tests
   ASSERT_EQ(resident->iterations.size(), streamed->iterations.size());
   for (size_t i = 0; i < streamed->iterations.size(); ++i) {
     EXPECT_EQ(resident->iterations[i].loss, streamed->iterations[i].loss) << i;

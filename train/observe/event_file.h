@@ -25,13 +25,13 @@ class EventFile {
   RunLogFile file_;
 };
 
-// The net as TensorBoard's graph page shows it: a node for each operator, with its arguments and
-// device, and a node for each blob that the net reads but does not make. An input names the last
-// operator before that wrote the blob, so blobs that are written in place become a chain.
+// The net for TensorBoard's graph page: a node for each operator, with its arguments and device,
+// and a node for each blob that the net reads but does not make. An input names the last earlier
+// operator that wrote the blob, so operators that work in place become a chain.
 tensorboard::GraphDef GraphOf(const NetDef& net);
 
-// A histogram of `size` floats in 64 buckets of equal width from the smallest to the largest;
-// values that are not finite are left out.
+// A histogram of `size` floats in 64 buckets of equal width from the smallest to the largest value.
+// Values that are not finite are left out.
 tensorboard::HistogramProto HistogramOf(const float* values, int64_t size);
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// Images that a training net gets.
+// Images from the input of a training net.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct InputSample {
   std::vector<uint8_t> pixels;  // rows from the top; grey, or RGB
 };
 
-// Copies images from the first batch that the net's ImageInput makes, before operators after it
-// reuse the memory. On the training thread.
+// Copies images from the first batch that the net's ImageInput makes, before later operators reuse
+// the memory. Used on the training thread.
 class InputSamples {
  public:
   static constexpr int kMax = 8;
@@ -26,7 +26,7 @@ class InputSamples {
   // Watches the training net of the run. Does nothing without an ImageInput, and with CUDA graphs
   // on several shards. `report` is as in TrainListener::OnStart.
   void Watch(const StartReport& report);
-  // The images, with the normalization of pixels undone and in RGB; none before the first
+  // The images, in RGB and with the normalization of pixels undone. Empty before the first
   // iteration. Ends the watch.
   std::vector<InputSample> Take();
 

@@ -1,4 +1,4 @@
-// How far a run is, for people: a line for the whole job, and a bar on terminals.
+// Shows people the progress of a run: a line for the whole job, and a bar on terminals.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,16 @@ namespace caffe2 {
 
 // "0:42", "1:02:03", "2 d 03:04:05".
 std::string DurationText(double seconds);
-// "[#####     ]": a bar of `width` characters, filled to the fraction done / total.
+// "[#####     ]": a bar with `width` characters between brackets, filled to the fraction
+// done / total; full if `total` is 0.
 std::string BarText(int64_t done, int64_t total, int width);
 
-// Computes how much of the job is done, and when it will end if it goes on as since it started.
+// Computes how much of the job is done, and when it will end at the average speed since its start.
 class JobProgress {
  public:
   void Start(const StartReport& report);
-  // "12.4 %, ETA 1:02:03". The percentage is of the iterations of the whole run; the time left is
-  // estimated from the `seconds` since the start, with tests and saves in them.
+  // "12.4 %, ETA 1:02:03". The percentage is of the iterations of the whole run. The time left is
+  // estimated from `seconds`, the time since the start including tests and saves.
   std::string Text(const IterationReport& report, double seconds) const;
   int num_epochs() const { return num_epochs_; }
   int num_shards() const { return num_shards_; }
@@ -50,8 +51,8 @@ class JobLine : public TrainListener {
   std::optional<IterationReport> last_;
 };
 
-// Shows iterations as one line of a terminal that is written again and again; passes all other
-// events to `log`.
+// Shows iterations as one line of a terminal that is rewritten in place; passes all other events to
+// `log`.
 class ProgressBar : public TrainListener {
  public:
   explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}
@@ -75,8 +76,8 @@ class ProgressBar : public TrainListener {
 
 // `log`, wrapped in a ProgressBar if stderr is a terminal.
 std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log);
-// A JobLine that logs each minute or, if stderr is a terminal, whose bar says the same, only after
-// epochs.
+// A JobLine that logs each minute and after each epoch. If stderr is a terminal, it logs only after
+// epochs, because the progress bar shows the rest.
 std::unique_ptr<TrainListener> NewJobLine();
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// Which blobs the memory of a run holds: memory.json, and a table in the log.
+// How much memory each blob of a run takes: memory.json, and a table in the log.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ struct MemoryReport {
   };
   int64_t iteration = 0;
   std::vector<Blob> blobs;                     // the largest first
-  int64_t blob_bytes = 0, distinct_bytes = 0;  // as WorkspaceMemory
-  // Of each device of the run, the host first: what the process had at most (PeakMemory).
+  int64_t blob_bytes = 0, distinct_bytes = 0;  // as in WorkspaceMemory
+  // The peak memory of the process on each device of the run (PeakMemory); the host comes first.
   std::vector<std::pair<std::string, int64_t>> peak_bytes;
 
   // {"iteration": 10, "blob_bytes": ..., "distinct_bytes": ..., "peak_bytes": {"cpu": ...},
@@ -29,16 +29,16 @@ struct MemoryReport {
   //  "blobs": [{"name": "cpu_0/fc_w", "shape": "[10, 84]", "type": "float", "device": "cpu",
   //             "kind": "parameter", "bytes": 3360, "shared_with": 0}, ...]}
   std::string Json() const;
-  // The same as lines for people, with so many of the largest blobs.
+  // The same as lines for people, with the `most_blobs` largest blobs.
   std::vector<std::string> Lines(size_t most_blobs) const;
 };
 
-// Reads no values. Not while a net runs.
+// Measures without reading values. Do not call it while a net runs.
 MemoryReport MeasureRunMemory(const StartReport& run, int64_t iteration);
 
-// After the first iteration that is reported, writes the table to the log if `logs`, and
-// <directory>/memory.json unless `directory` is empty. If the file cannot be written, a warning
-// says so.
+// After the first reported iteration, writes the table to the log if `logs`, and
+// <directory>/memory.json unless `directory` is empty. If the file cannot be written, logs a
+// warning.
 class MemoryLog : public TrainListener {
  public:
   MemoryLog(const std::string& directory, bool logs) : directory_(directory), logs_(logs) {}

@@ -13,8 +13,8 @@ namespace caffe2 {
 // Appends one line of JSON for each event to <directory>/metrics.jsonl. The member "event" is
 // start, iteration, test, epoch or model; "time" is in seconds since 1970. Epochs count from 0, as
 // in the log; "total_iterations" counts over the whole run. A run that starts again in the same
-// directory appends a new "start", whose total_iterations tells what the lines before it that count
-// more are worth: the run did not keep them.
+// directory appends a new "start". The run has lost the work of earlier lines whose
+// total_iterations is larger than that of the "start".
 class MetricsLog : public TrainListener {
  public:
   // Throws as RunLogFile.
@@ -31,9 +31,8 @@ class MetricsLog : public TrainListener {
   int64_t total_iterations_ = 0;
 };
 
-// Writes <directory>/settings.json when the run starts: program, version and build, host, run,
-// flags (the values after all defaults) and the data sets with their fingerprints
-// (DataFingerprint).
+// Writes <directory>/settings.json when the run starts: program, version and build, host, run, all
+// flags with their values, and the data sets with their fingerprints (DataFingerprint).
 class SettingsLog : public TrainListener {
  public:
   SettingsLog(std::string directory, std::string program, std::map<std::string, std::string> flags)

@@ -15,8 +15,8 @@ namespace caffe2 {
 //    "counts": [[label, predicted, images], ...],
 //    "worst": [{"record": 17, "key": "00017", "label": 4, "predicted": 9, "confidence": 0.93,
 //               "label_probability": 0.01}, ...]}
-// Cells of "counts" without images are left out; "worst" is sorted, the worst first. If the file
-// cannot be written, one warning says so.
+// "counts" leaves out pairs without images; "worst" begins with the worst image. If the file cannot
+// be written, logs one warning.
 class PredictionsLog : public TrainListener {
  public:
   PredictionsLog(const std::string& directory, const TrainOptions& options)

@@ -1,4 +1,4 @@
-// A file that grows while a run goes on.
+// A file to which a run appends while it trains.
 #pragma once
 
 #include <cstdio>
@@ -7,8 +7,8 @@
 
 namespace caffe2 {
 
-// The records of a run are less than the run: if the file can no longer be written (a full disk),
-// one warning says so, and training goes on. Not thread-safe.
+// Training is more important than its records: if the file can no longer be written (a full disk),
+// it logs one warning, and training goes on. Not thread-safe.
 class RunLogFile {
  public:
   // Opens the file to append, and makes it if there is none. Throws IoError (kCannotWrite) with the

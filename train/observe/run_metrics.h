@@ -8,8 +8,8 @@
 
 namespace caffe2 {
 
-// Keeps the newest reports of this shard. Text() may be called by any thread at any time, and holds
-// a training thread up for no longer than copying the reports takes.
+// Keeps the newest reports of this shard. Any thread may call Text() at any time. It delays the
+// training thread at most for the time to copy the reports.
 class RunMetrics : public TrainListener {
  public:
   // `run_id` may be empty (one shard).
@@ -21,8 +21,8 @@ class RunMetrics : public TrainListener {
   void OnTest(const TestReport& report) override;
   void OnModelSaved(const std::string& path) override;
 
-  // All metrics in Prometheus' text format 0.0.4, with the labels run and shard. Those of events
-  // that have not yet happened are missing. docs/tools.md lists them.
+  // All metrics in Prometheus' text format 0.0.4, with the labels run and shard. docs/tools.md
+  // lists them. Metrics of events that have not happened yet are left out.
   std::string Text() const;
 
  private:

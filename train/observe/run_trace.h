@@ -1,4 +1,4 @@
-// A timeline of some iterations of a run, of all shards in one file.
+// A timeline of some iterations of a run, with all shards in one file.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@ namespace caffe2 {
 
 class NetObserver;
 
-// When a shard entered and left an exchange in which all shards take part, in nanoseconds of its
+// The times when a shard entered and left an exchange between all shards, in nanoseconds of its own
 // clock.
 struct ExchangeTimes {
   int64_t entered = 0, left = 0;
 };
 
-// How far the clock of a shard is ahead of shard 0's, in nanoseconds: `ahead`, at most `error` too
-// much or too little.
+// The clock of a shard is ahead of shard 0's by `ahead` +/- `error` nanoseconds.
 struct ClockOffset {
   int64_t ahead = 0, error = 0;
 };
 
-// From the times of the same exchanges on both shards. No shard leaves an exchange before all have
-// entered it, so each bounds the offset from both sides. `first` and `other` are as long, and not
-// empty. If both shards read the same clock (`same_clock`) and 0 is within the bounds, it is 0.
+// Estimates the offset from the times of the same exchanges on shard 0 and another shard. No shard
+// leaves an exchange before all have entered it, so each exchange bounds the offset from both
+// sides. If both shards read the same clock (`same_clock`) and 0 is within the bounds, the offset
+// is 0. Throws EnforceNotMet if the vectors are empty or differ in length.
 ClockOffset AlignClock(const std::vector<ExchangeTimes>& first,
                        const std::vector<ExchangeTimes>& other, bool same_clock);
 
 // Records what the shards do in iterations trace_first to trace_last of the run (OutputOptions):
 // operators of the training net, exchanges between shards, reading and decoding of input, tests and
 // saves. Then shard 0 writes all shards' spans to trace_path, in the format of Chrome's tracing and
-// Perfetto, with all clocks aligned to its own. At most kMaxSpans of each shard.
+// Perfetto, with all clocks aligned to its own. Each shard records at most kMaxSpans.
 //
-// All methods are called on the training thread, on all shards alike.
+// All shards must call the methods together, on the training thread.
 class RunTrace {
  public:
   static constexpr size_t kMaxSpans = 100'000;
@@ -48,11 +48,12 @@ class RunTrace {
   RunTrace(const RunTrace&) = delete;
   RunTrace& operator=(const RunTrace&) = delete;
 
-  // Before iteration `number` of the run, counted from 1.
+  // Call it before iteration `number` of the run, counted from 1.
   void BeforeIteration(int64_t number);
-  // After it. Throws as the exchanges of ShardRun do; a file that cannot be written is a warning.
+  // Call it after that iteration. Throws as the exchanges of ShardRun do. If the file cannot be
+  // written, logs a warning.
   void AfterIteration(int64_t number);
-  // At the end of the run, which may end before trace_last.
+  // Call it at the end of the run, which may come before trace_last.
   void Finish();
 
  private:

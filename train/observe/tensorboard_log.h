@@ -11,9 +11,9 @@
 
 namespace caffe2 {
 
-// Writes an event file: at the start the graph of the training net; after the first iteration up to
-// eight images of its batch, as the network sees them; at each logged iteration loss, accuracy,
-// learning rate, speed and input wait; after each test its results. Steps are iterations of the
+// Writes an event file. At the start: the graph of the training net. After the first iteration: up
+// to eight images of its batch, as the network sees them. At each logged iteration: loss, accuracy,
+// learning rate, speed and input wait. After each test: its results. Steps are iterations of the
 // whole run.
 class TensorBoardLog : public TrainListener {
  public:

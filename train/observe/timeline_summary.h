@@ -1,4 +1,4 @@
-// What a timeline comes to: how long each shard spent in what.
+// The sums of a timeline: how much time each shard spent in which activity.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace caffe2 {
 
-// The sums of one shard's spans (caffe2/utils/trace.h). Spans of several threads, and a span inside
-// another one, count each.
+// The sums of one shard's spans (caffe2/utils/trace.h). Spans that overlap, because they are on
+// several threads or nested, all count in full.
 class ShardTimeline {
  public:
-  // Times are in nanoseconds of any clock. Operators count by their type, the first word of
-  // `name`; other spans by their name up to the first blob: "Allreduce", "wait for a batch".
+  // Adds a span; times are in nanoseconds of any clock. Operators and exchanges are summed by the
+  // first word of `name`, their type ("Conv", "Allreduce"), other spans by their whole name ("wait
+  // for a batch"). Iterations are only counted, and spans of whole nets are left out.
   void Add(const std::string& category, const std::string& name, int64_t start, int64_t end);
 
   // {"iterations": 5, "seconds": 1.2, "parts": [{"category": "operator", "name": "Conv",
-  //  "count": 100, "seconds": 0.4}, ...]}. "seconds" is from the begin of the first iteration to
-  //  the
-  // end of the last.
+  //  "count": 100, "seconds": 0.4}, ...]}. The first "seconds" is the time from the start of the
+  //  first iteration to the end of the last.
   std::string Json() const;
 
  private:

@@ -11,10 +11,10 @@ namespace caffe2::data {
 struct InspectOptions {
   std::string path;
   std::string db_type = "auto";  // as --db_type of the trainers
-  bool test_part = false;        // of a path that holds both
+  bool test_part = false;        // inspect the test part of a path that holds both parts
   int threads = 0;               // that decode images; 0: one for each core
-  int64_t max_records = 0;       // look at the first ones only; 0: all
-  int pictures = 0;              // pictures to keep of each label
+  int64_t max_records = 0;       // look at this many records from the first on; 0: all
+  int pictures = 0;              // pictures to keep for each label
 };
 
 struct Picture {
@@ -26,7 +26,7 @@ struct Picture {
 struct Inspection {
   std::string source, db_type;
   int64_t total = 0;                                // records of the database
-  int64_t records = 0;                              // that were looked at
+  int64_t records = 0;                              // inspected records
   int64_t bytes = 0, min_bytes = 0, max_bytes = 0;  // of the values of records
   std::map<std::string, int64_t> kinds;             // "Datum, image file" -> records
   std::map<std::string, int64_t> shapes;            // "96x96x3": height, width, channels

@@ -24,9 +24,9 @@ struct PrepareOptions {
 // to stdout.
 //
 // A database appears under its name when it is complete. An interrupted run leaves none; the next
-// one starts it anew. A database that is there already is compared with the source record by record
-// and kept. Returns the exit status: 0, or 128 + the number of a signal. Throws UsageError and
-// IoError, also for a database that differs.
+// run starts it anew. An existing database is kept, after it was compared with the source record by
+// record. Returns the exit status: 0, or 128 + the number of a signal. Throws UsageError and
+// IoError, also for an existing database that differs.
 int Prepare(const PrepareOptions& options);
 
 }  // namespace caffe2::data

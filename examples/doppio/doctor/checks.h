@@ -1,5 +1,5 @@
-// The checks of `doppio doctor`. Each looks at one part of the machine and throws nothing: what it
-// cannot find out is a finding too.
+// The checks of `doppio doctor`. Each looks at one part of the machine and does not throw: if it
+// cannot find something out, it reports that as a finding.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ Findings CheckInterfaces();
 // Two shards of this process add float arrays over the loopback interface. Compares every bit of
 // the sums.
 Findings CheckAllreduce();
-// Reaches the server, and tells its version, protection and the difference of the clocks.
+// Connects to the server; reports its version, its protection and the difference of the clocks.
 Findings CheckRedis(const RedisOptions& options);
 // Writes a file of 32 MiB to the folder, reads it back and removes it.
 Findings CheckDisk(const std::string& folder);

@@ -8,12 +8,12 @@ namespace caffe2::report {
 
 struct Series {
   std::string name;
-  std::vector<double> x, y;  // as many; values that are not finite are left out
+  std::vector<double> x, y;  // of equal length; values that are not finite are left out
   bool dots = false;         // marks each point, for series of few points
 };
 
 // An <svg> element with axes, ticks and a legend, in the colours of HtmlPage(). Series of more than
-// a few hundred points are averaged over parts of the x axis. Empty if there is no point.
+// a few hundred points are averaged over parts of the x axis. Returns "" if there is no point.
 std::string ChartSvg(const std::vector<Series>& series, const std::string& x_title);
 
 }  // namespace caffe2::report

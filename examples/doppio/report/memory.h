@@ -1,5 +1,5 @@
-// The memory of a run by blob, as memory.json of --log_dir holds it (train/observe/memory_log.h),
-// and the part of a page about it.
+// The memory of a run by blob, from memory.json of --log_dir (train/observe/memory_log.h), and the
+// part of a page about it.
 #pragma once
 
 #include <optional>

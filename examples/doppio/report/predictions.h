@@ -1,4 +1,4 @@
-// The predictions of the last test, as predictions.json of --log_dir holds them
+// The predictions of the last test, from predictions.json of --log_dir
 // (train/observe/predictions_log.h), and the part of a page about them.
 #pragma once
 
@@ -30,17 +30,17 @@ std::optional<Predictions> ReadPredictions(const std::string& directory);
 // One line of the table by class.
 struct ClassResult {
   int64_t label = 0;
-  int64_t images = 0, right = 0;  // with this label; those that were taken for it
-  int64_t predicted = 0;          // images that were taken for it, right or wrong
-  // Of the images that were taken for it, and of those that have it, the part that is right. Empty
-  // if there are none.
+  int64_t images = 0, right = 0;  // with this label; the correctly predicted ones of these
+  int64_t predicted = 0;          // images with this prediction, right or wrong
+  // right / predicted and right / images. Empty if the divisor is 0.
   std::optional<double> precision, recall;
 };
-// By label: every label that an image had or was taken for.
+// By label: every label that an image had or that was predicted for one.
 std::vector<ClassResult> ClassResults(const Predictions& predictions);
 
-// The table by class, the confusion matrix (or of many classes the most frequent mistakes), and the
-// worst images. Pictures come from the database; if it is not there or has changed, a note says so.
+// The table by class, the confusion matrix (for many classes only the most frequent mistakes), and
+// the worst images. Pictures come from the database; if it is missing or has changed, a note says
+// so.
 std::string PredictionsHtml(const Predictions& predictions);
 
 }  // namespace caffe2::report

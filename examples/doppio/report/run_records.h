@@ -1,4 +1,4 @@
-// The records of a run, as the trainers' --log_dir holds them (train/observe/metrics_log.h).
+// The records of a run, from the trainers' --log_dir (train/observe/metrics_log.h).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Event {
 
 struct RunRecords {
   std::string directory;
-  // Only what the run kept: lines before a restart that count more iterations than the restart
-  // began with are left out.
+  // Only the events that the run kept. When it restarted, earlier lines with more iterations than
+  // the restart began with were lost; they are left out.
   std::vector<Event> starts, iterations, tests, epochs, models;
   int64_t unreadable_lines = 0;              // of metrics.jsonl; the last may be cut short
   std::map<std::string, std::string> facts;  // program, version, host, ... of settings.json
@@ -40,11 +40,12 @@ struct RunRecords {
 // memory.json and timeline.json. Throws IoError that says what is missing or damaged.
 RunRecords ReadRunRecords(const std::string& directory);
 
-// What the records come to, by name in this order: "best test accuracy" -> 0.98.
+// One result of a run: "best test accuracy", 0.98.
 struct Result {
   std::string name, text;
   double value = 0;
 };
+// The results in the order in which pages show them.
 std::vector<Result> ResultsOf(const RunRecords& run);
 
 }  // namespace caffe2::report

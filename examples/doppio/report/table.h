@@ -28,7 +28,7 @@ inline std::string BarCell(double share) {
          std::to_string(static_cast<int>(kFull * std::clamp(share, 0., 1.))) + "px\"></span></td>";
 }
 
-// One number by a format of printf.
+// Formats one number as printf does.
 inline std::string Formatted(const char* format, double value) {
   char text[48];
   std::snprintf(text, sizeof(text), format, value);

@@ -1,5 +1,5 @@
-// What the timeline of a run comes to, as timeline.json of --log_dir holds it
-// (train/observe/timeline_summary.h), and the part of a page about it.
+// The sums of the timeline of a run, from timeline.json of --log_dir
+// (train/observe/timeline_summary.h), and the part of a page about them.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct Timeline {
 // nullopt without such a file in the directory. Throws IoError for a damaged one.
 std::optional<Timeline> ReadTimeline(const std::string& directory);
 
-// Which operators, exchanges, input and saves took which share of the time, by shard.
+// For each shard, the share of the time that operators, exchanges, input and saves took.
 std::string TimelineHtml(const Timeline& timeline);
 
 }  // namespace caffe2::report

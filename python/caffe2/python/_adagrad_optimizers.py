@@ -112,7 +112,7 @@ class AdagradOptimizer(_AveragingOptimizer):
     rowWise, of parameters with sparse gradients, "<param>_avg_squared_sum" with one value a row.
 
     Args:
-      weight_decay: the share of a parameter that is added to its gradient; not of vectors.
+      weight_decay: the share of a parameter that is added to its gradient; not for vectors.
       output_effective_lr, output_effective_lr_and_update: write the rate (and the step) of dense
         parameters to "<param>_effective_lr" ("<param>_update").
       swa_options: dict; stochastic weight averaging of dense parameters in "<param>_swa": the

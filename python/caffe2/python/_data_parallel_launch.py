@@ -46,11 +46,11 @@ def RendezvousFromEnvironment(
 
     torchrun (env://), mpirun of Open MPI and MPICH, srun, horovodrun, TF_CONFIG, MXNet's launch.py
     and indexed Jobs of Kubernetes tell each process its place in environment variables;
-    docs/launchers.md lists them. What the arguments say counts more.
+    docs/launchers.md lists them. The arguments take precedence.
 
     Args:
-      num_shards, shard_id: the place of this process. With both, the variables are not read. One of
-        them alone must agree with the launcher.
+      num_shards, shard_id: the place of this process. If both are given, the variables are not
+        read. If only one is given, it must agree with the launcher.
       run_id: name of the run, the same on all shards; most launchers give one.
       init_method: where the shards meet: "tcp://host:port" (shard 0 keeps a store there),
         "redis://[:password@]host[:port][/db]", "file:///directory", or "env://" (the launcher's
@@ -58,19 +58,19 @@ def RendezvousFromEnvironment(
       redis_host, redis_port: a Redis server to meet at, instead of init_method. Passwords, also
         for tcp://, are read from the file that CAFFE2_REDIS_PASSWORD_FILE names, or from
         REDISCLI_AUTH.
-      file_store_path: the directory where shards meet if nothing names another place: shards of
-        one host, and shards with num_shards and shard_id. All of them must see it.
+      file_store_path: the directory where shards of one host, and shards with num_shards and
+        shard_id, meet if nothing names another place. All of them must see it.
       engine, transport, interface, port_range, exit_nets: as Parallelize takes them.
       kv_handler: the blob that gets the store, in the current workspace.
       timeout_sec: how long to wait for the store and for the other shards.
 
     Returns a dict with the keys that Parallelize reads, and run_id, local_rank and local_size
-    (the place among the shards of this host; local_size is 0 if the launcher does not tell). Alone,
-    num_shards is 1 and there is no store.
+    (the place among the shards of this host; local_size is 0 if the launcher does not tell). For a
+    single process, num_shards is 1 and there is no store.
 
-    A process that does not train, as MXNet's scheduler and servers, does its work in this call,
-    which then raises SystemExit. Raises ValueError if variables or arguments are wrong, missing or
-    contradict each other: such a process must not train alone.
+    A process that does not train, such as MXNet's scheduler and servers, does its work in this
+    call, which then raises SystemExit. Raises ValueError if variables or arguments are wrong,
+    missing or contradict each other: such a process must not train alone.
     """
     launch = _call(
         C.resolve_launch,

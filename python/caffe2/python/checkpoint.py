@@ -139,7 +139,7 @@ class _Metadata:
 
 
 class CheckpointManager(_Metadata):
-    """Saves and loads the blobs of one node; each method gives the Task that does it.
+    """Saves and loads the blobs of one node; the methods return Tasks that do the work.
 
     Args:
       db_prefix: directory of the checkpoints.

@@ -1,4 +1,4 @@
-"""Gradients of control operators, which the library makes, and changes of them."""
+"""The library's gradients of control operators, and a function that changes one."""
 
 from __future__ import annotations
 

@@ -64,10 +64,10 @@ def add_if_op(if_net: core.Net, cond_blob: BlobLike, lexical_scope: Iterable[Blo
 
     Args:
       cond_blob: bool [1].
-      lexical_scope: the blobs around, which the nets may read and write; others are their own.
+      lexical_scope: the outer blobs that the nets may read and write; other blobs are local.
       then_net, else_net: Nets.
 
-    Raises ValueError if a net reads a blob that is not there.
+    Raises ValueError if a net reads a blob that is neither local nor in the scope.
     """
     _add(if_net, "If", cond_blob, lexical_scope, {"then_net": then_net, "else_net": else_net})
 

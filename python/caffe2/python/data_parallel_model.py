@@ -165,7 +165,7 @@ def Parallelize(
       optimize_gradient_memory: lets gradients share memory (see memonger.share_grad_blobs).
       dynamic_memory_management: frees each blob after its last use.
       blobs_to_keep: blobs, without device, that dynamic_memory_management and `passes` leave as
-        they are, because something else than the net reads them. Losses always stay.
+        they are, because they are also read outside of the net. Losses are always kept.
       use_nccl, max_concurrent_distributed_ops: without effect: the GPUs of a shard always sum by
         NCCL, sums are grouped into buckets, and one order of them holds on all shards.
       cpu_device: replicas run on the CPU.
@@ -175,8 +175,8 @@ def Parallelize(
       combine_spatial_bn: SpatialBN normalizes over the batches of all devices of the shard.
       barrier_net_timeout_sec: how long RunNet waits for other shards before its first iteration.
       passes: None, or the TrainingPasses that prepare the net, as they do for the C++ trainers.
-        ChooseTrainingPasses tells which ones are a gain. The net must be made by RunInitNet then.
-        With memory_plan its operators run in the order in which they were added.
+        ChooseTrainingPasses returns those that pay off. RunInitNet must then make the net. With
+        memory_plan its operators run in the order in which they were added.
 
     Raises ValueError for contradicting arguments, replicas that differ, and training without a
     rendezvous in a process that a launcher started as one of several; RuntimeError if a CUDA device

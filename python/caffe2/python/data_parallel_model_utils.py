@@ -15,8 +15,8 @@ log = logging.getLogger("data_parallel_model_utils")
 
 
 def GetActivationBlobs(model: ModelHelper) -> list[str]:
-    """The names, without device, of the blobs that the forward pass hands on and the backward pass
-    differentiates by, in the order in which they are made; parameters are not among them."""
+    """The names, without device, of the activations in the order in which they are made: blobs that
+    operators make and read and that have a gradient. Parameters are not among them."""
     prefix = device_scope_name(model, model._devices[0])
     ops = model.net.Proto().op
     read = {blob for op in ops for blob in op.input}

@@ -83,7 +83,7 @@ class Reader:
                        ) -> tuple[core.ExecutionStep, list[Any]]:
         """A step that reads until the end, or until the blob `external_should_stop` is true.
 
-        Returns (step, list of field blobs). Beside the step, concurrent steps may use the fields.
+        Returns (step, list of field blobs). Steps that run concurrently may use the fields.
         """
         reader_net = core.Net(reader_net_name or "reader")
         should_stop, fields = self.read_record(reader_net)

@@ -35,14 +35,13 @@ def _unique_name(name, taken):
 
 
 class LayerModelHelper(model_helper.ModelHelper):
-    """A model of layers (caffe2.python.layers), each of which adds other operators to training,
-    evaluation and prediction nets; caffe2.python.layer_model_instantiator generates those.
+    """A model of layers (caffe2.python.layers), each of which adds different operators to training,
+    evaluation and prediction nets; caffe2.python.layer_model_instantiator generates these nets.
 
     A method with the name of a layer adds the layer and returns its output record:
     ``y = model.FC(x, 10)``. A method with the name of an operator adds a Functional layer of the
-    operator, for a number of outputs or their names: ``model.Relu(y, 1)``. If a layer has that
-      name,
-    too, the method is "FunctionalLayer<operator>". With ``output_to_metrics=True`` or
+    operator, for a number of outputs or their names: ``model.Relu(y, 1)``. If a layer has the same
+    name, that method is called "FunctionalLayer<operator>". With ``output_to_metrics=True`` or
     ``params_to_metrics=True`` a layer's output or copies of its parameters become metrics.
 
     Attributes:

@@ -6,7 +6,7 @@
             ops.Add([count, ops.Const(1)], [count])
     workspace.RunPlan(to_execution_step(nb))
 
-`ops` adds to the innermost NetBuilder. A Task is one.
+`ops` adds to the innermost NetBuilder. A Task opens one in its ``with`` block.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Operations(OperatorMethods):
 
     def IfNet(self, cond: BlobLike, name: str | None = None) -> _IfNet:
         """Like If, but the block becomes an operator, whose gradient is defined. Blobs that the
-        block makes are its own; those that it writes and that were there before change."""
+        block makes are local to it; it can also overwrite blobs that existed before."""
         return _IfNet(cond, name=name)
 
     def ElseNet(self, name: str | None = None) -> _ElseNet:
@@ -94,12 +94,12 @@ class Operations(OperatorMethods):
         return _WhileNet(name=name)
 
     def ConditionNet(self, name: str | None = None) -> _ConditionNet:
-        """A Condition block that says by ops.Condition(blob) which blob is meant."""
+        """A Condition block in which ops.Condition(blob) chooses the blob of the result."""
         return _ConditionNet(name=name)
 
     def Condition(self, name: str | core.BlobReference | None = None) -> Any:
-        """The condition of a WhileNet: a block of this name, or, given a blob instead within
-        ConditionNet, its result, a bool."""
+        """The condition of a WhileNet: a block of this name. Within ConditionNet, called with a
+        bool blob instead of a name, makes that blob the result."""
         if not isinstance(name, core.BlobReference):
             return _ConditionNet(name=name)
         builder = NetBuilder.current()

@@ -58,7 +58,7 @@ class Metrics:
         self._metrics: dict[str, tuple[float, int]] = {}
 
     def put_metric(self, key: str, value: float, count: bool = True) -> None:
-        """Adds a value to a sum; with `count`, the mean is told, not the sum."""
+        """Adds a value to a sum; with `count`, loggers get the mean instead of the sum."""
         with self._lock:
             total, number = self._metrics.get(key, (0, 0))
             self._metrics[key] = (total + value, number + 1 if count else 0)

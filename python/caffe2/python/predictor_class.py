@@ -21,8 +21,8 @@ def _net(net):
 def restricted(name: str, net: Any) -> Any:
     """A copy of a NetDef with limits on its loops.
 
-    Raises RuntimeError if it has an operator that a model which is not trusted may not use, or is
-    larger than such a model may be (train/restrict_model.h).
+    Raises RuntimeError if it has an operator that untrusted models may not use, or exceeds their
+    limits of size (train/restrict_model.h).
     """
     return caffe2_pb2.NetDef.FromString(restrict_model(name, net.SerializeToString()))
 

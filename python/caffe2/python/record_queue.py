@@ -59,7 +59,7 @@ class RecordQueue:
           process: function(net, record) -> record, which adds to a net; default: none.
 
         Returns (a Reader of the queue, the producing step, a step that closes the queue, the record
-        that is enqueued). Run producing and closing one after the other, beside the consumers.
+        that is enqueued). Run the producing, then the closing step, concurrently with consumers.
         """
         producer_steps = []
         record = None

@@ -189,8 +189,8 @@ class TaskGroup(StepBuilder, context.Managed):
 
     def report_net(self, net: core.Net | None = None, node: Node | str | None = None,
                    report_interval: float = 5) -> core.Net:
-        """Lets a net, made if none is given, run every `report_interval` seconds meanwhile; returns
-        it. Raises ValueError for a second net on one node."""
+        """Lets a net, made if none is given, run every `report_interval` seconds while the tasks of
+        a node run; returns it. Raises ValueError for a second net on one node."""
         node = str(node or Node.current())
         if net is not None and node in self._report_nets:
             raise ValueError(f"node {node} has a report net already")
@@ -265,7 +265,7 @@ _NO_GROUP: Any = object()
 
 
 class TaskOutput:
-    """A blob, several, or a schema record of them, to be read after the task ran.
+    """A blob, a list of blobs, or a schema record of them, to be read after the task ran.
 
     get() returns the blobs as the session knows them, fetch() their values: one, a list or a
     record, as the output was made from.

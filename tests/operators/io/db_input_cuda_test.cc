@@ -317,12 +317,46 @@ TEST_F(CudaResidentImagesTest, FollowTheReader) {
   EXPECT_EQ(keys, host.reader().TakeKeySums(1));
 }
 
+// The blob of the reader gets other readers while threads of the first one work.
+TEST_F(CudaResidentImagesTest, AreThoseOfTheReaderThatIsThere) {
+  const std::vector<std::string> many = Datums(150, 16, 16);
+  const std::vector<std::string> others(many.rbegin(), many.rbegin() + 100);
+  const std::string path = Write(many), other = Write(others), oblong = Write(Datums(3));
+  const OperatorDef op =
+      Resident(10, 12,
+               {MakeArgument<int>("scale", 16), MakeArgument<int>("decode_threads", 3),
+                MakeArgument<std::string>("order", "NHWC")});
+  InputNet device(path, op, true);
+  const auto set_reader = [&](const std::string& source) {
+    CAFFE_ENFORCE(
+        device.ws().RunOperatorOnce(Op("CreateDB", {}, {"reader"},
+                                       {MakeArgument<std::string>("db", source),
+                                        MakeArgument<std::string>("db_type", "minidb")})));
+  };
+  device.Run();
+  EXPECT_EQ(device.Labels()[9], 9);
+  for (int round = 0; round < 3; ++round) {
+    set_reader(oblong);
+    EXPECT_NE(device.ErrorOfRun().find("must be square"), std::string::npos);
+    for (const std::string& source : {other, path}) {
+      set_reader(source);
+      InputNet host(source, op, false);
+      for (int batch = 0; batch < 12; ++batch) {
+        host.Run();
+        device.Run();
+        ASSERT_EQ(device.Labels(), host.Labels());
+        ASSERT_EQ(device.Data(), host.Data());
+      }
+    }
+  }
+}
+
 TEST_F(CudaResidentImagesTest, RefusesWhatTheDeviceCannotDo) {
   const std::string square = Write(Datums(3, 20, 20)), oblong = Write(Datums(3));
   ExpectError(square, {MakeArgument<int>("scale_jitter_type", 1)}, "scale_jitter_type");
   ExpectError(square, {MakeArgument<std::vector<int>>("random_scale", {16, 20})}, "random_scale");
   ExpectError(square, {MakeArgument<int>("max_bad_records", 1)}, "max_bad_records");
-  ExpectError(oblong, {}, "an image of 18x21; resident images must be square");
+  ExpectError(oblong, {}, "an image of 18x21; resident images must be square and have none");
   ExpectError(oblong, {}, "00000000");
   const std::string error = ErrorOf(square, Resident(2, 16, {}));
   EXPECT_NE(error.find("the argument scale"), std::string::npos) << error;

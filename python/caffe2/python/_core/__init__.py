@@ -1,5 +1,4 @@
 """What core, workspace, utils, schema and net_builder offer under Caffe2's names.
 
-Its modules import each other in one direction, as python/README.md lists them, and nothing of the
-package above them.
+Its modules import only the modules that python/README.md lists in their own or earlier layers.
 """

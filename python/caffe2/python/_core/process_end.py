@@ -1,7 +1,7 @@
 """Ends workspaces and distributed runs with Python, in children of multiprocessing too.
 
-An uncaught exception, also Ctrl-C, is a failure of this shard in the runs that it has joined, and
-the other shards print it. Otherwise the exit status of the process tells how the runs end.
+An uncaught exception, including Ctrl-C, is a failure of this shard in the runs that it has joined,
+and the other shards print it. Otherwise the exit status of the process decides how the runs end.
 """
 
 from __future__ import annotations

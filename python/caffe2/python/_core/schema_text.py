@@ -1,5 +1,5 @@
-"""The schemas of operators as text. Imports nothing of the package or of others, so that the build
-can use it (scripts/make_operator_stub.py)."""
+"""The schemas of operators as text. Imports only the standard library, so that the build can use it
+(scripts/make_operator_stub.py)."""
 
 from __future__ import annotations
 

@@ -58,10 +58,10 @@ def _numbers(name, text, number):
 
 
 def preparation_of(model: Model, given: dict[str, str | int | None]) -> Preparation:
-    """What is given, else what the model says, else the defaults of the program predict.
+    """The Preparation with the given values, else the model's, else the program predict's defaults.
 
     Args:
-      given: values of the fields of Preparation, or None.
+      given: {field of Preparation: value or None}.
 
     Raises ConvertError for values that contradict each other.
     """
@@ -133,8 +133,8 @@ def image_batches(
     how: Preparation,
     blob: str,
 ) -> Iterator[dict[str, np.ndarray]]:
-    """Batches, {blob: array}, of images in random order, always the same. If there are less than
-    num_images, they come again.
+    """Yields batches, {blob: array}, of images in a random order that is always the same. If there
+    are fewer than num_images, they are repeated.
 
     Args:
       path: a database, a published data set, a tar archive, or a folder of image files, also in

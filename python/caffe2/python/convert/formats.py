@@ -1,4 +1,4 @@
-"""The formats by the ends of their names."""
+"""The file formats of models, chosen by the endings of file names."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from caffe2.python.convert.model import Model, array_of, infer_shapes
 class Layer:
     """An operator of the net.
 
-    shape: of the first output; None if it cannot be told.
-    parameters: how many numbers it is the first to use.
-    flops: floating-point operations, a multiply-add counts 2; None if they cannot be told.
+    shape: of the first output; None if it is not known.
+    parameters: the number of elements of parameters that no earlier operator reads.
+    flops: floating-point operations, a multiply-add counts 2; None if they are not known.
     """
 
     type: str
@@ -44,7 +44,7 @@ def _flops(op, shapes):
 
 
 def layers_of(model: Model, batch: int = 1) -> list[Layer]:
-    """The layers for batches of so many images. Raises ConvertError for a net that cannot work on
+    """The layers for batches of `batch` images. Raises ConvertError for a net that cannot work on
     the shapes of its inputs."""
     shapes = infer_shapes(model, batch)
     layers: list[Layer] = []

@@ -84,9 +84,9 @@ def model_of_nets(
 ) -> Model:
     """The model of an init net, or None, and a predict net, which come from files of these names.
 
-    Runs the init net on the CPU, so it may have no operator that a model which is not trusted may
-    not use. Inputs are the external inputs that it does not fill; if it fills them all, as some
-    exporters do, the first. Raises ConvertError.
+    Runs the init net on the CPU, so it may only have operators that untrusted models may use. The
+    inputs of the model are the external inputs that the init net does not fill. If it fills all of
+    them, as with some exporters, or is None, the input is the first one. Raises ConvertError.
     """
     if not predict.op:
         raise ConvertError(f"{predict_name}: the net has no operators")

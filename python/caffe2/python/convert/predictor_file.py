@@ -24,8 +24,8 @@ def _shapes(meta, inputs):
 
 
 def read(path: str) -> Model:
-    """The model of a file. Its nets may only have operators that a model which is not trusted may
-    use. Raises ConvertError."""
+    """The model of a file. Its nets may only have operators that untrusted models may use. Raises
+    ConvertError."""
     check_readable(path)
     ws = Workspace()
     with workspace.WorkspaceGuard(ws._name):

@@ -1,8 +1,8 @@
 """Residual networks of 18, 34, 50, 101 and 152 layers: the names and forms of parameters here and
 in torchvision, which are the same networks (the stride is in the 3x3 convolution).
 
-Where parameters must differ for the same scores, they do: a bias before a normalization becomes a
-part of its mean, and what an epsilon is more than torchvision's a part of its variance.
+Parameters change where that is necessary for the same scores: a bias before a normalization becomes
+part of its mean, and the excess of an epsilon over torchvision's becomes part of its variance.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from caffe2.python.model_helper import ModelHelper
 def cond(model: ModelHelper, cond_blob: BlobLike, external_blobs: Iterable[BlobLike],
          then_model: ModelHelper, else_model: ModelHelper | None = None) -> None:
     """Runs then_model's net if the bool blob is true, else else_model's. The nets may read and
-    write `external_blobs`; others are their own."""
+    write `external_blobs`; other blobs are local to them."""
     add_if_op(model.net, cond_blob, external_blobs, then_model.net,
               else_model.net if else_model else None)
 

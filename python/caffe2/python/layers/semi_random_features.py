@@ -16,9 +16,8 @@ class SemiRandomFeatures(ArcCosineFeatureMap):
     x v^T + c with learned weights, each float [output_dims] (Kawaguchi et al., "Deep semi-random
     features for nonlinear function approximation", arXiv:1702.08882).
 
-    The input is a Scalar, or the Struct of another SemiRandomFeatures: then `random` is the input
-      of
-    the random weights, and `full` of the learned ones.
+    The input is a Scalar, or the Struct of another SemiRandomFeatures. Then its `random` is the
+    input of the random weights, and its `full` is the input of the learned ones.
     """
 
     def __init__(self, model: LayerModel, input_record: Record, output_dims: int, s: int = 1,

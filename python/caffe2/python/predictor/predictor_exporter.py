@@ -21,8 +21,8 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
     """The parts of an exported model.
 
     Args:
-      predict_net: the Net or NetDef that predicts; for a Plan or PlanDef there are keys, but no
-        meta net can be made.
+      predict_net: the Net or NetDef that predicts. With a Plan or PlanDef only the keys of the
+        parts are available; get_meta_net_def fails.
       parameters, inputs, outputs: lists of blobs; no blob may be both parameter and input or
         output.
       shapes: {blob: shape} of inputs and outputs, which are made before the first run.
