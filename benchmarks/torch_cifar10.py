@@ -40,7 +40,8 @@ def parse_args():
     parser.add_argument("--decay", type=float, default=5e-4)
     parser.add_argument("--smoothing", type=float, default=0.1)
     parser.add_argument("--pad", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=2, help="threads that decode, and that compute on the CPU")
+    parser.add_argument("--threads", type=int, default=2,
+                        help="threads that decode, and that compute on the CPU")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compile", default="", metavar="MODE", help="of torch.compile")
     parser.add_argument("--limit", type=int, default=0, help="training images to use; 0: all")
