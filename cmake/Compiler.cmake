@@ -25,8 +25,10 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>  # lets ccache see through PCH
-    # GCC 12 and 13 warn about string concatenation in their own library.
-    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-restrict;-Wno-array-bounds>"
+    # GCC 12 to 14 warn about strings and vectors in their own library.
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict;-Wno-array-bounds>"
+    # GCC 13 and 14 take a reference for one to the temporary name by which it was found.
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>
     # It takes files that are compiled as one (CAFFE2_UNITY) for headers.
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()

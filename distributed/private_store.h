@@ -25,7 +25,7 @@ struct PrivateStoreOptions {
   std::string secret = {};  // signs the values of the store (signed_store.h); empty: unsigned
   // Called a few times a second while FindPrivateStore and WaitForRun wait. An exception from it
   // ends the wait.
-  std::function<void()> while_waiting;
+  std::function<void()> while_waiting = {};
 };
 
 // The server. Not thread-safe.

@@ -8,13 +8,13 @@ namespace caffe2 {
 struct RedisOptions {
   std::string host = "127.0.0.1";
   int port = 6379;
-  std::string user;      // of the server's ACL; empty: the default user
-  std::string password;  // never logged
+  std::string user = {};      // of the server's ACL; empty: the default user
+  std::string password = {};  // never logged
   int database = 0;
   bool tls = false;
   // PEM files for TLS: the authorities to trust ("": the system's), and this client's certificate
   // and private key for a server that asks for them ("": none; the key may be in cert_file).
-  std::string ca_file, cert_file, key_file;
+  std::string ca_file = {}, cert_file = {}, key_file = {};
   milliseconds connect_timeout{5000};
   // Time limit of one command, including attempts to reconnect. If SetDeadline() allows more time,
   // the handler reconnects when a connection has not answered for this long.
