@@ -1,9 +1,9 @@
 // Kernels of Im2Col, of locally connected layers and of convolutions of few channels.
 #include "operators/common/host_device_kernel.h"
 #include "operators/conv/few_channels_functions.h"
-#include "operators/conv/padded_images_functions.h"
 #include "operators/conv/im2col_functions.h"
 #include "operators/conv/local_functions.h"
+#include "operators/conv/padded_images_functions.h"
 
 namespace caffe2 {
 
