@@ -6,6 +6,7 @@
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/math.h"
+#include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_matmul.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
@@ -19,11 +20,6 @@ constexpr int64_t kSmallProduct = 512;
 // thread.
 constexpr int64_t kColumnBlock = 256;
 constexpr int64_t kSerialSum = 1 << 16;
-
-inline float Load(float value) { return value; }
-inline float Load(bfloat16 value) { return ToFloat(value); }
-inline void Store(float value, float* destination) { *destination = value; }
-inline void Store(float value, bfloat16* destination) { *destination = ToBFloat16(value); }
 
 template <typename T>
 MatMulType TypeOf() {
@@ -40,11 +36,11 @@ void SmallGemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, floa
     for (int64_t j = 0; j < n; ++j) {
       float sum = 0;
       for (int64_t l = 0; l < k; ++l) {
-        sum += Load(a[i * a_row + l * a_column]) * Load(b[l * b_row + j * b_column]);
+        sum += Widen(a[i * a_row + l * a_column]) * Widen(b[l * b_row + j * b_column]);
       }
       sum *= alpha;
-      if (beta != 0) sum += beta * Load(c[i * n + j]);
-      if (bias != nullptr) sum += Load(bias[j]);
+      if (beta != 0) sum += beta * Widen(c[i * n + j]);
+      if (bias != nullptr) sum += Widen(bias[j]);
       Store(sum, &c[i * n + j]);
     }
   }

@@ -18,6 +18,7 @@
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/ignored_signals.h"
 #include "caffe2/utils/stderr_stream.h"
 #include "caffe2/utils/version.h"
 
@@ -95,6 +96,7 @@ std::vector<gflags::CommandLineFlagInfo> ProgramFlags() {
 
 int RunProgram(int* argc, char*** argv, const std::string& usage, const std::function<int()>& body,
                const ProgramOptions& options) {
+  RestoreIgnoredSignals();  // also for the process that ConfigureThreads starts
   ConfigureThreads(*argv);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -85,6 +85,18 @@ def training(databases, models, **flags):
     return args
 
 
+def compiled(folder, name, source):
+    """A library for LD_PRELOAD."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    (folder / f"{name}.c").write_text(source)
+    library = folder / f"{name}.so"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O1", folder / f"{name}.c", "-o", library, "-ldl"], check=True
+    )
+    return library
+
+
 def wait_for_line(process, text, limit=120):
     """Reads the output of a program up to a line that contains `text`. Ends a program that writes
     none in time."""

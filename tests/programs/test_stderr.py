@@ -8,16 +8,17 @@ import time
 
 import pytest
 
-from conftest import BIN, LIMIT, training
+from conftest import BIN, LIMIT, compiled, training
 from launcher_dialects import clean_environment
 
 CHATTY = {"model": "mlp", "batch_size": 4, "epoch_size": 2000, "log_every": 1}
 
 
-def start(args, stderr, **options):
+def start(args, stderr, environment=None, **options):
     return subprocess.Popen(
         [str(BIN / "resnet50_trainer"), *map(str, args)], stderr=stderr,
-        stdout=subprocess.DEVNULL, env=clean_environment(OMP_NUM_THREADS=1), **options,
+        stdout=subprocess.DEVNULL,
+        env=clean_environment(OMP_NUM_THREADS=1, **(environment or {})), **options,
     )
 
 
@@ -78,14 +79,26 @@ def test_a_closed_pipe_does_not_stop_training(databases, tmp_path):
     assert (tmp_path / "model_1.mdl").exists()
 
 
+# Catches SIGHUP when it is loaded, as UCX does, which Debian 13's Gloo needs.
+CATCHES_HANGUPS = """
+#include <signal.h>
+static void note(int number) { (void)number; }
+__attribute__((constructor)) static void catch_hangups(void) { signal(SIGHUP, note); }
+"""
+
+
+@pytest.mark.parametrize("caught", [False, True], ids=["", "caught-by-a-library"])
 @pytest.mark.parametrize("ignored", [False, True], ids=["terminal", "nohup"])
-def test_a_hangup_saves_and_ends_unless_it_is_ignored(ignored, databases, tmp_path):
+def test_a_hangup_saves_and_ends_unless_it_is_ignored(ignored, caught, databases, tmp_path):
     flags = {**CHATTY, "checkpoint_every": 100000, "checkpoint_path": tmp_path / "run.ckpt",
              "num_epochs": 1 if ignored else 100000}
     log = tmp_path / "log"
     disposition = signal.SIG_IGN if ignored else signal.SIG_DFL
+    preloaded = {}
+    if caught:
+        preloaded["LD_PRELOAD"] = str(compiled(tmp_path, "catches_hangups", CATCHES_HANGUPS))
     with open(log, "wb") as file:
-        process = start(training(databases, tmp_path, **flags), file,
+        process = start(training(databases, tmp_path, **flags), file, preloaded,
                         preexec_fn=lambda: signal.signal(signal.SIGHUP, disposition))
     begin = time.monotonic()
     while b"Finished iteration" not in log.read_bytes() and time.monotonic() - begin < LIMIT:
