@@ -45,7 +45,7 @@ def run_pytest(folder, name, source):
     tests.mkdir()
     (tests / "test_it.py").write_text(source)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={tests}",
          f"--junitxml={folder / name}.xml", str(tests)],
         capture_output=True, text=True,
     )
