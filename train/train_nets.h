@@ -36,7 +36,7 @@ struct TrainNets {
   PreparedTraining prepared;  // of `train`, for PlaceTraining
 };
 
-// Builds the nets; with parameter servers, those of a worker. `kind` is the kind of the records of
+// Builds the nets; with parameter servers, a worker's nets. `kind` is the kind of the records of
 // the training database (unused for synthetic data). Throws EnforceNotMet for options that describe
 // no model.
 TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind);

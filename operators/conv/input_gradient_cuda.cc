@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <vector>
 
+#include "caffe2/core/tensor.h"
 #include "caffe2/cuda/scratch.h"
 #include "operators/common/host_device_launch.h"
 #include "operators/conv/padded_images_functions.h"
@@ -30,10 +30,6 @@ ConvProblem OfPaddedImages(const ConvProblem& problem) {
     result.pad_begin[a] = result.pad_end[a] = 0;
   }
   return result;
-}
-
-int64_t Product(const std::vector<int64_t>& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
 CopyFromPadded CopyOf(const ConvProblem& problem, const ConvProblem& padded) {
@@ -62,14 +58,14 @@ void ConvInputGradient(const ConvProblem& problem, const void* filter, const voi
     return;
   }
   const ConvProblem padded = OfPaddedImages(problem);
-  const auto bytes = Product(padded.x) * static_cast<int64_t>(sizeof(float));
+  const auto bytes = CheckedNumel(padded.x) * static_cast<int64_t>(sizeof(float));
   const cuda::Scratch gradient(bytes, device, stream, "the gradient of padded images");
   cuda::Convolve(kDirection, padded, nullptr, filter, dy, gradient.get(), device, stream);
   CopyFromPadded copy = CopyOf(problem, padded);
   copy.add = add;
   copy.padded = static_cast<const float*>(gradient.get());
   copy.x = static_cast<float*>(dx);
-  LaunchForEach(Product(problem.x), copy, stream);
+  LaunchForEach(CheckedNumel(problem.x), copy, stream);
 }
 
 }  // namespace caffe2

@@ -14,8 +14,8 @@ struct UnitStep {
   CAFFE2_HOST_DEVICE bool Ended(int64_t i) const {
     return lengths != nullptr && timestep >= lengths[i / units];
   }
-  // Where the sequence has ended: the new state from the old one, or the gradient of the old state
-  // from that of the new one.
+  // For a sequence that has ended: makes the new state from the old state, or the gradient of the
+  // old state from the gradient of the new state.
   CAFFE2_HOST_DEVICE float Kept(float state) const { return drop_states ? 0.f : state; }
   // The index of gate 0 of element i, if there are `gates` gates. Gate k is k * units further.
   CAFFE2_HOST_DEVICE int64_t Gate(int64_t i, int gates) const {

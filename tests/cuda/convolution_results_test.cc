@@ -3,11 +3,13 @@
 #include <cudnn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <memory>
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
+#include "caffe2/core/tensor.h"
 #include "caffe2/cuda/cudnn_operations.h"
 #include "caffe2/cuda/runtime.h"
 #include "caffe2/cuda/scratch.h"
@@ -15,8 +17,12 @@
 namespace caffe2::cuda {
 namespace {
 
-int64_t Product(const std::vector<int64_t>& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+// The one of three things that a direction writes.
+template <typename T>
+T& WrittenOf(ConvDirection direction, T& x, T& filter, T& y) {
+  return direction == ConvDirection::kForward        ? y
+         : direction == ConvDirection::kBackwardData ? x
+                                                     : filter;
 }
 
 // NHWC, two spatial axes.
@@ -89,15 +95,11 @@ struct Arrays {
 
   static Values Random(const std::vector<int64_t>& dims, uint64_t seed) {
     RandomGenerator random(seed);
-    Values values(Product(dims));
+    Values values(CheckedNumel(dims));
     for (double& value : values) value = Wide(Narrowed<T>(2 * random.Uniform() - 1));
     return values;
   }
-  Values& ResultOf(ConvDirection direction) {
-    return direction == ConvDirection::kForward        ? y
-           : direction == ConvDirection::kBackwardData ? x
-                                                       : filter;
-  }
+  Values& ResultOf(ConvDirection direction) { return WrittenOf(direction, x, filter, y); }
 };
 
 class Plans {
@@ -153,10 +155,8 @@ std::vector<T> RunOnDevice(const Plans& plans, const CudnnPlan& plan, ConvDirect
   }
   plans.Run(plan, data, stream);
   std::vector<T> result(arrays->ResultOf(direction).size());
-  void* from = data[direction == ConvDirection::kForward        ? 2
-                    : direction == ConvDirection::kBackwardData ? 0
-                                                                : 1];
-  CopyAsync(result.data(), from, result.size() * sizeof(T), stream);
+  CopyAsync(result.data(), WrittenOf(direction, data[0], data[1], data[2]),
+            result.size() * sizeof(T), stream);
   Synchronize(stream);
   return result;
 }
@@ -167,17 +167,14 @@ template <typename T>
 void ExpectEveryPlanIsRight(ConvProblem problem, ConvDirection direction, double unit) {
   problem.type = TypeMeta::Make<T>();
   Arrays<T> arrays(problem);
-  const Values x = arrays.x, filter = arrays.filter, y = arrays.y;
+  Values x = arrays.x, filter = arrays.filter, y = arrays.y;
+  std::ranges::fill(WrittenOf(direction, x, filter, y), 1.);  // in products
   Values& expected = arrays.ResultOf(direction);
   Values magnitude(expected.size());
   std::fill(expected.begin(), expected.end(), 0.);
   ForEachProduct(problem, [&](int64_t i, int64_t k, int64_t j) {
-    const int64_t at = direction == ConvDirection::kForward        ? j
-                       : direction == ConvDirection::kBackwardData ? i
-                                                                   : k;
-    const double product = direction == ConvDirection::kForward        ? x[i] * filter[k]
-                           : direction == ConvDirection::kBackwardData ? y[j] * filter[k]
-                                                                       : x[i] * y[j];
+    const int64_t at = WrittenOf(direction, i, k, j);
+    const double product = x[i] * filter[k] * y[j];
     expected[at] += product;
     magnitude[at] += std::abs(product);
   });

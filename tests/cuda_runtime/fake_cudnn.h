@@ -14,7 +14,7 @@ struct Engine {
   bool has_text = true;  // of its plans
 };
 
-// What the heuristics list from now on, the best first, and behind them what the fallback lists.
+// What the heuristics list from now on, the best first, and after them what the fallback lists.
 void SetEngines(std::vector<Engine> ranked, std::vector<Engine> fallback = {});
 // Engines that ran since the last call, by their place in both lists.
 std::vector<int> TakeRuns();

@@ -33,7 +33,7 @@ inline OperatorDef OnCuda(OperatorDef op, int id = 0) {
 // run.
 void NoteRan(const std::string& type);
 
-// True if devices are those of tests/cuda_emulation, of which device 1 has 1 MB of memory.
+// True if devices are emulated (tests/cuda_emulation), of which device 1 has 1 MB of memory.
 inline bool IsEmulated() {
   const char* library = std::getenv("CAFFE2_CUDA_LIBRARY");
   return library != nullptr && std::string(library).find("emulated") != std::string::npos;

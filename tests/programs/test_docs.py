@@ -131,7 +131,7 @@ def test_the_table_of_the_trainers_flags_is_right():
 
 
 def test_the_command_for_several_machines_works(databases, redis, shards, tmp_path):
-    """Two shards run it for two iterations, in a folder like that of the quick start."""
+    """Two shards run it for two iterations, in a folder like the quick start's."""
     text = (ROOT / "README.md").read_text()
     section = text[text.index("## Train on several machines") :]
     block = re.search(r"```\n(.*?)```", section, re.DOTALL)[1]

@@ -13,8 +13,8 @@ namespace caffe2 {
 // Appends one line of JSON for each event to <directory>/metrics.jsonl. The member "event" is
 // start, iteration, test, epoch or model; "time" is in seconds since 1970. Epochs count from 0, as
 // in the log; "total_iterations" counts over the whole run. A run that starts again in the same
-// directory appends a new "start". The run has lost the work of earlier lines whose
-// total_iterations is larger than that of the "start".
+// directory appends a new "start". If an earlier line has a larger total_iterations than this
+// "start", the run has lost the work of that line.
 class MetricsLog : public TrainListener {
  public:
   // Throws as RunLogFile.

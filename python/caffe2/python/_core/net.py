@@ -211,15 +211,13 @@ class Net(OperatorMethods):
             return None
         return references[0] if len(references) == 1 else references
 
-    def _ExtendOps(self, new_ops):
-        self._net.op.extend(new_ops)
-        for op in new_ops:
-            self._op_outputs.update(op.output)
-
     def extend_ops(self, new_ops: Iterable[caffe2_pb2.OperatorDef]) -> None:
         """Appends OperatorDefs as they are. The caller declares with AddExternalInput the blobs
         that they read and no operator writes."""
-        self._ExtendOps(new_ops)
+        self._net.op.extend(new_ops)
+        for op in new_ops:
+            self._op_outputs.update(op.output)
+    _ExtendOps = extend_ops  # Caffe2 has both names
 
     def AddExternalInput(self, *inputs: Any) -> Any:
         """Declares blobs that must exist before the net is made; returns their references.
