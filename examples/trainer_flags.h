@@ -106,6 +106,10 @@ DEFINE_int64(lr_batch_size, 0,
 DEFINE_double(warmup_epochs, 0, "epochs in which the learning rate rises to its initial value");
 DEFINE_double(warmup_start, 0.1, "share of the learning rate with which --warmup_epochs begin");
 DEFINE_double(label_smoothing, 0, "share of the labels' probability that all labels get alike");
+DEFINE_double(ema_decay, 0,
+              "test and save a moving average of the model, which keeps this share of itself in "
+              "each iteration, for instance 0.999; 0: the model itself");
+DEFINE_int64(ema_every, 8, "iterations between two updates of the average (--ema_decay)");
 DEFINE_string(mean, "",
               "number to subtract from pixels (0 to 255), or blue,green,red; empty: the program's");
 DEFINE_string(std, "",
@@ -341,6 +345,8 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.model.warmup_epochs = FLAGS_warmup_epochs;
   options.model.warmup_start = static_cast<float>(FLAGS_warmup_start);
   options.model.label_smoothing = static_cast<float>(FLAGS_label_smoothing);
+  options.model.ema_decay = FLAGS_ema_decay;
+  options.model.ema_every = FLAGS_ema_every;
   options.schedule.max_iterations = FLAGS_max_iterations;
   options.schedule.test_epoch_size = FLAGS_test_epoch_size;
   options.schedule.seed = FLAGS_seed;

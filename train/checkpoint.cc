@@ -34,11 +34,11 @@ NetBase* TrainNet(const TrainNets& nets, Workspace* ws) {
   return net;
 }
 
-// The running statistics of all replicas of the shard.
+// The running statistics, and their moving averages, of all replicas of the shard.
 std::vector<std::string> RunningStatistics(const TrainNets& nets) {
   std::vector<std::string> blobs;
   for (const std::string& scope : nets.scopes) {
-    for (const std::string& name : nets.computed_params) blobs.push_back(scope + name);
+    for (const std::string& name : nets.AllStatistics()) blobs.push_back(scope + name);
   }
   return blobs;
 }
@@ -64,7 +64,7 @@ ShardStateProto StateOfShard(const TrainNets& nets, Workspace* ws) {
 // The number of floats of running statistics in each replica.
 size_t StatisticsOfReplica(const TrainNets& nets, const Workspace& ws) {
   int64_t size = 0;
-  for (const std::string& name : nets.computed_params) {
+  for (const std::string& name : nets.AllStatistics()) {
     size += ws.GetBlob(nets.scope + name)->Get<Tensor>().numel();
   }
   return static_cast<size_t>(size);
@@ -84,10 +84,12 @@ void SetStatistics(const std::vector<std::string>& blobs, const float* values, i
   }
 }
 
-// The parameters of the first replica.
+// The parameters of the first replica, and their moving averages.
 std::vector<std::string> Params(const TrainNets& nets) {
   std::vector<std::string> blobs;
-  for (const std::string& param : nets.params) blobs.push_back(nets.scope + param);
+  for (const auto* names : {&nets.params, &nets.ema.params}) {
+    for (const std::string& name : *names) blobs.push_back(nets.scope + name);
+  }
   return blobs;
 }
 
@@ -151,7 +153,7 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
   for (const std::string& key : progress.bad_records) {
     checkpoint.mutable_bad_records()->add_key(key);
   }
-  for (const std::string& name : nets.computed_params) checkpoint.add_computed_param(name);
+  for (const std::string& name : nets.AllStatistics()) checkpoint.add_computed_param(name);
   for (const std::string& state : states) {
     CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state), "damaged state of a shard");
   }
@@ -246,7 +248,8 @@ CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& opti
   CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
   CAFFE_ENFORCE_EQ(checkpoint.shard_size(), LayoutOf(checkpoint).num_shards, path,
                    " does not have the state of each shard");
-  CAFFE_ENFORCE(std::equal(nets.computed_params.begin(), nets.computed_params.end(),
+  const std::vector<std::string> statistics = nets.AllStatistics();
+  CAFFE_ENFORCE(std::equal(statistics.begin(), statistics.end(),
                            checkpoint.computed_param().begin(), checkpoint.computed_param().end()),
                 path, " does not have the same running statistics as the model");
   return checkpoint;

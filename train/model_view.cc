@@ -10,8 +10,13 @@ namespace {
 
 std::unordered_map<std::string, std::string> Forwarded(const TrainNets& nets) {
   std::unordered_map<std::string, std::string> names;
-  for (const std::string& param : nets.params) names[param] = nets.scope + param;
+  const auto& sources = nets.ema.params.empty() ? nets.params : nets.ema.params;
+  for (size_t i = 0; i < sources.size(); ++i) names[nets.params[i]] = nets.scope + sources[i];
   return names;
+}
+
+const std::vector<std::string>& Statistics(const TrainNets& nets) {
+  return nets.ema.computed_params.empty() ? nets.computed_params : nets.ema.computed_params;
 }
 
 }  // namespace
@@ -20,8 +25,9 @@ ModelView::ModelView(const TrainNets& nets, const Workspace* training, ShardRun*
     : nets_(nets), training_(training), run_(run), workspace_(training, Forwarded(nets)) {}
 
 void ModelView::Refresh() {
+  const std::vector<std::string>& sources = Statistics(nets_);
   std::vector<double> values;
-  for (const std::string& name : nets_.computed_params) {
+  for (const std::string& name : sources) {
     const size_t begin = values.size();
     for (const std::string& scope : nets_.scopes) {
       Tensor copy(CPU);
@@ -34,8 +40,8 @@ void ModelView::Refresh() {
   if (values.empty()) return;
   run_->Sum(&values);
   const double* next = values.data();
-  for (const std::string& name : nets_.computed_params) {
-    const Tensor& source = training_->GetBlob(nets_.scope + name)->Get<Tensor>();
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Tensor& source = training_->GetBlob(nets_.scope + sources[i])->Get<Tensor>();
     Tensor mean(CPU);
     mean.ResizeLike(source);
     float* out = mean.mutable_data<float>();
@@ -43,7 +49,8 @@ void ModelView::Refresh() {
     std::transform(next, next + source.numel(), out,
                    [replicas](double sum) { return static_cast<float>(sum / replicas); });
     next += source.numel();
-    BlobGetMutableTensor(workspace_.CreateLocalBlob(name), source.device())->CopyFrom(mean);
+    BlobGetMutableTensor(workspace_.CreateLocalBlob(nets_.computed_params[i]), source.device())
+        ->CopyFrom(mean);
   }
 }
 

@@ -11,8 +11,9 @@
 namespace caffe2 {
 
 // A workspace that shares the parameters of the first replica of `training`, under their stripped
-// names, and holds running statistics averaged over all replicas of all shards. Nets that run in it
-// cannot see any other training blob.
+// names, and holds running statistics averaged over all replicas of all shards. In a run with a
+// moving average (TrainNets::ema), these are the averages of both. Nets that run in it cannot see
+// any other training blob.
 class ModelView {
  public:
   // All arguments must outlive the view. The parameters must exist.

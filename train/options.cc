@@ -166,6 +166,9 @@ void ValidateModel(const ModelOptions& model) {
   CheckRange("warmup_start", model.warmup_start, 0.f, 1.f);
   CheckUsage(model.label_smoothing >= 0 && model.label_smoothing < 1, "--label_smoothing is ",
              model.label_smoothing, ", must be at least 0 and below 1");
+  CheckUsage(model.ema_decay >= 0 && model.ema_decay < 1, "--ema_decay is ", model.ema_decay,
+             ", must be at least 0 and below 1");
+  CheckPositive("ema_every", model.ema_every);
   ValidateSteps(model);
   CheckUsage(model.loss_scale >= 0 && std::isfinite(model.loss_scale), "--loss_scale is ",
              model.loss_scale, ", must be finite and not negative");
@@ -282,6 +285,9 @@ void ValidateServers(const TrainOptions& options) {
              "--param_servers works over TCP: leave out --distributed_transport");
   CheckUsage(options.schedule.sync_every == 0,
              "--param_servers and --sync_every cannot be used together");
+  CheckUsage(options.model.ema_decay == 0,
+             "--param_servers and --ema_decay cannot be used together: no process has all updates "
+             "in order");
   CheckUsage(!options.data.check_coverage,
              "--check_coverage is for shards that go in step, not for --param_servers");
   CheckUsage(!options.schedule.evaluate,

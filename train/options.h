@@ -119,6 +119,11 @@ struct ModelOptions {
   double warmup_epochs = 0;
   float warmup_start = 0.1f;
   float label_smoothing = 0.f;  // share of the probability that is spread over all labels
+  // Tests and exported models use a moving average of the parameters and running statistics that
+  // keeps this share of itself in each iteration (train/moving_average.h); 0: none. It is updated
+  // every ema_every iterations or, with local SGD, at the first exchange after them.
+  double ema_decay = 0;
+  int64_t ema_every = 8;
 };
 
 // The length of the run.

@@ -34,6 +34,8 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"warmup_epochs", text(model.warmup_epochs)},
           {"warmup_start", text(model.warmup_start)},
           {"label_smoothing", text(model.label_smoothing)},
+          {"ema_decay", text(model.ema_decay)},
+          {"ema_every", text(model.ema_every)},
           {"num_shards", text(options.shards.num_shards)},
           {"param_servers", text(options.shards.num_servers)},
           {"max_staleness", text(options.shards.max_staleness)},
@@ -56,8 +58,8 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
 
 bool IsTestSetting(const std::string& name) {
   static const std::set<std::string> names = {
-      "model",  "image_size", "num_channels", "num_labels", "small_stem",
-      "hidden", "order",      "image_scale",  "mean",       "std"};
+      "model", "image_size",  "num_channels", "num_labels", "small_stem", "hidden",
+      "order", "image_scale", "mean",         "std",        "ema_decay"};
   return names.count(name) > 0;
 }
 

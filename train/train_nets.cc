@@ -228,9 +228,10 @@ void AddReduction(ModelHelper* model, const std::vector<std::string>& scopes, co
 NetDef BroadcastNet(const std::vector<std::string>& scopes, const TrainNets& nets,
                     const DataParallelOptions& parallel) {
   std::vector<ReplicatedBlob> blobs;
-  for (const auto* names : {&nets.params, &nets.computed_params}) {
-    for (const std::string& name : *names) blobs.push_back(Replicated(name, scopes));
+  for (const auto& names : {nets.params, nets.AllStatistics()}) {
+    for (const std::string& name : names) blobs.push_back(Replicated(name, scopes));
   }
+  for (const std::string& name : nets.ema.params) blobs.push_back({nets.scope + name});
   std::vector<std::string> shared;  // blobs outside the replicas, for instance the iteration
   for (const std::string& name : nets.optimizer_state) {
     if (name.compare(0, scopes[0].size(), scopes[0]) == 0) {
@@ -314,6 +315,12 @@ InferenceNets Finish(const ModelHelper& model, const std::string& softmax) {
 
 }  // namespace
 
+std::vector<std::string> TrainNets::AllStatistics() const {
+  std::vector<std::string> names = computed_params;
+  names.insert(names.end(), ema.computed_params.begin(), ema.computed_params.end());
+  return names;
+}
+
 TrainingPasses PassesOf(const TrainOptions& options) {
   const ModelOptions& model = options.model;
   TrainingPasses passes =
@@ -365,6 +372,9 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   nets.prepared = PrepareTraining(nets.init, passes, keep, &nets.train);
   if (passes.half_gradients) LogHalved(nets.prepared.half_gradients);
   if (IsLocal(options)) AddLocalSgd(options, &nets);
+  if (options.model.ema_decay > 0) {
+    nets.ema = BuildMovingAverage(scopes, options.devices, nets.params, nets.computed_params);
+  }
   nets.broadcast =
       BroadcastNet(scopes, nets, IsLocal(options) ? ParallelOptions(options) : parallel);
   if (IsLocal(options) && !ModelUpdateOf(options.schedule).IsMean()) {

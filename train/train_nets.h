@@ -9,6 +9,7 @@
 #include "caffe2/graph/training_pipeline.h"
 #include "caffe2/model/model_helper.h"
 #include "train/input.h"
+#include "train/moving_average.h"
 #include "train/options.h"
 
 namespace caffe2 {
@@ -21,7 +22,8 @@ struct TrainNets {
   NetDef train;      // one iteration
   // The optimizer, if parameter servers run it (train/server_nets.h); otherwise it is in `train`.
   NetDef update;
-  NetDef average;  // local SGD: averages the shards' parameters; otherwise without operators
+  NetDef average;         // local SGD: averages the shards' parameters; otherwise without operators
+  MovingAverageNets ema;  // the moving average of the model, with ema_decay
 
   std::vector<std::string> scopes;           // of the replicas of this shard: "gpu_0/", "gpu_1/"
   std::string scope;                         // the first of them
@@ -34,6 +36,9 @@ struct TrainNets {
   // Full names, of the first replica. top5 is "" for few labels.
   std::string loss, accuracy, accuracy_top5, learning_rate;
   PreparedTraining prepared;  // of `train`, for PlaceTraining
+
+  // The running statistics, and their moving averages, of each replica (stripped names).
+  std::vector<std::string> AllStatistics() const;
 };
 
 // Builds the nets; with parameter servers, a worker's nets. `kind` is the kind of the records of

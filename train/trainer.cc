@@ -117,6 +117,8 @@ void Trainer::LockOutputs() {
 
 void Trainer::SetUp() {
   CAFFE_ENFORCE(ws_.RunNetOnce(nets_.init));
+  const bool averages = options_.model.ema_decay > 0;
+  if (averages) CAFFE_ENFORCE(ws_.RunNetOnce(nets_.ema.start));  // a checkpoint needs the blobs
   CheckpointProto checkpoint;
   const bool resumes = Resumes();
   if (resumes) {
@@ -129,6 +131,8 @@ void Trainer::SetUp() {
   if (resumes) {
     progress_ = ProgressOf(checkpoint, options_);
     ShiftLearningRate(progress_.rate_offset, &nets_.train);
+  } else if (averages) {
+    CAFFE_ENFORCE(ws_.RunNetOnce(nets_.ema.start));  // from what was loaded and broadcast
   }
   started_at_ = progress_.total_iterations;
   if (!options_.schedule.evaluate) {
@@ -151,6 +155,13 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
   }
   ws_.CreateNet(nets_.train);
   if (nets_.average.op_size() > 0) ws_.CreateNet(nets_.average);
+  if (options_.model.ema_decay > 0) {
+    moving_average_ =
+        std::make_unique<MovingAverage>(nets_.ema, nets_.scopes, options_.devices, &ws_,
+                                        options_.model.ema_decay, options_.model.ema_every);
+    LOG(INFO) << "Tests and saved models use the moving average of the model (--ema_decay "
+              << options_.model.ema_decay << ")";
+  }
   if (resumed) {
     RestoreShard(*resumed, options_, nets_, &ws_);
     LOG(INFO) << "Resumed from " << options_.output.checkpoint_path << ": iteration "
@@ -355,6 +366,9 @@ Trainer::Status Trainer::RunIteration() {
     ThrowBadLoss(status.bad_shard, status.bad_loss, when, nets_, ws_, run_.get());
   }
   if (servers_) status.stop = ExchangeWithServers();
+  if (moving_average_ && status.iterations > 0) {
+    moving_average_->Step(progress_.total_iterations, status.iterations);
+  }
   const auto n = static_cast<double>(status.iterations);
   progress_.loss_sum += n * status.loss;
   progress_.accuracy_sum += n * status.accuracy;

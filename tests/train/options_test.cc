@@ -193,6 +193,18 @@ TEST_F(OptionsTest, ChannelsHaveOneMeanOrEachTheirs) {
   ExpectRefused("--label_smoothing is 1, must be at least 0 and below 1");
 }
 
+TEST_F(OptionsTest, MovingAveragesHaveADecayAndUpdatesInOrder) {
+  options_.model.ema_decay = 1;
+  ExpectRefused("--ema_decay is 1, must be at least 0 and below 1");
+  options_.model.ema_decay = 0.99;
+  options_.model.ema_every = 0;
+  ExpectRefused("--ema_every is 0, must be positive");
+  options_.model.ema_every = 1;
+  options_.shards.num_servers = 1;
+  options_.shards.run_id = "averages";
+  ExpectRefused("--param_servers and --ema_decay cannot be used together");
+}
+
 TEST_F(OptionsTest, DirectoriesMustBeWritable) {
   options_.output.model_path = [](int) { return std::string("/nonexistent/model.mdl"); };
   ExpectRefused("/nonexistent");

@@ -63,8 +63,9 @@ std::vector<float> Parameters(Trainer* trainer) {
 std::string StateDigest(Trainer* trainer) {
   const TrainNets& nets = trainer->nets();
   std::vector<std::string> blobs = nets.optimizer_state;
-  for (const std::string& name : nets.params) blobs.push_back(nets.scope + name);
-  for (const std::string& name : nets.computed_params) blobs.push_back(nets.scope + name);
+  for (const auto& names : {nets.params, nets.ema.params, nets.AllStatistics()}) {
+    for (const std::string& name : names) blobs.push_back(nets.scope + name);
+  }
   uint32_t crc = 0;
   for (const std::string& name : blobs) {
     Tensor copy(CPU);

@@ -20,7 +20,8 @@ TrainOptions SmallRun(const std::string& database, const std::string& network, i
 // All parameters of the first replica, one after another.
 std::vector<float> Parameters(Trainer* trainer);
 
-// A checksum of all parameters, running statistics and optimizer state of the trainer.
+// A checksum of all parameters, running statistics, moving averages and optimizer state of the
+// trainer.
 std::string StateDigest(Trainer* trainer);
 
 }  // namespace caffe2::testing

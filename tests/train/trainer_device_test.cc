@@ -99,6 +99,19 @@ TEST_F(DeviceTrainerTest, ImagesInTheMemoryOfTheDeviceAreTheSame) {
   EXPECT_EQ(resident->tests.at(0).loss, streamed->tests.at(0).loss);
 }
 
+// The average over one device and over two, which the tests use.
+TEST_F(DeviceTrainerTest, MovingAveragesAreTheSame) {
+  options_.model.ema_decay = 0.9;
+  options_.model.ema_every = 3;
+  options_.devices = {{}};
+  expected_ = Run(options_)[0].log;
+  options_.devices = {{CUDA, 0}};
+  options_.cuda_graph = true;
+  ExpectSameLosses(Run(options_));
+  options_.devices.push_back({CUDA, LastDevice()});
+  if (LastDevice() > 0) ExpectSameLosses(Run(options_));
+}
+
 // Shuffled, cropped and mirrored images, of which some were copied ahead when the run ended.
 TEST_F(DeviceTrainerTest, ContinuesToTheBit) {
   TrainOptions options = options_;
