@@ -99,7 +99,7 @@ std::vector<std::string> FilesOf(const std::string& path, const std::string& pre
 
 bool IsImageName(const std::string& name) {
   static const std::vector<std::string> extensions = {".jpg", ".jpeg", ".png", ".bmp", ".webp",
-                                                      ".tif", ".tiff", ".ppm", ".pgm", ".gif"};
+                                                      ".tif", ".tiff", ".ppm", ".pgm"};
   std::string extension = fs::path(name).extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <opencv2/imgproc.hpp>
 #include <utility>
@@ -15,10 +16,27 @@
 namespace caffe2::db {
 namespace {
 
+bool BeginsWith(std::string_view bytes, std::string_view begin) {
+  return bytes.substr(0, begin.size()) == begin;
+}
+
+// True for PNG, WebP, BMP, TIFF and the plain PNM formats (P1 to P6). OpenCV knows more formats
+// (OpenEXR, DICOM, JPEG 2000, ...), but some of their decoders take gigabytes for a file of 50
+// bytes, and no data set of photographs uses them.
+bool IsImageFile(std::string_view bytes) {
+  using std::string_view_literals::operator""sv;
+  for (const auto begin : {"\x89PNG\r\n\x1a\n"sv, "BM"sv, "II*\0"sv, "MM\0*"sv}) {
+    if (BeginsWith(bytes, begin)) return true;
+  }
+  if (BeginsWith(bytes, "RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP") return true;
+  return bytes.size() >= 3 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6' &&
+         std::isspace(static_cast<unsigned char>(bytes[2]));
+}
+
 // The height and width that a PNG file says; {0, 0} for other files.
 std::pair<int64_t, int64_t> SizeOfPng(std::string_view bytes) {
   constexpr std::string_view kBegin("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
-  if (bytes.substr(0, kBegin.size()) != kBegin || bytes.size() < 24) return {0, 0};
+  if (!BeginsWith(bytes, kBegin) || bytes.size() < 24) return {0, 0};
   const auto number = [&](size_t at) {
     int64_t value = 0;
     for (size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[i]);
@@ -51,6 +69,8 @@ const ImageFileCodec& FileCodec() {
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color) {
   CAFFE_ENFORCE(!bytes.empty(), "the encoded image is empty");
   if (IsJpeg(bytes)) return DecodeJpeg(bytes, color);
+  CAFFE_ENFORCE(IsImageFile(bytes), "the image of ", bytes.size(),
+                " bytes is not a JPEG, PNG, WebP, BMP, TIFF or PNM file");
   const auto [height, width] = SizeOfPng(bytes);
   CheckImageSize(height, width);
   return FileCodec().decode(bytes, color);

@@ -11,10 +11,10 @@
 
 namespace caffe2::db {
 
-// Decodes a JPEG, PNG or other file that OpenCV reads, to 3 channels (blue, green, red) or 1.
-// Applies the EXIF orientation. Throws EnforceNotMet if the bytes are not an image or are cut
-// short, for a damaged JPEG (jpeg.h), and for one that exceeds GetImageLimits(); IoError if the
-// library of codecs (image_file_codec.h) is missing.
+// Decodes a JPEG, PNG, WebP, BMP, TIFF or PNM file to 3 channels (blue, green, red) or 1. Applies
+// the EXIF orientation. Throws EnforceNotMet if the bytes are not such a file or are cut short, for
+// a damaged JPEG (jpeg.h), and for one that exceeds GetImageLimits(); IoError if the library of
+// codecs (image_file_codec.h) is missing.
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color);
 
 // Opens the image to read it in parts. The bytes must outlive the source. Both this function and

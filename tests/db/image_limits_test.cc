@@ -95,6 +95,22 @@ TEST_F(ImageLimitsTest, Memory) {
   EXPECT_EQ(db::DecodeImage(jpeg, true).view.width, 1024);
 }
 
+// Decoders of other formats take gigabytes for files of a few bytes: the first makes OpenEXR ask
+// for 1.9 GB. It is one of OpenCV's formats, like DICOM, Sun raster and JPEG 2000.
+TEST_F(ImageLimitsTest, OtherFormatsAreNotDecoded) {
+  const std::string exr("v/1\x01\x02\0\0\0N2cv9Exce\0\0N2cv9Exceptio", 32);
+  const std::string dicom = std::string(128, '\0') + "DICM" + std::string(60, '\x02');
+  const std::string raster("\x59\xa6\x6a\x95\0\0\0\x01\0\0\0\x01\0\0\0\x18", 16);
+  const std::string jpeg2000("\0\0\0\x0cjP  \r\n\x87\n", 12);
+  for (const std::string& bytes : {exr, dicom, raster, jpeg2000, std::string("GIF89a"),
+                                   std::string("P7\nWIDTH 1\n"), std::string("text")}) {
+    EXPECT_EQ(ErrorOf(bytes).find(MakeString("the image of ", bytes.size(),
+                                             " bytes is not a JPEG, PNG, WebP, BMP, TIFF or PNM")),
+              0u)
+        << ErrorOf(bytes);
+  }
+}
+
 TEST_F(ImageLimitsTest, MustBePositive) {
   EXPECT_THROW(db::SetImageLimits({.max_pixels = 0}), EnforceNotMet);
 }
