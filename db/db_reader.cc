@@ -11,6 +11,7 @@
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/random.h"
 #include "db/random_seed.h"
+#include "db/read_lock.h"
 
 namespace caffe2::db {
 
@@ -270,14 +271,9 @@ class DBReader::Stream {
                   db_type_, ") can be read only once");
   }
 
-  // Another thread may hold the lock while it waits for a source to write a record.
-  std::unique_lock<std::timed_mutex> LockReading(const std::function<void()>& while_waiting) {
-    constexpr std::chrono::milliseconds kLookUp{50};
-    std::unique_lock<std::timed_mutex> lock(read_mutex_, std::defer_lock);
-    while (!lock.try_lock_for(kLookUp)) {
-      if (while_waiting) while_waiting();
-    }
-    return lock;
+  std::unique_lock<ReadLock> LockReading(const std::function<void()>& while_waiting) {
+    read_lock_.Lock(while_waiting);
+    return {read_lock_, std::adopt_lock};
   }
 
   // Reads this shard's record `first` of the stream and the n - 1 after it.
@@ -291,7 +287,7 @@ class DBReader::Stream {
     }
   }
 
-  // Call it with read_mutex_ held.
+  // Call it with read_lock_ held.
   void ReadRecord(int64_t g, Record* record, bool contents = true) {
     record->global_index = g;
     record->index = g % num_records_;
@@ -326,7 +322,7 @@ class DBReader::Stream {
 
   std::atomic<int64_t> waited_{0};  // ns
 
-  std::timed_mutex read_mutex_;  // guards the database; lock it after mutex_
+  ReadLock read_lock_;  // guards the database; lock it after mutex_
   std::unique_ptr<DB> db_;
   std::unique_ptr<RecordIndex> index_;  // declared after the database that it reads
   struct EpochOrder {

@@ -175,7 +175,7 @@ inline void AddObservers(const TrainOptions& options, Listeners* listeners) {
   MakeLogDirectory("--log_dir", LogDirectory());
   listeners->Add(std::make_unique<SettingsLog>(LogDirectory(), gflags::ProgramInvocationShortName(),
                                                FlagValues(/*only_given=*/false)));
-  listeners->Add(std::make_unique<MetricsLog>(LogDirectory()));
+  listeners->Add(std::make_unique<MetricsLog>(LogDirectory(), options.shards.run_id));
   if (!options.data.test_data.empty()) {
     listeners->Add(std::make_unique<PredictionsLog>(LogDirectory(), options));
   }

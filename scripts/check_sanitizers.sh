@@ -28,7 +28,7 @@ suites=("$@")
 # than there is, which must be an exception.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp:second_deadlock_stack=1:ignore_noninstrumented_modules=1:allocator_may_return_null=1"
+export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp:second_deadlock_stack=1:ignore_noninstrumented_modules=1:die_after_fork=0:allocator_may_return_null=1"
 
 # counted PATTERN FILE...: how many lines match.
 counted() { cat "${@:2}" 2>/dev/null | grep -cE "$1" || true; }

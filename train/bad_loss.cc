@@ -29,9 +29,9 @@ void ThrowBadLoss(int shard, double loss, const std::string& when, const TrainNe
     where = run->GatherWithLongTimeout(own).at(static_cast<size_t>(shard));
     value = "not finite";
   }
-  throw PeerLost(
-      MakeString("Exploded gradients: the loss of ", who, " is ", value, " in ", when, where),
-      shard, ExitCode::kBadData);
+  throw PeerLost(MakeString("Exploded gradients: the loss of ", who, " is ", value, " in ", when,
+                            where, "; try a lower learning rate, or --warmup_epochs"),
+                 shard, ExitCode::kBadData);
 }
 
 }  // namespace caffe2

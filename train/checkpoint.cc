@@ -117,7 +117,9 @@ void CheckSettings(const CheckpointProto& checkpoint, const TrainOptions& option
                                   options.output.auto_resume);
   }
   CAFFE_ENFORCE(differences.empty(), "cannot resume from ", path,
-                ": it is from a run with other settings:", differences);
+                ": it is from a run with other settings:", differences,
+                "; resume with the flags of that run, or start another one from its model with "
+                "--load_model_path");
 }
 
 CheckpointProto ParseHeader(const std::string& bytes, const std::string& path) {

@@ -23,13 +23,17 @@ std::string Join(const std::vector<std::string>& names) {
   return list;
 }
 
-void WarnOfOtherPixels(const Predictor& predictor, const TrainOptions& options) {
+// A model trained on other images sees shapes or values that it does not know.
+void WarnOfOtherImages(const Predictor& predictor, const TrainOptions& options) {
+  const DataOptions& data = options.data;
   for (const auto& [name, now] :
-       {std::pair("mean", options.data.mean), std::pair("std", options.data.std)}) {
+       {std::pair("mean", CommaList(data.mean)), std::pair("std", CommaList(data.std)),
+        std::pair("image_size", MakeString(options.model.shape.image_size)),
+        std::pair("image_scale", MakeString(options.ImageScale()))}) {
     const auto found = predictor.application_info.find(name);
-    if (found == predictor.application_info.end() || found->second == CommaList(now)) continue;
+    if (found == predictor.application_info.end() || found->second == now) continue;
     LOG(WARNING) << options.output.load_model_path << " was trained with --" << name << " "
-                 << found->second << ", now it is " << CommaList(now);
+                 << found->second << ", now it is " << now;
   }
 }
 
@@ -37,6 +41,13 @@ void WarnOfOtherPixels(const Predictor& predictor, const TrainOptions& options) 
 std::string AdviceOnLabels(const TrainOptions& options) {
   return options.schedule.evaluate ? " (--num_labels must be the model's number of labels)"
                                    : " (add --finetune to train it for other labels)";
+}
+
+// What to do if a parameter does not fit, other than the last layer's.
+std::string AdviceOnNetwork(const TrainOptions& options) {
+  return MakeString(" (the model may be of another network: now it is --model ",
+                    options.model.network, ", --num_channels ", options.model.shape.num_channels,
+                    options.model.shape.small_stem ? ", --small_stem" : "", ")");
 }
 
 // What to do if a filter only has the other storage order, as converted models may.
@@ -50,9 +61,10 @@ std::string AdviceOnOrder(const std::vector<int64_t>& found, const std::vector<i
 
 void CopyParameter(const Tensor& value, const std::string& name, const std::string& path,
                    const std::string& advice, Tensor* param) {
+  const std::string order = AdviceOnOrder(value.sizes(), param->sizes());
   CAFFE_ENFORCE(param->sizes() == value.sizes(), "parameter ", name, " has shape ",
                 ShapeString(value.sizes()), " in ", path, "; the network needs ",
-                ShapeString(param->sizes()), AdviceOnOrder(value.sizes(), param->sizes()), advice);
+                ShapeString(param->sizes()), order.empty() ? advice : order);
   CAFFE_ENFORCE(param->dtype() == value.dtype(), "parameter ", name, " has type ",
                 value.dtype().name(), " in ", path, "; the network needs ", param->dtype().name());
   param->CopyFrom(value);
@@ -77,7 +89,7 @@ void LoadModel(const TrainOptions& options, const TrainNets& nets, Workspace* ws
   Workspace source;
   const Predictor predictor = LoadPredictor(
       path, &source, options.output.trust_model ? std::nullopt : std::optional(ModelLimits()));
-  WarnOfOtherPixels(predictor, options);
+  WarnOfOtherImages(predictor, options);
   std::map<std::string, std::string> by_name;
   for (const std::string& name : predictor.parameters) by_name[WithoutScope(name)] = name;
   const std::vector<std::string> last = LastLayerParams(options);
@@ -85,7 +97,7 @@ void LoadModel(const TrainOptions& options, const TrainNets& nets, Workspace* ws
     for (const std::string& name : *names) {
       const bool of_last = Contains(last, name);
       if (of_last && options.output.finetune) continue;
-      const std::string advice = of_last ? AdviceOnLabels(options) : "";
+      const std::string advice = of_last ? AdviceOnLabels(options) : AdviceOnNetwork(options);
       CAFFE_ENFORCE(by_name.count(name), path, " has no parameter ", name, advice);
       CopyParameter(source.GetBlob(by_name[name])->Get<Tensor>(), name, path, advice,
                     ws->GetBlob(nets.scope + name)->GetMutable<Tensor>());

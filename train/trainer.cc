@@ -201,12 +201,18 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
 
 void Trainer::LogEpochSize() const {
   std::string data = "synthetic images";
+  int64_t records = 0;
   if (!nets_.reader.empty()) {
-    const auto& reader = ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>();
-    data = MakeString("--train_data has ", reader->NumRecords(), " images");
+    records = ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>()->NumRecords();
+    data = MakeString("--train_data has ", records, " images");
   }
-  LOG(INFO) << "Using epoch size: " << options_.EpochIterations() * options_.BatchOfAllShards()
-            << " (" << data << ")";
+  const int64_t size = options_.EpochIterations() * options_.BatchOfAllShards();
+  LOG(INFO) << "Using epoch size: " << size << " (" << data << ")";
+  if (records > 0 && size / records > 1) {
+    LOG(WARNING) << "An epoch, after which the model is tested and saved, reads all images of "
+                 << "--train_data " << size / records << " times: --epoch_size 0 (mnist_trainer: "
+                 << "--num_examples 0) makes an epoch of all of them once";
+  }
 }
 
 void Trainer::PlaceNet() {
@@ -510,7 +516,10 @@ void Trainer::FinishEpoch() {
   report.total_iterations = progress_.total_iterations;
   if (evaluator_ && last_test_.images > 0) report.test_accuracy = last_test_.accuracy;
   listener_->OnEpochEnd(report);
-  if (IterationsLeft() > 0) return;
+  if (IterationsLeft() > 0) {
+    ExportUnfinished();
+    return;
+  }
   ++progress_.epoch;
   progress_.epoch_iterations = progress_.epoch_images = 0;
   progress_.loss_sum = progress_.accuracy_sum = progress_.seconds = 0;
@@ -540,6 +549,19 @@ void Trainer::ExportModels() {
   std::vector<std::string> paths = {output.model_path(progress_.epoch)};
   if (better && output.keep_best) paths.push_back(output.best_model_path);
   Export(paths);
+}
+
+// After --max_iterations, which ended the run within an epoch. Its test does not count for
+// --keep_best and --patience: a resumed run tests the whole epoch.
+void Trainer::ExportUnfinished() {
+  const OutputOptions& output = options_.output;
+  if (!output.model_path) return;
+  const std::string path = output.model_path(progress_.epoch + 1);
+  LOG(INFO) << "--max_iterations " << options_.schedule.max_iterations << " ends the run after "
+            << progress_.epoch_iterations << " of " << progress_.epoch_iterations + IterationsLeft()
+            << " iterations of epoch " << progress_.epoch << "; its model is " << path;
+  SetState("saving");
+  Export({path});
 }
 
 void Trainer::Export(const std::vector<std::string>& paths) {

@@ -96,6 +96,7 @@ class Trainer {
   void FinishEpoch();
   void Test();
   void ExportModels();
+  void ExportUnfinished();
   void Export(const std::vector<std::string>& paths);
   void NoteModels();       // that were written in the background
   bool EndsEarly() const;  // by the patience

@@ -39,7 +39,8 @@ class Decoder {
     info_.err = jpeg_std_error(&errors_);
     errors_.error_exit = [](j_common_ptr info) { Jump(info); };
     errors_.emit_message = [](j_common_ptr info, int level) {
-      if (level < 0 && IsDamage(*info->err)) Jump(info);
+      const auto* decoder = static_cast<const Decoder*>(info->client_data);
+      if (level < 0 && IsDamage(*info->err, decoder->in_pixels_)) Jump(info);
     };
     info_.client_data = this;
     jpeg_create_decompress(&info_);
@@ -63,6 +64,7 @@ class Decoder {
   bool ReadPixels(J_COLOR_SPACE colors, uint8_t* pixels, size_t row_bytes) {
     if (setjmp(jump_) != 0) return false;
     info_.out_color_space = colors;
+    in_pixels_ = true;
     jpeg_start_decompress(&info_);
     while (info_.output_scanline < info_.output_height) {
       JSAMPROW row = pixels + info_.output_scanline * row_bytes;
@@ -81,10 +83,12 @@ class Decoder {
   const char* what() const { return what_; }
 
  private:
-  // Other warnings do not concern the pixels, for instance unknown versions of headers.
-  static bool IsDamage(const jpeg_error_mgr& error) {
+  // Other warnings do not concern the pixels, for instance unknown versions of headers, and bytes
+  // between headers that belong to none.
+  static bool IsDamage(const jpeg_error_mgr& error, bool in_pixels) {
     switch (error.msg_code) {
       case JWRN_EXTRANEOUS_DATA:
+        if (!in_pixels) return false;
         return error.msg_parm.i[1] != kEndOfImage || error.msg_parm.i[0] > kMaxPadding;
       case JWRN_BOGUS_PROGRESSION:
       case JWRN_HIT_MARKER:
@@ -117,6 +121,7 @@ class Decoder {
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};
   std::jmp_buf jump_;
+  bool in_pixels_ = false;  // after the headers
   char what_[JMSG_LENGTH_MAX] = "";
 };
 
@@ -129,6 +134,7 @@ bool Decoder::ReadPart(J_COLOR_SPACE colors, int reduction, BoundingBox* part,
   info_.out_color_space = colors;
   info_.scale_num = 1;
   info_.scale_denom = static_cast<unsigned>(reduction);
+  in_pixels_ = true;
   jpeg_start_decompress(&info_);
   const int top = std::max(0, part->ymin - kMargin);
   JDIMENSION left = static_cast<JDIMENSION>(std::max(0, part->xmin - kMargin));

@@ -269,6 +269,18 @@ TEST(ImageCodec, PaddingAndBytesBehindTheEndAreNoDamage) {
   }
 }
 
+// As some cameras write them, before the tables and the frame.
+TEST(ImageCodec, BytesBetweenHeadersAreNoDamage) {
+  const std::string whole = EncodedPhotograph(3, ".jpg");
+  for (const std::string& marker : {std::string("\xff\xdb"), std::string("\xff\xc0")}) {
+    std::string file = whole;
+    const size_t header = file.find(marker);
+    ASSERT_NE(header, std::string::npos);
+    file.insert(header, "12345");
+    ExpectAsOpenCvDecodes(file, true);
+  }
+}
+
 // Damage is an error or, where the decoder does not stumble, gives an image.
 TEST(ImageCodec, NoDamageCrashes) {
   const std::string whole = EncodedPhotograph(3, ".jpg");

@@ -11,7 +11,7 @@ from PIL import Image
 from tensorboard.backend.event_processing import event_file_loader
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from conftest import last_line, run, training
+from conftest import last_line, run, training, wait_for_line
 
 EVERYTHING = {"scalars": 0, "images": 0, "histograms": 0}
 
@@ -191,6 +191,25 @@ def test_nothing_is_dropped_into_the_current_directory(databases, tmp_path):
     assert [path.name for path in here.iterdir()] == ["logs"]
     names = sorted(path.name.split(".")[0] for path in (here / "logs").iterdir())
     assert names == ["events", "memory", "metrics", "predictions", "settings"]
+
+
+def test_two_runs_in_one_folder(databases, shards, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    flags = {"log_dir": tmp_path / "logs", "log_every": 1}
+    first = shards.start(*training(databases, tmp_path / "a", epoch_size=1_000_000, **flags))
+    wait_for_line(first, "Finished iteration")
+    before = (tmp_path / "logs" / "settings.json").read_bytes()
+    second = run("resnet50_trainer", *training(databases, tmp_path / "b", **flags))
+    assert second.returncode == 77, second.output
+    for text in (str(first.pid), str(tmp_path / "logs"), "give this run another path"):
+        assert text in last_line(second.output), second.output[-1000:]
+    assert (tmp_path / "logs" / "settings.json").read_bytes() == before
+    first.kill()
+    first.wait()
+    third = run("resnet50_trainer", *training(databases, tmp_path / "b", epoch_size=64, **flags))
+    assert third.returncode == 0, third.output
+    assert "has the records of an earlier run" in third.output
 
 
 def test_the_csv_has_caffe2s_name_where_the_records_are(databases, tmp_path):

@@ -258,7 +258,8 @@ TEST_F(OtherBatchTest, EachImageIsSeenOnceInTheSameOrder) {
   single.schedule.batch_size = 1;
   single.schedule.max_iterations = 0;
   std::vector<double> losses;
-  for (const IterationReport& image : Run(single)[0].log->iterations) losses.push_back(image.loss);
+  const auto log = Run(single)[0].log;
+  for (const IterationReport& image : log->iterations) losses.push_back(image.loss);
 
   Recorder all;
   // Epoch 0 has 2 iterations of 32 images and 3 of 24, epoch 1 has 4 of 24, 2 of 16 and 2 of 8.

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <thread>
 
 namespace caffe2 {
 namespace {
@@ -20,6 +23,20 @@ TEST(StopSignalTest, NotesTheFirstSignalOnAStackOfItsOwn) {
   EXPECT_EQ(StopSignal::Received(), 0);
   ASSERT_EQ(raise(SIGTERM), 0);
   EXPECT_EQ(StopSignal::Received(), SIGTERM);
+}
+
+TEST(StopSignalTest, TheSameSignalAgainEndsTheProcessUnlessItFollowsAtOnce) {
+  const auto stop_twice = [](double pause) {
+    const StopSignal stop;
+    raise(SIGINT);
+    raise(SIGTERM);  // another signal is no repetition
+    raise(SIGINT);
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+    if (pause > 0) raise(SIGINT);
+    std::_Exit(StopSignal::Received());
+  };
+  EXPECT_EXIT(stop_twice(0), ::testing::ExitedWithCode(SIGTERM), "");
+  EXPECT_EXIT(stop_twice(StopSignal::kRepeatSeconds + 0.1), ::testing::KilledBySignal(SIGINT), "");
 }
 
 }  // namespace

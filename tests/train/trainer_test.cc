@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "tests/core/log_lines.h"
 #include "tests/train/trainer_fixture.h"
 #include "train/predictor.h"
 
@@ -242,6 +243,39 @@ TEST_F(TrainerTest, RemovesTheModelOfTheEpochBeforeOnlyIfItWroteThat) {
   EXPECT_FALSE(exists(2));
   EXPECT_FALSE(exists(3));
   EXPECT_TRUE(exists(4));
+}
+
+TEST_F(TrainerTest, ARunThatEndsWithinAnEpochSavesItsModel) {
+  TrainOptions options = Small("mlp");
+  options.output.model_path = [this](int epoch) {
+    return directory_.Path("model_" + std::to_string(epoch) + ".mdl");
+  };
+  options.schedule.num_epochs = 3;
+  options.schedule.max_iterations = 14;  // of 10 an epoch
+  const auto run = Run(options)[0];
+  EXPECT_EQ(run.log->models,
+            (std::vector<std::string>{options.output.model_path(1), options.output.model_path(2)}));
+  EXPECT_FALSE(std::filesystem::exists(options.output.model_path(1)));
+  Workspace ws;
+  std::vector<float> saved;
+  const Predictor predictor = LoadPredictor(options.output.model_path(2), &ws);
+  for (const std::string& name : predictor.parameters) {
+    const Tensor& tensor = ws.GetBlob(name)->Get<Tensor>();
+    saved.insert(saved.end(), tensor.data<float>(), tensor.data<float>() + tensor.numel());
+  }
+  EXPECT_EQ(saved, run.params);
+}
+
+TEST_F(TrainerTest, AnEpochOfManyPassesOverTheDataIsWarnedOf) {
+  TrainOptions options = Small("mlp");
+  options.schedule.max_iterations = 1;
+  for (const int64_t size : {80, 201, 202}) {
+    options.schedule.epoch_size = size;
+    options.schedule.batch_size = 1;
+    const testing::LogLines lines;
+    Run(options);
+    EXPECT_EQ(lines.Count("reads all images of --train_data 2 times: --epoch_size 0"), size == 202);
+  }
 }
 
 TEST_F(TrainerTest, TrainsOnSyntheticImages) {

@@ -1,5 +1,6 @@
 #include "train/observe/metrics_log.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -83,7 +84,15 @@ std::string ShardsJson(const std::vector<ShardSpeed>& shards) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metrics.jsonl") {}
+MetricsLog::MetricsLog(const std::string& directory, const std::string& run_id)
+    : lock_(directory + "/metrics.jsonl", {.run_id = run_id, .joined_ms = NowMs()}),
+      file_(directory + "/metrics.jsonl") {
+  struct stat status = {};
+  if (stat(file_.path().c_str(), &status) == 0 && status.st_size > 0) {
+    LOG(WARNING) << "--log_dir " << directory << " has the records of an earlier run: this run is "
+                 << "added to them";
+  }
+}
 
 void MetricsLog::OnStart(const StartReport& report) {
   total_iterations_ = report.total_iterations;

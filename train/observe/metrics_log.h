@@ -7,6 +7,7 @@
 #include "train/observe/run_log_file.h"
 #include "train/options.h"
 #include "train/report.h"
+#include "train/run_lock.h"
 
 namespace caffe2 {
 
@@ -14,11 +15,13 @@ namespace caffe2 {
 // start, iteration, test, epoch or model; "time" is in seconds since 1970. Epochs count from 0, as
 // in the log; "total_iterations" counts over the whole run. A run that starts again in the same
 // directory appends a new "start". If an earlier line has a larger total_iterations than this
-// "start", the run has lost the work of that line.
+// "start", the run has lost the work of that line. Only one run at a time may write in a directory
+// (RunLock).
 class MetricsLog : public TrainListener {
  public:
-  // Throws as RunLogFile.
-  explicit MetricsLog(const std::string& directory);
+  // Throws as RunLock and RunLogFile. Logs a warning if the file has lines of an earlier run.
+  // `run_id` is "" for a run of one process.
+  MetricsLog(const std::string& directory, const std::string& run_id);
 
   void OnStart(const StartReport& report) override;
   void OnIteration(const IterationReport& report) override;
@@ -27,6 +30,7 @@ class MetricsLog : public TrainListener {
   void OnModelSaved(const std::string& path) override;
 
  private:
+  const RunLock lock_;
   RunLogFile file_;
   int64_t total_iterations_ = 0;
 };
