@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/utils/library_versions.h"
@@ -19,7 +20,9 @@ const RegisterLibraryVersion lmdb_version("LMDB", [] {
   return MakeString(major, ".", minor, ".", patch);
 }());
 
-constexpr size_t kMapBytes = size_t{1} << 40;  // only address space, as in Caffe2
+// How large a database may become. It is only address space: as much as in Caffe2 or, where a
+// process may not have so much (ulimit -v), less.
+constexpr size_t kMapBytes = size_t{1} << 40, kMinMapBytes = size_t{1} << 30;
 
 // The data file of an environment, which is a directory, or a single file (MDB_NOSUBDIR).
 std::string DataFile(const std::string& source) {
@@ -61,13 +64,13 @@ class LmdbCursor final : public Cursor {
 class LmdbWriter {
  public:
   explicit LmdbWriter(const std::string& source) : source_(source), writing_(source) {
-    Check(mdb_env_create(&env_), "create");
-    try {
-      Check(mdb_env_set_mapsize(env_, kMapBytes), "set the map size of");
-      Check(mdb_env_open(env_, source.c_str(), 0, 0664), "open");
-    } catch (...) {
-      mdb_env_close(env_);
-      throw;
+    size_t bytes = kMapBytes;
+    int status = Open(bytes);
+    while (status == ENOMEM && bytes > kMinMapBytes) status = Open(bytes /= 4);
+    Check(status, "open");
+    if (bytes < kMapBytes) {
+      LOG(WARNING) << "LMDB database " << source << " can grow to " << (bytes >> 30)
+                   << " GiB: this process may not have more address space (ulimit -v)";
     }
   }
   ~LmdbWriter() { mdb_env_close(env_); }
@@ -83,6 +86,15 @@ class LmdbWriter {
   }
 
  private:
+  // Returns LMDB's error. The environment exists only if there is none.
+  int Open(size_t map_bytes) {
+    Check(mdb_env_create(&env_), "create");
+    int status = mdb_env_set_mapsize(env_, map_bytes);
+    if (status == MDB_SUCCESS) status = mdb_env_open(env_, source_.c_str(), 0, 0664);
+    if (status != MDB_SUCCESS) mdb_env_close(std::exchange(env_, nullptr));
+    return status;
+  }
+
   std::string source_;
   LmdbWriting writing_;  // begins before the environment, and ends after it
   MDB_env* env_ = nullptr;

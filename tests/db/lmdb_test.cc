@@ -1,5 +1,6 @@
 // Damaged LMDB files: an error that names the file, never a crash or a wrong number of records.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -172,6 +173,19 @@ TEST(Lmdb, FileOfAnotherKind) {
   const std::string message =
       ThrownMessage<IoError>([&] { ReadDB("lmdb", directory.Path("text")); });
   EXPECT_NE(message.find("not an LMDB database"), std::string::npos) << message;
+}
+
+// As in jobs of clusters that limit it; LMDB maps as much as a database may become.
+TEST(LmdbTest, WritesWithLittleAddressSpace) {
+  const TemporaryDirectory directory;
+  const Records records = MakeRecords(10, [](int i) { return std::to_string(i); });
+  const auto write = [&] {
+    const rlimit limit{rlim_t{40} << 30, rlim_t{40} << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    WriteDB("lmdb", directory.Path("db"), records);
+    std::_Exit(ReadDB("lmdb", directory.Path("db")) == records ? 0 : 1);
+  };
+  EXPECT_EXIT(write(), ::testing::ExitedWithCode(0), "can grow to 16 GiB.*ulimit -v");
 }
 
 }  // namespace

@@ -342,6 +342,7 @@ TEST(SpatialBN, EmptyBatchLeavesTheRunningStatistics) {
 }
 
 TEST(SpatialBN, ResultsDoNotDependOnTheThreads) {
+  const int threads_before = omp_get_max_threads();
   std::vector<float> first[2];
   for (int threads : {1, 2}) {
     omp_set_num_threads(threads);
@@ -350,6 +351,7 @@ TEST(SpatialBN, ResultsDoNotDependOnTheThreads) {
     RunOp(&ws, Op("SpatialBN", kInputs, kOutputs, Order(true)));
     first[threads - 1] = FetchValues<float>(ws, "Y");
   }
+  omp_set_num_threads(threads_before);
   EXPECT_EQ(first[0], first[1]);
 }
 
