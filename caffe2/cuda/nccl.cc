@@ -1,6 +1,5 @@
 #include "caffe2/cuda/nccl.h"
 
-#include <dlfcn.h>
 #include <nccl.h>
 
 #include <cstring>
@@ -8,6 +7,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/runtime.h"
+#include "caffe2/cuda/vendor_library.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -31,43 +31,31 @@ struct Library {
   decltype(&ncclCommInitAll) init_all = nullptr;
   decltype(&ncclGroupStart) group_start = nullptr;
   decltype(&ncclGroupEnd) group_end = nullptr;
-  std::string problem;
 
   Library() {
-    void* handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-      problem = MakeString("NCCL cannot be loaded: ", dlerror());
-      return;
-    }
-    Find(handle, "ncclGetUniqueId", &get_unique_id);
-    Find(handle, "ncclCommInitRankConfig", &init);
-    Find(handle, "ncclCommGetAsyncError", &async_error);
-    Find(handle, "ncclCommFinalize", &finalize);
-    Find(handle, "ncclCommDestroy", &destroy);
-    Find(handle, "ncclCommAbort", &abort);
-    Find(handle, "ncclGetErrorString", &error_string);
-    Find(handle, "ncclGetLastError", &last_error);
-    Find(handle, "ncclAllReduce", &all_reduce);
-    Find(handle, "ncclBroadcast", &broadcast);
-    Find(handle, "ncclAllGather", &all_gather);
-    Find(handle, "ncclReduce", &reduce);
-    Find(handle, "ncclReduceScatter", &reduce_scatter);
-    Find(handle, "ncclCommInitAll", &init_all);
-    Find(handle, "ncclGroupStart", &group_start);
-    Find(handle, "ncclGroupEnd", &group_end);
-  }
-
- private:
-  template <typename F>
-  void Find(void* handle, const char* name, F* function) {
-    *function = reinterpret_cast<F>(dlsym(handle, name));
-    if (*function == nullptr) problem = MakeString("NCCL is too old: it has no ", name);
+    const VendorLibrary nccl("NCCL", {"libnccl.so.2"});
+    nccl.Find("ncclGetUniqueId", &get_unique_id);
+    nccl.Find("ncclCommInitRankConfig", &init);
+    nccl.Find("ncclCommGetAsyncError", &async_error);
+    nccl.Find("ncclCommFinalize", &finalize);
+    nccl.Find("ncclCommDestroy", &destroy);
+    nccl.Find("ncclCommAbort", &abort);
+    nccl.Find("ncclGetErrorString", &error_string);
+    nccl.Find("ncclGetLastError", &last_error);
+    nccl.Find("ncclAllReduce", &all_reduce);
+    nccl.Find("ncclBroadcast", &broadcast);
+    nccl.Find("ncclAllGather", &all_gather);
+    nccl.Find("ncclReduce", &reduce);
+    nccl.Find("ncclReduceScatter", &reduce_scatter);
+    nccl.Find("ncclCommInitAll", &init_all);
+    nccl.Find("ncclGroupStart", &group_start);
+    nccl.Find("ncclGroupEnd", &group_end);
   }
 };
 
+// Tries again, and throws again, as long as it cannot be loaded.
 const Library& Nccl() {
   static const auto* library = new Library;
-  if (!library->problem.empty()) throw Error(library->problem);
   return *library;
 }
 
