@@ -17,6 +17,7 @@ function(caffe2_find_cuda found)
   find_path(Cudnn_INCLUDE_DIR cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_library(Cudnn_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
   find_path(Nccl_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})  # optional, loaded when used
+  find_path(Nvjpeg_INCLUDE_DIR nvjpeg.h HINTS ${CUDAToolkit_INCLUDE_DIRS})  # only a test reads it
   if(CUDAToolkit_FOUND AND TARGET CUDA::cublasLt AND Cudnn_INCLUDE_DIR AND Cudnn_LIBRARY)
     set(${found} TRUE PARENT_SCOPE)
   endif()
