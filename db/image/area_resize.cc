@@ -6,13 +6,11 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/simd.h"
+#include "db/image/crop_geometry.h"
 
 namespace caffe2::db {
 
 namespace {
-
-// A smaller part of a pixel counts as none: it comes from rounding.
-constexpr double kMinOverlap = 1e-3;
 
 // The source pixels first, first + 1, ... of each output pixel, with their weights, which add up
 // to 1. All output pixels have the same number of weights; surplus ones are 0.
@@ -31,11 +29,11 @@ struct AreaWeights {
       const double begin = axis.begin + i * axis.step;
       const double end = std::min(begin + axis.step, static_cast<double>(source_size));
       // Near the end of the source the weights begin earlier, so that all taps lie inside.
-      int at = static_cast<int>(begin + kMinOverlap);
+      int at = static_cast<int>(begin + kMinAreaOverlap);
       const int shifted = std::min(at, source_size - taps);
       first[static_cast<size_t>(i)] = shifted;
       float* row = &weights[static_cast<size_t>(i) * static_cast<size_t>(taps)];
-      for (; at < end - kMinOverlap; ++at) {
+      for (; at < end - kMinAreaOverlap; ++at) {
         const double part = std::min<double>(end, at + 1) - std::max<double>(begin, at);
         row[at - shifted] = static_cast<float>(part / (end - begin));
       }
@@ -107,10 +105,10 @@ void RoundRow(const float* means, int n, uint8_t* output) {
 
 }  // namespace
 
-int AreaAxis::first() const { return static_cast<int>(begin + kMinOverlap); }
+int AreaAxis::first() const { return static_cast<int>(begin + kMinAreaOverlap); }
 
 int AreaAxis::end() const {
-  return static_cast<int>(std::ceil(begin + count * step - kMinOverlap));
+  return static_cast<int>(std::ceil(begin + count * step - kMinAreaOverlap));
 }
 
 void ShrinkByArea(const ImageView<uint8_t>& source, const AreaAxis& rows, const AreaAxis& columns,
@@ -119,8 +117,8 @@ void ShrinkByArea(const ImageView<uint8_t>& source, const AreaAxis& rows, const 
   CAFFE_ENFORCE((channels == 1 || channels == 3) && source.channel_stride == 1 &&
                     source.column_stride == channels,
                 "only interleaved images of 1 or 3 channels can be shrunk");
-  CAFFE_ENFORCE(rows.begin >= -kMinOverlap && rows.end() <= source.height &&
-                    columns.begin >= -kMinOverlap && columns.end() <= source.width &&
+  CAFFE_ENFORCE(rows.begin >= -kMinAreaOverlap && rows.end() <= source.height &&
+                    columns.begin >= -kMinAreaOverlap && columns.end() <= source.width &&
                     rows.step >= 1 && columns.step >= 1,
                 "an area outside of an image of ", source.height, "x", source.width);
   thread_local AreaWeights row_weights, column_weights;

@@ -3,14 +3,10 @@
 
 #include <utility>
 
+#include "db/image/crop_geometry.h"
 #include "db/image/image_view.h"
 
 namespace caffe2::db {
-
-// A part of an image, in pixels. Not set if height is 0.
-struct BoundingBox {
-  int ymin = 0, xmin = 0, height = 0, width = 0;
-};
 
 // An image of a known size. Not thread-safe.
 template <typename Pixel>

@@ -414,14 +414,6 @@ void ImageTransform::Crop(ImageSource<Pixel>* source, const BoundingBox& box, ui
   }
 }
 
-void ImageTransform::ChooseCrop(int height, int width, uint64_t seed, int* y, int* x,
-                                SampledAugmentation* augmentation) const {
-  const CropPlan plan = SampleCrop(height, width, {}, seed);
-  *y = plan.y;
-  *x = plan.x;
-  *augmentation = plan.augmentation;
-}
-
 NormalizeParams ImageTransform::normalize_params() const {
   NormalizeParams params;
   params.crop = options_.crop;

@@ -65,22 +65,16 @@ class ImageTransform {
   template <typename Pixel>
   void Crop(ImageSource<Pixel>* source, const BoundingBox& box, uint64_t seed, TypeMeta type,
             void* pixels, SampledAugmentation* augmentation) const;
-  // The random choices of Crop, for an image of height x width that has no box and is not rescaled.
-  // Throws as Crop.
-  void ChooseCrop(int height, int width, uint64_t seed, int* y, int* x,
-                  SampledAugmentation* augmentation) const;
+  // All random choices for one image.
+  struct CropPlan : CropGeometry {
+    SampledAugmentation augmentation;
+  };
+  // The choices of Crop for an image of height x width. Throws as Crop.
+  CropPlan SampleCrop(int height, int width, const BoundingBox& box, uint64_t seed) const;
   // The parameters of the second step, which also needs the SampledAugmentation of each image.
   NormalizeParams normalize_params() const;
 
  private:
-  // All random choices for one image.
-  struct CropPlan {
-    BoundingBox part;           // of the source
-    int height = 0, width = 0;  // to which the part is scaled
-    int y = 0, x = 0;           // of the crop in the scaled part; it may reach beyond it (pad)
-    SampledAugmentation augmentation;
-  };
-  CropPlan SampleCrop(int height, int width, const BoundingBox& box, uint64_t seed) const;
   // A crop and the memory that it points into (or the source's memory).
   template <typename Pixel>
   struct CroppedImage {

@@ -79,6 +79,8 @@ class Decoder {
   bool ReadPart(J_COLOR_SPACE colors, int reduction, BoundingBox* part,
                 std::vector<uint8_t>* pixels);
 
+  bool HasSeveralScans() { return jpeg_has_multiple_scans(&info_) != 0; }
+
   const jpeg_decompress_struct& info() const { return info_; }
   const char* what() const { return what_; }
 
@@ -231,15 +233,32 @@ bool HasInks(const jpeg_decompress_struct& info) {
   return info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
 }
 
+// Whether there is an end after the header, which may hold a thumbnail with an end of its own.
+bool HasEnd(std::string_view bytes, const jpeg_decompress_struct& info) {
+  return bytes.find("\xff\xd9", bytes.size() - info.src->bytes_in_buffer) != std::string_view::npos;
+}
+
+// JpegHeader::obstacle.
+const char* ObstacleOf(std::string_view bytes, Decoder* decoder) {
+  const jpeg_decompress_struct& info = decoder->info();
+  if (HasInks(info)) return "the JPEG file has four inks";
+  if (info.jpeg_color_space != JCS_YCbCr && info.jpeg_color_space != JCS_GRAYSCALE) {
+    return "the colours of the JPEG file are not YCbCr";
+  }
+  if (info.data_precision != 8) return "the samples of the JPEG file do not have 8 bits";
+  if (info.arith_code) return "the JPEG file has arithmetic coding";
+  if (decoder->HasSeveralScans()) return "the JPEG file has several scans";
+  if (!HasEnd(bytes, info)) return "the JPEG file has no end";
+  return nullptr;
+}
+
 // An image of which parts can be read without the rest.
 class JpegSource final : public ImageSource<uint8_t> {
  public:
   JpegSource(std::string_view bytes, bool color) : bytes_(bytes), color_(color) {
     ReadHeader();
     CheckImageSize(height(), width());
-    // After the header, which may hold a thumbnail with an end of its own.
-    const size_t header_bytes = bytes.size() - decoder_.info().src->bytes_in_buffer;
-    has_end_ = bytes.find("\xff\xd9", header_bytes) != std::string_view::npos;
+    has_end_ = HasEnd(bytes, decoder_.info());
   }
 
   int height() const override { return static_cast<int>(decoder_.info().image_height); }
@@ -301,6 +320,19 @@ Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color) {
     if (!color) cv::cvtColor(image, image, cv::COLOR_BGR2GRAY);
   }
   return FromMat<uint8_t>(Upright(std::move(image), orientation));
+}
+
+JpegHeader ReadJpegHeader(std::string_view bytes) {
+  Decoder decoder;
+  if (!decoder.ReadHeader(bytes)) ThrowDamaged(bytes, decoder.what());
+  const jpeg_decompress_struct& info = decoder.info();
+  JpegHeader header;
+  header.height = static_cast<int>(info.image_height);
+  header.width = static_cast<int>(info.image_width);
+  CheckImageSize(header.height, header.width);
+  header.orientation = static_cast<int>(ExifOrientation(info));
+  header.obstacle = ObstacleOf(bytes, &decoder);
+  return header;
 }
 
 std::unique_ptr<ImageSource<uint8_t>> OpenJpeg(std::string_view bytes, bool color) {

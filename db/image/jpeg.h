@@ -17,6 +17,18 @@ bool IsJpeg(std::string_view bytes);
 // encoders leave up to 16 bytes of padding before the end marker; that is not an error.
 Image<uint8_t> DecodeJpeg(std::string_view bytes, bool color);
 
+// What the header of a JPEG file says, for decoders other than this one.
+struct JpegHeader {
+  int height = 0, width = 0;  // of the pixels in the file
+  int orientation = 1;        // EXIF, from 1 (upright) to 8
+  // Why such a decoder must not be asked, to be put after "because": it may give other colours, or
+  // know neither the limits nor what is missing. Null for a whole file of one scan in gray or
+  // YCbCr.
+  const char* obstacle = nullptr;
+};
+// Throws EnforceNotMet as DecodeJpeg if the header is damaged, or the image too large.
+JpegHeader ReadJpegHeader(std::string_view bytes);
+
 // Reads the header of a JPEG file; the bytes must outlive the source. Reading a part decodes only
 // its rows and the blocks of its columns. The pixels equal the pixels of DecodeJpeg. With a
 // reduction, libjpeg transforms each block to fewer pixels. Files that are rotated by EXIF or have

@@ -1,11 +1,11 @@
 #include "operators/image/image_input_resident.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "caffe2/utils/parallel.h"
 #include "db/random_seed.h"
+#include "operators/image/image_input_items.h"
 
 namespace caffe2 {
 namespace {
@@ -94,12 +94,10 @@ void ResidentImageDecoder::LoadChunk(const std::string& source, db::InputBatch* 
 void ResidentImageDecoder::Prepare(db::InputBatch* batch) const {
   const int64_t n = options_.batch_size;
   batch->outputs.resize(3);
-  batch->outputs[0].Resize(n, sizeof(db::ResidentCrop));
-  batch->outputs[0].mutable_data<uint8_t>();
+  ResizeItems<db::ResidentCrop>(&batch->outputs[0], n);
   batch->outputs[1].Resize(n);
   batch->outputs[1].mutable_data<int32_t>();
-  batch->outputs[2].Resize(n, sizeof(db::SampledAugmentation));
-  batch->outputs[2].mutable_data<uint8_t>();
+  ResizeItems<db::SampledAugmentation>(&batch->outputs[2], n);
 }
 
 void ResidentImageDecoder::Decode(db::InputBatch* batch, int item) const {
@@ -108,13 +106,11 @@ void ResidentImageDecoder::Decode(db::InputBatch* batch, int item) const {
   record.key = keys_[record.index];
   batch->outputs[1].mutable_data<int32_t>()[item] = labels_[record.index];
   const int side = options_.transform.scale;
-  db::ResidentCrop crop{.image = record.index};
-  db::SampledAugmentation augmentation;
-  transform_.ChooseCrop(side, side, db::MixSeed(options_.seed, record.global_index), &crop.y,
-                        &crop.x, &augmentation);
-  std::memcpy(batch->outputs[0].mutable_data<uint8_t>() + item * sizeof(crop), &crop, sizeof(crop));
-  std::memcpy(batch->outputs[2].mutable_data<uint8_t>() + item * sizeof(augmentation),
-              &augmentation, sizeof(augmentation));
+  const auto plan =
+      transform_.SampleCrop(side, side, {}, db::MixSeed(options_.seed, record.global_index));
+  SetItem(&batch->outputs[0], item,
+          db::ResidentCrop{.image = record.index, .y = plan.y, .x = plan.x});
+  SetItem(&batch->outputs[2], item, plan.augmentation);
 }
 
 std::unique_ptr<db::BatchPipeline> MakeResidentImagePipeline(const ImageInputOptions& options,

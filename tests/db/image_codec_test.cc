@@ -11,6 +11,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/random.h"
+#include "db/image/jpeg.h"
 
 namespace caffe2::testing {
 namespace {
@@ -122,6 +123,26 @@ TEST(ImageCodec, ExifOrientationAsOpenCv) {
     ExpectAsOpenCvDecodes(WithOrientation(jpeg, orientation, false), false);
   }
   EXPECT_EQ(db::DecodeImage(WithOrientation(jpeg, 6, true), true).view.height, 45);
+}
+
+TEST(ImageCodec, HeadersSayWhatAnotherDecoderNeeds) {
+  const std::string jpeg = EncodedPhotograph(3, ".jpg");
+  const auto obstacle = [](const std::string& file) {
+    const char* text = db::ReadJpegHeader(file).obstacle;
+    return text != nullptr ? std::string(text) : "";
+  };
+  const db::JpegHeader header = db::ReadJpegHeader(WithOrientation(jpeg, 6, true));
+  EXPECT_EQ(header.height, 60);
+  EXPECT_EQ(header.width, 45);
+  EXPECT_EQ(header.orientation, 6);
+  EXPECT_EQ(header.obstacle, nullptr);
+  EXPECT_EQ(obstacle(EncodedPhotograph(1, ".jpg")), "");
+  EXPECT_EQ(obstacle(CmykJpeg(60, 45)), "the JPEG file has four inks");
+  EXPECT_EQ(obstacle(jpeg.substr(0, jpeg.size() - 2)), "the JPEG file has no end");
+  std::vector<uint8_t> progressive;
+  cv::imencode(".jpg", cv::Mat(60, 45, CV_8UC3), progressive, {cv::IMWRITE_JPEG_PROGRESSIVE, 1});
+  EXPECT_EQ(obstacle({progressive.begin(), progressive.end()}), "the JPEG file has several scans");
+  EXPECT_THROW(db::ReadJpegHeader(jpeg.substr(0, 100)), EnforceNotMet);
 }
 
 // Lengths and places that lead out of the segment.
