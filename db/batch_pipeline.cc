@@ -79,6 +79,7 @@ void BatchPipeline::ThrowIfStopped() {
 void BatchPipeline::ReadSlot(Slot* slot) {
   const TracedSpan span("input", "read a batch");
   slot->batch.error = nullptr;
+  slot->batch.refused.clear();
   try {
     reader_->Read(consumer_, &slot->batch.source, [this] { ThrowIfStopped(); });
     if (uploader_) uploader_->Reclaim(&slot->batch);
@@ -118,6 +119,7 @@ bool BatchPipeline::Tolerate(const Record& record, const Error& error) {
 }
 
 void BatchPipeline::ReplaceBadItems(Slot* slot) const {
+  if (std::count(slot->bad.begin(), slot->bad.end(), 1) == 0) return;
   const auto good = std::find(slot->bad.begin(), slot->bad.end(), 0);
   CAFFE_ENFORCE(good != slot->bad.end(), "all ", options_.batch_size,
                 " records of a batch are bad, the first is \"", slot->batch.source.records[0].key,
@@ -137,13 +139,25 @@ void BatchPipeline::ReplaceBadItems(Slot* slot) const {
   }
 }
 
+void BatchPipeline::UploadSlot(Slot* slot) {
+  InputBatch* batch = &slot->batch;
+  ReplaceBadItems(slot);
+  if (!uploader_) return;
+  batch->refused = uploader_->Upload(batch);
+  if (batch->refused.empty()) return;
+  uploader_->Reclaim(batch);
+  for (const int item : batch->refused) {
+    if (const auto error = DecodeItems(slot, item, item + 1)) std::rethrow_exception(error);
+  }
+  ReplaceBadItems(slot);
+  CAFFE_ENFORCE(uploader_->Upload(batch).empty(), "files of a batch are refused again");
+}
+
 void BatchPipeline::FinishSlot(std::unique_lock<std::mutex>* lock, Slot* slot) {
-  const bool has_bad = std::count(slot->bad.begin(), slot->bad.end(), 1) != 0;
-  if ((uploader_ || has_bad) && !slot->batch.error) {
+  if (!slot->batch.error) {
     lock->unlock();
     try {
-      if (has_bad) ReplaceBadItems(slot);
-      if (uploader_) uploader_->Upload(&slot->batch);
+      UploadSlot(slot);
     } catch (...) {
       slot->batch.error = std::current_exception();  // no other thread has this batch now
     }

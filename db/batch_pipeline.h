@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,8 +25,14 @@ namespace caffe2::db {
 struct InputBatch {
   RecordBatch source;
   std::vector<Tensor> outputs;
-  std::exception_ptr error;        // the first failure of reading or decoding, if any
-  std::shared_ptr<void> uploaded;  // the BatchUploader's state of this batch; destroyed first
+  // JPEG files that a device decodes, one after the other: bytes on the host. If it has elements,
+  // the last output but one is a tensor of bytes with the JpegCrop of each image, and the crops of
+  // the images that have a file are missing in output 0 until the device has made them.
+  Tensor files;
+  std::vector<int64_t> file_begins;  // where each item has room for its file
+  std::vector<int> refused;          // items whose files the device could not decode; sorted
+  std::exception_ptr error;          // the first failure of reading or decoding, if any
+  std::shared_ptr<void> uploaded;    // the BatchUploader's state of this batch; destroyed first
 };
 
 // Copies batches to a device as soon as they are decoded, while the net works on earlier ones. The
@@ -36,10 +43,14 @@ class BatchUploader {
   virtual ~BatchUploader() = default;
   // Called before the batch is overwritten: waits until the device no longer reads it.
   virtual void Reclaim(InputBatch* batch) = 0;
-  // Called when the outputs have their shapes and types: may give them other memory.
+  // Called when outputs and files have their shapes and types: may give them other memory.
   virtual void Place(InputBatch* batch) = 0;
-  // Called when the whole batch is decoded without an error.
-  virtual void Upload(InputBatch* batch) = 0;
+  // Called when the whole batch is decoded without an error. Returns the items whose files the
+  // device cannot decode, sorted. The pipeline then decodes these again, with InputBatch::refused
+  // set, and calls Reclaim and Upload once more.
+  virtual std::vector<int> Upload(InputBatch* batch) = 0;
+  // Whether the device decodes such a JPEG file. Thread-safe.
+  virtual bool Decodes(std::string_view file) const = 0;
 };
 
 // How a device finishes output 0, the pixels of cropped images.
@@ -75,8 +86,8 @@ class BatchPipeline {
     int items_at_once = 1;  // items that one thread decodes before it looks for other work
     // How many different records may be bad (`decode` throws an Error for them). See above.
     int64_t max_bad_records = 0;
-    // Set if a device normalises output 0. The batch then has one more output than the operator: a
-    // tensor of bytes with the SampledAugmentation of each image.
+    // Set if a device normalises output 0. The batch then has one more output than the operator,
+    // the last: a tensor of bytes with the SampledAugmentation of each image.
     std::optional<DeviceNormalization> normalization = {};
     // Set if a device keeps all images in its memory: decodes the whole database. The operator
     // calls it for each reader, after Attach and before the first Next; no thread may decode
@@ -130,9 +141,11 @@ class BatchPipeline {
   // Called after the last item of the batch is decoded. Releases the lock during the upload.
   void FinishSlot(std::unique_lock<std::mutex>* lock, Slot* slot);
   std::exception_ptr DecodeItems(Slot* slot, int begin, int end);
+  // Replaces bad items and uploads the batch, if there is an uploader.
+  void UploadSlot(Slot* slot);
   // Returns false if there are too many bad records.
   bool Tolerate(const Record& record, const Error& error);
-  // Fills the places of bad records. Throws EnforceNotMet if all are bad.
+  // Fills the places of bad records, if there are any. Throws EnforceNotMet if all are bad.
   void ReplaceBadItems(Slot* slot) const;
   // Takes items [*begin, *end) of a slot to decode; null if there are none.
   Slot* ClaimItems(int* begin, int* end);

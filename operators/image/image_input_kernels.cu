@@ -136,13 +136,17 @@ __global__ void NormalizeImagesKernel(NormalizeParams params, int64_t images, Cr
   }
 }
 
+// Blocks of kImageThreads for so many pieces of work in each image.
+dim3 GridFor(int64_t images, int64_t pieces) {
+  constexpr int64_t kMaxImages = 32768;  // a limit of grids
+  return dim3(cuda::BlocksFor(pieces, kImageThreads),
+              static_cast<unsigned>(std::min(kMaxImages, images)));
+}
+
 template <typename T, int kPack, bool kChannelsFirst, bool kBlends, typename Crops>
 void NormalizeImages(const NormalizeParams& params, int64_t images, const Crops& crops,
                      const SampledAugmentation* augmentations, T* output, cuda::Stream stream) {
-  constexpr int64_t kMaxImages = 32768;  // a limit of grids
-  const int64_t packs = int64_t{params.crop} * params.crop / kPack;
-  const dim3 grid(kBlends ? 1 : cuda::BlocksFor(packs, kImageThreads),
-                  static_cast<unsigned>(std::min(kMaxImages, images)));
+  const dim3 grid = GridFor(images, kBlends ? 1 : int64_t{params.crop} * params.crop / kPack);
   cuda::Launch("NormalizeImages", NormalizeImagesKernel<Crops, T, kPack, kChannelsFirst, kBlends>,
                grid, dim3(kImageThreads), stream, params, images, crops, augmentations, output);
 }
@@ -179,6 +183,90 @@ void NormalizeResident(const NormalizeParams& params, int64_t images,
   launch(params, images, Crops{resident}, augmentations, output, stream);
 }
 
+// The source pixels under one pixel of a scaled image, along one axis. Their weights add up to 1.
+struct Taps {
+  int first, count;
+  float first_weight, inner_weight, last_weight;  // a single tap has the first
+
+  __device__ float Weight(int tap) const {
+    return tap == 0 ? first_weight : tap == count - 1 ? last_weight : inner_weight;
+  }
+};
+
+// Pixel i of `scaled` pixels covers an area of `size` source pixels that begin at `begin`, as in
+// db/image/area_resize.cc.
+__device__ inline Taps AreaTaps(int begin, int size, int scaled, int i) {
+  const double step = static_cast<double>(size) / scaled, from = begin + i * step;
+  const double limit = begin + size, to = from + step < limit ? from + step : limit;
+  Taps taps;
+  taps.first = static_cast<int>(from + db::kMinAreaOverlap);
+  const int end = static_cast<int>(ceil(to - db::kMinAreaOverlap));
+  taps.count = end > taps.first + 1 ? end - taps.first : 1;
+  const double scale = 1 / (to - from), low = from > taps.first ? from : taps.first;
+  taps.inner_weight = static_cast<float>(scale);
+  taps.last_weight = static_cast<float>((to - (end - 1)) * scale);
+  taps.first_weight =
+      static_cast<float>((taps.count > 1 ? taps.first + 1 - low : to - low) * scale);
+  return taps;
+}
+
+// Interpolates as OpenCV's INTER_AREA where one axis of the image is enlarged.
+__device__ inline Taps LinearTaps(int begin, int size, int scaled, int i) {
+  const double inverse = static_cast<double>(scaled) / size, scale = 1 / inverse;
+  const int at = static_cast<int>(floor(i * scale));
+  float part = static_cast<float>(i + 1 - (at + 1) * inverse);
+  part = part <= 0 ? 0.f : part - floorf(part);
+  const bool is_last = at >= size - 1;
+  return {begin + (is_last ? size - 1 : at), is_last || part == 0 ? 1 : 2,
+          is_last || part == 0 ? 1.f : 1 - part, 0.f, part};
+}
+
+__device__ inline Taps TapsOf(bool shrinks, int begin, int size, int scaled, int i) {
+  return shrinks ? AreaTaps(begin, size, scaled, i) : LinearTaps(begin, size, scaled, i);
+}
+
+// A thread writes all channels of a pixel.
+template <int kChannels>
+__global__ void CropJpegsKernel(int crop, int64_t images, const uint8_t* decoded,
+                                const db::JpegCrop* crops, uint8_t* output) {
+  const int area = crop * crop;
+  for (int64_t n = blockIdx.y; n < images; n += gridDim.y) {
+    const db::JpegCrop& image = crops[n];
+    if (image.bytes == 0) continue;
+    const db::CropGeometry& geometry = image.geometry;
+    const db::BoundingBox& part = geometry.part;
+    const bool shrinks = geometry.height <= part.height && geometry.width <= part.width;
+    for (int i = blockIdx.x * kImageThreads + threadIdx.x; i < area;
+         i += gridDim.x * kImageThreads) {
+      const int y = geometry.y + i / crop, x = geometry.x + i % crop;
+      float mean[kChannels] = {};  // black where the crop reaches beyond the image
+      if (y >= 0 && y < geometry.height && x >= 0 && x < geometry.width) {
+        const Taps rows = TapsOf(shrinks, part.ymin, part.height, geometry.height, y),
+                   columns = TapsOf(shrinks, part.xmin, part.width, geometry.width, x);
+        const uint8_t* corner = decoded + image.first + int64_t{rows.first} * image.row_stride +
+                                int64_t{columns.first} * image.column_stride;
+        for (int column = 0; column < columns.count; ++column, corner += image.column_stride) {
+          float sums[kChannels] = {};
+          const uint8_t* pixel = corner;
+          for (int row = 0; row < rows.count; ++row, pixel += image.row_stride) {
+            const float weight = rows.Weight(row);
+#pragma unroll
+            for (int c = 0; c < kChannels; ++c) sums[c] += weight * static_cast<float>(pixel[c]);
+          }
+          const float weight = columns.Weight(column);
+#pragma unroll
+          for (int c = 0; c < kChannels; ++c) mean[c] += weight * sums[c];
+        }
+      }
+      uint8_t* to = output + (n * area + i) * kChannels;
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) {
+        to[c] = static_cast<uint8_t>(rintf(mean[c] < 255.f ? mean[c] : 255.f));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 template <typename Pixel, typename T>
@@ -201,6 +289,13 @@ void LaunchNormalizeResidentImages(const NormalizeParams& params, int64_t images
                                    cuda::Stream stream) {
   const auto launch = params.channels == 1 ? NormalizeResident<T, 1> : NormalizeResident<T, 3>;
   launch(params, images, resident, augmentations, output, stream);
+}
+
+void LaunchCropJpegs(int crop, int channels, int64_t images, const uint8_t* decoded,
+                     const db::JpegCrop* crops, uint8_t* output, cuda::Stream stream) {
+  const dim3 grid = GridFor(images, int64_t{crop} * crop);
+  cuda::Launch("CropJpegs", channels == 1 ? CropJpegsKernel<1> : CropJpegsKernel<3>, grid,
+               dim3(kImageThreads), stream, crop, images, decoded, crops, output);
 }
 
 #define INSTANTIATE(Pixel, T)                                                                  \

@@ -5,6 +5,7 @@
 
 #include "caffe2/cuda/stream.h"
 #include "db/image/augmentation.h"
+#include "db/image/crop_geometry.h"
 
 namespace caffe2 {
 
@@ -29,5 +30,13 @@ void LaunchNormalizeResidentImages(const db::NormalizeParams& params, int64_t im
                                    const ResidentImages& resident,
                                    const db::SampledAugmentation* augmentations, T* output,
                                    cuda::Stream stream);
+
+// Scales and crops decoded images, with the filter of the host (ImageTransform): it averages areas
+// where a part is shrunk, and interpolates as OpenCV's INTER_AREA otherwise. All pointers are
+// device memory. `decoded` holds what JpegCrop::first and its strides point into, `crops` has one
+// element for each of the `images` images, and `output` is images x crop x crop x channels.
+// Channels are 1 or 3, side by side. Leaves the output of images without a file as it is.
+void LaunchCropJpegs(int crop, int channels, int64_t images, const uint8_t* decoded,
+                     const db::JpegCrop* crops, uint8_t* output, cuda::Stream stream);
 
 }  // namespace caffe2

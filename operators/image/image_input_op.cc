@@ -1,11 +1,11 @@
 #include "operators/image/image_input_op.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "db/image/image_codec.h"
 #include "db/random_seed.h"
 #include "db/record.h"
+#include "operators/image/image_input_items.h"
 #include "operators/image/image_input_resident.h"
 #include "operators/io/db_input_op.h"
 
@@ -14,57 +14,6 @@ namespace {
 
 constexpr int kBatchesUnderWay = 3;
 constexpr int kMaxSide = 1 << 16;
-
-db::ImageTransformOptions ReadTransformOptions(const OperatorBase& op) {
-  db::ImageTransformOptions options;
-  options.color = op.GetSingleArgument<int>("color", 1) != 0;
-  options.crop = op.GetSingleArgument<int>("crop", -1);
-  options.scale = op.GetSingleArgument<int>("scale", -1);
-  options.minsize = op.GetSingleArgument<int>("minsize", -1);
-  options.warp = op.GetSingleArgument<int>("warp", 0) != 0;
-  const auto range = op.GetRepeatedArgument<int>("random_scale", {-1, -1});
-  CAFFE_ENFORCE_EQ(range.size(), 2u, "random_scale is [min, max]");
-  options.random_scale_min = range[0];
-  options.random_scale_max = range[1];
-  const int jitter = op.GetSingleArgument<int>("scale_jitter_type", 0);
-  CAFFE_ENFORCE(jitter == 0 || jitter == 1, "scale_jitter_type ", jitter, " is not 0 or 1");
-  options.scale_jitter = static_cast<db::ScaleJitter>(jitter);
-  options.pad = op.GetSingleArgument<int>("pad", 0);
-  options.mirror = op.GetSingleArgument<int>("mirror", 0) != 0;
-  options.is_test = op.GetSingleArgument<int>("is_test", 0) != 0;
-  options.channels_first = IsChannelsFirst(op.debug_def());
-  options.color_jitter = op.GetSingleArgument<int>("color_jitter", 0) != 0;
-  options.saturation = op.GetSingleArgument<float>("img_saturation", 0.4f);
-  options.brightness = op.GetSingleArgument<float>("img_brightness", 0.4f);
-  options.contrast = op.GetSingleArgument<float>("img_contrast", 0.4f);
-  options.color_lighting = op.GetSingleArgument<int>("color_lighting", 0) != 0;
-  options.color_lighting_std = op.GetSingleArgument<float>("color_lighting_std", 0.1f);
-  options.color_lighting_eigvecs = op.GetRepeatedArgument<float>("color_lighting_eigvecs");
-  options.color_lighting_eigvals = op.GetRepeatedArgument<float>("color_lighting_eigvals");
-  options.box = {op.GetSingleArgument<int>("bounding_ymin", 0),
-                 op.GetSingleArgument<int>("bounding_xmin", 0),
-                 op.GetSingleArgument<int>("bounding_height", 0),
-                 op.GetSingleArgument<int>("bounding_width", 0)};
-  options.mean =
-      op.GetRepeatedArgument<float>("mean_per_channel", {op.GetSingleArgument<float>("mean", 0.f)});
-  options.std =
-      op.GetRepeatedArgument<float>("std_per_channel", {op.GetSingleArgument<float>("std", 1.f)});
-  return options;
-}
-
-// "float", "float16", "bfloat16", or the number of the data type.
-TypeMeta ReadOutputType(const OperatorBase& op) {
-  if (op.HasSingleArgumentOfType<std::string>("output_type")) {
-    const auto name = op.GetSingleArgument<std::string>("output_type", "float");
-    if (name == "float16") return TypeMeta::Make<float16>();
-    if (name == "bfloat16") return TypeMeta::Make<bfloat16>();
-    CAFFE_ENFORCE(name.empty() || name == "float", "output_type ", name);
-    return TypeMeta::Make<float>();
-  }
-  const int type = op.GetSingleArgument<int>("output_type", TensorProto::FLOAT);
-  CAFFE_ENFORCE(TensorProto::DataType_IsValid(type), "output_type ", type);
-  return DataTypeToTypeMeta(static_cast<TensorProto::DataType>(type));
-}
 
 // The elements of an image tensor as interleaved or planar pixels: MNIST databases exist with
 // 28x28x1 and with 1x28x28.
@@ -156,54 +105,13 @@ void SetNumber(Tensor* tensor, int64_t at, Value value) {
 
 }  // namespace
 
-bool NormalizesOnDevice(const OperatorDef& def) {
-  return def.device_option().device_type() == CUDA &&
-         ArgumentHelper(def).GetSingleArgument<int>("use_gpu_transform", 0) != 0;
-}
-
-bool IsChannelsFirst(const OperatorDef& def) {
-  const auto order = ArgumentHelper(def).GetSingleArgument<std::string>(
-      "order", NormalizesOnDevice(def) ? "NCHW" : "NHWC");
-  CAFFE_ENFORCE(order == "NHWC" || order == "NCHW", "order ", order);
-  return order == "NCHW";
-}
-
-ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default_seed) {
-  ImageInputOptions options;
-  options.batch_size = op.GetSingleArgument<int>("batch_size", 0);
-  CAFFE_ENFORCE_GT(options.batch_size, 0, "batch_size");
-  options.use_caffe_datum = op.GetSingleArgument<int>("use_caffe_datum", 0) != 0;
-  const int label_type = op.GetSingleArgument<int>("label_type", 0);
-  CAFFE_ENFORCE(label_type >= 0 && label_type <= 2, "label_type ", label_type,
-                " is not one of 0 (single), 1 (sparse), 2 (dense)");
-  options.label_type = static_cast<LabelType>(label_type);
-  options.num_labels = op.GetSingleArgument<int>("num_labels", 0);
-  CAFFE_ENFORCE(options.num_labels > 0 || label_type == 0, "label_type ", label_type,
-                " needs num_labels");
-  CAFFE_ENFORCE(!options.use_caffe_datum || label_type == 0,
-                "a caffe Datum has a single label; label_type is ", label_type);
-  options.decode_threads = op.GetSingleArgument<int>("decode_threads", 4);
-  CAFFE_ENFORCE(options.decode_threads > 0 && options.decode_threads <= 1024, "decode_threads ",
-                options.decode_threads);
-  options.max_bad_records = op.GetSingleArgument<int64_t>("max_bad_records", 0);
-  options.seed = static_cast<uint64_t>(
-      op.GetSingleArgument<int64_t>("seed", static_cast<int64_t>(default_seed)));
-  options.output_sizes = op.GetRepeatedArgument<int>("output_sizes");
-  const int extra = op.OutputSize() - 2;
-  if (options.output_sizes.empty()) options.output_sizes.assign(std::max(extra, 0), 1);
-  CAFFE_ENFORCE_EQ(static_cast<int>(options.output_sizes.size()), extra,
-                   "the number of output_sizes must match the outputs after data and label");
-  for (const int size : options.output_sizes) CAFFE_ENFORCE_GT(size, 0, "output_sizes");
-  CAFFE_ENFORCE(extra == 0 || !options.use_caffe_datum, "a caffe Datum has no further outputs");
-  options.normalize_on_device = NormalizesOnDevice(op.debug_def());
-  options.resident = op.debug_def().device_option().device_type() == CUDA &&
-                     op.GetSingleArgument<int>("resident", 0) != 0;
-  CAFFE_ENFORCE(!options.resident || options.normalize_on_device,
-                "resident images need use_gpu_transform");
-  options.transform = ReadTransformOptions(op);
-  options.transform.output_type = ReadOutputType(op);
-  return options;
-}
+ImageInputDecoder::ImageInputDecoder(const ImageInputOptions& options,
+                                     const db::BatchUploader* uploader)
+    : options_(options),
+      transform_(options_.transform),
+      jpegs_(options.decode_on_device
+                 ? std::make_unique<DeviceJpegs>(&transform_, options_.seed, uploader)
+                 : nullptr) {}
 
 db::BatchPipeline::Options ImageInputDecoder::pipeline_options() const {
   db::BatchPipeline::Options options;
@@ -221,7 +129,9 @@ db::BatchPipeline::Options ImageInputDecoder::pipeline_options() const {
 void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
   const int64_t n = options_.batch_size, crop = options_.transform.crop,
                 channels = transform_.channels();
-  batch->outputs.resize(2 + options_.output_sizes.size() + (options_.normalize_on_device ? 1 : 0));
+  batch->outputs.resize(2 + options_.output_sizes.size() + (options_.normalize_on_device ? 1 : 0) +
+                        (jpegs_ ? 1 : 0));
+  if (jpegs_) jpegs_->Prepare(batch);
   Tensor& data = batch->outputs[0];
   if (options_.transform.channels_first && !options_.normalize_on_device) {
     data.Resize(n, channels, crop, crop);
@@ -235,8 +145,7 @@ void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
       return HasFloats(record.value, options_.use_caffe_datum);
     });
     data_type = floats ? TypeMeta::Make<float>() : TypeMeta::Make<uint8_t>();
-    batch->outputs.back().Resize(n, sizeof(db::SampledAugmentation));
-    batch->outputs.back().mutable_data<uint8_t>();
+    ResizeItems<db::SampledAugmentation>(&batch->outputs.back(), n);
   }
   data.raw_mutable_data(data_type);
 
@@ -268,12 +177,25 @@ void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
   }
 }
 
+void ImageInputDecoder::WriteFile(std::string_view file, const db::BoundingBox& box,
+                                  const db::Record& record, db::InputBatch* batch, int item) const {
+  const char* reason = nullptr;
+  if (jpegs_) {
+    reason = jpegs_->Take(file, box, batch, item);
+    if (reason == nullptr) return;
+  }
+  const auto image = db::OpenImage(file, options_.transform.color);
+  WriteImage(image.get(), box, record, batch, item);
+  if (jpegs_) jpegs_->NoteHost(record, reason);
+}
+
 template <typename Pixel>
 void ImageInputDecoder::WriteImage(const db::ImageView<Pixel>& image, const db::BoundingBox& box,
                                    const db::Record& record, db::InputBatch* batch,
                                    int item) const {
   db::ViewSource<Pixel> source(image);
   WriteImage<Pixel>(&source, box, record, batch, item);
+  if (jpegs_) jpegs_->NoteHost(record, "it has raw pixels");
 }
 
 template <typename Pixel>
@@ -291,8 +213,7 @@ void ImageInputDecoder::WriteImage(db::ImageSource<Pixel>* image, const db::Boun
   if (!options_.normalize_on_device) return transform_.Apply(image, box, seed, output);
   db::SampledAugmentation augmentation;
   transform_.Crop(image, box, seed, data.dtype(), output, &augmentation);
-  std::memcpy(batch->outputs.back().mutable_data<uint8_t>() + item * sizeof(augmentation),
-              &augmentation, sizeof(augmentation));
+  SetItem(&batch->outputs.back(), item, augmentation);
 }
 
 void ImageInputDecoder::CheckLabel(int64_t label) const {
@@ -303,6 +224,7 @@ void ImageInputDecoder::CheckLabel(int64_t label) const {
 
 void ImageInputDecoder::Decode(db::InputBatch* batch, int item) const {
   const db::Record& record = batch->source.records[item];
+  if (jpegs_) jpegs_->Begin(batch, item);
   if (options_.use_caffe_datum) {
     DecodeDatum(record, batch, item);
   } else {
@@ -317,8 +239,7 @@ void ImageInputDecoder::DecodeDatum(const db::Record& record, db::InputBatch* ba
   CheckLabel(datum.label);
   batch->outputs[1].mutable_data<int32_t>()[item] = datum.label;
   if (datum.encoded) {
-    const auto image = db::OpenImage(datum.data, options_.transform.color);
-    return WriteImage(image.get(), {}, record, batch, item);
+    return WriteFile(datum.data, {}, record, batch, item);
   }
   for (const int side : {datum.channels, datum.height, datum.width}) {
     CAFFE_ENFORCE(side > 0 && side <= kMaxSide, "a Datum of ", datum.channels, "x", datum.height,
@@ -358,8 +279,7 @@ bool ImageInputDecoder::DecodeInPlace(const db::Record& record, db::InputBatch* 
   CheckLabel(number);
   labels.mutable_data<int32_t>()[item] = number;
   if (encoded) {
-    const auto source = db::OpenImage(image.string_data, options_.transform.color);
-    WriteImage(source.get(), {}, record, batch, item);
+    WriteFile(image.string_data, {}, record, batch, item);
   } else {
     WriteImage(
         ViewOf(image.dims, image.num_dims, reinterpret_cast<const uint8_t*>(image.byte_data.data()),
@@ -389,12 +309,10 @@ void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingB
                                    const db::Record& record, db::InputBatch* batch,
                                    int item) const {
   switch (proto.data_type()) {
-    case TensorProto::STRING: {
+    case TensorProto::STRING:
       CAFFE_ENFORCE_EQ(proto.string_data_size(), 1, "strings in an encoded image");
-      const auto image = db::OpenImage(proto.string_data(0), options_.transform.color);
-      WriteImage(image.get(), box, record, batch, item);
+      WriteFile(proto.string_data(0), box, record, batch, item);
       break;
-    }
     case TensorProto::BYTE:
     case TensorProto::UINT8: {
       const std::string& bytes = proto.byte_data();
@@ -457,7 +375,7 @@ std::unique_ptr<db::BatchPipeline> MakeImagePipeline(const OperatorBase& op, uin
                                                      db::BatchUploader* uploader) {
   const ImageInputOptions options = ReadImageInputOptions(op, seed);
   if (options.resident) return MakeResidentImagePipeline(options, uploader);
-  const auto decoder = std::make_shared<ImageInputDecoder>(options);
+  const auto decoder = std::make_shared<ImageInputDecoder>(options, uploader);
   return std::make_unique<db::BatchPipeline>(
       decoder->pipeline_options(), [decoder](db::InputBatch* batch) { decoder->Prepare(batch); },
       [decoder](db::InputBatch* batch, int item) { decoder->Decode(batch, item); }, uploader);

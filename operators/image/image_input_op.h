@@ -1,10 +1,13 @@
 #pragma once
 
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "caffe2/core/operator.h"
 #include "db/batch_pipeline.h"
 #include "db/image/image_transform.h"
+#include "operators/image/image_input_jpegs.h"
 
 namespace caffe2 {
 
@@ -21,6 +24,7 @@ struct ImageInputOptions {
   uint64_t seed = 0;                 // of the augmentation
   std::vector<int> output_sizes;     // of the outputs after data and label
   bool normalize_on_device = false;  // images are cropped on the host; a device does the rest
+  bool decode_on_device = false;     // a device decodes JPEG files, too (image_input_jpegs.h)
   bool resident = false;             // the device keeps all images (image_input_resident.h)
   bool square_images = false;        // an image that is not square is an error
   db::ImageTransformOptions transform;
@@ -36,12 +40,14 @@ bool NormalizesOnDevice(const OperatorDef& def);
 bool IsChannelsFirst(const OperatorDef& def);
 
 // Decodes and transforms batches of images. If a device normalizes them, output 0 holds the cropped
-// pixels, and one more output of bytes holds the db::SampledAugmentation of each image.
-// Thread-safe.
+// pixels, and one more output of bytes holds the db::SampledAugmentation of each image. Leaves JPEG
+// files to a device if it decodes them. Thread-safe.
 class ImageInputDecoder {
  public:
-  explicit ImageInputDecoder(const ImageInputOptions& options)
-      : options_(options), transform_(options_.transform) {}
+  // With options.decode_on_device, `uploader` is asked what the device decodes, and must outlive
+  // the decoder.
+  explicit ImageInputDecoder(const ImageInputOptions& options,
+                             const db::BatchUploader* uploader = nullptr);
 
   db::BatchPipeline::Options pipeline_options() const;
   // The two steps of a db::BatchPipeline. Throw EnforceNotMet for records that do not fit.
@@ -56,6 +62,9 @@ class ImageInputDecoder {
   void DecodeTensorProtos(const db::Record& record, db::InputBatch* batch, int item) const;
   void WriteProto(const TensorProto& proto, const db::BoundingBox& box, const db::Record& record,
                   db::InputBatch* batch, int item) const;
+  void WriteFile(std::string_view file, const db::BoundingBox& box, const db::Record& record,
+                 db::InputBatch* batch, int item) const;
+  // Raw pixels.
   template <typename Pixel>
   void WriteImage(const db::ImageView<Pixel>& image, const db::BoundingBox& box,
                   const db::Record& record, db::InputBatch* batch, int item) const;
@@ -68,6 +77,7 @@ class ImageInputDecoder {
 
   const ImageInputOptions options_;
   const db::ImageTransform transform_;
+  const std::unique_ptr<DeviceJpegs> jpegs_;  // null: the host decodes all images
 };
 
 }  // namespace caffe2

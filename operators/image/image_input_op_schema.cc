@@ -56,7 +56,7 @@ Random choices depend only on seed and the place of the record in the reader's s
 that cannot be decoded (truncated, damaged, too small, not of the stated size) is an error that
 names the key and the database.
 
-On a CUDA device the images are the same to rounding. Batches are decoded into page-locked memory
+On a CUDA device the images are the same to rounding, unless the device decodes them. Batches are decoded into page-locked memory
 and copied to the device on a stream of their own while the net works on earlier ones; the outputs
 keep their addresses from run to run.
 )DOC")
@@ -105,6 +105,11 @@ keep their addresses from run to run.
          "1: on a CUDA device, images are cropped on the host and copied as bytes, and the device "
          "mirrors, changes colours, normalises and converts them. 0 (default): the host does all. "
          "No effect on the CPU.")
+    .Arg("decode_on_gpu",
+         "1: on a CUDA device with use_gpu_transform, nvJPEG decodes JPEG files; pixels differ "
+         "slightly. The host decodes what nvJPEG does not, and the log says how many images. An "
+         "error on the CPU, together with resident, and without the library libnvjpeg.so. 0 "
+         "(default): the host decodes. Not in Caffe2.")
     .Arg("resident",
          "1: on a CUDA device with use_gpu_transform, the first run decodes the whole database "
          "into the device's memory; later ones copy only the random choices there. Needs square "

@@ -1,21 +1,15 @@
 #include "operators/io/batch_uploader_cuda.h"
 
-#include <utility>
+#include <algorithm>
 
-#include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
-#include "caffe2/cuda/stream_memory.h"
+#include "operators/io/stream_buffer_cuda.h"
 
 namespace caffe2 {
 namespace {
 
 // The part of a batch on the device.
 struct Staged {
-  struct Buffer {
-    void* data = nullptr;
-    size_t capacity = 0, size = 0;  // bytes
-  };
-
   explicit Staged(int device_id)
       : device(device_id),
         stream(cuda::GetStream(device_id, cuda::kCopyStream)),
@@ -29,33 +23,18 @@ struct Staged {
     } catch (const std::exception& error) {
       LOG(ERROR) << error.what();
     }
-    for (const Buffer& buffer : buffers) {
-      if (buffer.data != nullptr) cuda::FreeOn(stream, buffer.data, device);
-    }
   }
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
-
-  void Reserve(Buffer* buffer, size_t bytes) const {
-    if (bytes <= buffer->capacity) return;
-    if (buffer->data != nullptr) cuda::FreeOn(stream, std::exchange(buffer->data, nullptr), device);
-    buffer->capacity = 0;
-    buffer->data = cuda::AllocateOn(stream, bytes, device);
-    if (buffer->data == nullptr) {
-      const cuda::FreeMemory memory = cuda::MemoryOf(device);
-      throw OutOfMemoryError(MakeString("out of memory on cuda:", device, ": cannot allocate ",
-                                        bytes, " bytes for a batch of input; ", memory.free, " of ",
-                                        memory.total, " are free"));
-    }
-    buffer->capacity = bytes;
-  }
 
   const int device;
   const cuda::Stream stream;
   // Recorded after the copy, and after the work that reads the copy.
   cuda::Event copied, released;
-  std::vector<Buffer> buffers;                     // of the outputs
+  std::vector<StreamBuffer> buffers;               // of the outputs
+  std::vector<bool> is_there;                      // whether an output has been copied
   std::vector<std::shared_ptr<void>> page_locked;  // memory of the outputs on the host
+  std::shared_ptr<void> page_locked_files;
 };
 
 Staged& StagedOf(const db::InputBatch& batch) {
@@ -64,7 +43,50 @@ Staged& StagedOf(const db::InputBatch& batch) {
 
 bool IsPlain(const Tensor& tensor) { return tensor.dtype().copy() == nullptr; }
 
+// Gives a tensor page-locked memory, kept in *memory, with `spare` bytes more than it needs now. A
+// tensor that has outgrown its memory has other memory by now.
+void PageLock(size_t spare, Tensor* tensor, std::shared_ptr<void>* memory) {
+  if (tensor->raw_data() == memory->get()) return;
+  const size_t bytes = tensor->nbytes() + spare;
+  memory->reset(cuda::AllocatePinned(bytes), cuda::FreePinned);
+  tensor->ShareExternalPointer(*memory, tensor->dtype(), bytes);
+}
+
+// Whether the device makes all crops of the batch.
+bool IsAllDecoded(const db::InputBatch& batch) {
+  const auto* crops =
+      static_cast<const db::JpegCrop*>(batch.outputs[batch.outputs.size() - 2].raw_data());
+  return std::all_of(crops, crops + batch.outputs[0].size(0),
+                     [](const db::JpegCrop& crop) { return crop.bytes > 0; });
+}
+
+// CudaBatchUploader::Upload, between the events.
+std::vector<int> PutIntoStream(Staged* staged, JpegCropper* cropper, db::InputBatch* batch) {
+  const size_t n = batch->outputs.size();
+  while (staged->buffers.size() < n) staged->buffers.emplace_back(staged->device, staged->stream);
+  staged->is_there.assign(n, false);
+  std::vector<JpegCropper::Group> groups;
+  if (cropper != nullptr) groups = JpegCropper::Arrange(batch);
+  for (size_t i = 0; i < n; ++i) {
+    const Tensor& output = batch->outputs[i];
+    if (!IsPlain(output) || output.nbytes() == 0) continue;
+    staged->is_there[i] = true;
+    staged->buffers[i].Reserve(output.nbytes());
+    if (i == 0 && cropper != nullptr && IsAllDecoded(*batch)) continue;
+    cuda::CopyAsync(staged->buffers[i].data(), output.raw_data(), output.nbytes(), staged->stream);
+  }
+  if (cropper == nullptr) return {};
+  const auto* crops = reinterpret_cast<const db::JpegCrop*>(staged->buffers[n - 2].data());
+  return cropper->Run(*batch, groups, crops, staged->buffers[0].data());
+}
+
 }  // namespace
+
+CudaBatchUploader::CudaBatchUploader(int device, bool decode_jpegs) : device_(device) {
+  if (decode_jpegs) {
+    cropper_ = std::make_unique<JpegCropper>(device, cuda::GetStream(device, cuda::kCopyStream));
+  }
+}
 
 void CudaBatchUploader::Reclaim(db::InputBatch* batch) {
   if (batch->uploaded != nullptr) StagedOf(*batch).copied.Synchronize();
@@ -77,29 +99,26 @@ void CudaBatchUploader::Place(db::InputBatch* batch) {
   staged.page_locked.resize(batch->outputs.size());
   for (size_t i = 0; i < batch->outputs.size(); ++i) {
     Tensor& output = batch->outputs[i];
-    if (!IsPlain(output) || output.nbytes() == 0) continue;
-    // A tensor that outgrew its memory has new memory now.
-    if (output.raw_data() == staged.page_locked[i].get()) continue;
-    const size_t bytes = output.nbytes();
-    staged.page_locked[i].reset(cuda::AllocatePinned(bytes), cuda::FreePinned);
-    output.ShareExternalPointer(staged.page_locked[i], output.dtype(), bytes);
+    if (IsPlain(output) && output.nbytes() > 0) PageLock(0, &output, &staged.page_locked[i]);
   }
+  // The files of another batch may be larger.
+  if (cropper_) PageLock(batch->files.nbytes() / 4, &batch->files, &staged.page_locked_files);
 }
 
-void CudaBatchUploader::Upload(db::InputBatch* batch) {
+std::vector<int> CudaBatchUploader::Upload(db::InputBatch* batch) {
   const cuda::DeviceGuard guard(device_);
   Staged& staged = StagedOf(*batch);
   staged.released.Delay(staged.stream);
-  staged.buffers.resize(batch->outputs.size());
-  for (size_t i = 0; i < batch->outputs.size(); ++i) {
-    const Tensor& output = batch->outputs[i];
-    Staged::Buffer& buffer = staged.buffers[i];
-    buffer.size = IsPlain(output) ? output.nbytes() : 0;
-    if (buffer.size == 0) continue;
-    staged.Reserve(&buffer, buffer.size);
-    cuda::CopyAsync(buffer.data, output.raw_data(), buffer.size, staged.stream);
+  JpegCropper* cropper = batch->files.numel() > 0 ? cropper_.get() : nullptr;
+  std::vector<int> refused;
+  try {
+    refused = PutIntoStream(&staged, cropper, batch);
+  } catch (...) {  // what is in the stream still reads the batch
+    staged.copied.Record(staged.stream);
+    throw;
   }
   staged.copied.Record(staged.stream);
+  return refused;
 }
 
 bool CudaBatchUploader::Await(const db::InputBatch& batch) {
@@ -110,8 +129,8 @@ bool CudaBatchUploader::Await(const db::InputBatch& batch) {
 }
 
 const void* CudaBatchUploader::OnDevice(const db::InputBatch& batch, size_t i) {
-  const Staged::Buffer& buffer = StagedOf(batch).buffers.at(i);
-  return buffer.size > 0 ? buffer.data : nullptr;
+  const Staged& staged = StagedOf(batch);
+  return staged.is_there.at(i) ? staged.buffers[i].data() : nullptr;
 }
 
 void CudaBatchUploader::Release(const db::InputBatch& batch, cuda::Stream stream) {

@@ -2,24 +2,31 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "caffe2/cuda/runtime.h"
 #include "db/batch_pipeline.h"
+#include "operators/io/jpeg_cropper_cuda.h"
 
 namespace caffe2 {
 
 // Lets batches be decoded into page-locked memory. When a batch is complete, copies it to device
 // memory of its own, on the copy stream of the device. The copy runs concurrently with the
 // iteration before, and the outputs of the net can keep their memory from run to run. Elements that
-// cannot be copied bytewise stay on the host.
+// cannot be copied bytewise stay on the host. Images that come as JPEG files are decoded there.
 class CudaBatchUploader final : public db::BatchUploader {
  public:
-  explicit CudaBatchUploader(int device) : device_(device) {}
+  // With `decode_jpegs` batches may have JPEG files (InputBatch::files), which the device decodes.
+  // Throws Error if nvJPEG cannot be used then.
+  CudaBatchUploader(int device, bool decode_jpegs);
 
   void Reclaim(db::InputBatch* batch) override;
   void Place(db::InputBatch* batch) override;
-  void Upload(db::InputBatch* batch) override;
+  std::vector<int> Upload(db::InputBatch* batch) override;
+  bool Decodes(std::string_view file) const override {
+    return cropper_ != nullptr && cropper_->Decodes(file);
+  }
 
   // Waits on the host for the copy of the batch. Returns false if it was complete already.
   static bool Await(const db::InputBatch& batch);
@@ -30,6 +37,7 @@ class CudaBatchUploader final : public db::BatchUploader {
 
  private:
   const int device_;
+  std::unique_ptr<JpegCropper> cropper_;  // null: no batch has files
 };
 
 }  // namespace caffe2

@@ -8,11 +8,17 @@
 #include "operators/io/batch_uploader_cuda.h"
 
 namespace caffe2 {
+namespace {
+
+std::unique_ptr<db::BatchUploader> MakeUploader(const OperatorDef& def) {
+  const bool decode = ArgumentHelper(def).GetSingleArgument<int>("decode_on_gpu", 0) != 0;
+  return std::make_unique<CudaBatchUploader>(ToDevice(def.device_option()).id, decode);
+}
+
+}  // namespace
 
 CudaDBInputOp::CudaDBInputOp(const OperatorDef& def, Workspace* ws)
-    : DBInputOp<CUDAContext>(def, ws,
-                             std::make_unique<CudaBatchUploader>(ToDevice(def.device_option()).id)),
-      images_(context_.device()) {
+    : DBInputOp<CUDAContext>(def, ws, MakeUploader(def)), images_(context_.device()) {
   constexpr int kMaxSide = 1 << 15;  // kernels count the pixels of an image in an int
   if (normalization()) {
     CAFFE_ENFORCE_LE(normalization()->params.crop, kMaxSide, "crop with use_gpu_transform");

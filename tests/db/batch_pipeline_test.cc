@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,54 @@ TEST_F(BadRecordsTest, ABatchOfBadRecordsIsAnError) {
   Write({"a", "b", "c", "d"});
   const std::string error = ThrownMessage<EnforceNotMet>([&] { Read(1, 100); });
   EXPECT_NE(error.find("all 4 records"), std::string::npos) << error;
+}
+
+// A device that refuses the items whose output is 3, 4 or 5.
+class RefusingUploader final : public db::BatchUploader {
+ public:
+  void Reclaim(db::InputBatch*) override {}
+  void Place(db::InputBatch*) override {}
+  std::vector<int> Upload(db::InputBatch* batch) override {
+    std::vector<int> refused;
+    const int* numbers = batch->outputs[0].data<int>();
+    for (int i = 0; i < batch->outputs[0].size(0); ++i) {
+      if (numbers[i] >= 3 && numbers[i] <= 5) refused.push_back(i);
+    }
+    return refused;
+  }
+  bool Decodes(std::string_view) const override { return true; }
+};
+
+TEST_F(BadRecordsTest, ItemsThatADeviceRefusesAreDecodedAgain) {
+  Write({"0", "1", "2", "3", "4", "5", "6", "7"});
+  RefusingUploader uploader;
+  const auto read = [&](int64_t max_bad_records) {
+    db::BatchPipeline pipeline(
+        {.batch_size = kBatch, .threads = 2, .max_bad_records = max_bad_records},
+        [](db::InputBatch* batch) {
+          batch->outputs.resize(1);
+          batch->outputs[0].Resize(kBatch);
+          batch->outputs[0].mutable_data<int>();
+        },
+        [](db::InputBatch* batch, int item) {
+          const bool refused = std::count(batch->refused.begin(), batch->refused.end(), item) != 0;
+          const int number = std::stoi(batch->source.records[item].value);
+          CAFFE_ENFORCE(!refused || number != 5, "damaged");
+          batch->outputs[0].mutable_data<int>()[item] = refused ? 100 + number : number;
+        },
+        &uploader);
+    const db::DBReader reader("minidb", path_);
+    std::vector<int> numbers;
+    for (int i = 0; i < 2; ++i) {
+      const Tensor& output = pipeline.Next(reader)->outputs[0];
+      numbers.insert(numbers.end(), output.data<int>(), output.data<int>() + kBatch);
+    }
+    return numbers;
+  };
+  EXPECT_EQ(read(1), (std::vector<int>{0, 1, 2, 103, 104, 104, 6, 7}));
+  const std::string error = ThrownMessage<EnforceNotMet>([&] { read(0); });
+  EXPECT_NE(error.find("damaged"), std::string::npos) << error;
+  EXPECT_NE(error.find("00000005"), std::string::npos) << error;
 }
 
 // Bad records of one shard do not change what the other reads.

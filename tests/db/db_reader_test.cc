@@ -66,12 +66,14 @@ class NotingUploader final : public db::BatchUploader {
  public:
   void Reclaim(db::InputBatch* batch) override { Note(batch, 'r'); }
   void Place(db::InputBatch* batch) override { Note(batch, 'p'); }
-  void Upload(db::InputBatch* batch) override {
+  std::vector<int> Upload(db::InputBatch* batch) override {
     Note(batch, 'u');
     for (const db::Record& record : batch->source.records) {
       CAFFE_ENFORCE_NE(record.value, "4", "the device is full");
     }
+    return {};
   }
+  bool Decodes(std::string_view) const override { return false; }
   void Note(db::InputBatch* batch, char what) {
     std::lock_guard<std::mutex> lock(mutex_);
     notes_[batch] += what;

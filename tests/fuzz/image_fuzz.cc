@@ -1,6 +1,7 @@
 // JPEG, PNG and other image files, decoded whole and in part.
 #include "db/image/image_codec.h"
 #include "db/image/image_limits.h"
+#include "db/image/jpeg.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace caffe2::testing {
@@ -26,6 +27,9 @@ FUZZ_TARGET(Image, "image", 500) {
   const auto grey = db::DecodeImage(bytes, /*color=*/false);
   CHECK_EQ(grey.view.height, source->height());
   CHECK_EQ(grey.view.width, source->width());
+  if (!db::IsJpeg(bytes)) return;
+  const db::JpegHeader header = db::ReadJpegHeader(bytes);
+  CHECK_EQ(header.orientation > 4 ? header.width : header.height, source->height());
 }
 
 }  // namespace caffe2::testing
