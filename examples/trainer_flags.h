@@ -54,6 +54,9 @@ DEFINE_bool(cuda_graph, false,
             "given: on with one shard and one GPU, unless --trace is given");
 DEFINE_bool(use_gpu_transform, true,
             "GPUs: mirror, normalise and convert images on the GPU instead of the host");
+DEFINE_bool(decode_on_gpu, false,
+            "GPUs: decode JPEG files on the GPU by nvJPEG, NVIDIA's library, which must be "
+            "installed");
 DEFINE_bool(resident_data, false,
             "GPUs: decode all images once, when they are first needed, and keep them in the memory "
             "of each GPU; they must be square");
@@ -331,6 +334,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.data.max_bad_records = FLAGS_max_bad_records;
   options.data.check_coverage = FLAGS_check_coverage;
   options.data.use_gpu_transform = FLAGS_use_gpu_transform;
+  options.data.decode_on_gpu = FLAGS_decode_on_gpu;
   options.data.resident_data = FLAGS_resident_data;
   options.model.order = FLAGS_order;
   options.model.dtype = FLAGS_dtype;

@@ -29,7 +29,7 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
            "patience seed"},
           {"Processors and GPUs",
            "use_cpu num_cpu_replicas num_threads gpus num_gpus dtype order loss_scale cuda_graph "
-           "use_gpu_transform resident_data fuse_conv half_gradients"},
+           "use_gpu_transform decode_on_gpu resident_data fuse_conv half_gradients"},
           {"Several shards",
            "num_shards shard_id run_id init_method sync_every block_momentum block_learning_rate "
            "redis_host redis_port redis_user "

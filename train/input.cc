@@ -76,6 +76,7 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
        MakeArgument("order", model->order()),
        MakeArgument<int>("output_type", model->options().compute_type),
        MakeArgument("use_gpu_transform", on_device && data.use_gpu_transform),
+       MakeArgument("decode_on_gpu", data.decode_on_gpu),
        MakeArgument("resident", data.resident_data),
        // The crop and mirroring of a record depend only on the seed and its index in
        // the stream, so they are the same for any number of shards.

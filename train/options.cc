@@ -253,6 +253,16 @@ void ValidateResidentData(const TrainOptions& options) {
              "--resident_data needs GPUs and --use_gpu_transform");
 }
 
+void ValidateDecodeOnGpu(const TrainOptions& options) {
+  const DataOptions& data = options.data;
+  if (!data.decode_on_gpu) return;
+  CheckUsage(!data.resident_data,
+             "--decode_on_gpu and --resident_data cannot be used together: the host decodes "
+             "resident images, once");
+  CheckUsage(options.devices[0].type != CPU && data.use_gpu_transform,
+             "--decode_on_gpu needs GPUs and --use_gpu_transform");
+}
+
 void ValidateLocalSgd(const TrainOptions& options) {
   const ScheduleOptions& schedule = options.schedule;
   const int64_t every = schedule.sync_every;
@@ -331,6 +341,7 @@ void Validate(const TrainOptions& options) {
   ValidateModel(options.model);
   CheckUsage(options.model.dtype != "float16" || options.devices[0].type != CPU,
              "--dtype float16 needs GPUs; use float or bfloat16 on the CPU");
+  ValidateDecodeOnGpu(options);
   ValidateResidentData(options);
   CheckUsage(!options.model.half_gradients ||
                  (options.model.dtype != "float" && options.devices[0].type != CPU),

@@ -86,6 +86,7 @@ struct DataOptions {
   int64_t max_bad_records = 0;    // limit of distinct damaged training records (BadRecordCount)
   bool check_coverage = false;    // log whether each pass reads each record once (CoverageCheck)
   bool use_gpu_transform = true;  // mirror, normalise and convert images on the GPU
+  bool decode_on_gpu = false;     // each GPU decodes JPEG files, by nvJPEG
   bool resident_data = false;     // each GPU keeps all images, decoded, in its memory
 };
 

@@ -148,6 +148,13 @@ TEST_F(OptionsTest, ResidentDataIsForGpus) {
   ExpectRefused("--resident_data and --max_bad_records");
 }
 
+TEST_F(OptionsTest, GpusDecodeWhatDoesNotStayThere) {
+  options_.data.decode_on_gpu = true;
+  ExpectRefused("--decode_on_gpu needs GPUs and --use_gpu_transform");
+  options_.data.resident_data = true;
+  ExpectRefused("--decode_on_gpu and --resident_data cannot be used together");
+}
+
 TEST_F(OptionsTest, SizesMustFit) {
   options_.schedule.epoch_size = 7;
   ExpectRefused("--epoch_size 7");
