@@ -78,6 +78,22 @@ option() {
   [[ $result != failed* ]] || failed=1
 }
 
+# photographs LABEL FLAGS...: the trainer's images a second, the median of its log lines, on the JPEG
+# files of PHOTOS, a database or a folder for --train_data.
+photographs() {
+  local label=$1 result
+  shift
+  has_time 60 || { row "  $label" "no time" && return; }
+  echo "resnet50_trainer $*" >>"$out/photographs.log"
+  (cd "$work" && limited 90 "$bin/resnet50_trainer" --gpus 0 --dtype float16 --train_data "$PHOTOS" \
+    --image_size 224 --random_resized_crop --shuffle --batch_size 256 --epoch_size 25600 \
+    --max_iterations 160 "$@") >"$out/photographs_now.log" 2>&1 || failed=1
+  cat "$out/photographs_now.log" >>"$out/photographs.log"
+  result=$(sed -n 's/.*Finished iteration.*(\([0-9.]*\) images\/sec).*/\1/p' \
+    "$out/photographs_now.log" | tail -80 | sort -n | sed -n 40p)
+  row "  $label" "${result:-failed: $(tail -1 "$out/photographs_now.log" | cut -c 1-150)}"
+}
+
 # GB/s that a copy of device memory moved, read and written: on an H100 and on an H200.
 memory_speed() {
   case $(timeout 20 nvidia-smi --query-gpu=name --format=csv,noheader | head -1) in
@@ -96,6 +112,13 @@ operator_table() {
   row "  table of operators, $1" "$(tail -1 "$out/operators_$1.txt")"
 }
 
+# Training on photographs, if there are any.
+photographs_rows() {
+  [ -n "${PHOTOS:-}" ] || return
+  photographs "photographs, decoded by the host" --decode_threads "$(nproc)"
+  photographs "photographs, decoded by the GPU" --decode_threads "$(nproc)" --decode_on_gpu
+}
+
 resnet=(--model resnet50 --image_size 224)
 measure_speed() {
   local dtype batch fusion graphs
@@ -106,6 +129,7 @@ measure_speed() {
   graphs=$(grep -o '[0-9]* of [0-9]* operators recorded in .*' "$out/speed_errors.log" | tail -1)
   row "  of an iteration" "${graphs:-no operator is recorded}"
   operator_table float16 25
+  photographs_rows
   compare "ResNet-50 training bfloat16 b256" 40 net_training "${resnet[@]}" --batch 256 \
     --dtype bfloat16 -- --batch 256 --dtype bfloat16
   for dtype in float16 bfloat16; do

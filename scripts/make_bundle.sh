@@ -6,7 +6,8 @@
 # packages the other libraries are (doppio.cdx.json, CycloneDX) and their licences. It runs where glibc and libstdc++
 # are as new as here, unpacked anywhere. Not in it: libcaffe2_image_files and OpenCV's codecs behind
 # it (over 130 libraries): of image files it decodes JPEG, and says so of others.
-# --tests adds the test programs and benchmarks that scripts/gpu_check.sh runs.
+# --tests adds the test programs and benchmarks that scripts/gpu_check.sh runs. NVJPEG, the path of
+# libnvjpeg.so.13 or .12, goes into lib, too; without it one that the system's linker knows, if any.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/dependencies.sh
@@ -39,6 +40,8 @@ if [ -n "$with_tests" ]; then
   cp benchmarks/torch_gpu.py "$root/scripts"
 fi
 
+nvjpeg=${NVJPEG:-$(ldconfig -p | awk '/libnvjpeg\.so\.1[23] / { print $NF; exit }')}
+[ -z "$nvjpeg" ] || cp -L "$nvjpeg" "$root/lib/"
 copy_needed_libraries "$root" "$root/lib" >"$stage/libraries.txt"
 mkdir -p "$root/share/doc"
 cp LICENSE "$root"
