@@ -38,6 +38,7 @@ inline constexpr ForeignFlag kForeignFlags[] = {
     {"lr learning_rate", "base_learning_rate", ""},
     {"base_learning_rate", "lr", ""},
     {"momentum", "mom", ""},
+    {"mom", "momentum", ""},
     {"wd", "weight_decay", ""},
     {"weight_decay", "wd", ""},
     {"arch a network resnet_size num_layers", "model network", ""},

@@ -23,6 +23,7 @@ DEFINE_int64(epoch_size, 1500000,
 DEFINE_int32(num_epochs, 1000, "number of epochs");
 DEFINE_double(base_learning_rate, 0.1, "initial learning rate");
 DEFINE_int32(lr_step_epochs, 30, "number of epochs between changes of the learning rate");
+DEFINE_double(momentum, 0.9, "momentum of --optimizer sgd (Nesterov's) and rmsprop");
 DEFINE_double(weight_decay, 1e-4, "weight decay (L2 regularization)");
 DEFINE_bool(small_stem, false,
             "start ResNets with a 3x3 convolution that keeps the resolution, for small images");
@@ -94,6 +95,7 @@ TrainOptions Options(const ShardOptions& shards) {
   options.model.shape.bn_momentum = static_cast<float>(FLAGS_bn_momentum);
   options.model.base_learning_rate = static_cast<float>(FLAGS_base_learning_rate);
   options.model.lr_step_epochs = FLAGS_lr_step_epochs;
+  options.model.momentum = static_cast<float>(FLAGS_momentum);
   options.model.weight_decay = static_cast<float>(FLAGS_weight_decay);
   options.schedule.batch_size = FLAGS_batch_size;
   options.schedule.epoch_size = FLAGS_epoch_size;
