@@ -42,6 +42,9 @@ bool IsIdxFile(const std::string& path) {
 }
 
 DataSet FindFile(const std::string& path) {
+  if (IsInArchive(path)) return {"tar", path, path};
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
   const std::string name = fs::path(path).filename().string();
   const auto is = [&](const char* suffix) { return Matches(name, "", suffix); };
   DataSet set{"", path, path};
@@ -57,23 +60,52 @@ DataSet FindFile(const std::string& path) {
   return set;
 }
 
-// Of the types whose files lie right in the folder.
-DataSet FindFiles(const std::string& folder) {
+bool Fits(const DataSet& set, const std::string& type) {
+  return !set.type.empty() && (type == "auto" || set.type == type);
+}
+
+// Of the types whose files have names of their own and lie right in the folder.
+DataSet FindFiles(const std::string& folder, const std::string& type) {
   const auto part = [&](const char* prefix, const char* suffix) {
     return FirstOf(FilesOf(folder, prefix, suffix));
   };
-  if (!part("train_X", ".bin").empty() || !part("test_X", ".bin").empty()) {
-    return SetOf("stl10", part("train_X", ".bin"), part("test_X", ".bin"));
+  const bool ten = !part("data_batch", ".bin").empty();
+  for (const DataSet& set : {SetOf("stl10", part("train_X", ".bin"), part("test_X", ".bin")),
+                             ten ? SetOf("cifar", folder, part("test_batch", ".bin"))
+                                 : SetOf("cifar", part("train", ".bin"), part("test", ".bin")),
+                             SetOf("idx", part("train-images", ""), part("t10k-images", ""))}) {
+    if (Fits(set, type)) return set;
   }
-  if (!part("data_batch", ".bin").empty())
-    return SetOf("cifar", folder, part("test_batch", ".bin"));
-  if (!part("train", ".bin").empty() || !part("test", ".bin").empty()) {
-    return SetOf("cifar", part("train", ".bin"), part("test", ".bin"));
+  return {};
+}
+
+DataSet Find(const std::string& path, const std::string& type);
+
+// In sub-folders train, and test or val.
+DataSet FindParts(const std::string& folder, const std::string& type) {
+  const DataSet train = Find((fs::path(folder) / "train").string(), type);
+  if (train.type.empty()) return {};
+  for (const char* name : {"test", "val"}) {
+    const DataSet test = Find((fs::path(folder) / name).string(), train.type);
+    if (!test.type.empty()) return {train.type, train.train, test.test};
   }
-  if (!part("train-images", "").empty() || !part("t10k-images", "").empty()) {
-    return SetOf("idx", part("train-images", ""), part("t10k-images", ""));
+  return {train.type, train.train, ""};
+}
+
+// As FindDataSet, but an archive is one part.
+DataSet Find(const std::string& path, const std::string& type) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const DataSet set = FindFile(path);
+    return Fits(set, type) ? set : DataSet{};
   }
-  if (!part("", ".tar").empty()) return {"tar", folder, folder};
+  for (const auto& find : {FindFiles, FindParts}) {
+    const DataSet set = find(path, type);
+    if (!set.type.empty()) return set;
+  }
+  const bool any = type == "auto";
+  if ((any || type == "images") && IsImageFolder(path)) return {"images", path, path};
+  if ((any || type == "tar") && !FilesOf(path, "", ".tar").empty()) return {"tar", path, path};
   return {};
 }
 
@@ -105,23 +137,16 @@ bool IsImageName(const std::string& name) {
   return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
 }
 
-DataSet FindDataSet(const std::string& path) {
-  std::error_code error;
-  if (fs::is_regular_file(path, error)) return FindFile(path);
-  if (!fs::is_directory(path, error)) return {};
-  DataSet files = FindFiles(path);
-  if (!files.type.empty()) return files;
-  const DataSet train = FindDataSet((fs::path(path) / "train").string());
-  if (!train.type.empty()) {
-    for (const char* name : {"test", "val"}) {
-      const DataSet test = FindDataSet((fs::path(path) / name).string());
-      if (test.type == train.type) return {train.type, train.train, test.test};
-    }
-    return {train.type, train.train, ""};
-  }
-  if (IsImageFolder(path)) return {"images", path, path};
-  return {};
+DataSet FindDataSet(const std::string& path, const std::string& type) {
+  const DataSet set = Find(path, type);
+  if (set.type != "tar" || set.train != set.test) return set;
+  const std::vector<std::string> archives = FilesOf(set.train, "", ".tar");
+  if (archives.size() != 1) return set;
+  const TarParts parts = FindTarParts(archives[0]);
+  return parts.train.empty() ? set : DataSet{"tar", parts.train, parts.test};
 }
+
+std::string TypeOfDataSet(const std::string& path) { return Find(path, "auto").type; }
 
 std::vector<std::string> ClassNames(const std::string& type, const std::string& source) {
   if (type == "images") return ImageFolder(source).classes();

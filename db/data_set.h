@@ -22,8 +22,14 @@ struct DataSet {
 };
 
 // Recognizes a data set by the names of its files (a single IDX file also by its first bytes). A
-// folder may hold both parts, in separate files or in sub-folders: train, and test or val.
-DataSet FindDataSet(const std::string& path);
+// folder may hold both parts, in separate files or in sub-folders: train, and test or val. A tar
+// archive, also one that is alone in a folder, may hold such folders of class folders; its parts
+// are then paths like "photos.tar/train". Sub-folders of images are preferred to archives beside
+// them. With a `type` other than "auto", only a data set of this type is found.
+DataSet FindDataSet(const std::string& path, const std::string& type = "auto");
+
+// The type that FindDataSet(path) finds. Reads no archive.
+std::string TypeOfDataSet(const std::string& path);
 
 // The regular files directly in the folder `path` whose names match prefix*suffix, sorted; empty if
 // there is no such folder. If `path` is a file whose name matches, the result is that file.

@@ -104,10 +104,10 @@ std::string GuessDBType(const std::string& source) {
   if (fs::is_directory(source, error)) {
     if (fs::exists(fs::path(source) / "data.mdb", error)) return "lmdb";
     if (fs::exists(fs::path(source) / "CURRENT", error)) return "leveldb";
-    return FindDataSet(source).type;
+    return TypeOfDataSet(source);
   }
+  if (const std::string type = TypeOfDataSet(source); !type.empty()) return type;
   if (!fs::is_regular_file(source, error)) return "";
-  if (const std::string type = FindDataSet(source).type; !type.empty()) return type;
   try {
     RandomAccessFile file(source);
     int32_t lengths[2];

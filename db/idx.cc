@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 // The file of images at a path, which is this file or a folder.
 std::string ImagesAt(const std::string& source) {
-  const DataSet set = FindDataSet(source);
-  if (set.type != "idx" || set.train.empty()) {
+  const DataSet set = FindDataSet(source, "idx");
+  if (set.train.empty()) {
     ThrowIoError(ExitCode::kNoInput, "there is no IDX file train-images-idx3-ubyte (or .gz) at ",
                  source);
   }

@@ -17,8 +17,8 @@ constexpr uint64_t kImageBytes = uint64_t{3} * kSide * kSide;
 
 // The file of images at a path, which is this file or a folder.
 std::string ImagesAt(const std::string& source) {
-  const DataSet set = FindDataSet(source);
-  if (set.type != "stl10" || set.train.empty()) {
+  const DataSet set = FindDataSet(source, "stl10");
+  if (set.train.empty()) {
     ThrowIoError(ExitCode::kNoInput, "there is no STL-10 file train_X.bin at ", source);
   }
   return set.train;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "caffe2/core/exit_code.h"
 #include "db/data_set.h"
@@ -92,6 +93,38 @@ std::string ReadText(RandomAccessFile* file, uint64_t offset, uint64_t size) {
 
 bool IsTarName(const std::string& name) { return fs::path(name).extension() == ".tar"; }
 
+// "photos.tar/train" -> "photos.tar" and "train/". Other paths have no folder.
+std::pair<std::string, std::string> SplitSource(const std::string& source) {
+  constexpr char kSeparator[] = ".tar/";
+  const size_t at = source.rfind(kSeparator);
+  if (at == std::string::npos) return {source, ""};
+  const std::string archive = source.substr(0, at + std::strlen(".tar"));
+  std::string folder = source.substr(at + std::strlen(kSeparator));
+  std::error_code error;
+  if (!fs::is_regular_file(archive, error)) return {source, ""};
+  if (!folder.empty() && folder.back() != '/') folder += '/';
+  return {archive, folder};
+}
+
+// The folders at the first two levels of an archive that hold images.
+struct TopFolders {
+  std::set<std::string> tops;     // at the top; "" for images outside of folders
+  std::set<std::string> parents;  // of folders of images: "train", "photos/train"
+
+  void Add(const std::string& name) {
+    const size_t first = name.find('/');
+    if (first == std::string::npos) {
+      tops.insert("");
+      return;
+    }
+    tops.insert(name.substr(0, first));
+    const size_t second = name.find('/', first + 1);
+    if (second == std::string::npos) return;
+    parents.insert(name.substr(0, first));
+    if (name.find('/', second + 1) != std::string::npos) parents.insert(name.substr(0, second));
+  }
+};
+
 }  // namespace
 
 void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
@@ -142,11 +175,36 @@ void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
   }
 }
 
+bool IsInArchive(const std::string& path) { return !SplitSource(path).second.empty(); }
+
+TarParts FindTarParts(const std::string& archive) {
+  TopFolders folders;
+  try {
+    RandomAccessFile file(archive);
+    ForEachTarEntry(&file, 0, file.size(), [&](const TarEntry& entry) {
+      if (IsImageName(entry.name)) folders.Add(entry.name);
+    });
+  } catch (const IoError&) {
+    return {};  // whoever opens the archive as a database gets the error
+  }
+  const std::string top = folders.tops.size() == 1 ? *folders.tops.begin() + "/" : "";
+  for (const std::string& parent : {std::string(), top}) {
+    if (folders.parents.count(parent + "train") == 0) continue;
+    for (const char* test : {"test", "val"}) {
+      if (folders.parents.count(parent + test) == 0) continue;
+      return {archive + "/" + parent + "train", archive + "/" + parent + test};
+    }
+  }
+  return {};
+}
+
 // Collects the images of all archives before their labels are known.
 class TarImages::Scan {
  public:
   explicit Scan(const std::string& source) : contents_(std::make_shared<Contents>()) {
-    contents_->archives = FilesOf(source, "", ".tar");
+    const auto [path, folder] = SplitSource(source);
+    folder_ = folder;
+    contents_->archives = FilesOf(path, "", ".tar");
     if (contents_->archives.empty()) {
       ThrowIoError(ExitCode::kNoInput, "there is no tar archive at ", source);
     }
@@ -168,6 +226,7 @@ class TarImages::Scan {
   void Visit(RandomAccessFile* file, size_t archive, uint64_t begin, uint64_t end,
              const std::string& archive_class, const std::string& prefix) {
     ForEachTarEntry(file, begin, end, [&](const TarEntry& entry) {
+      if (begin == 0 && entry.name.compare(0, folder_.size(), folder_) != 0) return;
       const fs::path path(entry.name);
       const std::string key = prefix + entry.name;
       if (IsTarName(entry.name)) {
@@ -225,6 +284,7 @@ class TarImages::Scan {
   }
 
   std::shared_ptr<Contents> contents_;
+  std::string folder_;                 // in the archive; ends with a slash unless it is ""
   std::vector<std::string> class_of_;  // of each image
   std::map<std::string, int> labels_;  // of .cls files, by sample
 };

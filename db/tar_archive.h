@@ -23,8 +23,19 @@ struct TarEntry {
 void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
                      const std::function<void(const TarEntry&)>& visit);
 
-// The images of an archive, or of all archives (*.tar) of a folder, in their order, as encoded
-// Datum records. An archive may contain archives, as ILSVRC2012_img_train.tar does. The label is
+// True if the path names a folder in an archive that exists: "photos.tar/train".
+bool IsInArchive(const std::string& path);
+
+// The sources, as TarImages takes them, of the two parts of an archive that holds folders of class
+// folders: train, and test or val, at the top or in the only folder at the top. Both are "" for
+// other archives, and for archives that cannot be read.
+struct TarParts {
+  std::string train, test;
+};
+TarParts FindTarParts(const std::string& archive);
+
+// The images of an archive, of a folder in it (IsInArchive), or of all archives (*.tar) of a
+// folder, in their order, as encoded Datum records. An archive may contain archives, as ILSVRC2012_img_train.tar does. The label is
 //  - the number in the .cls file with the same path up to the first dot of the name (WebDataset);
 //  - without .cls files, the place of the image's class among the sorted names of all classes. The
 //    class is the innermost folder of the image or, outside of folders, its archive

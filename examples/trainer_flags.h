@@ -25,6 +25,7 @@
 #include "examples/image_flags.h"
 #include "examples/observe_flags.h"
 #include "examples/recipe_flags.h"
+#include "train/data_check.h"
 #include "train/evaluation.h"
 #include "train/log.h"
 #include "train/options.h"
@@ -300,7 +301,7 @@ inline std::vector<Device> DevicesFromFlags(const ShardOptions& shards) {
 // The training or test part of a data set; `source` itself if it is none.
 inline std::string PartOf(const std::string& source, const char* flag,
                           std::string db::DataSet::*part) {
-  const db::DataSet set = db::FindDataSet(source);
+  const db::DataSet set = db::FindDataSet(source, FLAGS_db_type);
   if (set.type.empty()) return source;
   CheckUsage(!(set.*part).empty(), flag, " is ", source, ", which holds no such part of a ",
              set.type, " data set");
@@ -380,6 +381,9 @@ inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
   SetPredictions(&options);
   SetTrace(&options);
   Validate(options);
+  if (options.shards.shard_id == 0) {
+    for (const std::string& warning : DataWarnings(options)) LOG(WARNING) << warning;
+  }
   options.shards.on_peer_lost = [](const std::string& line) {
     // Others may end first although all were asked to stop.
     const int signal = StopSignal::Received();

@@ -237,6 +237,46 @@ TEST_F(DataSetTest, LongNamesOfTarArchivesAreRead) {
   EXPECT_EQ(Keys(Read("tar", Path("a.tar"))), (std::vector<std::string>{gnu, pax}));
 }
 
+// What anyone has after unpacking an archive in place.
+TEST_F(DataSetTest, SubFoldersArePreferredToArchivesBesideThem) {
+  for (const char* name : {"train/cat/a.png", "train/dog/b.png", "test/cat/c.png"})
+    Write(name, "A");
+  Write("photos.tar", Tar({{"train/cat/a.png", "A"}}));
+  db::DataSet set = db::FindDataSet(Path());
+  EXPECT_EQ(set.type, "images");
+  EXPECT_EQ(set.train, directory_.Path("set/train"));
+  EXPECT_EQ(set.test, directory_.Path("set/test"));
+  set = db::FindDataSet(Path(), "tar");
+  EXPECT_EQ(set.type, "tar");
+  EXPECT_EQ(set.train, Path());
+  EXPECT_EQ(db::FindDataSet(Path(), "idx").type, "");
+  fs::remove_all(Path("test"));
+  fs::rename(Path("train"), Path("pets"));
+  EXPECT_EQ(db::FindDataSet(Path()).type, "images");
+}
+
+TEST_F(DataSetTest, ATarMayHoldBothParts) {
+  Write("photos.tar", Tar({{"photos/readme", "R"},
+                           {"photos/test/cat/3.jpg", "C"},
+                           {"photos/train/dog/1.jpg", "A"},
+                           {"photos/train/cat/2.jpg", "B"}}));
+  for (const std::string& path : {Path("photos.tar"), Path()}) {
+    const db::DataSet set = db::FindDataSet(path);
+    EXPECT_EQ(set.type, "tar");
+    const auto train = Read("auto", set.train), test = Read("auto", set.test);
+    EXPECT_EQ(Keys(train),
+              (std::vector<std::string>{"photos/train/dog/1.jpg", "photos/train/cat/2.jpg"}));
+    EXPECT_EQ(Labels(train), (std::vector<int>{1, 0}));
+    EXPECT_EQ(Keys(test), std::vector<std::string>{"photos/test/cat/3.jpg"});
+    EXPECT_EQ(db::ClassNames("tar", set.test), std::vector<std::string>{"cat"});
+  }
+  // Classes of these names are no parts.
+  Write("photos.tar", Tar({{"train/1.jpg", "A"}, {"test/2.jpg", "B"}}));
+  const db::DataSet set = db::FindDataSet(Path("photos.tar"));
+  EXPECT_EQ(set.train, Path("photos.tar"));
+  EXPECT_EQ(set.test, Path("photos.tar"));
+}
+
 TEST_F(DataSetTest, DamagedAndCompressedArchivesAreNamed) {
   const auto message = [&] {
     return ThrownMessage<IoError>([&] { db::CreateDB("tar", Path("a.tar"), db::READ); });

@@ -194,6 +194,44 @@ def test_archives(pictures, tmp_path):
     assert inspect(tmp_path / "b")["labels"] == {"3": 4}
 
 
+@pytest.fixture
+def unpacked(pictures, tmp_path):
+    """Folders train and test beside the archive that they come from."""
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    for part, names in (("train", "0[0-5]"), ("test", "0[67]")):
+        for animal in ("cat", "dog"):
+            (folder / part / animal).mkdir(parents=True)
+            for path in (pictures / animal).glob(f"{names}.ppm"):
+                path.rename(folder / part / animal / path.name)
+    with tarfile.open(folder / "photos.tar", "w") as tar:
+        for part in ("train", "test"):
+            tar.add(folder / part, arcname=f"photos/{part}")
+    return folder
+
+
+@pytest.mark.parametrize("kind, source", [("folder", ""), ("imagenet-tar", "photos.tar")])
+def test_folders_and_an_archive_hold_both_parts(unpacked, tmp_path, kind, source):
+    done = prepare(kind, "--input", unpacked / source, "--output", tmp_path / "train_db",
+                   "--test_output", tmp_path / "test_db")
+    assert done.returncode == 0, done.output
+    assert inspect(tmp_path / "train_db")["labels"] == {"0": 6, "1": 6}
+    assert inspect(tmp_path / "test_db")["labels"] == {"0": 2, "1": 2}
+    assert inspect(unpacked / source, "--part", "test")["total"] == 4
+    done = run("mnist_trainer", "--use_cpu", "--train_data", unpacked / source, "--test_data",
+               unpacked / source, "--num_examples", 0, "--batch_size", 4, "--num_epochs", 1,
+               "--num_labels", 2, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert "--train_data has 12 images" in done.output
+    assert "the same images" not in done.output
+    part = unpacked / source / "test"
+    done = run("mnist_trainer", "--use_cpu", "--train_data", part, "--test_data",
+               part, "--num_examples", 0, "--batch_size", 4, "--num_epochs", 1,
+               "--num_labels", 2, cwd=tmp_path)
+    if kind == "folder":
+        assert "--train_data and --test_data are the same images" in done.output
+
+
 def test_a_second_run_compares(pictures, tmp_path):
     args = ["folder", "--input", pictures, "--output", tmp_path / "db"]
     assert prepare(*args).returncode == 0

@@ -5,6 +5,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/json_text.h"
 #include "db/db.h"
+#include "db/tar_archive.h"
 #include "train/atomic_file.h"
 #include "train/test_predictions.h"
 
@@ -44,7 +45,8 @@ void PredictionsLog::OnTest(const TestReport& report) {
   const std::string type = data.db_type == "auto" ? db::GuessDBType(data.test_data) : data.db_type;
   // The page about the run may be made in another folder.
   std::error_code error;
-  const bool is_path = std::filesystem::exists(data.test_data, error);
+  const bool is_path =
+      std::filesystem::exists(data.test_data, error) || db::IsInArchive(data.test_data);
   const std::string database =
       is_path ? std::filesystem::absolute(data.test_data).string() : data.test_data;
   const std::string json = JsonObject()

@@ -71,8 +71,8 @@ Seen LookAt(const std::string& record, bool wants_picture) {
 class Inspector {
  public:
   Inspector(const InspectOptions& options, Inspection* found) : options_(options), found_(*found) {
-    const db::DataSet set = db::FindDataSet(options.path);
-    const bool data_set = !set.type.empty() && options.db_type == "auto";
+    const db::DataSet set = db::FindDataSet(options.path, options.db_type);
+    const bool data_set = !set.type.empty();
     found_.source = !data_set ? options.path : options.test_part ? set.test : set.train;
     CheckUsage(data_set || !options.test_part, "--part test: ", options.path,
                " is a database, which has no parts");

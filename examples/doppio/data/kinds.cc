@@ -74,12 +74,13 @@ std::string SourceOf(const Kind& kind, const std::string& input, Part part) {
     ThrowIoError(ExitCode::kNoInput, "there is nothing at --input ", input, "; ", kind.name,
                  " needs ", kind.files, ", from ", kind.from);
   }
-  const db::DataSet set = db::FindDataSet(input);
+  const db::DataSet set = db::FindDataSet(input, kind.db_type);
   const std::string& source = part == Part::kTrain ? set.train : set.test;
-  if (set.type != kind.db_type || (!source.empty() && !HasFilesOf(kind, source))) {
+  if (set.type.empty() || (!source.empty() && !HasFilesOf(kind, source))) {
+    const std::string type = db::TypeOfDataSet(input);
     ThrowIoError(ExitCode::kNoInput, "--input ", input, " is not a data set of the kind ",
-                 kind.name, set.type.empty() ? "" : " (it looks like db_type " + set.type + ")",
-                 "; ", kind.name, " needs ", kind.files, ", from ", kind.from);
+                 kind.name, type.empty() ? "" : " (it looks like db_type " + type + ")", "; ",
+                 kind.name, " needs ", kind.files, ", from ", kind.from);
   }
   if (source.empty()) {
     ThrowIoError(ExitCode::kNoInput, "--input ", input, " holds no ", NameOf(part), " part of ",

@@ -248,7 +248,7 @@ void CheckOptions(const PrepareOptions& options, const Kind& kind) {
       options.db_type == "lmdb" || options.db_type == "leveldb" || options.db_type == "minidb",
       "--db is ", options.db_type, ", must be lmdb, leveldb or minidb");
   if (!options.output.empty() && !options.test_output.empty() && kind.one_part) {
-    const db::DataSet set = db::FindDataSet(options.input);
+    const db::DataSet set = db::FindDataSet(options.input, kind.db_type);
     CheckUsage(set.train != set.test || set.type.empty(), "--input ", options.input,
                " holds one part only: give --output or --test_output, or a folder with train and "
                "val");

@@ -1,0 +1,33 @@
+#include "train/data_check.h"
+
+#include <filesystem>
+
+#include "caffe2/core/logging.h"
+#include "train/input.h"
+
+namespace caffe2 {
+namespace {
+
+bool IsSameSource(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code error;  // a path within an archive is no file
+  return fs::path(a).lexically_normal() == fs::path(b).lexically_normal() ||
+         fs::equivalent(a, b, error);
+}
+
+}  // namespace
+
+std::vector<std::string> DataWarnings(const TrainOptions& options) {
+  const DataOptions& data = options.data;
+  std::vector<std::string> warnings;
+  if (data.train_data != kSyntheticData && !data.test_data.empty() &&
+      IsSameSource(data.train_data, data.test_data)) {
+    warnings.push_back(MakeString("--train_data and --test_data are the same images, ",
+                                  data.train_data,
+                                  ": tests show how well the model knows these, not how it does on "
+                                  "new ones"));
+  }
+  return warnings;
+}
+
+}  // namespace caffe2
