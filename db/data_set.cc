@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
 
+#include "caffe2/core/exit_code.h"
+#include "caffe2/core/usage_error.h"
+#include "db/db.h"
 #include "db/image_folder.h"
 #include "db/random_access_file.h"
 #include "db/tar_archive.h"
@@ -148,10 +153,52 @@ DataSet FindDataSet(const std::string& path, const std::string& type) {
 
 std::string TypeOfDataSet(const std::string& path) { return Find(path, "auto").type; }
 
+std::string ClassNamesFile(const std::string& source) {
+  return source.substr(0, source.find_last_not_of('/') + 1) + ".classes.txt";
+}
+
+std::vector<std::string> ReadClassNames(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    ThrowIoError(ExitCode::kNoInput, "cannot read class names from ", path,
+                 ": it is a folder; name a file with one name in each line");
+  }
+  std::ifstream file(path);
+  if (!file) {
+    ThrowIoError(ExitCode::kNoInput, "cannot read class names from ", path, ": ", ErrnoText(errno));
+  }
+  std::vector<std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();  // written on Windows
+    names.push_back(line);
+  }
+  return names;
+}
+
 std::vector<std::string> ClassNames(const std::string& type, const std::string& source) {
-  if (type == "images") return ImageFolder(source).classes();
-  if (type == "tar") return TarImages(source).classes();
-  return {};
+  if (type == "auto") return ClassNames(GuessDBType(source), source);
+  std::vector<std::string> names;
+  if (type == "images") names = ImageFolder(source).classes();
+  if (type == "tar") names = TarImages(source).classes();
+  std::error_code error;
+  const std::string file = ClassNamesFile(source);
+  return names.empty() && fs::exists(file, error) ? ReadClassNames(file) : names;
+}
+
+void CheckSameClasses(const NamedClasses& first, const NamedClasses& second) {
+  const auto &a = first.names, &b = second.names;
+  if (a.empty() || b.empty() || a == b) return;
+  for (const auto& [some, others] : {std::pair(a, b), std::pair(b, a)}) {
+    for (const std::string& name : some) {
+      const bool both = std::find(others.begin(), others.end(), name) != others.end();
+      CheckUsage(both, first.what, " has ", a.size(), " classes and ", second.what, " ", b.size(),
+                 "; they must be the same, but only one has \"", name, "\"");
+    }
+  }
+  const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  ThrowUsage(first.what, " and ", second.what, " have their classes in different orders: label ",
+             at.first - a.begin(), " is \"", at.first == a.end() ? "" : *at.first, "\" and \"",
+             at.second == b.end() ? "" : *at.second, "\"");
 }
 
 }  // namespace caffe2::db

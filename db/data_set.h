@@ -39,8 +39,26 @@ std::vector<std::string> FilesOf(const std::string& path, const std::string& pre
 // True if DecodeImage reads files with this ending (.jpg, .jpeg, .png, ...).
 bool IsImageName(const std::string& name);
 
-// The class names of a source of type `images` or `tar`, in the order of the labels; empty if the
-// labels have no names. Throws as CreateDB.
+// The file with the names of the classes of a database, which `doppio data prepare` writes beside
+// it: "photos_db.classes.txt".
+std::string ClassNamesFile(const std::string& source);
+// The lines of a file of class names: line n, counted from 0, has the name of label n. Throws
+// IoError if it is a folder or cannot be read.
+std::vector<std::string> ReadClassNames(const std::string& path);
+
+// The class names of a source, in the order of the labels: of the folders of a source of type
+// `images` or `tar`, or from the ClassNamesFile of any source. Empty if the labels have no names.
+// The type may be "auto". Throws as CreateDB and ReadClassNames.
 std::vector<std::string> ClassNames(const std::string& type, const std::string& source);
+
+// A source and the names of its classes. `what` names the source in messages: "--train_data
+// photos".
+struct NamedClasses {
+  std::string what;
+  std::vector<std::string> names;
+};
+// Throws UsageError, which names a class in question, unless both have the same names in the same
+// order. A source without names fits to any other.
+void CheckSameClasses(const NamedClasses& first, const NamedClasses& second);
 
 }  // namespace caffe2::db

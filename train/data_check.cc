@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "caffe2/core/logging.h"
+#include "db/data_set.h"
 #include "train/input.h"
 
 namespace caffe2 {
@@ -16,6 +17,15 @@ bool IsSameSource(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+void CheckClasses(const DataOptions& data) {
+  if (data.train_data == kSyntheticData || data.test_data.empty()) return;
+  const auto classes_of = [&](const char* flag, const std::string& source) {
+    return db::NamedClasses{MakeString(flag, " ", source), db::ClassNames(data.db_type, source)};
+  };
+  db::CheckSameClasses(classes_of("--train_data", data.train_data),
+                       classes_of("--test_data", data.test_data));
+}
 
 std::vector<std::string> DataWarnings(const TrainOptions& options) {
   const DataOptions& data = options.data;

@@ -7,14 +7,12 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
-#include "db/data_set.h"
-#include "db/db.h"
 #include "distributed/peer_sockets.h"
+#include "train/data_check.h"
 #include "train/input.h"
 
 namespace caffe2 {
@@ -90,22 +88,6 @@ void ValidateShards(const ShardOptions& shards) {
   }
 }
 
-// The labels of folders and archives of images are places in their lists of classes.
-void CheckSameClasses(const DataOptions& data) {
-  if (data.train_data == kSyntheticData || data.test_data.empty()) return;
-  const auto classes_of = [&](const std::string& source) {
-    return db::ClassNames(data.db_type == "auto" ? db::GuessDBType(source) : data.db_type, source);
-  };
-  const auto train = classes_of(data.train_data), test = classes_of(data.test_data);
-  if (train.empty() || test.empty() || train == test) return;
-  std::vector<std::string> odd;
-  std::set_symmetric_difference(train.begin(), train.end(), test.begin(), test.end(),
-                                std::back_inserter(odd));
-  ThrowUsage("--train_data ", data.train_data, " has ", train.size(), " classes and --test_data ",
-             data.test_data, " ", test.size(), "; they must be the same, but only one has \"",
-             odd[0], "\"");
-}
-
 void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   CheckUsage(!data.train_data.empty(),
              "--train_data is needed: a database of training images, or null for random images");
@@ -132,7 +114,7 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   for (const std::string& source : {data.train_data, data.test_data}) {
     if (!source.empty() && source != kSyntheticData) RecordKindOf(data.db_type, source);
   }
-  CheckSameClasses(data);
+  CheckClasses(data);
 }
 
 void ValidateSteps(const ModelOptions& model) {

@@ -1,10 +1,8 @@
 #include "examples/doppio/pictures.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "caffe2/core/logging.h"
-#include "db/data_set.h"
 #include "db/image/image_codec.h"
 
 namespace caffe2 {
@@ -18,14 +16,6 @@ std::string Thumbnail(const db::ImageView<uint8_t>& view) {
     return std::max(1, static_cast<int>(int64_t{old} * kSide / longer));
   };
   return db::EncodeImage(db::ResizeImage(view, side(view.height), side(view.width)).view, ".png");
-}
-
-std::vector<std::string> FindClassNames(const std::string& db_type, const std::string& source) {
-  std::vector<std::string> names;
-  if (db_type == "images" || db_type == "tar") names = db::ClassNames(db_type, source);
-  std::ifstream file(source + ".classes.txt");  // as `doppio data prepare` writes it
-  for (std::string line; std::getline(file, line);) names.push_back(line);
-  return names;
 }
 
 std::string LabelText(const std::vector<std::string>& class_names, int64_t label) {

@@ -11,10 +11,6 @@ namespace caffe2 {
 // A PNG whose longer side is at most 96 pixels; empty for images that are neither gray nor colour.
 std::string Thumbnail(const db::ImageView<uint8_t>& view);
 
-// The names of the classes by label: of a data set (db/data_set.h), or of a database for which
-// `doppio data prepare` wrote a file of them. Empty if there are none. Throws as db::ClassNames.
-std::vector<std::string> FindClassNames(const std::string& db_type, const std::string& source);
-
 // "3 (ship)", or "3" without a name.
 std::string LabelText(const std::vector<std::string>& class_names, int64_t label);
 

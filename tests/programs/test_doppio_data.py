@@ -232,6 +232,25 @@ def test_folders_and_an_archive_hold_both_parts(unpacked, tmp_path, kind, source
         assert "--train_data and --test_data are the same images" in done.output
 
 
+def test_both_parts_have_the_same_classes(unpacked, tmp_path):
+    (unpacked / "train" / "bird").mkdir()
+    (unpacked / "train" / "bird" / "1.ppm").write_bytes(ppm(40, 30, (9, 200, 9)))
+    for outputs in (["--output", tmp_path / "a", "--test_output", tmp_path / "b"],
+                    ["--test_output", tmp_path / "b"]):
+        done = prepare("folder", "--input", unpacked, *outputs)
+        assert done.returncode == 64, done.output
+        assert (f"{unpacked}/train has 3 classes and {unpacked}/test 2; they must be the same, but "
+                'only one has "bird"') in done.output
+    assert not list(tmp_path.glob("[ab]*"))
+    # A database of one part and the folder of the other.
+    done = prepare("folder", "--input", unpacked / "train", "--output", tmp_path / "a")
+    assert done.returncode == 0, done.output
+    done = run("mnist_trainer", "--use_cpu", "--train_data", tmp_path / "a", "--test_data",
+               unpacked / "test", "--num_examples", 0, "--batch_size", 4)
+    assert done.returncode == 64
+    assert 'only one has "bird"' in done.output
+
+
 def test_a_second_run_compares(pictures, tmp_path):
     args = ["folder", "--input", pictures, "--output", tmp_path / "db"]
     assert prepare(*args).returncode == 0

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "caffe2/core/usage_error.h"
 #include "tests/db/temporary_directory.h"
 #include "tests/train/train_test_util.h"
 
@@ -13,6 +16,16 @@ class DataCheckTest : public ::testing::Test {
   DataCheckTest() : database_(directory_.Path("train.minidb")) {
     testing::MakeImageDatabase(database_, 10, 8, 2, 1);
     options_ = testing::SmallRun(database_, "mlp", 8, 2);
+  }
+
+  // The message of Validate's UsageError; "" if the options are valid.
+  std::string Refusal() const {
+    try {
+      Validate(options_);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
   }
 
   testing::TemporaryDirectory directory_;
@@ -30,6 +43,22 @@ TEST_F(DataCheckTest, WarnsOfTestsOnTheTrainingImages) {
   options_.data.test_data = directory_.Path("test.minidb");
   testing::MakeImageDatabase(options_.data.test_data, 10, 8, 2, 2);
   EXPECT_TRUE(DataWarnings(options_).empty());
+}
+
+TEST_F(DataCheckTest, DatabasesHaveTheSameClasses) {
+  const std::string test = directory_.Path("test.minidb");
+  testing::MakeImageDatabase(test, 10, 8, 2, 2);
+  options_.data.test_data = test;
+  std::ofstream(database_ + ".classes.txt") << "bird\ncat\r\n";
+  EXPECT_NO_THROW(Validate(options_));
+  const auto message = [&](const std::string& names) {
+    std::ofstream(test + ".classes.txt") << names;
+    return Refusal();
+  };
+  EXPECT_EQ(message("bird\ncat\n"), "");
+  EXPECT_EQ(message("cat\n"), "--train_data " + database_ + " has 2 classes and --test_data " +
+                                  test + " 1; they must be the same, but only one has \"bird\"");
+  EXPECT_NE(message("cat\nbird\n").find("label 0 is \"bird\" and \"cat\""), std::string::npos);
 }
 
 }  // namespace

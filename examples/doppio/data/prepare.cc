@@ -184,7 +184,7 @@ void WriteClassNames(const std::vector<std::string>& names, const std::string& o
   if (names.empty()) return;
   std::string text;
   for (const std::string& name : names) text += name + "\n";
-  WriteWholeFile(output + ".classes.txt", text);
+  WriteWholeFile(db::ClassNamesFile(output), text);
 }
 
 void PrintSummary(const Summary& summary, const std::string& output, bool existed) {
@@ -255,11 +255,20 @@ void CheckOptions(const PrepareOptions& options, const Kind& kind) {
   }
 }
 
+// A class that one part lacks would shift the numbers of the other part's classes.
+void CheckParts(const PrepareOptions& options, const Kind& kind) {
+  const db::DataSet set = db::FindDataSet(options.input, kind.db_type);
+  if (set.train.empty() || set.test.empty() || set.train == set.test) return;
+  db::CheckSameClasses({set.train, db::ClassNames(set.type, set.train)},
+                       {set.test, db::ClassNames(set.type, set.test)});
+}
+
 }  // namespace
 
 int Prepare(const PrepareOptions& options) {
   const Kind& kind = KindNamed(options.kind);
   CheckOptions(options, kind);
+  CheckParts(options, kind);
   const StopSignal signals;
   try {
     if (!options.output.empty()) PreparePart(options, kind, Part::kTrain, options.output);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "caffe2/core/logging.h"
+#include "db/data_set.h"
 #include "db/db.h"
 #include "db/image/image_record.h"
 #include "examples/doppio/pictures.h"
@@ -136,7 +137,7 @@ std::string PredictionsHtml(const Predictions& predictions) {
   std::string worst;
   Names names;
   try {
-    names = FindClassNames(predictions.db_type, predictions.database);
+    names = db::ClassNames(predictions.db_type, predictions.database);
     worst = WorstHtml(predictions, names);
   } catch (const Error& error) {
     worst = "<p class=\"warning\">The worst images cannot be shown from " +
