@@ -1,5 +1,6 @@
 // cifar: the binary versions of CIFAR-10 and CIFAR-100. A record is one label byte (CIFAR-100: the
 // coarse label, then the fine one, which is used), then 1024 bytes each of red, green and blue.
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -29,6 +30,11 @@ class CifarList final : public RecordList {
   int64_t NumRecords() const override { return records_; }
   std::string Key(int64_t i) const override { return NumberKey(i); }
   bool IsSorted() const override { return true; }
+  SourceInfo Info() const override {
+    const bool hundred = std::any_of(files_.begin(), files_.end(),
+                                     [](const File& file) { return file.label_bytes == 2; });
+    return {.num_labels = hundred ? 100 : 10};
+  }
 
   void Read(int64_t i, std::string* key, std::string* value) override {
     *key = Key(i);

@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "db/db.h"
 #include "db/image_folder.h"
 #include "db/random_access_file.h"
+#include "db/record_list.h"
 #include "db/tar_archive.h"
 
 namespace caffe2::db {
@@ -175,14 +177,19 @@ std::vector<std::string> ReadClassNames(const std::string& path) {
   return names;
 }
 
-std::vector<std::string> ClassNames(const std::string& type, const std::string& source) {
-  if (type == "auto") return ClassNames(GuessDBType(source), source);
-  std::vector<std::string> names;
-  if (type == "images") names = ImageFolder(source).classes();
-  if (type == "tar") names = TarImages(source).classes();
+SourceInfo FindSourceInfo(const std::string& type, const std::string& source) {
+  if (type == "auto") return FindSourceInfo(GuessDBType(source), source);
+  static const std::set<std::string> lists = {"cifar", "idx", "images", "stl10", "tar"};
+  SourceInfo info;
+  if (lists.count(type) > 0) {
+    const auto index = CreateDB(type, source, READ)->NewIndex();
+    info = dynamic_cast<const RecordList&>(*index).Info();
+  }
   std::error_code error;
   const std::string file = ClassNamesFile(source);
-  return names.empty() && fs::exists(file, error) ? ReadClassNames(file) : names;
+  if (info.names.empty() && fs::exists(file, error)) info.names = ReadClassNames(file);
+  if (info.num_labels == 0) info.num_labels = static_cast<int64_t>(info.names.size());
+  return info;
 }
 
 void CheckSameClasses(const NamedClasses& first, const NamedClasses& second) {

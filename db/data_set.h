@@ -9,6 +9,7 @@
 // | `tar`    | tar archive, or folder of tar archives, of images (labels: tar_archive.h)     |
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,15 @@ std::string ClassNamesFile(const std::string& source);
 // IoError if it is a folder or cannot be read.
 std::vector<std::string> ReadClassNames(const std::string& path);
 
-// The class names of a source, in the order of the labels: of the folders of a source of type
-// `images` or `tar`, or from the ClassNamesFile of any source. Empty if the labels have no names.
+// What is known about the images of a source before they are read.
+struct SourceInfo {
+  // Of the classes, by label: the folders of a source of type `images` or `tar`, or the lines of
+  // the ClassNamesFile of any source. Empty if the labels have no names.
+  std::vector<std::string> names = {};
+  int64_t num_labels = 0;  // all labels are smaller; 0: not known
+};
 // The type may be "auto". Throws as CreateDB and ReadClassNames.
-std::vector<std::string> ClassNames(const std::string& type, const std::string& source);
+SourceInfo FindSourceInfo(const std::string& type, const std::string& source);
 
 // A source and the names of its classes. `what` names the source in messages: "--train_data
 // photos".

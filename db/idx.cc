@@ -1,4 +1,5 @@
 // idx: MNIST and its like, in IDX files of images and labels, plain or gzip.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -62,6 +63,13 @@ class IdxList final : public RecordList {
   int64_t NumRecords() const override { return files_->images.dims[0]; }
   std::string Key(int64_t i) const override { return NumberKey(i); }
   bool IsSorted() const override { return true; }
+  SourceInfo Info() const override {
+    unsigned char highest = 0;
+    for (const char label : files_->labels.data) {
+      highest = std::max(highest, static_cast<unsigned char>(label));
+    }
+    return {.num_labels = highest + 1};
+  }
 
   void Read(int64_t i, std::string* key, std::string* value) override {
     *key = Key(i);

@@ -23,9 +23,10 @@ class ImageFolder final : public RecordList {
   int64_t NumRecords() const override { return static_cast<int64_t>(files_.size()); }
   std::string Key(int64_t i) const override { return files_[static_cast<size_t>(i)].name; }
   bool IsSorted() const override { return true; }
+  SourceInfo Info() const override {
+    return {.names = classes_, .num_labels = static_cast<int64_t>(classes_.size())};
+  }
   void Read(int64_t i, std::string* key, std::string* value) override;
-
-  const std::vector<std::string>& classes() const { return classes_; }
 
  private:
   struct File {

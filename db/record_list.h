@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "db/data_set.h"
 #include "db/db.h"
 
 namespace caffe2::db {
@@ -16,6 +17,7 @@ class RecordList : public RecordIndex {
   virtual std::string Key(int64_t i) const = 0;
   // True if the keys ascend, so that a cursor can seek.
   virtual bool IsSorted() const = 0;
+  virtual SourceInfo Info() const = 0;
 };
 
 // "00000042": the key of record 42 in a format that does not name its records.

@@ -215,6 +215,9 @@ class TarImages::Scan {
       Visit(&file, i, 0, file.size(), stem, several ? stem + "/" : "");
     }
     SetLabels(source);
+    for (const Image& image : contents_->images) {
+      contents_->info.num_labels = std::max<int64_t>(contents_->info.num_labels, image.label + 1);
+    }
     const auto ascends = [](const Image& a, const Image& b) { return a.key < b.key; };
     contents_->sorted = std::is_sorted(contents_->images.begin(), contents_->images.end(), ascends);
   }
@@ -263,7 +266,7 @@ class TarImages::Scan {
       ThrowIoError(ExitCode::kBadData, "there is no image in the tar archives of ", source);
     }
     if (labels_.empty()) {
-      auto& classes = contents_->classes;
+      auto& classes = contents_->info.names;
       classes = class_of_;
       std::sort(classes.begin(), classes.end());
       classes.erase(std::unique(classes.begin(), classes.end()), classes.end());

@@ -35,7 +35,8 @@ struct TarParts {
 TarParts FindTarParts(const std::string& archive);
 
 // The images of an archive, of a folder in it (IsInArchive), or of all archives (*.tar) of a
-// folder, in their order, as encoded Datum records. An archive may contain archives, as ILSVRC2012_img_train.tar does. The label is
+// folder, in their order, as encoded Datum records. An archive may contain archives, as
+// ILSVRC2012_img_train.tar does. The label is
 //  - the number in the .cls file with the same path up to the first dot of the name (WebDataset);
 //  - without .cls files, the place of the image's class among the sorted names of all classes. The
 //    class is the innermost folder of the image or, outside of folders, its archive
@@ -52,9 +53,9 @@ class TarImages final : public RecordList {
     return contents_->images[static_cast<size_t>(i)].key;
   }
   bool IsSorted() const override { return contents_->sorted; }
+  SourceInfo Info() const override { return contents_->info; }
   void Read(int64_t i, std::string* key, std::string* value) override;
 
-  const std::vector<std::string>& classes() const { return contents_->classes; }
   // The same images, to be read by another thread.
   std::unique_ptr<TarImages> Copy() const;
 
@@ -66,8 +67,9 @@ class TarImages final : public RecordList {
     int label;
   };
   struct Contents {
-    std::vector<std::string> archives, classes;
+    std::vector<std::string> archives;
     std::vector<Image> images;
+    SourceInfo info;
     bool sorted = false;
   };
   explicit TarImages(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}

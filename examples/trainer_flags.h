@@ -382,7 +382,9 @@ inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
   SetTrace(&options);
   Validate(options);
   if (options.shards.shard_id == 0) {
-    for (const std::string& warning : DataWarnings(options)) LOG(WARNING) << warning;
+    for (const std::string& warning : DataWarnings(options, IsGiven("num_labels"))) {
+      LOG(WARNING) << warning;
+    }
   }
   options.shards.on_peer_lost = [](const std::string& line) {
     // Others may end first although all were asked to stop.

@@ -1,13 +1,27 @@
 #include "train/data_check.h"
 
 #include <filesystem>
+#include <optional>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/core/usage_error.h"
 #include "db/data_set.h"
 #include "train/input.h"
 
 namespace caffe2 {
 namespace {
+
+// What a flag names, unless it names synthetic images or nothing.
+struct FlagSource {
+  std::string what;  // "--train_data photos"
+  db::SourceInfo info;
+};
+
+std::optional<FlagSource> SourceOf(const char* flag, const std::string& source,
+                                   const DataOptions& data) {
+  if (source.empty() || source == kSyntheticData) return std::nullopt;
+  return FlagSource{MakeString(flag, " ", source), db::FindSourceInfo(data.db_type, source)};
+}
 
 bool IsSameSource(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
@@ -18,24 +32,35 @@ bool IsSameSource(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void CheckClasses(const DataOptions& data) {
-  if (data.train_data == kSyntheticData || data.test_data.empty()) return;
-  const auto classes_of = [&](const char* flag, const std::string& source) {
-    return db::NamedClasses{MakeString(flag, " ", source), db::ClassNames(data.db_type, source)};
-  };
-  db::CheckSameClasses(classes_of("--train_data", data.train_data),
-                       classes_of("--test_data", data.test_data));
+void CheckClasses(const DataOptions& data, int num_labels) {
+  const auto train = SourceOf("--train_data", data.train_data, data);
+  const auto test = SourceOf("--test_data", data.test_data, data);
+  for (const auto* source : {&train, &test}) {
+    if (!*source) continue;
+    CheckUsage((*source)->info.num_labels <= num_labels, (*source)->what, " has ",
+               (*source)->info.num_labels, " classes, --num_labels is ", num_labels);
+  }
+  if (train && test) {
+    db::CheckSameClasses({train->what, train->info.names}, {test->what, test->info.names});
+  }
 }
 
-std::vector<std::string> DataWarnings(const TrainOptions& options) {
+std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labels_given) {
   const DataOptions& data = options.data;
+  const auto train = SourceOf("--train_data", data.train_data, data);
+  if (!train) return {};
   std::vector<std::string> warnings;
-  if (data.train_data != kSyntheticData && !data.test_data.empty() &&
-      IsSameSource(data.train_data, data.test_data)) {
+  if (!data.test_data.empty() && IsSameSource(data.train_data, data.test_data)) {
     warnings.push_back(MakeString("--train_data and --test_data are the same images, ",
                                   data.train_data,
                                   ": tests show how well the model knows these, not how it does on "
                                   "new ones"));
+  }
+  const int num_labels = options.model.shape.num_labels;
+  if (train->info.num_labels > 0 && train->info.num_labels < num_labels) {
+    warnings.push_back(MakeString(
+        train->what, " has ", train->info.num_labels, " classes, --num_labels is ", num_labels,
+        num_labels_given ? "" : " (the default)", ": the model also has labels without images"));
   }
   return warnings;
 }

@@ -8,12 +8,14 @@
 
 namespace caffe2 {
 
-// Throws UsageError if the classes of both sources have names, and these differ: labels are places
-// in the lists of names. Throws as db::ClassNames.
-void CheckClasses(const DataOptions& data);
+// Throws UsageError if a source is known to have more labels than the net, or if the classes of
+// both sources have names and these differ: labels are places in the lists of names. Throws as
+// db::FindSourceInfo.
+void CheckClasses(const DataOptions& data, int num_labels);
 
 // A line for each choice of data that works but is hardly meant: the same images for training and
-// tests. Takes valid options.
-std::vector<std::string> DataWarnings(const TrainOptions& options);
+// tests; more labels than classes. `num_labels_given`: the number is not the program's default.
+// Takes valid options.
+std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labels_given);
 
 }  // namespace caffe2

@@ -114,7 +114,7 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   for (const std::string& source : {data.train_data, data.test_data}) {
     if (!source.empty() && source != kSyntheticData) RecordKindOf(data.db_type, source);
   }
-  CheckClasses(data);
+  CheckClasses(data, shape.num_labels);
 }
 
 void ValidateSteps(const ModelOptions& model) {

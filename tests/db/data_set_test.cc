@@ -184,7 +184,8 @@ TEST_F(DataSetTest, ClassesOfAnImageFolderAreItsSubFolders) {
   EXPECT_EQ(images[2].datum.data(), "A");
   EXPECT_TRUE(images[2].datum.encoded());
   EXPECT_EQ(Labels(Read("images", set.test)), (std::vector<int>{0, 1}));
-  EXPECT_EQ(db::ClassNames("images", set.train), (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(db::FindSourceInfo("images", set.train).names,
+            (std::vector<std::string>{"cat", "dog"}));
 }
 
 TEST_F(DataSetTest, ATarOfClassFoldersHasTheirNamesAsClasses) {
@@ -225,6 +226,30 @@ TEST_F(DataSetTest, TheArchiveOfImageNetHoldsAnArchiveForEachClass) {
             (std::vector<std::string>{"n02/n02_1.JPEG", "n02/n02_2.JPEG", "n01/n01_1.JPEG"}));
   EXPECT_EQ(Labels(images), (std::vector<int>{1, 1, 0}));
   EXPECT_EQ(images[2].datum.data(), "C");
+}
+
+TEST_F(DataSetTest, TheNumberOfLabelsIsKnownBeforeImagesAreRead) {
+  const auto labels = [&](const std::string& name) {
+    return db::FindSourceInfo("auto", Path(name)).num_labels;
+  };
+  Write("ten.bin", CifarRecord("\3", 1, 2, 3));
+  Write("train.bin", CifarRecord(Bytes({1, 90}), 1, 2, 3));
+  Write("train_X.bin", std::string(3 * 96 * 96, 'x'));
+  Write("train_y.bin", Bytes({4}));
+  Write("images", Bytes({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 3}) + "abcdef");
+  Write("labels", Bytes({0, 0, 8, 1, 0, 0, 0, 2, 4, 200}));
+  Write("shard.tar", Tar({{"1.jpg", "A"}, {"1.cls", "6"}}));
+  Write("classes.tar", Tar({{"cat/1.jpg", "A"}, {"dog/1.jpg", "6"}}));
+  EXPECT_EQ(labels("ten.bin"), 10);
+  EXPECT_EQ(labels("train.bin"), 100);
+  EXPECT_EQ(labels("train_X.bin"), 10);
+  EXPECT_EQ(labels("images"), 201);
+  EXPECT_EQ(labels("shard.tar"), 7);
+  EXPECT_EQ(labels("classes.tar"), 2);
+  WriteDB("minidb", Path("db"), {{"key", "value"}});
+  EXPECT_EQ(labels("db"), 0);
+  Write("db.classes.txt", "a\nb\nc\n");
+  EXPECT_EQ(labels("db"), 3);
 }
 
 TEST_F(DataSetTest, LongNamesOfTarArchivesAreRead) {
@@ -268,7 +293,7 @@ TEST_F(DataSetTest, ATarMayHoldBothParts) {
               (std::vector<std::string>{"photos/train/dog/1.jpg", "photos/train/cat/2.jpg"}));
     EXPECT_EQ(Labels(train), (std::vector<int>{1, 0}));
     EXPECT_EQ(Keys(test), std::vector<std::string>{"photos/test/cat/3.jpg"});
-    EXPECT_EQ(db::ClassNames("tar", set.test), std::vector<std::string>{"cat"});
+    EXPECT_EQ(db::FindSourceInfo("tar", set.test).names, std::vector<std::string>{"cat"});
   }
   // Classes of these names are no parts.
   Write("photos.tar", Tar({{"train/1.jpg", "A"}, {"test/2.jpg", "B"}}));

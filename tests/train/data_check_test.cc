@@ -35,14 +35,14 @@ class DataCheckTest : public ::testing::Test {
 
 TEST_F(DataCheckTest, WarnsOfTestsOnTheTrainingImages) {
   options_.data.test_data = "";
-  EXPECT_TRUE(DataWarnings(options_).empty());
+  EXPECT_TRUE(DataWarnings(options_, true).empty());
   options_.data.test_data = directory_.Path("./train.minidb");
-  const auto warnings = DataWarnings(options_);
+  const auto warnings = DataWarnings(options_, true);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("are the same images, " + database_), std::string::npos);
   options_.data.test_data = directory_.Path("test.minidb");
   testing::MakeImageDatabase(options_.data.test_data, 10, 8, 2, 2);
-  EXPECT_TRUE(DataWarnings(options_).empty());
+  EXPECT_TRUE(DataWarnings(options_, true).empty());
 }
 
 TEST_F(DataCheckTest, DatabasesHaveTheSameClasses) {
@@ -59,6 +59,22 @@ TEST_F(DataCheckTest, DatabasesHaveTheSameClasses) {
   EXPECT_EQ(message("cat\n"), "--train_data " + database_ + " has 2 classes and --test_data " +
                                   test + " 1; they must be the same, but only one has \"bird\"");
   EXPECT_NE(message("cat\nbird\n").find("label 0 is \"bird\" and \"cat\""), std::string::npos);
+}
+
+TEST_F(DataCheckTest, TheNetHasALabelForEachClass) {
+  std::ofstream(database_ + ".classes.txt") << "bird\ncat\ndog\n";
+  EXPECT_EQ(Refusal(), "--train_data " + database_ + " has 3 classes, --num_labels is 2");
+  options_.model.shape.num_labels = 3;
+  EXPECT_EQ(Refusal(), "");
+  EXPECT_TRUE(DataWarnings(options_, true).empty());
+  options_.model.shape.num_labels = 10;
+  EXPECT_EQ(Refusal(), "");
+  for (const bool given : {true, false}) {
+    const auto warnings = DataWarnings(options_, given);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find(" has 3 classes, --num_labels is 10"), std::string::npos);
+    EXPECT_EQ(warnings[0].find("(the default)") == std::string::npos, given);
+  }
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ void PreparePart(const PrepareOptions& options, const Kind& kind, Part part,
   const bool exists = std::filesystem::exists(output, error);
   const Summary summary =
       exists ? Compare(options, &maker, output) : Write(options, &maker, output);
-  const std::vector<std::string> names = db::ClassNames(kind.db_type, source);
+  const std::vector<std::string> names = db::FindSourceInfo(kind.db_type, source).names;
   WriteClassNames(names, output);
   PrintSummary(summary, output, exists);
   if (names.size() == 1) {
@@ -259,8 +259,8 @@ void CheckOptions(const PrepareOptions& options, const Kind& kind) {
 void CheckParts(const PrepareOptions& options, const Kind& kind) {
   const db::DataSet set = db::FindDataSet(options.input, kind.db_type);
   if (set.train.empty() || set.test.empty() || set.train == set.test) return;
-  db::CheckSameClasses({set.train, db::ClassNames(set.type, set.train)},
-                       {set.test, db::ClassNames(set.type, set.test)});
+  db::CheckSameClasses({set.train, db::FindSourceInfo(set.type, set.train).names},
+                       {set.test, db::FindSourceInfo(set.type, set.test).names});
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ std::string PredictionsHtml(const Predictions& predictions) {
   std::string worst;
   Names names;
   try {
-    names = db::ClassNames(predictions.db_type, predictions.database);
+    names = db::FindSourceInfo(predictions.db_type, predictions.database).names;
     worst = WorstHtml(predictions, names);
   } catch (const Error& error) {
     worst = "<p class=\"warning\">The worst images cannot be shown from " +
