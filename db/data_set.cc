@@ -8,6 +8,7 @@
 #include <set>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/core/logging.h"
 #include "caffe2/core/usage_error.h"
 #include "db/db.h"
 #include "db/image_folder.h"
@@ -137,11 +138,34 @@ std::vector<std::string> FilesOf(const std::string& path, const std::string& pre
 }
 
 bool IsImageName(const std::string& name) {
-  static const std::vector<std::string> extensions = {".jpg", ".jpeg", ".png", ".bmp", ".webp",
-                                                      ".tif", ".tiff", ".ppm", ".pgm"};
+  static const std::vector<std::string> extensions = {
+      ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm"};
   std::string extension = fs::path(name).extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
+bool IsSystemName(const std::string& name) {
+  const bool hidden = !name.empty() && name[0] == '.' && name != "." && name != "..";
+  return hidden || name == "Thumbs.db" || name == "desktop.ini" || name == "__MACOSX";
+}
+
+void LeftOutFiles::AddOther(const std::string& name) {
+  if (others++ == 0) example = name;
+}
+
+std::string Describe(const LeftOutFiles& files, const std::string& source) {
+  std::string text;
+  if (files.images > 0) {
+    text =
+        MakeString("images outside of its sub-folders, which are the classes (", files.images, ")");
+  }
+  if (files.others > 0) {
+    text +=
+        MakeString(text.empty() ? "" : "; ", "files with names that do not end like .jpg or .png (",
+                   files.others, ", for instance ", files.example, ")");
+  }
+  return text.empty() ? "" : MakeString("left out of ", source, ": ", text);
 }
 
 DataSet FindDataSet(const std::string& path, const std::string& type) {

@@ -39,6 +39,9 @@ std::vector<std::string> FilesOf(const std::string& path, const std::string& pre
 
 // True if DecodeImage reads files with this ending (.jpg, .jpeg, .png, ...).
 bool IsImageName(const std::string& name);
+// True for files and folders that systems make beside those of their users: hidden ones,
+// Thumbs.db, desktop.ini and __MACOSX. `name` has no folder.
+bool IsSystemName(const std::string& name);
 
 // The file with the names of the classes of a database, which `doppio data prepare` writes beside
 // it: "photos_db.classes.txt".
@@ -47,12 +50,24 @@ std::string ClassNamesFile(const std::string& source);
 // IoError if it is a folder or cannot be read.
 std::vector<std::string> ReadClassNames(const std::string& path);
 
+// Files of a source of images that are not read, except those with system names.
+struct LeftOutFiles {
+  int64_t images = 0;        // in no class folder
+  int64_t others = 0;        // in class folders, with names that are no images' names
+  std::string example = "";  // the first of the others
+
+  void AddOther(const std::string& name);
+};
+// One line, "left out of <source>: ..."; "" if there are none.
+std::string Describe(const LeftOutFiles& files, const std::string& source);
+
 // What is known about the images of a source before they are read.
 struct SourceInfo {
   // Of the classes, by label: the folders of a source of type `images` or `tar`, or the lines of
   // the ClassNamesFile of any source. Empty if the labels have no names.
   std::vector<std::string> names = {};
   int64_t num_labels = 0;  // all labels are smaller; 0: not known
+  LeftOutFiles left_out = {};
 };
 // The type may be "auto". Throws as CreateDB and ReadClassNames.
 SourceInfo FindSourceInfo(const std::string& type, const std::string& source);

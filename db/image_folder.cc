@@ -17,23 +17,37 @@ std::vector<fs::path> FoldersOf(const std::string& path) {
   std::vector<fs::path> folders;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (IsSystemName(entry.path().filename().string())) continue;
     if (entry.is_directory(error)) folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());
   return folders;
 }
 
-// Calls visit(path) for the image files below the folder until it returns false.
+// Calls visit(path) for the files below the folder, without system files, until it returns false.
 template <typename Visit>
-void ForEachImage(const fs::path& folder, const Visit& visit) {
+void ForEachFile(const fs::path& folder, const Visit& visit) {
   std::error_code error;
   constexpr auto kOptions = fs::directory_options::follow_directory_symlink;
   for (fs::recursive_directory_iterator it(folder, kOptions, error), end; it != end;
        it.increment(error)) {
     if (error) ThrowIoError(ExitCode::kIo, "cannot list ", folder.string(), ": ", error.message());
-    if (!IsImageName(it->path().string()) || !it->is_regular_file(error)) continue;
-    if (!visit(it->path())) return;
+    if (IsSystemName(it->path().filename().string())) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (it->is_regular_file(error) && !visit(it->path())) return;
   }
+}
+
+int64_t CountImages(const std::string& folder) {
+  int64_t count = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!IsSystemName(name) && IsImageName(name) && entry.is_regular_file(error)) ++count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -41,28 +55,45 @@ void ForEachImage(const fs::path& folder, const Visit& visit) {
 bool IsImageFolder(const std::string& path) {
   bool found = false;
   for (const fs::path& folder : FoldersOf(path)) {
-    ForEachImage(folder, [&](const fs::path&) { return !(found = true); });
+    ForEachFile(folder,
+                [&](const fs::path& file) { return !(found = IsImageName(file.string())); });
     if (found) return true;
   }
   return false;
 }
 
 ImageFolder::ImageFolder(const std::string& path) : path_(path) {
+  std::string without_image;
   for (const fs::path& folder : FoldersOf(path)) {
-    const auto label = static_cast<int>(classes_.size());
-    const size_t before = files_.size();
-    ForEachImage(folder, [&](const fs::path& file) {
-      files_.push_back({file.lexically_relative(path).generic_string(), label});
-      return true;
-    });
-    if (files_.size() > before) classes_.push_back(folder.filename().string());
+    if (!AddClass(folder) && without_image.empty()) without_image = folder.string();
   }
   if (files_.empty()) {
     ThrowIoError(ExitCode::kNoInput, "there are no image files in sub-folders of ", path,
                  ", which are its classes");
   }
+  if (!without_image.empty()) {
+    ThrowIoError(ExitCode::kBadData, "the class folder ", without_image, " holds no image",
+                 ": convert its files to JPEG or PNG, or remove the folder");
+  }
+  left_out_.images = CountImages(path);
   std::sort(files_.begin(), files_.end(),
             [](const File& a, const File& b) { return a.name < b.name; });
+}
+
+bool ImageFolder::AddClass(const fs::path& folder) {
+  const auto label = static_cast<int>(classes_.size());
+  const size_t before = files_.size();
+  ForEachFile(folder, [&](const fs::path& file) {
+    const std::string name = file.lexically_relative(path_).generic_string();
+    if (IsImageName(name)) {
+      files_.push_back({name, label});
+    } else {
+      left_out_.AddOther(name);
+    }
+    return true;
+  });
+  classes_.push_back(folder.filename().string());
+  return files_.size() > before;
 }
 
 void ImageFolder::Read(int64_t i, std::string* key, std::string* value) {

@@ -106,6 +106,12 @@ std::pair<std::string, std::string> SplitSource(const std::string& source) {
   return {archive, folder};
 }
 
+bool IsSystemPath(const std::string& name) {
+  const fs::path path(name);
+  return std::any_of(path.begin(), path.end(),
+                     [](const fs::path& part) { return IsSystemName(part.string()); });
+}
+
 // The folders at the first two levels of an archive that hold images.
 struct TopFolders {
   std::set<std::string> tops;     // at the top; "" for images outside of folders
@@ -182,7 +188,7 @@ TarParts FindTarParts(const std::string& archive) {
   try {
     RandomAccessFile file(archive);
     ForEachTarEntry(&file, 0, file.size(), [&](const TarEntry& entry) {
-      if (IsImageName(entry.name)) folders.Add(entry.name);
+      if (IsImageName(entry.name) && !IsSystemPath(entry.name)) folders.Add(entry.name);
     });
   } catch (const IoError&) {
     return {};  // whoever opens the archive as a database gets the error
@@ -229,6 +235,7 @@ class TarImages::Scan {
   void Visit(RandomAccessFile* file, size_t archive, uint64_t begin, uint64_t end,
              const std::string& archive_class, const std::string& prefix) {
     ForEachTarEntry(file, begin, end, [&](const TarEntry& entry) {
+      if (IsSystemPath(entry.name)) return;
       if (begin == 0 && entry.name.compare(0, folder_.size(), folder_) != 0) return;
       const fs::path path(entry.name);
       const std::string key = prefix + entry.name;
@@ -241,8 +248,29 @@ class TarImages::Scan {
         contents_->images.push_back({key, archive, entry.offset, entry.size, -1});
         const std::string folder = path.parent_path().filename().string();
         class_of_.push_back(folder.empty() ? archive_class : folder);
+        image_folders_.insert(prefix + path.parent_path().string() + "/");
+      } else {
+        NoteOther(key);
       }
     });
+  }
+
+  void NoteOther(const std::string& key) {
+    const fs::path folder = fs::path(key).parent_path();
+    if (folder.empty()) return;
+    others_.AddOther(key);
+    other_folders_.insert(folder.string() + "/");
+  }
+
+  // A class that holds only files of other kinds would shift the numbers of the others.
+  void CheckFolders(const std::string& source) const {
+    for (const std::string& folder : other_folders_) {
+      const auto at = image_folders_.lower_bound(folder);
+      if (at != image_folders_.end() && at->compare(0, folder.size(), folder) == 0) continue;
+      ThrowIoError(ExitCode::kBadData, "the folder ", folder, " in ", source,
+                   " holds no image: make the archive anew with its files as JPEG or PNG, or "
+                   "without the folder");
+    }
   }
 
   // WebDataset groups files by the path up to the first dot of the name.
@@ -266,6 +294,8 @@ class TarImages::Scan {
       ThrowIoError(ExitCode::kBadData, "there is no image in the tar archives of ", source);
     }
     if (labels_.empty()) {
+      CheckFolders(source);
+      contents_->info.left_out = others_;
       auto& classes = contents_->info.names;
       classes = class_of_;
       std::sort(classes.begin(), classes.end());
@@ -289,6 +319,9 @@ class TarImages::Scan {
   std::shared_ptr<Contents> contents_;
   std::string folder_;                 // in the archive; ends with a slash unless it is ""
   std::vector<std::string> class_of_;  // of each image
+  // With files of their own: images, or other files. All end with a slash.
+  std::set<std::string> image_folders_, other_folders_;
+  LeftOutFiles others_;
   std::map<std::string, int> labels_;  // of .cls files, by sample
 };
 

@@ -48,19 +48,23 @@ void CheckClasses(const DataOptions& data, int num_labels) {
 std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labels_given) {
   const DataOptions& data = options.data;
   const auto train = SourceOf("--train_data", data.train_data, data);
-  if (!train) return {};
+  const auto test = SourceOf("--test_data", data.test_data, data);
   std::vector<std::string> warnings;
-  if (!data.test_data.empty() && IsSameSource(data.train_data, data.test_data)) {
+  if (train && test && IsSameSource(data.train_data, data.test_data)) {
     warnings.push_back(MakeString("--train_data and --test_data are the same images, ",
                                   data.train_data,
                                   ": tests show how well the model knows these, not how it does on "
                                   "new ones"));
   }
   const int num_labels = options.model.shape.num_labels;
-  if (train->info.num_labels > 0 && train->info.num_labels < num_labels) {
+  if (train && train->info.num_labels > 0 && train->info.num_labels < num_labels) {
     warnings.push_back(MakeString(
         train->what, " has ", train->info.num_labels, " classes, --num_labels is ", num_labels,
         num_labels_given ? "" : " (the default)", ": the model also has labels without images"));
+  }
+  for (const auto* source : {&train, &test}) {
+    const std::string text = *source ? db::Describe((*source)->info.left_out, (*source)->what) : "";
+    if (!text.empty()) warnings.push_back(text);
   }
   return warnings;
 }

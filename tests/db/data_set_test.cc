@@ -173,7 +173,7 @@ TEST_F(DataSetTest, ClassesOfAnImageFolderAreItsSubFolders) {
   Write("train/dog/deep/a.png", "A");
   Write("train/cat/c.jpeg", "C");
   Write("train/cat/notes.txt", "no image");
-  Write("train/empty/readme", "no image");
+  Write("train/.hidden/x.png", "X");
   Write("val/cat/d.png", "D");
   Write("val/dog/e.png", "E");
   const db::DataSet set = db::FindDataSet(Path());
@@ -186,6 +186,41 @@ TEST_F(DataSetTest, ClassesOfAnImageFolderAreItsSubFolders) {
   EXPECT_EQ(Labels(Read("images", set.test)), (std::vector<int>{0, 1}));
   EXPECT_EQ(db::FindSourceInfo("images", set.train).names,
             (std::vector<std::string>{"cat", "dog"}));
+}
+
+TEST_F(DataSetTest, FilesThatAreNotReadAreCounted) {
+  for (const char* name :
+       {"cat/1.jfif", "cat/2.JPE", "cat/3.heic", "cat/Thumbs.db", "dog/.DS_Store", "dog/4",
+        "dog/5.png", "6.png", "7.jpg", "notes.txt", "__MACOSX/cat/1.jpg"}) {
+    Write(name, name);
+  }
+  EXPECT_EQ(Labels(Read("images", Path())), (std::vector<int>{0, 0, 1}));
+  const db::LeftOutFiles files = db::FindSourceInfo("images", Path()).left_out;
+  EXPECT_EQ(files.images, 2);
+  EXPECT_EQ(files.others, 2);
+  EXPECT_EQ(db::Describe(files, "photos"),
+            "left out of photos: images outside of its sub-folders, which are the classes (2); "
+            "files with names that do not end like .jpg or .png (2, for instance " +
+                files.example + ")");
+  EXPECT_EQ(db::Describe({}, "photos"), "");
+  Write("photos.tar", Tar({{"cat/1.jpg", "A"}, {"cat/._1.jpg", "B"}, {"cat/2.heic", "C"}}));
+  EXPECT_EQ(Read("tar", Path("photos.tar")).size(), 1u);
+  EXPECT_EQ(db::FindSourceInfo("tar", Path("photos.tar")).left_out.example, "cat/2.heic");
+}
+
+// It would shift the numbers of the other classes.
+TEST_F(DataSetTest, AClassWithoutImagesIsNamed) {
+  Write("cat/1.png", "A");
+  Write("bird/2.heic", "B");
+  EXPECT_NE(ThrownMessage<IoError>([&] {
+              db::CreateDB("images", Path(), db::READ);
+            }).find("the class folder " + Path("bird") + " holds no image"),
+            std::string::npos);
+  Write("photos.tar", Tar({{"a/cat/1.jpg", "A"}, {"a/bird/2.heic", "B"}, {"a/readme", "C"}}));
+  EXPECT_NE(ThrownMessage<IoError>([&] {
+              db::CreateDB("tar", Path("photos.tar"), db::READ);
+            }).find("the folder a/bird/ in "),
+            std::string::npos);
 }
 
 TEST_F(DataSetTest, ATarOfClassFoldersHasTheirNamesAsClasses) {

@@ -158,9 +158,17 @@ def test_a_folder_keeps_the_names_of_its_classes(pictures, tmp_path):
 def test_images_outside_of_the_classes_are_counted(pictures, tmp_path):
     for i in range(3):
         (pictures / f"{i}.ppm").write_bytes(ppm(40, 30, (9, 9, 9)))
+    (pictures / "cat" / "1.heic").write_bytes(b"no image that is read")
+    warning = (f"{pictures}: images outside of its sub-folders, which are the classes (3); files "
+               "with names that do not end like .jpg or .png (1, for instance cat/1.heic)")
     done = prepare("folder", "--input", pictures, "--output", tmp_path / "db")
     assert done.returncode == 0, done.output
-    assert f"warning: 3 image files of {pictures} were left out" in done.output
+    assert f"warning: left out of {warning}" in done.output
+    assert inspect(pictures)["left_out"] == f"left out of {warning}"
+    done = run("mnist_trainer", "--use_cpu", "--train_data", pictures, "--num_examples", 0,
+               "--batch_size", 4, "--num_epochs", 1, "--num_labels", 2, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert f"left out of --train_data {warning}" in done.output
     assert inspect(tmp_path / "db")["labels"] == {"0": 12, "1": 8}
 
 

@@ -81,7 +81,9 @@ class Inspector {
     found_.db_type = data_set ? set.type : options.db_type;
     database_ = db::CreateDB(found_.db_type, found_.source, db::READ);
     if (found_.db_type == "auto") found_.db_type = db::GuessDBType(found_.source);
-    found_.class_names = db::FindSourceInfo(found_.db_type, found_.source).names;
+    const db::SourceInfo info = db::FindSourceInfo(found_.db_type, found_.source);
+    found_.class_names = info.names;
+    found_.left_out = db::Describe(info.left_out, found_.source);
   }
 
   void Run() {

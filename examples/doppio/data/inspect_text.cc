@@ -70,6 +70,7 @@ std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) 
   if (found.without_label > 0) facts.emplace_back("without a label", Grouped(found.without_label));
   facts.emplace_back("labels", Grouped(static_cast<int64_t>(found.labels.size())));
   facts.emplace_back("damaged records", Grouped(found.num_damaged));
+  if (!found.left_out.empty()) facts.emplace_back("warning", found.left_out);
   return facts;
 }
 
@@ -162,6 +163,7 @@ std::string InspectionJson(const Inspection& found) {
   object.AddJson("kinds", JsonCounts(found.kinds)).AddJson("shapes", JsonCounts(found.shapes));
   object.AddJson("labels", JsonCounts(labels)).Add("without_label", found.without_label);
   object.AddJson("class_names", JsonList(found.class_names, JsonString));
+  object.Add("left_out", found.left_out);
   object.AddJson("mean", JsonList(found.mean, JsonNumber));
   object.AddJson("std", JsonList(found.std, JsonNumber));
   object.Add("num_damaged", found.num_damaged);

@@ -203,19 +203,8 @@ void PrintSummary(const Summary& summary, const std::string& output, bool existe
   }
 }
 
-// A class is a sub-folder. Images beside the sub-folders have no class and are left out.
-void WarnOfImagesOutsideOfClasses(const Kind& kind, const std::string& source) {
-  if (kind.db_type != "images") return;
-  int64_t count = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(source, error)) {
-    if (db::IsImageName(entry.path().string()) && entry.is_regular_file(error)) ++count;
-  }
-  if (count == 0) return;
-  std::fprintf(stderr,
-               "warning: %s image files of %s were left out: they lie in none of its sub-folders, "
-               "which are the classes\n",
-               Grouped(count).c_str(), source.c_str());
+void PrintWarning(const std::string& text) {
+  if (!text.empty()) std::fprintf(stderr, "warning: %s\n", text.c_str());
 }
 
 void PreparePart(const PrepareOptions& options, const Kind& kind, Part part,
@@ -226,16 +215,14 @@ void PreparePart(const PrepareOptions& options, const Kind& kind, Part part,
   const bool exists = std::filesystem::exists(output, error);
   const Summary summary =
       exists ? Compare(options, &maker, output) : Write(options, &maker, output);
-  const std::vector<std::string> names = db::FindSourceInfo(kind.db_type, source).names;
-  WriteClassNames(names, output);
+  const db::SourceInfo info = db::FindSourceInfo(kind.db_type, source);
+  WriteClassNames(info.names, output);
   PrintSummary(summary, output, exists);
-  if (names.size() == 1) {
-    std::fprintf(stderr,
-                 "warning: all images are of one class, \"%s\": classes are sub-folders, or "
-                 "archives in an archive\n",
-                 names[0].c_str());
+  if (info.names.size() == 1) {
+    PrintWarning("all images are of one class, \"" + info.names[0] +
+                 "\": classes are sub-folders, or archives in an archive");
   }
-  WarnOfImagesOutsideOfClasses(kind, source);
+  PrintWarning(db::Describe(info.left_out, source));
   std::fflush(stdout);
 }
 
