@@ -67,6 +67,7 @@ struct SourceInfo {
   // the ClassNamesFile of any source. Empty if the labels have no names.
   std::vector<std::string> names = {};
   int64_t num_labels = 0;  // all labels are smaller; 0: not known
+  bool by_class = false;   // records of several classes come class after class
   LeftOutFiles left_out = {};
 };
 // The type may be "auto". Throws as CreateDB and ReadClassNames.

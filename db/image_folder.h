@@ -27,6 +27,7 @@ class ImageFolder final : public RecordList {
   SourceInfo Info() const override {
     return {.names = classes_,
             .num_labels = static_cast<int64_t>(classes_.size()),
+            .by_class = classes_.size() > 1,
             .left_out = left_out_};
   }
   void Read(int64_t i, std::string* key, std::string* value) override;

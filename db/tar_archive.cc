@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "caffe2/core/exit_code.h"
 #include "db/data_set.h"
@@ -221,9 +222,7 @@ class TarImages::Scan {
       Visit(&file, i, 0, file.size(), stem, several ? stem + "/" : "");
     }
     SetLabels(source);
-    for (const Image& image : contents_->images) {
-      contents_->info.num_labels = std::max<int64_t>(contents_->info.num_labels, image.label + 1);
-    }
+    DescribeLabels();
     const auto ascends = [](const Image& a, const Image& b) { return a.key < b.key; };
     contents_->sorted = std::is_sorted(contents_->images.begin(), contents_->images.end(), ascends);
   }
@@ -314,6 +313,18 @@ class TarImages::Scan {
       }
       image.label = found->second;
     }
+  }
+
+  void DescribeLabels() {
+    std::set<int> labels;
+    int64_t runs = 0;  // of images with the same label
+    int last = -1;
+    for (const Image& image : contents_->images) {
+      if (image.label != std::exchange(last, image.label)) ++runs;
+      labels.insert(image.label);
+    }
+    contents_->info.num_labels = *labels.rbegin() + 1;
+    contents_->info.by_class = runs > 1 && runs == static_cast<int64_t>(labels.size());
   }
 
   std::shared_ptr<Contents> contents_;

@@ -79,7 +79,9 @@ DEFINE_bool(
     check_coverage, false,
     "log after each pass over the training images whether all shards together read each image "
     "exactly once");
-DEFINE_bool(shuffle, false, "visit the training images in a new order in each epoch");
+DEFINE_bool(shuffle, false,
+            "visit the training images in a new order in each epoch; needed for folders and "
+            "archives that come class after class");
 DEFINE_uint64(seed, 1, "seed of the initial parameters, the augmentation and the shuffle");
 DEFINE_string(order, "NHWC", "storage order of images and filters: NHWC or NCHW");
 DEFINE_string(
@@ -169,7 +171,8 @@ DEFINE_int64(
     "iterations between two comparisons of the shards' parameters; a difference ends the run and "
     "names the shard; 0: never");
 DEFINE_int64(max_iterations, 0, "end the run after this many iterations; 0: after --num_epochs");
-DEFINE_int64(test_epoch_size, 0, "images to test after each epoch, over all shards; 0: all");
+DEFINE_int64(test_epoch_size, 0,
+             "images to test after each epoch, over all shards: the first ones; 0: all");
 DEFINE_bool(keep_best, false,
             "also keep the model with the best test accuracy, as <model name>_best.mdl "
             "(mnist_trainer: <prefix>-best.mdl)");

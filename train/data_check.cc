@@ -66,6 +66,19 @@ std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labe
     const std::string text = *source ? db::Describe((*source)->info.left_out, (*source)->what) : "";
     if (!text.empty()) warnings.push_back(text);
   }
+  if (train && train->info.by_class && !data.shuffle) {
+    warnings.push_back(train->what +
+                       " comes class after class: in this order a model learns hardly anything. "
+                       "--shuffle gives another order in each epoch");
+  }
+  const int64_t size = options.schedule.test_epoch_size;
+  if (test && test->info.by_class && size > 0 && size < NumRecords(data.db_type, data.test_data)) {
+    warnings.push_back(MakeString("--test_epoch_size ", size, " tests the first images of ",
+                                  test->what,
+                                  ", which comes class after class: the last classes "
+                                  "are not tested. Leave the flag out, or prepare a database with "
+                                  "doppio data prepare --shuffle"));
+  }
   return warnings;
 }
 

@@ -14,7 +14,8 @@ namespace caffe2 {
 void CheckClasses(const DataOptions& data, int num_labels);
 
 // A line for each choice of data that works but is hardly meant: the same images for training and
-// tests; more labels than classes; files that are not read. `num_labels_given`: the number is not
+// tests; more labels than classes; files that are not read; classes in order, without --shuffle or
+// with tests of the first images only. `num_labels_given`: the number is not
 // the program's default. Takes valid options.
 std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labels_given);
 

@@ -287,6 +287,20 @@ TEST_F(DataSetTest, TheNumberOfLabelsIsKnownBeforeImagesAreRead) {
   EXPECT_EQ(labels("db"), 3);
 }
 
+TEST_F(DataSetTest, ClassesInOrderAreNoticed) {
+  const auto in_order = [&](const std::string& name) {
+    return db::FindSourceInfo("auto", Path(name)).by_class;
+  };
+  Write("photos/cat/1.jpg", "A");
+  EXPECT_FALSE(in_order("photos"));
+  Write("photos/dog/1.jpg", "B");
+  EXPECT_TRUE(in_order("photos"));
+  Write("a.tar", Tar({{"dog/1.jpg", "A"}, {"dog/2.jpg", "A"}, {"cat/1.jpg", "B"}}));
+  EXPECT_TRUE(in_order("a.tar"));
+  Write("b.tar", Tar({{"dog/1.jpg", "A"}, {"cat/1.jpg", "B"}, {"dog/2.jpg", "A"}}));
+  EXPECT_FALSE(in_order("b.tar"));
+}
+
 TEST_F(DataSetTest, LongNamesOfTarArchivesAreRead) {
   const std::string gnu = "cat/" + std::string(120, 'g') + ".jpg", pax = "dog/p.jpg";
   const std::string record = "18 path=" + pax + "\n";

@@ -259,6 +259,18 @@ def test_both_parts_have_the_same_classes(unpacked, tmp_path):
     assert 'only one has "bird"' in done.output
 
 
+def test_classes_in_order_are_a_warning(unpacked, tmp_path):
+    args = ["--use_cpu", "--train_data", unpacked, "--test_data", unpacked, "--num_examples", 0,
+            "--batch_size", 4, "--num_epochs", 1, "--num_labels", 2]
+    done = run("mnist_trainer", *args, "--test_epoch_size", 2, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert f"--train_data {unpacked}/train comes class after class" in done.output
+    assert "--test_epoch_size 2 tests the first images of" in done.output
+    done = run("mnist_trainer", *args, "--shuffle", "--test_epoch_size", 4, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert "class after class" not in done.output
+
+
 def test_a_second_run_compares(pictures, tmp_path):
     args = ["folder", "--input", pictures, "--output", tmp_path / "db"]
     assert prepare(*args).returncode == 0
