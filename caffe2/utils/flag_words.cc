@@ -73,29 +73,92 @@ bool HasProgram(const std::string& globs) {
   return false;
 }
 
-// The flags in a file that are for this program.
-std::vector<std::string> ReadFlagFile(const std::string& path) {
-  std::ifstream file(path);
-  std::vector<std::string> flags;
-  bool ours = true;
-  for (std::string line; std::getline(file, line);) {
-    const size_t begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string::npos || line[begin] == '#') continue;
-    line = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-    if (line[0] != '-') {
-      ours = HasProgram(line);
-    } else if (ours) {
-      CheckUsage(!NameOfFlag(line).empty(), path, ": \"", line,
-                 "\" is not a flag: write --name=value in each line");
-      flags.push_back(line);
-    }
-  }
-  // Reading a folder fails only here.
-  if (!file.eof()) {
-    ThrowIoError(ExitCode::kNoInput, "cannot read --flagfile ", path, ": ", std::strerror(errno));
-  }
-  return flags;
+// Text of a file for an error: short, and without what a terminal cannot show.
+std::string Shown(const std::string& text) {
+  constexpr size_t kMostShown = 60;
+  std::string shown = text.substr(0, kMostShown);
+  for (char& c : shown) c = c >= ' ' && c <= '~' ? c : '?';
+  return shown + (text.size() > kMostShown ? "..." : "");
 }
+
+// How "name=value", "name: value" and "name value" are written as a flag.
+std::string AsFlag(const std::string& line) {
+  const size_t end = std::min(line.find_first_of("=: \t"), line.size());
+  const std::string flag = FlagOf(line.substr(0, end)).empty() ? "" : line.substr(0, end);
+  if (flag.empty()) return "--name=value";
+  const size_t begin = std::min(line.find_first_not_of("=: \t\"'", end), line.size());
+  const size_t last = line.find_last_not_of("\"'");
+  const bool has_value = begin <= last && begin < line.size();
+  if (has_value) return "--" + flag + "=" + Shown(line.substr(begin, last + 1 - begin));
+  return "--" + flag + (IsBoolFlag(flag) ? "" : "=value");
+}
+
+// Whether all words of a line may be names of programs, or globs of them.
+bool LooksLikePrograms(const std::string& line) {
+  std::istringstream stream(line);
+  for (std::string word; stream >> word;) {
+    const bool name = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::isalnum(c) || std::strchr("_-.+/*?[]", c) != nullptr;
+    });
+    const bool begins = std::isalpha(static_cast<unsigned char>(word[0])) ||
+                        std::strchr("_./*?", word[0]) != nullptr;
+    if (!name || !begins || IsBoolWord(word) || !FlagOf(word).empty()) return false;
+  }
+  return true;
+}
+
+// Reads the lines of a flag file, and keeps the flags that are for this program.
+class FlagFile {
+ public:
+  explicit FlagFile(const std::string& path) : path_(path) {}
+
+  std::vector<std::string> Read() {
+    std::ifstream file(path_);
+    for (std::string line; std::getline(file, line);) {
+      ++number_;
+      const size_t begin = line.find_first_not_of(" \t\r");
+      if (begin == std::string::npos || line[begin] == '#') continue;
+      Add(line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin));
+    }
+    // Reading a folder fails only here.
+    if (!file.eof()) {
+      ThrowIoError(ExitCode::kNoInput, "cannot read --flagfile ", path_, ": ",
+                   std::strerror(errno));
+    }
+    if (in_programs_ && !ours_) Refuse(programs_, programs_number_);
+    return std::move(flags_);
+  }
+
+ private:
+  void Add(const std::string& line) {
+    if (line[0] == '-') {
+      in_programs_ = false;
+      if (!ours_) return;
+      if (NameOfFlag(line).empty()) Refuse(line, number_);
+      flags_.push_back(line);
+      return;
+    }
+    const bool matches = HasProgram(line);
+    if (!matches && !LooksLikePrograms(line)) Refuse(line, number_);
+    ours_ = matches || (in_programs_ && ours_);
+    in_programs_ = true;
+    programs_ = line;
+    programs_number_ = number_;
+  }
+
+  [[noreturn]] void Refuse(const std::string& line, int number) const {
+    ThrowUsage("file ", path_, ", line ", number, ": \"", Shown(line), "\" is not a flag: write ",
+               AsFlag(line));
+  }
+
+  const std::string& path_;
+  int number_ = 0;
+  bool ours_ = true;          // the flags that follow are for this program
+  bool in_programs_ = false;  // the last line names programs
+  std::string programs_;      // the last line that does, and its number
+  int programs_number_ = 0;
+  std::vector<std::string> flags_;
+};
 
 class Expander {
  public:
@@ -148,7 +211,7 @@ class Expander {
       CheckUsage(std::find(open_.begin(), open_.end(), path) == open_.end(), "--flagfile ", path,
                  " includes itself");
       open_.push_back(path);
-      Add(ReadFlagFile(path), "file " + path);
+      Add(FlagFile(path).Read(), "file " + path);
       open_.pop_back();
     }
   }

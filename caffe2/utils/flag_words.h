@@ -19,11 +19,14 @@ using FlagAdvice = std::function<std::string(const std::string& flag)>;
 // value of a bool flag is joined to it ("--use_cpu" "True"). gflags takes the last value of a flag,
 // so flags override the recipe and the files before them. A file has the format of gflags: one
 // --name=value in a line, comments that begin with #, and lines of program names, after which flags
-// are for these programs only.
+// are for these programs only. A line without a dash names programs if one of its words or globs
+// matches this program, or if flags follow it and each word may be a program: letters, digits and
+// _-.+/*?[], but no flag, no number and no true or false.
 //
 // Throws UsageError, which names the file, for an unknown flag (with the text of `advice`, or with
-// the most similar flag), for a line that is no flag or lacks its value, and for a file that
-// includes itself; IoError (kNoInput) for a file that cannot be read. `recipe` may be null; then
+// the most similar flag), for a line that is no flag (with its number) or lacks its value, and for
+// a file that includes itself; IoError (kNoInput) for a file that cannot be read. `recipe` may be
+// null; then
 // --recipe has no special meaning.
 std::vector<std::string> ExpandFlags(const std::vector<std::string>& words,
                                      const RecipeFunction& recipe, const FlagAdvice& advice);

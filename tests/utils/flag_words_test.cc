@@ -79,6 +79,38 @@ TEST_F(FlagWordsTest, LeavesOutLinesForOtherPrograms) {
   EXPECT_EQ(Expand({"--flagfile=" + file}), (Words{"--words_size=4"}));
 }
 
+TEST_F(FlagWordsTest, KeepsLinesForThisProgram) {
+  const std::string own = gflags::ProgramInvocationShortName();
+  for (const std::string& programs :
+       {own, "other " + own, own + "\nother", own.substr(0, 3) + "*"}) {
+    const std::string file = Write("run.flags", programs + "\n--words_size=4\n");
+    EXPECT_EQ(Expand({"--flagfile=" + file}), (Words{"--words_size=4"})) << programs;
+  }
+  EXPECT_EQ(Expand({"--flagfile=" + Write("run.flags", own + "\n")}), Words{});
+}
+
+TEST_F(FlagWordsTest, RefusesLinesThatAreNoFlags) {
+  const auto bad = [this](const std::string& line, const std::string& others = "--words_fast\n") {
+    const std::string file = Write("run.flags", "# a comment\n\n" + line + "\n" + others);
+    const std::string error = Error({"--flagfile=" + file}), start = "file " + file + ", line 3: ";
+    EXPECT_EQ(error.substr(0, start.size()), start);
+    return error.substr(std::min(start.size(), error.size()));
+  };
+  EXPECT_EQ(bad("words_size=16"), "\"words_size=16\" is not a flag: write --words_size=16");
+  EXPECT_EQ(bad("words_size: 16"), "\"words_size: 16\" is not a flag: write --words_size=16");
+  EXPECT_EQ(bad("words_title = \"a b\""),
+            "\"words_title = \"a b\"\" is not a flag: write --words_title=a b");
+  EXPECT_EQ(bad("words_size 16"), "\"words_size 16\" is not a flag: write --words_size=16");
+  EXPECT_EQ(bad("words_size"), "\"words_size\" is not a flag: write --words_size=value");
+  EXPECT_EQ(bad("words_fast"), "\"words_fast\" is not a flag: write --words_fast");
+  EXPECT_EQ(bad("size=16"), "\"size=16\" is not a flag: write --name=value");
+  EXPECT_EQ(bad("true"), "\"true\" is not a flag: write --name=value");
+  EXPECT_EQ(bad("16"), "\"16\" is not a flag: write --name=value");
+  EXPECT_EQ(bad("[train]"), "\"[train]\" is not a flag: write --name=value");
+  EXPECT_EQ(bad("PK\x03\x04"), "\"PK??\" is not a flag: write --name=value");
+  EXPECT_EQ(bad("word", ""), "\"word\" is not a flag: write --name=value");  // no flags follow
+}
+
 TEST_F(FlagWordsTest, RecipesCountLeast) {
   const std::string file = Write("run.flags", "--recipe=small\n--words_size=4\n");
   EXPECT_EQ(Expand({"--flagfile=" + file}),
@@ -101,7 +133,7 @@ TEST_F(FlagWordsTest, NamesTheFileOfABadLine) {
   EXPECT_EQ(bad("--size=3\n"), "file " + file + ": unknown flag --size: use it not");
   EXPECT_EQ(bad("--words_size\n--words_fast\n"),
             "file " + file + ": --words_size has no value: write --words_size=VALUE");
-  EXPECT_EQ(bad("-=3\n"), file + ": \"-=3\" is not a flag: write --name=value in each line");
+  EXPECT_EQ(bad("-=3\n"), "file " + file + ", line 1: \"-=3\" is not a flag: write --name=value");
   EXPECT_EQ(bad("--flagfile=" + file + "\n"), "--flagfile " + file + " includes itself");
 }
 
