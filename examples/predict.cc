@@ -21,7 +21,6 @@
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/graph/inference.h"
-#include "caffe2/utils/net_io.h"
 #include "caffe2/utils/program.h"
 #include "db/image/image_codec.h"
 #include "db/image/image_transform.h"
@@ -31,7 +30,9 @@
 #include "train/restrict_model.h"
 #include "train/run_time_limit.h"
 
-DEFINE_string(model, "", "an exported model (.mdl)");
+DEFINE_string(model, "",
+              "an exported model (.mdl), or two nets: init_net.pb,predict_net.pb or a folder with "
+              "both");
 DEFINE_string(init_net, "", "instead of --model: the NetDef that makes the parameters");
 DEFINE_string(predict_net, "", "instead of --model: the NetDef that predicts");
 DEFINE_bool(trust_model, false,
@@ -144,48 +145,15 @@ class OperatorLimit {
   }
 };
 
-void RunInitNet(const std::optional<ModelLimits>& limits, Workspace* ws) {
-  NetDef init = ReadNetDef(FLAGS_init_net);
-  if (limits) RestrictModel(FLAGS_init_net, *limits, &init);
-  PlaceOnDevice(&init, Device{});
-  const bool ok =
-      RunWithin(MaxRunSeconds(limits), FLAGS_init_net, ws, [&] { return ws->RunNetOnce(init); });
-  CAFFE_ENFORCE(ok, "the init net failed");
-  if (limits) CheckFinite(*ws, ws->LocalBlobs());
-}
-
-// The net of --init_net and --predict_net. Its input is the first external input that the init net
-// does not make. Some exporters also make the input, as a placeholder; they list it first.
-Predictor LoadNets(const std::optional<ModelLimits>& limits, Workspace* ws) {
-  Predictor predictor;
-  predictor.net = ReadNetDef(FLAGS_predict_net);
-  if (predictor.net.name().empty()) predictor.net.set_name("predict");
-  if (limits) RestrictModel(FLAGS_predict_net, *limits, &predictor.net);
-  RunInitNet(limits, ws);
-  for (const std::string& input : predictor.net.external_input()) {
-    if (!ws->HasBlob(input)) predictor.inputs.push_back(input);
-  }
-  if (predictor.inputs.empty() && predictor.net.external_input_size() > 0) {
-    predictor.inputs.push_back(predictor.net.external_input(0));
-  }
-  for (const std::string& output : predictor.net.external_output()) {
-    predictor.outputs.push_back(output);
-  }
-  const int ops = predictor.net.op_size();
-  if (predictor.outputs.empty() && ops > 0 && predictor.net.op(ops - 1).output_size() > 0) {
-    predictor.outputs.push_back(predictor.net.op(ops - 1).output(0));
-  }
-  return predictor;
-}
-
 // Places the net on the CPU, whatever device its file names, and optimizes it for inference.
 Predictor LoadFromFlags(const std::optional<ModelLimits>& limits, Workspace* ws) {
   CheckUsage(!FLAGS_model.empty() || (!FLAGS_init_net.empty() && !FLAGS_predict_net.empty()),
              "--model is needed, or --init_net and --predict_net");
   if (limits) LimitMemory(limits->max_bytes);
   const OperatorLimit operator_limit(limits);
-  Predictor predictor =
-      FLAGS_model.empty() ? LoadNets(limits, ws) : LoadPredictor(FLAGS_model, ws, limits);
+  Predictor predictor = FLAGS_model.empty()
+                            ? LoadNets(FLAGS_init_net, FLAGS_predict_net, ws, limits)
+                            : LoadPredictor(FLAGS_model, ws, limits);
   PlaceOnDevice(&predictor.net, Device{});
   OptimizeForInference(&predictor.net, ws,
                        {.keep = {predictor.outputs.begin(), predictor.outputs.end()}});

@@ -1,11 +1,13 @@
 // Trains ResNet-50 and other networks on images, with the flags of Caffe2's resnet50_trainer.py.
 #include <cstdio>
+#include <filesystem>
 
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "examples/trainer_flags.h"
 #include "examples/trainer_help.h"
 #include "train/log_style.h"
+#include "train/model_file.h"
 
 DEFINE_string(model, "resnet50",
               "resnet18, resnet34, resnet50, resnet101, resnet152, resnet20_cifar, resnet9_cifar, "
@@ -68,7 +70,8 @@ std::string ExperimentName() {
   return name;
 }
 
-// N for a path "..._<N>.mdl"; 0, with a warning, for other paths.
+// N for a path "..._<N>.mdl"; 0, with a warning, for other models. Throws as CheckIsModel for a
+// file that is no model.
 int EpochOfModel(const std::string& path) {
   const size_t dot = path.rfind(".mdl"), underscore = path.rfind('_');
   if (dot != std::string::npos && underscore != std::string::npos && underscore + 1 < dot) {
@@ -77,6 +80,8 @@ int EpochOfModel(const std::string& path) {
       return std::atoi(digits.c_str());
     }
   }
+  if (!std::filesystem::exists(path)) return 0;  // an error, which comes later
+  if (std::filesystem::is_regular_file(path)) CheckIsModel(path);
   LOG(WARNING) << "--load_model_path " << path
                << " has no epoch in its name, as NAME_3.mdl has: epochs count from 0";
   return 0;

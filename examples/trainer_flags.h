@@ -190,7 +190,10 @@ DEFINE_bool(
     "continue the run from --checkpoint_path, exactly to the bit, or with another number of "
     "shards and the same batch of all shards; if the file is damaged, from "
     "the newest kept checkpoint that is whole");
-DEFINE_string(load_model_path, "", "saved model (.mdl) to start from");
+DEFINE_string(
+    load_model_path, "",
+    "saved model (.mdl) to start from, or two nets: init_net.pb,predict_net.pb or a folder "
+    "with both");
 DEFINE_bool(trust_model, false, "let --load_model_path use any operator, which may write files");
 DEFINE_bool(finetune, false,
             "start from --load_model_path for other labels: the last layer starts with fresh "

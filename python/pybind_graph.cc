@@ -5,6 +5,7 @@
 #include "caffe2/graph/training_pipeline.h"
 #include "caffe2/graph/transform.h"
 #include "python/pybind_state.h"
+#include "train/model_file.h"
 #include "train/restrict_model.h"
 
 namespace caffe2::python {
@@ -252,6 +253,10 @@ void AddGraphPasses(py::module_& m) {
       py::arg("name"), py::arg("net"),
       "The net with limits on its loops. Throws if it is too large for a model that is not "
       "trusted, or has an operator that such a model may not use (train/restrict_model.h).");
+  m.def(
+      "check_is_model", &CheckIsModel, py::arg("path"),
+      "Throws if the file is evidently no exported model; the message says what it is and what to "
+      "do (train/model_file.h).");
 }
 
 }  // namespace caffe2::python

@@ -14,6 +14,7 @@
 #include "distributed/peer_sockets.h"
 #include "train/data_check.h"
 #include "train/input.h"
+#include "train/model_file.h"
 
 namespace caffe2 {
 namespace {
@@ -209,6 +210,10 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
       access((output.checkpoint_path + ".1").c_str(), R_OK) != 0) {
     ThrowIoError(ExitCode::kNoInput, "--resume: cannot read checkpoint ", output.checkpoint_path,
                  ": ", std::strerror(errno));
+  }
+  const bool resumes = output.resume || output.auto_resume;
+  if (resumes && access(output.checkpoint_path.c_str(), R_OK) == 0) {
+    CheckIsCheckpoint(output.checkpoint_path);
   }
   if (output.model_path) CheckWritableDirectory(DirectoryOf(output.model_path(1)));
   if (output.WritesCheckpoints()) {

@@ -1,17 +1,17 @@
 #include "train/predictor.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <filesystem>
+#include <set>
+#include <utility>
 
-#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/proto/predictor_consts.pb.h"
+#include "caffe2/utils/net_io.h"
 #include "train/db_blobs.h"
+#include "train/model_file.h"
 #include "train/run_time_limit.h"
 
 namespace caffe2 {
@@ -105,6 +105,38 @@ MetaNetDef ReadMeta(const std::string& path, Workspace* ws) {
   return meta;
 }
 
+// The two nets that `path` names, or else two empty names.
+std::pair<std::string, std::string> NetsNamed(const std::string& path) {
+  const std::filesystem::path init = std::filesystem::path(path) / "init_net.pb";
+  const std::filesystem::path predict = std::filesystem::path(path) / "predict_net.pb";
+  if (std::filesystem::exists(init) && std::filesystem::exists(predict)) return {init, predict};
+  const size_t comma = path.find(',');
+  if (comma == std::string::npos || std::filesystem::exists(path)) return {};
+  return {path.substr(0, comma), path.substr(comma + 1)};
+}
+
+// Finds inputs, outputs and parameters of a net after its init net has run in `ws`.
+void FindBlobs(const Workspace& ws, Predictor* predictor) {
+  const NetDef& net = predictor->net;
+  for (const std::string& input : net.external_input()) {
+    if (!ws.HasBlob(input)) predictor->inputs.push_back(input);
+  }
+  if (predictor->inputs.empty() && net.external_input_size() > 0) {
+    predictor->inputs.push_back(net.external_input(0));
+  }
+  predictor->outputs.assign(net.external_output().begin(), net.external_output().end());
+  const int ops = net.op_size();
+  if (predictor->outputs.empty() && ops > 0 && net.op(ops - 1).output_size() > 0) {
+    predictor->outputs.push_back(net.op(ops - 1).output(0));
+  }
+  std::set<std::string> others(predictor->inputs.begin(), predictor->inputs.end());
+  for (const OperatorDef& op : net.op()) {
+    for (const std::string& input : op.input()) {
+      if (ws.HasBlob(input) && others.insert(input).second) predictor->parameters.push_back(input);
+    }
+  }
+}
+
 void CheckParameters(const std::string& path, const Predictor& predictor, const Workspace& ws) {
   for (const std::string& name : predictor.parameters) {
     const Blob* blob = ws.GetBlob(name);
@@ -148,9 +180,9 @@ void SavePredictor(const PredictorExportMeta& meta, Workspace* ws, const FileTar
 
 Predictor LoadPredictor(const std::string& path, Workspace* ws,
                         const std::optional<ModelLimits>& limits) {
-  if (access(path.c_str(), R_OK) != 0) {
-    ThrowIoError(ExitCode::kNoInput, "cannot read model ", path, ": ", std::strerror(errno));
-  }
+  const auto [init_path, predict_path] = NetsNamed(path);
+  if (!init_path.empty()) return LoadNets(init_path, predict_path, ws, limits);
+  CheckIsModel(path);
   if (HasChecksum(path)) VerifyChecksum(path);
   const MetaNetDef meta = ReadMeta(path, ws);
   Predictor predictor = FromMeta(meta);
@@ -162,6 +194,19 @@ Predictor LoadPredictor(const std::string& path, Workspace* ws,
   }
   CheckParameters(path, predictor, *ws);
   if (limits) CheckFinite(*ws, predictor.parameters);
+  for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
+  return predictor;
+}
+
+Predictor LoadNets(const std::string& init_path, const std::string& predict_path, Workspace* ws,
+                   const std::optional<ModelLimits>& limits) {
+  Predictor predictor;
+  predictor.net = ReadNetDef(predict_path);
+  if (predictor.net.name().empty()) predictor.net.set_name("predict");
+  if (limits) RestrictModel(predict_path, *limits, &predictor.net);
+  RunInitNet(ReadNetDef(init_path), init_path, limits, ws);
+  if (limits) CheckFinite(*ws, ws->LocalBlobs());
+  FindBlobs(*ws, &predictor);
   for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
   return predictor;
 }

@@ -40,13 +40,21 @@ struct Predictor {
 
 // Loads the parameters into `ws` and makes the input blobs there; all are on the host, whatever
 // device the file names. Does not create the net, whose operators keep the device of the file. Also
-// reads Caffe2's files. Throws IoError if the file cannot be read or is damaged, and EnforceNotMet
-// if it is not an exported predictor or does not hold a parameter that it lists.
+// reads Caffe2's files. `path` may also name two nets: "init_net.pb,predict_net.pb", or a folder
+// that holds both. Throws as CheckIsModel (train/model_file.h), IoError if the file is damaged, and
+// EnforceNotMet if it does not hold a parameter that it lists.
 //
 // With `limits` the nets of the file must pass RestrictModel and each must end within
 // max_run_seconds, and the parameters must pass CheckFinite. Without `limits` (a trusted model) the
 // nets may do anything.
 Predictor LoadPredictor(const std::string& path, Workspace* ws,
                         const std::optional<ModelLimits>& limits = ModelLimits());
+
+// The same for two NetDefs: one that makes the parameters and one that predicts. The inputs are the
+// external inputs that the init net does not make; if it makes all of them, as with some exporters,
+// the first one. The outputs are the external outputs, or else the first output of the last
+// operator.
+Predictor LoadNets(const std::string& init_path, const std::string& predict_path, Workspace* ws,
+                   const std::optional<ModelLimits>& limits = ModelLimits());
 
 }  // namespace caffe2

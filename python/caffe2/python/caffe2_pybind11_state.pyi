@@ -419,6 +419,9 @@ def benchmark_net(name: str | bytes, warmup_runs: int, main_runs: int, run_indiv
 def blobs() -> list[str]:
     ...
 
+def check_is_model(path: str | bytes) -> None:
+    """Throws if the file is evidently no exported model; the message says what it is and what to do (train/model_file.h)."""
+
 def choose_training_passes(device_type: int, order: str | bytes, type: int) -> TrainingPasses:
     """The passes that make training faster on a type of devices, for activations of this order and TensorProto.DataType."""
 

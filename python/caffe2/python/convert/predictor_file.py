@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from caffe2.proto import caffe2_pb2
+from caffe2.python import _import_c_extension as C
 from caffe2.python import workspace
-from caffe2.python.convert.errors import ConvertError, one_line
-from caffe2.python.convert.files import check_readable, whole_file
+from caffe2.python.convert.errors import BAD_DATA, NO_INPUT, ConvertError, one_line
+from caffe2.python.convert.files import whole_file
 from caffe2.python.convert.model import Model, argument, value_of
 from caffe2.python.onnx.workspace import Workspace
 from caffe2.python.predictor import predictor_exporter, predictor_py_utils
@@ -26,7 +29,11 @@ def _shapes(meta, inputs):
 def read(path: str) -> Model:
     """The model of a file. Its nets may only have operators that untrusted models may use. Raises
     ConvertError."""
-    check_readable(path)
+    try:
+        C.check_is_model(path)
+    except RuntimeError as error:
+        status = BAD_DATA if os.path.exists(path) else NO_INPUT
+        raise ConvertError(one_line(error), status) from error
     ws = Workspace()
     with workspace.WorkspaceGuard(ws._name):
         try:

@@ -179,7 +179,8 @@ def load_from_db(filename: str, db_type: str,
                  device_option: caffe2_pb2.DeviceOption | None = None,
                  trust_model: bool = False) -> metanet_pb2.MetaNetDef:
     """The MetaNetDef of a database, which stays open in the current workspace for
-    GLOBAL_INIT_NET_TYPE to read the parameters.
+    GLOBAL_INIT_NET_TYPE to read the parameters. Raises RuntimeError if the file is no model; the
+    text says what it is.
 
     `device_option` (default: the device scope) becomes the device of the nets and of all operators
     of the two init nets, so that the parameters are loaded to it. `trust_model` allows operators
@@ -187,6 +188,8 @@ def load_from_db(filename: str, db_type: str,
     """
     reader = core.BlobReference(predictor_constants.PREDICTOR_DBREADER)
     record = core.BlobReference(predictor_constants.META_NET_DEF)
+    if db_type == "minidb":
+        C.check_is_model(filename)
     with core.EmptyDeviceScope():
         workspace.RunOperatorOnce(core.CreateOperator(
             "CreateDB", [], [reader], db=filename, db_type=db_type))

@@ -1,0 +1,20 @@
+// What a file is that someone names as a model or as a checkpoint.
+#pragma once
+
+#include <string>
+
+namespace caffe2 {
+
+// Throws IoError if `path` is evidently something else than an exported model: a folder, an ONNX
+// model, a file of PyTorch or safetensors, a picture, a checkpoint or a NetDef (kBadData), or if it
+// cannot be read (kNoInput). The message names the path, what it is and what to do. Does not
+// complain of a damaged model.
+void CheckIsModel(const std::string& path);
+
+// The same for a checkpoint (train/checkpoint.h).
+void CheckIsCheckpoint(const std::string& path);
+
+// True for a file that begins as an exported model does.
+bool IsModelFile(const std::string& path);
+
+}  // namespace caffe2
