@@ -13,8 +13,13 @@
 #include "caffe2/graph/inference.h"
 #include "caffe2/utils/net_io.h"
 #include "caffe2/utils/program.h"
+#include "train/model_file.h"
+#include "train/predictor.h"
 
-DEFINE_string(net, "", "the NetDef to time: binary, or text if the name ends in .pbtxt");
+DEFINE_string(
+    net, "",
+    "the NetDef to time: binary, or text if the name ends in .pbtxt; or an exported model "
+    "(.mdl), whose inputs are zeros unless --input names them");
 DEFINE_string(init_net, "", "the NetDef that makes the parameters");
 DEFINE_string(input, "", "comma-separated names of input blobs to fill");
 DEFINE_string(input_dims, "", "shapes of the input blobs, for example 1,3,224,224;1,10");
@@ -92,8 +97,9 @@ int Main() {
   if (!FLAGS_init_net.empty()) {
     CAFFE_ENFORCE(ws.RunNetOnce(ReadNetDef(FLAGS_init_net)), "the init net failed");
   }
+  NetDef net_def =
+      IsModelFile(FLAGS_net) ? LoadPredictor(FLAGS_net, &ws).net : ReadNetDef(FLAGS_net);
   FeedInputs(&ws);
-  NetDef net_def = ReadNetDef(FLAGS_net);
   if (net_def.name().empty()) net_def.set_name("benchmark");
   if (FLAGS_optimize) OptimizeForInference(&net_def, &ws);
   NetBase* net = ws.CreateNet(net_def);
