@@ -24,6 +24,8 @@ except ImportError as error:
           f"({error}): install it there with pip, or name another interpreter in DOPPIO_PYTHON",
           file=sys.stderr)
     sys.exit(71)
+except KeyboardInterrupt:
+    sys.exit(130)
 sys.exit(main(sys.argv[3:], name))
 )";
 

@@ -327,6 +327,26 @@ def test_wrong_calls_and_files(tmp_path, capsys):
         "a.mdl", "cut.mdl", "junk.mdl", "junk.pb"]
 
 
+@pytest.mark.parametrize("levels", [50, 9000])
+def test_nets_without_a_bottom(levels, tmp_path, capsys):
+    path = tmp_path / "deep.pbtxt"
+    path.write_text("op { arg { n { " * levels + "} } } " * levels)
+    for words, command in (((path,), inspect_command),
+                           ((f"{path},{path}", tmp_path / "x.mdl"), convert_command)):
+        status, line = error_of(capsys, *words, command=command)
+        assert status == 65 and f"{path} is not a NetDef, is damaged, or has more than 100" in line
+
+
+def test_ctrl_c_ends_a_command_without_a_word(monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(formats, "read", interrupt)
+    assert convert("a.mdl", "b.mdl") == 130
+    assert inspect_command.main(["a.mdl"]) == 130
+    assert tuple(capsys.readouterr()) == ("", "")
+
+
 def test_what_onnx_cannot_express(tmp_path, capsys):
     pytest.importorskip("onnx")
     model = small_model()

@@ -27,15 +27,16 @@ ProtoLike = Union[Message, HasProto, bytes, str]
 def TryReadProtoWithClass(cls: type[_M], s: str | bytes) -> _M:
     """A message of class `cls` from its text or binary form (str or bytes).
 
-    Raises DecodeError if it is neither.
+    Raises DecodeError if it is neither, or has more than 100 levels of messages.
     """
-    message = cls()
     try:
-        return text_format.Parse(s, message)
+        message = text_format.Parse(s, cls())
     except (text_format.ParseError, UnicodeDecodeError):
-        message.Clear()
-        message.ParseFromString(s if isinstance(s, bytes) else s.encode("latin-1"))
-        return message
+        return cls.FromString(s if isinstance(s, bytes) else s.encode("latin-1"))
+    except RecursionError as error:
+        raise DecodeError("too many levels of messages") from error
+    # Only the binary form has the limit.
+    return cls.FromString(message.SerializePartialToString())
 
 
 def TryReadProto(s: str | bytes, *classes: type[Message]) -> Message:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 USAGE, BAD_DATA, NO_INPUT, SYSTEM, CANNOT_WRITE = 64, 65, 66, 71, 73
+INTERRUPTED = 130  # by SIGINT
 
 
 class ConvertError(ValueError):
@@ -30,9 +31,12 @@ def needs(package: str, what: str, error: ImportError) -> ConvertError:
 
 
 def run_command(name: str, command: Callable[[], int]) -> int:
-    """The exit status of a command; an error that it raises is printed as one line."""
+    """The exit status of a command; an error that it raises is printed as one line. Ctrl-C ends it
+    without a word."""
     try:
         return command()
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except ConvertError as error:
         status, message = error.status, str(error)
     except OSError as error:

@@ -32,7 +32,8 @@ def _read_net(path):
     try:
         net = TryReadProtoWithClass(caffe2_pb2.NetDef, read_bytes(path))
     except (DecodeError, UnicodeDecodeError) as error:
-        raise ConvertError(f"{path} is not a NetDef, or is damaged") from error
+        raise ConvertError(f"{path} is not a NetDef, is damaged, or has more than 100 levels of "
+                           "messages") from error
     if not net.op and not net.name:
         raise ConvertError(f"{path} is not a NetDef, or has no operators")
     return net
