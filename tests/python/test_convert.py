@@ -327,6 +327,29 @@ def test_wrong_calls_and_files(tmp_path, capsys):
         "a.mdl", "cut.mdl", "junk.mdl", "junk.pb"]
 
 
+def test_a_model_of_images_says_how_they_become_its_input(tmp_path, capsys):
+    net = core.Net("squares")
+    net.AddExternalInput("x", "w", "b")
+    net.AveragePool("x", "pooled", global_pooling=1)
+    net.FC(["pooled", "w", "b"], "y")
+    values = {"w": np.ones((2, 3), np.float32), "b": np.zeros(2, np.float32)}
+    pair = tmp_path / "pair"
+    formats.write(Model(net.Proto(), values, ["x"], ["y"]), str(pair))
+    by_shape = {"image_size": "32", "image_scale": "36", "num_channels": "3", "order": "NCHW"}
+    model = tmp_path / "a.mdl"
+    assert convert(pair, model, "--input_shape", "3,32,32") == 0
+    assert formats.read(str(model)).info == by_shape
+    colours = {"mean": "104,117,123", "std": "57.5"}
+    assert convert(model, tmp_path / "b.mdl", "--mean", colours["mean"], "--std", "57.5") == 0
+    assert formats.read(str(tmp_path / "b.mdl")).info == {**by_shape, **colours}
+    assert convert(tmp_path / "b.mdl", tmp_path / "c.mdl", "--input_shape", "3,224,224") == 0
+    large = {"image_size": "224", "image_scale": "256"}
+    assert formats.read(str(tmp_path / "c.mdl")).info == {**by_shape, **colours, **large}
+    for words in (["--std", "0"], ["--std=-1"], ["--mean", "1,2"], ["--mean", "x"]):
+        assert error_of(capsys, model, tmp_path / "b.mdl", *words)[0] == 64
+    assert "only .mdl and .onnx" in error_of(capsys, model, pair, "--mean", "1")[1]
+
+
 @pytest.mark.parametrize("levels", [50, 9000])
 def test_nets_without_a_bottom(levels, tmp_path, capsys):
     path = tmp_path / "deep.pbtxt"

@@ -57,6 +57,36 @@ def _numbers(name, text, number):
         ) from error
 
 
+def image_info(model: Model) -> dict[str, str]:
+    """What the shape of the first input says about the images, by the keys of Model.info. The scale
+    is the one that the trainers choose for this size. {} if the input takes no square images."""
+    shape = model.shapes.get(model.inputs[0], [])
+    if len(shape) != 4:
+        return {}
+    last = model.info.get("order") == "NHWC" or (shape[1] not in (1, 3) and shape[3] in (1, 3))
+    channels, height, width = (shape[3], *shape[1:3]) if last else shape[1:]
+    if channels not in (1, 3) or height != width:
+        return {}
+    return {
+        "image_size": str(height),
+        "image_scale": str(256 if 224 <= height <= 256 else round(height * 256 / 227)),
+        "num_channels": str(channels),
+        "order": "NHWC" if last else "NCHW",
+    }
+
+
+def describe_images(model: Model, mean: str | None, std: str | None) -> None:
+    """Notes in model.info how images become the input of the net, for programs that give it some.
+
+    What it holds already stays, unless the shape of the input has another size. `mean` and `std`
+    are lists of numbers as for the program predict; None: not known.
+    """
+    by_shape = image_info(model)
+    same = by_shape.get("image_size") == model.info.get("image_size")
+    model.info = {**by_shape, **model.info} if same else {**model.info, **by_shape}
+    model.info.update({k: v for k, v in (("mean", mean), ("std", std)) if v is not None})
+
+
 def preparation_of(model: Model, given: dict[str, str | int | None]) -> Preparation:
     """The Preparation with the given values, else the model's, else the program predict's defaults.
 
@@ -65,18 +95,14 @@ def preparation_of(model: Model, given: dict[str, str | int | None]) -> Preparat
 
     Raises ConvertError for values that contradict each other.
     """
-    shape = model.shapes.get(model.inputs[0], [])
-    channels, size = 3, 227
-    if len(shape) == 4:
-        last = model.info.get("order") == "NHWC"
-        channels, size = (shape[3], shape[1]) if last else (shape[1], shape[2])
     defaults = {
-        "image_size": size,
-        "image_scale": 256,
-        "num_channels": channels,
+        "image_size": "227",
+        "image_scale": "256",
+        "num_channels": "3",
         "order": "NCHW",
         "mean": "128",
         "std": "128",
+        **image_info(model),
     }
     words = {
         name: str(model.info.get(name, default) if given.get(name) is None else given[name])

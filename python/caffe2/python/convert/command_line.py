@@ -37,6 +37,24 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def pixel_values(text: str) -> str:
+    """A number for all colours, or three with commas between; raises ArgumentTypeError."""
+    try:
+        count = len([float(word) for word in text.split(",")])
+    except ValueError:
+        count = 0
+    if count not in (1, 3):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor blue,green,red")
+    return text
+
+
+def pixel_divisors(text: str) -> str:
+    """The same, for numbers that must be positive."""
+    if min(float(word) for word in pixel_values(text).split(",")) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not positive")
+    return text
+
+
 def input_shape(text: str) -> tuple[str, list[int]]:
     """(input or "", shape without the batch) of "data=3,224,224" or "3,224,224"."""
     name, _, dims = text.rpartition("=")

@@ -6,8 +6,16 @@ import sys
 from collections.abc import Sequence
 
 from caffe2.python.convert import formats
+from caffe2.python.convert.calibration import describe_images
 from caffe2.python.convert.channels import swap_channels
-from caffe2.python.convert.command_line import Parser, input_shape, positive, set_shapes
+from caffe2.python.convert.command_line import (
+    Parser,
+    input_shape,
+    pixel_divisors,
+    pixel_values,
+    positive,
+    set_shapes,
+)
 from caffe2.python.convert.errors import USAGE, ConvertError, run_command
 
 
@@ -24,7 +32,12 @@ def _parser(name):
                         "for ResNets, else the names of the blobs")
     parser.add_argument("--input_shape", action="append", default=[], type=input_shape,
                         metavar="[NAME=]3,224,224", help="the shape of an input without the batch, "
-                        "if the file does not have it")
+                        "if the file does not have it; of images, predict takes its size")
+    parser.add_argument("--mean", type=pixel_values, metavar="B,G,R",
+                        help="number that is subtracted from pixels (0 to 255), or blue,green,red: "
+                        "kept in .mdl and .onnx files for predict")
+    parser.add_argument("--std", type=pixel_divisors, metavar="B,G,R",
+                        help="number that pixels are divided by after that, likewise")
     parser.add_argument("--batch_size", type=positive, metavar="N",
                         help="for ONNX: only batches of so many images; default: any")
     parser.add_argument("--swap_channels", action="store_true",
@@ -34,13 +47,17 @@ def _parser(name):
 
 
 def _convert(options):
-    formats.format_of(options.target)
+    kind = formats.format_of(options.target)
+    if kind not in ("predictor", "onnx") and (options.mean or options.std):
+        raise ConvertError(f"{options.target} cannot hold --mean and --std: only .mdl and .onnx "
+                           "files can; leave them out", USAGE)
     if formats.format_of(options.source) == "net":
         raise ConvertError(f"{options.source} alone has no parameters: name two nets as "
                            "init_net.pb,predict_net.pb", USAGE)
     like = formats.read(options.like) if options.like else None
     model = formats.read(options.source, like)
     set_shapes(model, options.input_shape)
+    describe_images(model, options.mean, options.std)
     if options.swap_channels:
         swap_channels(model)
     formats.write(model, options.target, options.names, options.batch_size)

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 
 from caffe2.python.convert import formats
 from caffe2.python.convert.calibration import image_batches, preparation_of
-from caffe2.python.convert.command_line import Parser, positive
+from caffe2.python.convert.command_line import (
+    Parser,
+    pixel_divisors,
+    pixel_values,
+    positive,
+)
 from caffe2.python.convert.errors import USAGE, ConvertError, run_command
 from caffe2.python.quantize import RANGES, quantize_model
 
@@ -62,9 +67,15 @@ def _parser(name):
     ):
         parser.add_argument(f"--{flag}", type=positive, metavar="N", help=text)
     parser.add_argument("--order", choices=("NCHW", "NHWC"), help="order of the net's input")
-    for flag, text in (("mean", "subtracted from pixels"), ("std", "by which pixels are divided")):
+    for flag, text, values in (
+        ("mean", "subtracted from pixels", pixel_values),
+        ("std", "by which pixels are divided", pixel_divisors),
+    ):
         parser.add_argument(
-            f"--{flag}", metavar="B,G,R", help=f"number {text}, or one for each colour"
+            f"--{flag}",
+            type=values,
+            metavar="B,G,R",
+            help=f"number {text}, or one for each colour",
         )
     return parser
 
