@@ -54,10 +54,6 @@ if(CAFFE2_SANITIZE)
   add_compile_options(-fsanitize=${CAFFE2_SANITIZE} -fno-omit-frame-pointer
                       "$<$<COMPILE_LANGUAGE:CXX>:-O1;-g1;-Wno-maybe-uninitialized>")
   add_link_options(-fsanitize=${CAFFE2_SANITIZE})
-  if(CAFFE2_SANITIZE MATCHES "thread")
-    # Protobuf's maps have another layout with this macro than in the library, which has none.
-    add_compile_options(-U__SANITIZE_THREAD__)
-  endif()
 endif()
 
 find_program(CCACHE_PROGRAM ccache)
