@@ -105,10 +105,11 @@ struct JpegDecoder::State {
     const nvjpeg::Status made = functions.create_state(handle, &decoding);
     if (made != nvjpeg::kSuccess) functions.destroy(handle);
     CheckNvjpeg(made, "making a decoder");
-    LOG(INFO) << "nvJPEG decodes on cuda:" << device
-              << (hardware == nvjpeg::kSuccess ? " with the hardware for JPEG files"
-                                               : " with its default backend; the hardware: ")
-              << (hardware == nvjpeg::kSuccess ? "" : TextOf(hardware));
+    const std::string how =
+        hardware == nvjpeg::kSuccess
+            ? "the hardware for JPEG files"
+            : MakeString("its default backend; the hardware: ", TextOf(hardware));
+    LOG(INFO) << "nvJPEG decodes on cuda:" << device << " with " << how;
   }
   ~State() {
     const DeviceGuard guard(device);
