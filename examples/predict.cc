@@ -22,6 +22,7 @@
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/graph/inference.h"
 #include "caffe2/utils/program.h"
+#include "db/data_set.h"
 #include "db/image/image_codec.h"
 #include "db/image/image_transform.h"
 #include "examples/flag_lists.h"
@@ -40,7 +41,9 @@ DEFINE_bool(trust_model, false,
 DEFINE_int64(max_memory_mb, 16384, "memory that a model may use without --trust_model");
 DEFINE_double(max_run_seconds, 300,
               "seconds that one run of a model's net may take without --trust_model");
-DEFINE_string(class_names, "", "file with the name of label n in line n, counted from 0");
+DEFINE_string(class_names, "",
+              "file with the name of label n in line n, counted from 0; empty: the names that the "
+              "model carries");
 DEFINE_int32(top, 5, "number of labels to print for each picture");
 DEFINE_int32(image_size, 0, "side of the crop that the net sees; 0: from the model, or 227");
 DEFINE_int32(image_scale, 0,
@@ -160,18 +163,6 @@ Predictor LoadFromFlags(const std::optional<ModelLimits>& limits, Workspace* ws)
   return predictor;
 }
 
-std::vector<std::string> ReadLines(const std::string& path) {
-  std::vector<std::string> lines;
-  if (path.empty()) return lines;
-  std::ifstream file(path);
-  if (!file) {
-    ThrowIoError(ExitCode::kNoInput, "cannot read --class_names ", path, ": ",
-                 std::strerror(errno));
-  }
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
 std::string ReadFile(const std::string& path) {
   if (std::filesystem::is_directory(path)) {
     ThrowIoError(ExitCode::kNoInput, "it is a folder; name the pictures in it");
@@ -221,14 +212,23 @@ const Tensor& ScoresOf(const Predictor& predictor, const Workspace& ws) {
   return blob->Get<Tensor>();
 }
 
+// The names in --class_names must be as many as the scores; a model may carry fewer.
+void CheckClassNames(const std::vector<std::string>& names, const Tensor& scores) {
+  CheckUsage(FLAGS_class_names.empty() || static_cast<int64_t>(names.size()) == scores.numel(),
+             "--class_names ", FLAGS_class_names, " has ", names.size(), " names, the model has ",
+             scores.numel(), " labels: give one line for each");
+}
+
 int Main(int argc, char** argv) {
   CheckUsage(argc > 1, "no picture is given: name image files after the flags");
   CheckUsage(FLAGS_top >= 1, "--top is ", FLAGS_top, ", must be at least 1");
   SetImageLimitsFromFlags();
-  const std::vector<std::string> names = ReadLines(FLAGS_class_names);
+  std::vector<std::string> names;
+  if (!FLAGS_class_names.empty()) names = db::ReadClassNames(FLAGS_class_names);
   Workspace ws;
   const std::optional<ModelLimits> limits = LimitsFromFlags();
   const Predictor predictor = LoadFromFlags(limits, &ws);
+  if (FLAGS_class_names.empty()) names = predictor.ClassNames();
   CAFFE_ENFORCE(!predictor.inputs.empty() && !predictor.outputs.empty(),
                 "the net has no input or no output");
   const db::ImageTransform transform(Preparation(predictor));
@@ -245,7 +245,9 @@ int Main(int argc, char** argv) {
     const OperatorLimit operator_limit(limits);
     CAFFE_ENFORCE(RunWithin(MaxRunSeconds(limits), ModelFile(), &ws, [net] { return net->Run(); }),
                   "the net failed");
-    PrintTop(argv[i], ScoresOf(predictor, ws), names);
+    const Tensor& scores = ScoresOf(predictor, ws);
+    CheckClassNames(names, scores);
+    PrintTop(argv[i], scores, names);
   }
   return 0;
 }

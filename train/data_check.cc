@@ -45,6 +45,14 @@ void CheckClasses(const DataOptions& data, int num_labels) {
   }
 }
 
+std::vector<std::string> TrainingClassNames(const DataOptions& data) {
+  for (const std::string& path : {data.train_data, data.test_data}) {
+    const auto source = SourceOf("", path, data);
+    if (source && !source->info.names.empty()) return source->info.names;
+  }
+  return {};
+}
+
 std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labels_given) {
   const DataOptions& data = options.data;
   const auto train = SourceOf("--train_data", data.train_data, data);

@@ -13,6 +13,10 @@ namespace caffe2 {
 // db::FindSourceInfo.
 void CheckClasses(const DataOptions& data, int num_labels);
 
+// The names of the classes by label: of the training data or, if it has none, of the test data.
+// Empty if neither has any. Throws as db::FindSourceInfo.
+std::vector<std::string> TrainingClassNames(const DataOptions& data);
+
 // A line for each choice of data that works but is hardly meant: the same images for training and
 // tests; more labels than classes; files that are not read; classes in order, without --shuffle or
 // with tests of the first images only. `num_labels_given`: the number is not

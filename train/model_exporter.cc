@@ -16,13 +16,18 @@ double SecondsSince(Clock::time_point start) {
 }
 
 std::map<std::string, std::string> InputInfo(const TrainOptions& options, int generation) {
-  return {{"generation", MakeString(generation)},
-          {"image_size", MakeString(options.model.shape.image_size)},
-          {"image_scale", MakeString(options.ImageScale())},
-          {"num_channels", MakeString(options.model.shape.num_channels)},
-          {"order", options.model.order},
-          {"mean", CommaList(options.data.mean)},
-          {"std", CommaList(options.data.std)}};
+  std::map<std::string, std::string> info = {
+      {"generation", MakeString(generation)},
+      {"image_size", MakeString(options.model.shape.image_size)},
+      {"image_scale", MakeString(options.ImageScale())},
+      {"num_channels", MakeString(options.model.shape.num_channels)},
+      {"order", options.model.order},
+      {"mean", CommaList(options.data.mean)},
+      {"std", CommaList(options.data.std)}};
+  std::string names;
+  for (const std::string& name : options.data.class_names) names += name + "\n";
+  if (!names.empty()) info[kClassNames] = names;
+  return info;
 }
 
 }  // namespace

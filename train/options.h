@@ -71,6 +71,8 @@ struct DataOptions {
   std::string train_data;  // database of Datum or TensorProtos records; "null": synthetic images
   std::string test_data;   // "": no tests
   std::string db_type = "lmdb";
+  // By label, for exported models and the records of the run (TrainingClassNames); empty: unknown.
+  std::vector<std::string> class_names;
   int image_scale = 0;  // shorter side before the crop; 0: see ImageScale()
   int image_pad = 0;    // black pixels around the scaled image that a training crop may include
   // Pixels from 0 to 255 become (pixel - mean) / std. Each is one number for all channels, or one

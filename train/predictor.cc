@@ -1,8 +1,10 @@
 #include "train/predictor.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "caffe2/core/logging.h"
@@ -209,6 +211,20 @@ Predictor LoadNets(const std::string& init_path, const std::string& predict_path
   FindBlobs(*ws, &predictor);
   for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
   return predictor;
+}
+
+std::vector<std::string> Predictor::ClassNames() const {
+  std::vector<std::string> names;
+  const auto found = application_info.find(kClassNames);
+  if (found == application_info.end()) return names;
+  std::istringstream lines(found->second);
+  for (std::string line; std::getline(lines, line);) {
+    // A model from a stranger must not control a terminal.
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+    names.push_back(line);
+  }
+  return names;
 }
 
 }  // namespace caffe2

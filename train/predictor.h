@@ -36,7 +36,14 @@ struct Predictor {
   NetDef net;
   std::vector<std::string> parameters, inputs, outputs;
   std::map<std::string, std::string> application_info;
+
+  // The names of the labels that the model carries, by label, with "?" for control characters;
+  // empty if it carries none.
+  std::vector<std::string> ClassNames() const;
 };
+
+// The key of application_info for the names of the labels, a line each.
+inline constexpr char kClassNames[] = "class_names";
 
 // Loads the parameters into `ws` and makes the input blobs there; all are on the host, whatever
 // device the file names. Does not create the net, whose operators keep the device of the file. Also

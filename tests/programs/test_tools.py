@@ -103,6 +103,37 @@ def test_predict_names_what_the_model_was_trained_on(databases, tmp_path):
         assert 0.5 < sum(probabilities) <= 1.001
 
 
+def test_models_carry_the_names_of_their_classes(databases, tmp_path):
+    photos = tmp_path / "photos"
+    for label, name in enumerate(("zebra", "yak", "xerus")):
+        for part in ("train", "test"):
+            (photos / part / name).mkdir(parents=True)
+            for i in range(8):
+                write_picture(photos / part / name / f"{i}.pgm", 8 * label + 2 + i % 2)
+    succeed("resnet50_trainer", *training(
+        databases, tmp_path, train_data=photos, test_data=photos, db_type="auto", num_labels=3,
+        batch_size=8, epoch_size=0, mirror="false", log_dir=tmp_path / "log"), "--shuffle")
+    model = tmp_path / "model_1.mdl"
+    picture = photos / "test" / "yak" / "0.pgm"
+    lines = succeed("predict", "--model", model, picture).splitlines()
+    assert sorted(line.split()[1] for line in lines[1:]) == ["xerus", "yak", "zebra"]
+    assert "class_names: xerus, yak, zebra" in succeed("doppio", "inspect", model)
+    succeed("doppio", "report", tmp_path / "log")
+    assert "1 (yak)" in (tmp_path / "log" / "report.html").read_text()
+    names = tmp_path / "names"
+    for text, status, message in (
+        ("a\nb\n", 64, f"--class_names {names} has 2 names, the model has 3 labels"),
+        ("a\nb\nc\nd\n", 64, "has 4 names, the model has 3 labels"),
+    ):
+        names.write_text(text)
+        done = run("predict", "--model", model, "--class_names", names, picture)
+        assert done.returncode == status, done.output
+        assert message in done.output
+    done = run("predict", "--model", model, "--class_names", tmp_path, picture)
+    assert done.returncode == 66
+    assert "it is a folder" in done.output
+
+
 def test_predict_names_a_picture_that_cannot_be_read(databases, tmp_path):
     succeed("resnet50_trainer", *training(databases, tmp_path, epoch_size=64))
     (tmp_path / "empty.png").touch()

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tests/db/temporary_directory.h"
+#include "tests/train/train_test_util.h"
 
 namespace caffe2::testing {
 namespace {
@@ -50,6 +51,21 @@ TEST(ModelExporterTest, WritesTheParametersAsTheyWere) {
   EXPECT_TRUE(exporter.TakeWritten().empty());
   for (const std::string& path : paths) EXPECT_EQ(Values(path), std::make_pair(1.f, 1.f));
   EXPECT_EQ(Values(directory.Path("c.mdl")), std::make_pair(2.f, 2.f));
+}
+
+TEST(ModelExporterTest, ModelsCarryTheNamesOfTheirClasses) {
+  const TemporaryDirectory directory;
+  TrainOptions options = SmallRun(directory.Path("none"), "mlp", 8, 2);
+  EXPECT_EQ(ExportMetaOf(options, 0).application_info.count(kClassNames), 0u);
+  options.data.class_names = {"cat", "dog\x1b[2J"};
+  PredictorExportMeta meta = Meta();
+  meta.application_info = ExportMetaOf(options, 0).application_info;
+  Workspace ws;
+  Parameter(&ws);
+  SavePredictor(meta, &ws, {directory.Path("a.mdl")});
+  const Predictor predictor = LoadPredictor(directory.Path("a.mdl"), &ws);
+  EXPECT_EQ(predictor.ClassNames(), (std::vector<std::string>{"cat", "dog?[2J"}));
+  EXPECT_TRUE(Predictor().ClassNames().empty());
 }
 
 TEST(ModelExporterTest, AModelThatIsNotWrittenIsAnErrorOnlyAtTheEnd) {

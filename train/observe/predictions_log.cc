@@ -21,6 +21,12 @@ std::string CountsJson(const TestPredictions& predictions) {
   return "[" + json + "]";
 }
 
+std::string NamesJson(const std::vector<std::string>& names) {
+  std::string json;
+  for (const std::string& name : names) json += (json.empty() ? "" : ",") + JsonString(name);
+  return "[" + json + "]";
+}
+
 std::string WorstJson(const TestPredictions& predictions) {
   std::string json;
   for (const WrongImage& image : predictions.worst()) {
@@ -55,6 +61,7 @@ void PredictionsLog::OnTest(const TestReport& report) {
                                .Add("num_labels", options_.model.shape.num_labels)
                                .Add("database", database)
                                .Add("db_type", type)
+                               .AddJson("class_names", NamesJson(data.class_names))
                                .AddJson("counts", CountsJson(*report.predictions))
                                .AddJson("worst", WorstJson(*report.predictions))
                                .ToString();

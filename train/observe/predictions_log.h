@@ -11,7 +11,7 @@ namespace caffe2 {
 
 // After each test whose report has predictions, replaces <directory>/predictions.json:
 //   {"epoch": 3, "images": 10000, "num_labels": 10,
-//    "database": "mnist_test_lmdb", "db_type": "lmdb",
+//    "database": "mnist_test_lmdb", "db_type": "lmdb", "class_names": ["zero", ...],
 //    "counts": [[label, predicted, images], ...],
 //    "worst": [{"record": 17, "key": "00017", "label": 4, "predicted": 9, "confidence": 0.93,
 //               "label_probability": 0.01}, ...]}

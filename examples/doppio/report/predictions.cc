@@ -16,6 +16,9 @@ Predictions PredictionsOf(const Struct& object) {
   predictions.images = Integer(Member(object, "images"));
   predictions.database = Member(object, "database").string_value();
   predictions.db_type = Member(object, "db_type").string_value();
+  for (const Value& name : Member(object, "class_names").list_value().values()) {
+    predictions.class_names.push_back(name.string_value());
+  }
   for (const Value& cell : Member(object, "counts").list_value().values()) {
     const auto& numbers = cell.list_value().values();
     if (numbers.size() != 3) continue;

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "caffe2/core/logging.h"
-#include "db/data_set.h"
 #include "db/db.h"
 #include "db/image/image_record.h"
 #include "examples/doppio/pictures.h"
@@ -135,9 +134,8 @@ std::string WorstHtml(const Predictions& predictions, const Names& names) {
 
 std::string PredictionsHtml(const Predictions& predictions) {
   std::string worst;
-  Names names;
+  const Names& names = predictions.class_names;
   try {
-    names = db::FindSourceInfo(predictions.db_type, predictions.database).names;
     worst = WorstHtml(predictions, names);
   } catch (const Error& error) {
     worst = "<p class=\"warning\">The worst images cannot be shown from " +

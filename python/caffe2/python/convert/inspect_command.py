@@ -64,7 +64,7 @@ def _print_table(model, layers):
     if not model.shapes:
         print("give the shape of the input for shapes and FLOPs: --input_shape 3,224,224")
     for key, value in sorted(model.info.items()):
-        print(f"{key}: {value}")
+        print(f"{key}: {', '.join(value.splitlines())}")
 
 
 def _inspect(options):
