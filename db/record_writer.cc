@@ -52,8 +52,8 @@ std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixe
 RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file)
     : path_(path), temporary_(TemporaryBeside(path)) {
   std::error_code error;
-  const bool replace = overwrite_file && !std::filesystem::is_directory(path, error);
-  if (std::filesystem::exists(path, error) && !replace) {
+  replaces_ = overwrite_file && !std::filesystem::is_directory(path, error);
+  if (std::filesystem::exists(path, error) && !replaces_) {
     ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path,
                  ": the path exists already");
   }
@@ -88,6 +88,10 @@ void RecordWriter::Finish() {
   transaction_.reset();
   db_->Close();
   std::error_code error;
+  if (!replaces_ && std::filesystem::exists(path_, error)) {
+    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_,
+                 ": another process has made it meanwhile");
+  }
   std::filesystem::rename(temporary_, path_, error);
   if (error)
     ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_, ": ", error.message());

@@ -20,8 +20,9 @@ std::string MakeEncodedDatum(std::string_view file, int label);
 // dim0 * dim1 * dim2 bytes.
 std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label);
 
-// Writes a new database under a temporary name (temporary_file.h). Finish() renames it to its path;
-// the destructor deletes an unfinished database. Not thread-safe. All members throw IoError.
+// Writes a new database under a temporary name (temporary_file.h). Finish() renames it to its path,
+// unless another process has made one there meanwhile; the destructor deletes an unfinished
+// database. Not thread-safe. All members throw IoError.
 class RecordWriter {
  public:
   // Throws as CreateDB, and IoError if `path` exists, unless it is a file and `overwrite_file` is
@@ -39,6 +40,7 @@ class RecordWriter {
 
  private:
   std::string path_, temporary_;
+  bool replaces_ = false;  // an existing file at path_
   std::unique_ptr<DB> db_;
   std::unique_ptr<Transaction> transaction_;
   int64_t num_records_ = 0;

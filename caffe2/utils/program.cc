@@ -99,7 +99,6 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   RestoreIgnoredSignals();  // also for the process that ConfigureThreads starts
   ConfigureThreads(*argv);
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
   KeepStderrFromBlocking();
   const std::string program = BaseName((*argv)[0]);
   gflags::SetArgv(*argc, const_cast<const char**>(*argv));
@@ -142,6 +141,7 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
 int RunCaught(const std::string& program, const std::function<int()>& body) {
   static const std::string log_name = program;  // glog keeps the pointer
   google::InitGoogleLogging(log_name.c_str());
+  std::signal(SIGXFSZ, SIG_IGN);
   int status = 0;
   try {
     status = body();

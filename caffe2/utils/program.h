@@ -52,8 +52,8 @@ bool AdoptFlag(const std::string& name, const std::string& description);
 // with their values.
 std::vector<gflags::CommandLineFlagInfo> ProgramFlags();
 
-// The part of RunProgram after the flags: starts the log, runs `body` and turns exceptions into a
-// line and an exit status. For programs that parse their arguments themselves.
+// The part of RunProgram after the flags: starts the log, ignores SIGXFSZ, runs `body` and turns
+// exceptions into a line and an exit status. For programs that parse their arguments themselves.
 int RunCaught(const std::string& program, const std::function<int()>& body);
 
 }  // namespace caffe2

@@ -5,6 +5,8 @@
 #include "caffe2/core/random.h"
 #include "caffe2/proto/caffe_datum.pb.h"
 #include "db/record_writer.h"
+#include "tests/db/db_test_util.h"
+#include "tests/db/temporary_directory.h"
 
 namespace caffe2::testing {
 namespace {
@@ -82,6 +84,19 @@ TEST(Record, DamagedRecordsAreRefused) {
         EXPECT_TRUE(parsed.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
       }
     }
+  }
+}
+
+TEST(RecordWriter, LeavesADatabaseThatAnotherProcessHasMade) {
+  const TemporaryDirectory directory;
+  for (const std::string type : {"lmdb", "minidb"}) {
+    const std::string path = directory.Path(type);
+    db::RecordWriter writer(type, path);
+    writer.Add("value");
+    WriteFile(path, "another database");
+    EXPECT_NE(ThrownMessage<IoError>([&] { writer.Finish(); }).find("another process has made it"),
+              std::string::npos);
+    EXPECT_EQ(ReadFile(path), "another database");
   }
 }
 

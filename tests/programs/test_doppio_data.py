@@ -291,6 +291,15 @@ def test_a_second_run_compares(pictures, tmp_path):
     assert (tmp_path / "db" / "data.mdb").read_bytes() == before
 
 
+def test_a_path_that_is_taken_is_refused(pictures, tmp_path):
+    for name, make in (("folder", lambda path: path.mkdir()), ("file", lambda path: path.touch())):
+        make(tmp_path / name)
+        for flag in ("--output", "--test_output"):
+            done = prepare("folder", "--input", pictures, flag, tmp_path / name)
+            assert done.returncode == 73
+            assert f"{flag} {tmp_path / name} exists already and is no lmdb database" in done.output
+
+
 def test_damaged_images(pictures, tmp_path):
     (pictures / "cat" / "03.ppm").write_bytes(b"no image at all")
     args = ["folder", "--input", pictures, "--output", tmp_path / "db"]
@@ -381,6 +390,8 @@ def test_a_damaged_database_is_refused_or_named(databases, tmp_path):
 
 @pytest.mark.parametrize("args, status, text", [
     (["prepare", "minst", "--input", ".", "--output", "x"], 64, "do you mean mnist?"),
+    (["prepare", "zzz", "--input", ".", "--output", "x"], 64,
+     "there is no data set zzz. Known: mnist, cifar10, "),
     (["prepare", "mnist", "--input", "/nowhere", "--output", "x"], 66, "ossci-datasets"),
     (["prepare", "mnist", "--input", ".", "--output", "x"], 66, "train-images-idx3-ubyte.gz"),
     (["prepare", "mnist", "--input", "."], 64, "--output DB is needed"),

@@ -37,6 +37,13 @@ def test_databases(kind, databases, tmp_path):
     assert left == ["digits-images", "digits-labels"]
 
 
+def test_pages(databases, tmp_path):
+    page = tmp_path / "page.html"
+    check_full(run("doppio", "data", "inspect", databases / "train_lmdb", "--html", page,
+                   file_kib=4), "page.html")
+    assert not list(tmp_path.iterdir())
+
+
 def test_models_and_checkpoints(databases, tmp_path):
     flags = training(databases, tmp_path, log_csv="")
     check_full(run("resnet50_trainer", *flags, file_kib=100), "model_1.mdl")

@@ -61,11 +61,11 @@ const Kind& KindNamed(const std::string& name) {
   for (const Kind& kind : Kinds()) {
     if (kind.name == name) return kind;
     names.push_back(kind.name);
-    list += " " + kind.name;
+    list += (list.empty() ? "" : ", ") + kind.name;
   }
   const std::string closest = ClosestWord(name, names);
-  ThrowUsage("there is no data set ", name, closest.empty() ? "" : "; do you mean " + closest + "?",
-             " Known:", list);
+  ThrowUsage("there is no data set ", name,
+             closest.empty() ? "." : "; do you mean " + closest + "?", " Known: ", list);
 }
 
 std::string SourceOf(const Kind& kind, const std::string& input, Part part) {

@@ -242,6 +242,19 @@ void CheckOptions(const PrepareOptions& options, const Kind& kind) {
   }
 }
 
+// A database that is there is compared; anything else is not touched.
+void CheckOutputs(const PrepareOptions& options) {
+  std::error_code error;
+  for (const auto& [flag, path] :
+       {std::pair("--output ", options.output), std::pair("--test_output ", options.test_output)}) {
+    if (path.empty() || !std::filesystem::exists(path, error)) continue;
+    if (db::GuessDBType(path) == options.db_type) continue;
+    ThrowIoError(ExitCode::kCannotWrite, flag, path, " exists already and is no ", options.db_type,
+                 " database: give a path where nothing is, for instance ",
+                 (std::filesystem::path(path) / options.db_type).string());
+  }
+}
+
 // A class that one part lacks would shift the numbers of the other part's classes.
 void CheckParts(const PrepareOptions& options, const Kind& kind) {
   const db::DataSet set = db::FindDataSet(options.input, kind.db_type);
@@ -255,6 +268,7 @@ void CheckParts(const PrepareOptions& options, const Kind& kind) {
 int Prepare(const PrepareOptions& options) {
   const Kind& kind = KindNamed(options.kind);
   CheckOptions(options, kind);
+  CheckOutputs(options);
   CheckParts(options, kind);
   const StopSignal signals;
   try {
