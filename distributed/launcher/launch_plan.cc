@@ -35,8 +35,8 @@ Environment PlaceVariables(const ShardPlace& place, size_t shard, size_t num_sha
           {"LOCAL_WORLD_SIZE", std::to_string(place.local_size)}};
 }
 
-Words Supervisor(const LaunchPlan& plan, const Words& options, const Environment& variables,
-                 const Words& command) {
+Words SupervisorCommand(const LaunchPlan& plan, const Words& options, const Environment& variables,
+                        const Words& command) {
   Words words = {plan.doppio, "shard"};
   Append(options, &words);
   AddVariables(variables, &words);
@@ -78,7 +78,8 @@ std::vector<LaunchProcess> ShardProcesses(const LaunchPlan& plan) {
     const bool remote = plan.engine == LaunchEngine::kSsh;
     Words options = {"--controlled"};
     if (remote) Append({"--lease", std::to_string(kLeaseSeconds)}, &options);
-    const Words words = Supervisor(plan, ShardOptions(plan, options), variables, plan.command);
+    const Words words =
+        SupervisorCommand(plan, ShardOptions(plan, options), variables, plan.command);
     const std::string& host = places[shard].host;
     processes.push_back(
         {remote ? SshWords(plan, host, words) : words, static_cast<int>(shard), host});
@@ -115,10 +116,10 @@ Words SrunWords(const LaunchPlan& plan) {
 
 LaunchProcess ProcessOfAll(const LaunchPlan& plan) {
   Words words = plan.engine == LaunchEngine::kMpi ? MpirunWords(plan) : SrunWords(plan);
-  Append(Supervisor(plan, ShardOptions(plan, {"--placed_by_environment"}), RunVariables(plan),
-                    plan.command),
+  Append(SupervisorCommand(plan, ShardOptions(plan, {"--placed_by_environment"}),
+                           RunVariables(plan), plan.command),
          &words);
-  return {Supervisor(plan, {"--controlled"}, {}, words), LaunchProcess::kAllShards, ""};
+  return {SupervisorCommand(plan, {"--controlled"}, {}, words), LaunchProcess::kAllShards, ""};
 }
 
 }  // namespace
