@@ -27,6 +27,7 @@
 #include "db/image/image_transform.h"
 #include "examples/flag_lists.h"
 #include "examples/image_flags.h"
+#include "train/odd_values.h"
 #include "train/predictor.h"
 #include "train/restrict_model.h"
 #include "train/run_time_limit.h"
@@ -85,6 +86,11 @@ db::ImageTransformOptions Preparation(const Predictor& predictor) {
   options.channels_first = Setting(predictor, "order", FLAGS_order, "NCHW") == "NCHW";
   options.mean = NumberList("mean", Setting(predictor, "mean", FLAGS_mean, "128"));
   options.std = NumberList("std", Setting(predictor, "std", FLAGS_std, "128"));
+  for (const float value : options.std) {
+    CheckUsage(value > 0, "--std has ", value, ", must be positive: pixels are divided by it");
+  }
+  const std::string doubt = DoubtOnPixels(options.mean, options.std);
+  if (!doubt.empty()) LOG(WARNING) << doubt;
   return options;
 }
 

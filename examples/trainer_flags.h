@@ -28,6 +28,7 @@
 #include "train/data_check.h"
 #include "train/evaluation.h"
 #include "train/log.h"
+#include "train/odd_values.h"
 #include "train/options.h"
 #include "train/serve_parameters.h"
 #include "train/shard_launch.h"
@@ -378,6 +379,23 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   return options;
 }
 
+// Logs what is probably not meant.
+inline void NoteOddSettings(const TrainOptions& options) {
+  for (const std::string& doubt : OddValues(options)) LOG(WARNING) << doubt;
+  const bool alone = options.shards.NumProcesses() == 1;
+  for (const char* flag : {"init_method", "redis_host"}) {
+    if (!alone || !IsGiven(flag)) continue;
+    LOG(WARNING) << "--" << flag << " has no effect: one shard alone uses no store, so doppio top "
+                 << "and doppio runs do not show it";
+  }
+  const OutputOptions& output = options.output;
+  if (options.schedule.evaluate || output.model_path || output.WritesCheckpoints()) return;
+  gflags::CommandLineFlagInfo info;
+  const bool has_prefix = gflags::GetCommandLineFlagInfo("model_prefix", &info);
+  LOG(WARNING) << "No model is saved: --" << (has_prefix ? "model_prefix" : "save_model_name")
+               << " NAME saves one after each epoch";
+}
+
 // A process that has lost its run unwinds within this time, unless a thread hangs.
 constexpr double kUnwindSeconds = 20;
 
@@ -412,6 +430,7 @@ inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
     const int signal = ServeParameters(options, StopSignal::Received);
     return signal == 0 ? 0 : 128 + signal;
   }
+  if (options.shards.shard_id == 0) NoteOddSettings(options);
   auto listeners = std::make_shared<Listeners>();
   // Each worker of parameter servers has losses of its own; other shards all have the same.
   if (options.shards.shard_id == 0 || options.shards.HasServers() || FLAGS_log_all_shards) {

@@ -161,6 +161,7 @@ void ValidateDevices(const TrainOptions& options) {
   const std::vector<Device>& devices = options.devices;
   CheckUsage(!devices.empty(), "there is no device to train on");
   for (const Device& device : devices) {
+  CheckPositive("lr_factor", model.lr_factor);
     CheckUsage(device.type == devices[0].type, "all devices must have the same type; found ",
                devices[0].ToString(), " and ", device.ToString());
     CheckUsage(device.type == CPU || std::count(devices.begin(), devices.end(), device) == 1,

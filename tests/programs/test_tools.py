@@ -151,6 +151,17 @@ def test_predict_names_a_picture_that_cannot_be_read(databases, tmp_path):
             assert f"(picture {words[0]})" in done.output
 
 
+def test_predict_doubts_odd_pixels(databases, tmp_path):
+    succeed("resnet50_trainer", *training(databases, tmp_path, epoch_size=64))
+    good = tmp_path / "grey.pgm"
+    good.write_bytes(b"P5 28 28 255\n" + bytes(28 * 28))
+    for std in ("0", "-1", "128,0,128"):
+        done = run("predict", "--model", tmp_path / "model_1.mdl", "--std", std, good)
+        assert done.returncode == 64 and "must be positive" in done.output, done.output
+    done = run("predict", "--model", tmp_path / "model_1.mdl", "--mean=0.5", "--std=0.5", good)
+    assert done.returncode == 0 and "write --mean 127.5 --std 127.5" in done.output
+
+
 def write_conv_net(folder):
     """A net of Caffe2's GPU trainers: 1x1 convolution, normalization, average over 8x8 pixels.
 

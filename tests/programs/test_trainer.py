@@ -128,6 +128,19 @@ def test_bad_input_is_one_clear_line(case, databases, tmp_path):
     assert not list(tmp_path.glob("*.mdl")), "a failed run wrote a model"
 
 
+def test_odd_settings_are_doubted(databases, tmp_path):
+    flags = training(databases, tmp_path, epoch_size=64, warmup_epochs=2, mean=0.5, std=0.25,
+                     init_method="tcp://127.0.0.1:1", save_model_name="")
+    done = run("resnet50_trainer", *flags, "--dry_run")
+    assert "has no effect" not in done.output
+    done = run("resnet50_trainer", *flags)
+    assert done.returncode == 0, done.output
+    for text in ("write --mean 127.5 --std 63.8", "--warmup_epochs 2 is more than --num_epochs 1",
+                 "--init_method has no effect: one shard alone uses no",
+                 "No model is saved: --save_model_name NAME saves one after each epoch"):
+        assert text in done.output, done.output
+
+
 @pytest.mark.parametrize("program, flag, advice", [
     ("resnet50_trainer", "--kv-store=dist_sync", "shards sum their gradients in step"),
     ("resnet50_trainer", "--data_dir=/data", "use --train_data or --test_data"),

@@ -108,7 +108,11 @@ def run_command(*words):
 
 def test_the_command_writes_a_model_that_predicts(files, capsys):
     assert run_command("model.mdl", "--calibration_data", "images.minidb", "--num_images", 25) == 0
-    assert "wrote model_int8.mdl: " in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "wrote model_int8.mdl: " in out
+    assert err == (
+        "note: images.minidb has 12 images, fewer than --num_images 25: all of them are taken\n"
+    )
     assert (
         run_command(
             "model.mdl",

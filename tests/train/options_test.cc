@@ -68,6 +68,14 @@ TEST_F(OptionsTest, ScaleIsCaffe2sInProportion) {
   EXPECT_EQ(options_.ImageScale(), 300);
 }
 
+TEST_F(OptionsTest, RefusesValuesThatCannotWork) {
+  options_.model.lr_factor = 0;
+  ExpectRefused("--lr_factor is 0, must be positive");
+  options_.model.lr_factor = 0.1f;
+  options_.shards.num_threads = -1;
+  ExpectRefused("--num_threads is -1, must not be negative");
+}
+
 TEST_F(OptionsTest, ShardsMustBeInRangeAndNamed) {
   options_.shards.num_shards = 2;
   ExpectRefused("--run_id");

@@ -153,6 +153,30 @@ def _is_datum(source):
     return not caffe2_pb2.TensorProtos.FromString(cursor.value()).protos
 
 
+@contextlib.contextmanager
+def _opened(path) -> Iterator[str]:
+    """A data set as the library reads it; errors of the library become ConvertError."""
+    if not os.path.exists(path):
+        raise ConvertError(f"cannot read {path}: there is no such file or folder", NO_INPUT)
+    with _as_data_set(path) as source:
+        try:
+            yield source
+        except RuntimeError as error:
+            raise ConvertError(f"{path}: {one_line(error)}", NO_INPUT) from error
+
+
+def count_images(path: str, limit: int) -> int:
+    """The number of images of a data set as image_batches takes it, at most `limit`. Raises
+    ConvertError."""
+    with _opened(path) as source:
+        cursor = C.create_db("auto", source, C.Mode.read).new_cursor()
+        count = 0
+        while count < limit and cursor.valid():
+            count += 1
+            cursor.next()
+        return count
+
+
 def image_batches(
     path: str,
     num_images: int,
@@ -168,33 +192,26 @@ def image_batches(
 
     Raises ConvertError.
     """
-    if not os.path.exists(path):
-        raise ConvertError(f"cannot read {path}: there is no such file or folder", NO_INPUT)
-    with _as_data_set(path) as source:
-        try:
-            ws = C.Workspace()
-            ws.run(
-                core.CreateOperator(
-                    "CreateDB", [], ["reader"], db=source, db_type="auto", shuffle=1
+    with _opened(path) as source:
+        ws = C.Workspace()
+        ws.run(
+            core.CreateOperator("CreateDB", [], ["reader"], db=source, db_type="auto", shuffle=1)
+        )
+        datum = _is_datum(source)
+        left = num_images
+        nets = {}
+        while left > 0:
+            size = min(left, _BATCH)
+            if size not in nets:
+                nets[size] = core.CreateOperator(
+                    "ImageInput",
+                    ["reader"],
+                    ["data", "label"],
+                    batch_size=size,
+                    use_caffe_datum=int(datum),
+                    decode_threads=1,
+                    **how.arguments(),
                 )
-            )
-            datum = _is_datum(source)
-            left = num_images
-            nets = {}
-            while left > 0:
-                size = min(left, _BATCH)
-                if size not in nets:
-                    nets[size] = core.CreateOperator(
-                        "ImageInput",
-                        ["reader"],
-                        ["data", "label"],
-                        batch_size=size,
-                        use_caffe_datum=int(datum),
-                        decode_threads=1,
-                        **how.arguments(),
-                    )
-                ws.run(nets[size])
-                yield {blob: np.asarray(ws.fetch_blob("data"))}
-                left -= size
-        except RuntimeError as error:
-            raise ConvertError(f"{path}: {one_line(error)}", NO_INPUT) from error
+            ws.run(nets[size])
+            yield {blob: np.asarray(ws.fetch_blob("data"))}
+            left -= size

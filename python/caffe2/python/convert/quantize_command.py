@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from caffe2.python.convert import formats
-from caffe2.python.convert.calibration import image_batches, preparation_of
+from caffe2.python.convert.calibration import count_images, image_batches, preparation_of
 from caffe2.python.convert.command_line import (
     Parser,
     pixel_divisors,
@@ -95,11 +95,18 @@ def _quantize(options):
     if not model.values:
         raise ConvertError(f"{options.model} has no parameters", USAGE)
     how = preparation_of(model, vars(options))
-    batches = image_batches(options.calibration_data, options.num_images, how, model.inputs[0])
+    count = count_images(options.calibration_data, options.num_images)
+    batches = image_batches(options.calibration_data, count, how, model.inputs[0])
     quantized = quantize_model(model, batches, options.ranges, not options.per_tensor)
     formats.write(quantized, output)
-    count = sum(op.type.startswith("Int8") for op in quantized.net.op)
-    print(f"wrote {output}: {count} of {len(quantized.net.op)} operators work on 8 bits")
+    quick = sum(op.type.startswith("Int8") for op in quantized.net.op)
+    print(f"wrote {output}: {quick} of {len(quantized.net.op)} operators work on 8 bits")
+    if count < options.num_images:
+        print(
+            f"note: {options.calibration_data} has {count} images, fewer than --num_images "
+            f"{options.num_images}: all of them are taken",
+            file=sys.stderr,
+        )
     return 0
 
 
