@@ -59,6 +59,8 @@ inline constexpr ForeignFlag kForeignFlags[] = {
     {"gpu", "gpus", ""},
     {"no_cuda", "use_cpu", ""},
     {"fp16 amp", "dtype", "float16"},
+    {"config config_file cfg", "flagfile", ", a file with --name=value in each line"},
+    {"log_csv", "log_dir", ": metrics.jsonl there has a line for each epoch"},
     {"hosts H hostfile launcher", "", "start shards with `doppio run` (docs/launchers.md)"},
 };
 
@@ -84,7 +86,7 @@ inline std::string AdviceOnFlag(std::string flag) {
       advice += (advice.empty() ? "use --" : " or --") + name;
     }
     if (advice.empty()) continue;  // flags of another trainer
-    const bool blank = foreign.comment[0] != '\0' && foreign.comment[0] != ':';
+    const bool blank = std::strchr(":,", foreign.comment[0]) == nullptr;  // "": none, too
     return advice + (blank ? " " : "") + foreign.comment;
   }
   return "";

@@ -1,4 +1,4 @@
-// doppio train: starts the trainer of a recipe, alone or on several shards.
+// doppio train: starts a trainer, by a recipe or not, alone or on several shards.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
@@ -93,12 +95,61 @@ std::string DemoData() {
   return drawn;
 }
 
+// The value that `words` give a flag; nullopt if they do not give it.
+std::optional<std::string> ValueOf(const Words& words, const std::string& name) {
+  std::optional<std::string> value;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t begin = words[i].find_first_not_of('-');
+    if (begin == std::string::npos || begin == 0) continue;
+    const size_t equals = words[i].find('=');
+    if (words[i].substr(begin, equals - begin) != name) continue;
+    const bool joined = equals != std::string::npos;
+    value = joined ? words[i].substr(equals + 1) : i + 1 < words.size() ? words[i + 1] : "";
+  }
+  return value;
+}
+
 bool HasFlag(const Words& words, const std::string& name) {
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    const size_t begin = word.find_first_not_of('-');
-    return begin != std::string::npos && begin > 0 &&
-           word.substr(begin, word.find('=') - begin) == name;
-  });
+  return ValueOf(words, name).has_value();
+}
+
+// The words and, before them, the lines of the file that --flagfile names among them.
+Words WithFlagFile(const Words& words) {
+  Words all;
+  std::ifstream file(ValueOf(words, "flagfile").value_or(""));
+  for (std::string line; std::getline(file, line);) all.push_back(line);
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+// The trainer that the flags are for, and the recipe, if --recipe names one.
+Words TrainerOf(const std::string& named, const Words& words) {
+  const Words all = WithFlagFile(words);
+  const std::string name = named.empty() ? ValueOf(all, "recipe").value_or("") : named;
+  if (!name.empty()) {
+    const Recipe& recipe = FindRecipe(name);
+    return {ProgramNamed(recipe.program), std::string("--recipe=") + recipe.name};
+  }
+  return {ProgramNamed(HasFlag(all, "network") ? "mnist_trainer" : "resnet50_trainer")};
+}
+
+// What only the demonstration sets. Says where its model will be.
+Words DemoFlags(int num_shards, const Words& words) {
+  Words flags;
+  if (NumDevices(CUDA) == 0 && !HasFlag(words, "use_cpu")) flags.emplace_back("--use_cpu");
+  // The batch of all shards stays as in the recipe.
+  if (num_shards > 1) {
+    flags.push_back("--batch_size=" + std::to_string(std::max(64 / num_shards, 1)));
+  }
+  const std::string prefix = ValueOf(words, "model_prefix").value_or("mnist_demo");
+  if (!HasFlag(words, "model_prefix")) flags.push_back("--model_prefix=" + prefix);
+  if (prefix.empty()) return flags;
+  std::fprintf(
+      stderr,
+      "doppio: train: saves the model as %s-0001.mdl; to label a picture of a digit, white "
+      "on black: predict --model %s-0001.mdl PICTURE\n",
+      prefix.c_str(), prefix.c_str());
+  return flags;
 }
 
 // `words` are flags of the trainer.
@@ -106,8 +157,7 @@ int Train(TrainFlags flags, const Words& words) {
   CheckUsage(flags.recipe.empty() || flags.demo.empty(),
              "train: --recipe and --demo cannot be used together");
   if (!flags.demo.empty()) flags.recipe = "mnist_lenet_fast";
-  const Recipe& recipe = FindRecipe(flags.recipe);
-  Words command = {ProgramNamed(recipe.program), std::string("--recipe=") + recipe.name};
+  Words command = TrainerOf(flags.recipe, words);
   if (flags.data.empty() && !flags.demo.empty() && !HasFlag(words, "train_data")) {
     flags.data = DemoData();
   }
@@ -115,11 +165,8 @@ int Train(TrainFlags flags, const Words& words) {
     command.insert(command.end(), {"--train_data=" + flags.data, "--test_data=" + flags.data});
   }
   if (!flags.demo.empty()) {
-    if (NumDevices(CUDA) == 0) command.emplace_back("--use_cpu");
-    // The batch of all shards stays as in the recipe.
-    if (flags.num_shards > 1) {
-      command.push_back("--batch_size=" + std::to_string(std::max(64 / flags.num_shards, 1)));
-    }
+    const Words demo = DemoFlags(flags.num_shards, words);
+    command.insert(command.end(), demo.begin(), demo.end());
   }
   command.insert(command.end(), words.begin(), words.end());
   std::string line;
@@ -149,7 +196,8 @@ void AddTrainCommand(CLI::App* program, Action* action) {
   const auto flags = std::make_shared<TrainFlags>();
   CLI::App* train = program->add_subcommand(
       "train",
-      "start the trainer of a recipe: doppio train --recipe NAME --data DIRECTORY FLAGS...");
+      "start a trainer: doppio train --recipe NAME --data DIRECTORY FLAGS...; without a recipe "
+      "resnet50_trainer, or mnist_trainer if --network is given");
   train->allow_extras();
   train->footer(ListOfRecipes);
   train->add_option("--recipe", flags->recipe, "what to train, and how");
@@ -164,9 +212,13 @@ void AddTrainCommand(CLI::App* program, Action* action) {
                    "number of shards, which doppio run starts on this machine")
       ->check(CLI::Range(1, 65536));
   train->callback([flags, train, action] {
-    CheckUsage(!flags->recipe.empty() || !flags->demo.empty(),
-               "train: --recipe NAME or --demo mnist is needed (see doppio train --help)");
-    *action = [flags, words = train->remaining()] { return Train(*flags, words); };
+    const std::vector<std::string> words = train->remaining();
+    CheckUsage(
+        !flags->recipe.empty() || !flags->demo.empty() || !flags->data.empty() || !words.empty(),
+        "train: nothing says what to train: give --recipe NAME --data DATA, --demo mnist, or "
+        "flags of resnet50_trainer, such as --data photos --model resnet18 --use_cpu (see "
+        "doppio train --help)");
+    *action = [flags, words] { return Train(*flags, words); };
   });
 }
 

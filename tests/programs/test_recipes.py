@@ -105,6 +105,7 @@ def test_train_starts_the_trainer_of_a_recipe(mnist):
     done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "--use_cpu",
                "--num_epochs", "2", "--batch_size=32", "--log_style", "caffe2")
     assert done.returncode == 0, done.output
+    assert "No model is saved: --model_prefix NAME saves one after each epoch" in done.output
     assert "Finished epoch 1/2" in done.output
     assert f"mnist_trainer --recipe=mnist_lenet --train_data={mnist}" in done.output
 
@@ -127,22 +128,65 @@ def test_the_demo_draws_digits_once(tmp_path):
     assert [path.name for path in (tmp_path / "cache" / "doppio").iterdir()] == [drawn.name]
     assert len(list(drawn.iterdir())) == 4
     (drawn / "train-labels-idx1-ubyte").unlink()  # so it fails if it does not draw again
-    done = run(*words, env=env)
+    done = run(*words, env=env, cwd=tmp_path)
     assert done.returncode != 0 and "train-labels-idx1-ubyte" in last_line(done.output)
     assert (tmp_path / "runs" / "metrics.jsonl").exists()
 
 
+def test_the_demo_leaves_a_model_that_predicts(mnist, tmp_path):
+    picture = tmp_path / "seven.pgm"
+    picture.write_bytes(b"P5 28 28 255\n" + bytes(28 * 28))
+    done = run("doppio", "train", "--demo", "mnist", "--data", mnist, "--use_cpu", cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert "predict --model mnist_demo-0001.mdl PICTURE" in done.output
+    assert done.output.count("--use_cpu") == 1
+    done = run("predict", "--model", "mnist_demo-0001.mdl", picture, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    done = run("doppio", "train", "--demo", "mnist", "--data", mnist, "--model_prefix", "mine",
+               cwd=tmp_path)
+    assert "predict --model mine-0001.mdl PICTURE" in done.output
+    assert (tmp_path / "mine-0001.mdl").exists()
+
+
 def test_the_demo_takes_mnist_where_it_is(mnist, tmp_path):
     for words, env in ((["--data", mnist], {}), ([], {"MNIST_DIR": str(mnist)})):
-        done = run("doppio", "train", "--demo", "mnist", *words,
+        done = run("doppio", "train", "--demo", "mnist", "--model_prefix=", *words,
                    env={"XDG_CACHE_HOME": str(tmp_path), **env})
         assert done.returncode == 0, done.output
         assert "DRAWN DIGITS" not in done.output and f"--train_data={mnist}" in done.output
     assert list(tmp_path.iterdir()) == []
 
 
+def test_train_needs_no_recipe(databases, mnist, tmp_path):
+    flags = training(databases, tmp_path)
+    done = run("doppio", "train", *flags)
+    assert done.returncode == 0, done.output
+    assert "resnet50_trainer --use_cpu" in done.output and (tmp_path / "model_1.mdl").exists()
+    done = run("doppio", "train", "--data", mnist, "--use_cpu", "--network", "lenet", "--dry_run")
+    assert done.returncode == 0, done.output
+    assert f"mnist_trainer --train_data={mnist} --test_data={mnist} --use_cpu" in done.output
+
+
+def test_train_finds_the_recipe_of_a_file(mnist, tmp_path):
+    file = tmp_path / "run.flags"
+    file.write_text("# a run\n--recipe=mnist_lenet\n--num_epochs=3\n")
+    done = run("doppio", "train", "--flagfile", file, "--data", mnist, "--use_cpu", "--dry_run")
+    assert done.returncode == 0, done.output
+    assert settings(done.output)["num_epochs"] == ("3", f"file {file}")
+    assert "Recipe mnist_lenet: " in done.output
+
+
+def test_train_says_how_files_are_given():
+    done = run("doppio", "train", "--config", "run.toml")
+    assert done.returncode == 64
+    assert last_line(done.output) == ("resnet50_trainer: unknown flag --config: use --flagfile, a "
+                                      "file with --name=value in each line")
+
+
 @pytest.mark.parametrize("words, line", [
-    ([], "train: --recipe NAME or --demo mnist is needed (see doppio train --help)"),
+    ([], "train: nothing says what to train: give --recipe NAME --data DATA, --demo mnist, or "
+         "flags of resnet50_trainer, such as --data photos --model resnet18 --use_cpu (see doppio "
+         "train --help)"),
     (["--recipe", "mnist_lenet", "--demo", "mnist"],
      "train: --recipe and --demo cannot be used together"),
 ])
