@@ -1,5 +1,6 @@
 // doppio: one program with sub-commands. Each is a file in examples/doppio.
 #include <algorithm>
+#include <filesystem>
 
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/closest_word.h"
@@ -46,6 +47,24 @@ std::pair<const CLI::App*, std::string> Chosen(const CLI::App& program) {
   return {command, path};
 }
 
+// What does the work of a command that people look for here; "" if that is not known.
+std::string HintOn(const std::string& command) {
+  if (command == "evaluate" || command == "test") {
+    return "use resnet50_trainer --evaluate --load_model_path M.mdl --test_data DATA";
+  }
+  if (command == "export") return "use doppio convert M.mdl M.onnx; trainers save .mdl files";
+  if (command == "list" || command == "ls") {
+    return "doppio runs lists runs, doppio train --help recipes";
+  }
+  if (command == "predict") {
+    return "predict is a program of its own: predict --model M.mdl PICTURE...";
+  }
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const bool program =
+      command.find('/') == std::string::npos && std::filesystem::is_regular_file(folder / command);
+  return program ? command + " is a program of its own: " + command + " --help" : "";
+}
+
 // Says what a word that cannot be parsed may have meant. CLI11 only says that it was not expected.
 [[noreturn]] void RefuseWord(const CLI::App& program, const std::string& word) {
   const auto [command, path] = Chosen(program);
@@ -53,6 +72,8 @@ std::pair<const CLI::App*, std::string> Chosen(const CLI::App& program) {
   const std::string help = " (see doppio " + (path.empty() ? "" : path + " ") + "--help)";
   const std::string start = path.empty() ? "" : path + ": ";
   if (word[0] != '-' && !names.empty()) {
+    const std::string hint = path.empty() ? HintOn(word) : "";
+    if (!hint.empty()) ThrowUsage("there is no command ", word, ": ", hint);
     ThrowUsage(start, "there is no command ", word, DidYouMean(word, names), help);
   }
   const std::string name = word.substr(0, word.find('='));

@@ -52,6 +52,18 @@ def test_other_unknown_flags_point_to_the_help():
     assert last_line(done.output) == "mnist_trainer: unknown flag --qqqqqqqq: see --help"
 
 
+@pytest.mark.parametrize("word, hint", [
+    ("predict", "predict is a program of its own: predict --model M.mdl PICTURE..."),
+    ("evaluate", "use resnet50_trainer --evaluate --load_model_path M.mdl --test_data DATA"),
+    ("export", "use doppio convert M.mdl M.onnx; trainers save .mdl files"),
+    ("ls", "doppio runs lists runs, doppio train --help recipes"),
+    ("mnist_trainer", "mnist_trainer is a program of its own: mnist_trainer --help"),
+])
+def test_commands_that_people_look_for(word, hint):
+    done = run("doppio", word, "--model", "x.mdl")
+    assert (done.returncode, done.output) == (64, f"doppio: there is no command {word}: {hint}\n")
+
+
 def test_a_value_that_looks_like_a_flag_is_a_value(tmp_path):
     done = run("resnet50_trainer", "--use_cpu", "--train_data", "-no_flag")
     assert "unknown flag" not in done.output
