@@ -89,6 +89,7 @@ TrainOptions Options(const ShardOptions& shards) {
 }
 
 int Main() {
+  MakeFileStorePath(FLAGS_file_store_path);
   const Launch launch = LaunchFromFlags(IsGiven("file_store_path"));
   const ShardOptions shards = ShardOptionsFromFlags(launch, FLAGS_file_store_path);
   if (!launch.Trains()) return ServeRun(launch, shards);

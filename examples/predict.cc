@@ -240,12 +240,16 @@ int Main(int argc, char** argv) {
   const db::ImageTransform transform(Preparation(predictor));
   Tensor* data = BlobGetMutableTensor(ws.CreateBlob(predictor.inputs[0]), Device{});
   NetBase* net = nullptr;
+  int unreadable = 0;
   for (int i = 1; i < argc; ++i) {
     try {
       FeedImage(argv[i], transform, data);
     } catch (Error& error) {
       error.AddContext(MakeString("picture ", argv[i]));
-      throw;
+      if (argc == 2) throw;
+      LOG(ERROR) << error.what();
+      ++unreadable;
+      continue;
     }
     if (net == nullptr) net = ws.CreateNet(predictor.net);
     const OperatorLimit operator_limit(limits);
@@ -254,6 +258,10 @@ int Main(int argc, char** argv) {
     const Tensor& scores = ScoresOf(predictor, ws);
     CheckClassNames(names, scores);
     PrintTop(argv[i], scores, names);
+  }
+  if (unreadable > 0) {
+    ThrowIoError(ExitCode::kBadData, unreadable, " of ", argc - 1,
+                 " pictures cannot be read (see above)");
   }
   return 0;
 }

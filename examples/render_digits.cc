@@ -4,18 +4,19 @@
 //   render_digits --output_dir DIR [--train 60000] [--test 10000] [--seed 1]
 //
 // Writes train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-// t10k-labels-idx1-ubyte. The same seed gives the same files.
+// t10k-labels-idx1-ubyte. The same seed gives the same files. Each appears complete or not at
+// all.
 
 #include <gflags/gflags.h>
 
 #include <cmath>
-#include <fstream>
 #include <opencv2/imgproc.hpp>
+#include <string>
 
-#include "caffe2/core/exit_code.h"
 #include "caffe2/core/random.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
+#include "train/atomic_file.h"
 
 DEFINE_string(output_dir, "", "existing folder for the four files");
 DEFINE_int32(train, 60000, "number of training images");
@@ -58,30 +59,24 @@ cv::Mat RenderDigit(int digit, RandomGenerator* random) {
   return image;
 }
 
-void WriteBigEndian(std::ofstream* file, uint32_t value) {
-  const char bytes[] = {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
-                        static_cast<char>(value >> 8), static_cast<char>(value)};
-  file->write(bytes, sizeof(bytes));
+void AddBigEndian(std::string* bytes, uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) bytes->push_back(static_cast<char>(value >> shift));
 }
 
 void WriteSet(const std::string& stem, int count, uint64_t seed) {
-  const std::string image_path = FLAGS_output_dir + "/" + stem + "-images-idx3-ubyte";
-  const std::string label_path = FLAGS_output_dir + "/" + stem + "-labels-idx1-ubyte";
-  std::ofstream images(image_path, std::ios::binary), labels(label_path, std::ios::binary);
+  std::string images, labels;
   for (uint32_t value : {2051u, static_cast<uint32_t>(count), 28u, 28u})
-    WriteBigEndian(&images, value);
-  for (uint32_t value : {2049u, static_cast<uint32_t>(count)}) WriteBigEndian(&labels, value);
+    AddBigEndian(&images, value);
+  for (uint32_t value : {2049u, static_cast<uint32_t>(count)}) AddBigEndian(&labels, value);
   RandomGenerator random(seed);
   for (int i = 0; i < count; ++i) {
     const int digit = static_cast<int>(random.UniformInt(10));
     const cv::Mat image = RenderDigit(digit, &random);
-    images.write(image.ptr<char>(), kSide * kSide);
-    labels.put(static_cast<char>(digit));
+    images.append(image.ptr<char>(), kSide * kSide);
+    labels.push_back(static_cast<char>(digit));
   }
-  images.close();
-  labels.close();
-  if (!images || !labels)
-    ThrowIoError(ExitCode::kCannotWrite, "cannot write ", image_path, " or ", label_path);
+  WriteWholeFile(FLAGS_output_dir + "/" + stem + "-images-idx3-ubyte", images);
+  WriteWholeFile(FLAGS_output_dir + "/" + stem + "-labels-idx1-ubyte", labels);
 }
 
 int Run() {

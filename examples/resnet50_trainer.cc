@@ -137,6 +137,7 @@ int Main() {
              "--model_parallel is not available: each GPU holds the whole model and gets a part "
              "of the batch; leave the flag out");
   NoteFlagsWithoutEffect();
+  MakeFileStorePath(FLAGS_file_store_path);
   const bool names_directory = !FLAGS_rendezvous_path.empty();
   const Launch launch = LaunchFromFlags(names_directory);
   const ShardOptions shards = ShardOptionsFromFlags(

@@ -6,9 +6,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
@@ -377,6 +379,13 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.output.resume = FLAGS_resume;
   options.output.auto_resume = FLAGS_auto_resume;
   return options;
+}
+
+// Makes the folder --file_store_path if only its last part is missing. What else is wrong with it
+// is an error later.
+inline void MakeFileStorePath(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directory(path, error);
 }
 
 // Logs what is probably not meant.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/closest_word.h"
 #include "distributed/peer_sockets.h"
 #include "train/data_check.h"
 #include "train/input.h"
@@ -35,11 +37,26 @@ void CheckNotNegative(const char* flag, T value) {
   CheckUsage(value >= 0, "--", flag, " is ", value, ", must not be negative");
 }
 
+// The known word that a user probably meant: the only one that begins so, or else a similar one; ""
+// if there is none.
+std::string MeantWord(std::string word, const std::vector<std::string>& known) {
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto begins = [&](const std::string& each) {
+    return !word.empty() && each.starts_with(word);
+  };
+  if (std::count_if(known.begin(), known.end(), begins) == 1) {
+    return *std::find_if(known.begin(), known.end(), begins);
+  }
+  return ClosestWord(word, known);
+}
+
 void CheckOneOf(const char* flag, const std::string& value, const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
   std::string list;
   for (const std::string& each : known) list += " " + each;
-  ThrowUsage("--", flag, " is ", value, "; known:", list);
+  const std::string meant = MeantWord(value, known);
+  ThrowUsage("--", flag, " is ", value, "; known:", list,
+             meant.empty() ? "" : "; did you mean " + meant + "?");
 }
 
 std::string DirectoryOf(const std::string& path) {
@@ -84,6 +101,7 @@ void ValidateShards(const ShardOptions& shards) {
   CheckOneOf("distributed_transport", shards.transport, {"auto", "shared_memory", "tcp"});
   CheckPositive("rendezvous_timeout", shards.rendezvous_timeout);
   CheckPositive("collective_timeout", shards.collective_timeout);
+  CheckNotNegative("num_threads", shards.num_threads);
   if (shards.NumProcesses() > 1 && shards.redis_host.empty() && shards.tcp_store.empty()) {
     CheckWritableDirectory(shards.file_store_path);
   }
@@ -144,6 +162,7 @@ void ValidateModel(const ModelOptions& model) {
              ", must not be negative");
   CheckPositive("lr_step_epochs", model.lr_step_epochs);
   CheckNotNegative("lr_batch_size", model.lr_batch_size);
+  CheckPositive("lr_factor", model.lr_factor);
   CheckRange("lr_factor", model.lr_factor, 0.f, 1.f);
   CheckNotNegative("warmup_epochs", model.warmup_epochs);
   CheckRange("warmup_start", model.warmup_start, 0.f, 1.f);
@@ -161,7 +180,6 @@ void ValidateDevices(const TrainOptions& options) {
   const std::vector<Device>& devices = options.devices;
   CheckUsage(!devices.empty(), "there is no device to train on");
   for (const Device& device : devices) {
-  CheckPositive("lr_factor", model.lr_factor);
     CheckUsage(device.type == devices[0].type, "all devices must have the same type; found ",
                devices[0].ToString(), " and ", device.ToString());
     CheckUsage(device.type == CPU || std::count(devices.begin(), devices.end(), device) == 1,
@@ -200,8 +218,10 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckRange("keep_checkpoints", output.keep_checkpoints, 1, 1000);
   CheckUsage(!output.resume || !output.auto_resume,
              "--resume and --auto_resume cannot be used together");
-  CheckUsage(!output.auto_resume || output.checkpoint_every > 0,
-             "--auto_resume needs --checkpoint_every, which writes the checkpoints");
+  CheckUsage(
+      !output.auto_resume || output.checkpoint_every > 0,
+      "--auto_resume needs --checkpoint_every, which writes the checkpoints (--resume auto is "
+      "the same as --auto_resume)");
   CheckUsage(!output.resume || output.load_model_path.empty(),
              "--resume and --load_model_path cannot be used together");
   CheckUsage(!output.finetune || !output.load_model_path.empty(),
@@ -210,7 +230,7 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
   if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0 &&
       access((output.checkpoint_path + ".1").c_str(), R_OK) != 0) {
     ThrowIoError(ExitCode::kNoInput, "--resume: cannot read checkpoint ", output.checkpoint_path,
-                 ": ", std::strerror(errno));
+                 ": ", std::strerror(errno), " (--resume auto starts anew if there is none)");
   }
   const bool resumes = output.resume || output.auto_resume;
   if (resumes && access(output.checkpoint_path.c_str(), R_OK) == 0) {

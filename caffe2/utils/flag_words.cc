@@ -247,6 +247,34 @@ void JoinBoolValues(std::vector<Word>* words) {
   }
 }
 
+const char* DescribeType(const std::string& type) {
+  if (type == "bool") return "true or false";
+  return type == "double" ? "a number" : "a whole number";
+}
+
+// Throws UsageError for a value that its flag cannot have: gflags would write two lines.
+void CheckValues(const std::vector<Word>& words) {
+  const gflags::FlagSaver restores_flags;
+  for (size_t i = 1; i < words.size() && words[i].text != "--"; ++i) {
+    const std::string& word = words[i].text;
+    const std::string name = NameOfFlag(word), flag = FlagOf(name);
+    if (flag.empty()) continue;
+    const bool next = LacksValue(word, flag);
+    if (next && i + 1 == words.size()) ThrowUsage(word, " has no value: write ", word, "=VALUE");
+    const size_t equals = word.find('=');
+    if ((!next && equals == std::string::npos) || name != flag) continue;
+    const std::string value = next ? words[i + 1].text : word.substr(equals + 1);
+    i += next ? 1 : 0;
+    const std::string type = gflags::GetCommandLineFlagInfoOrDie(flag.c_str()).type;
+    if (type == "string" || !gflags::SetCommandLineOption(flag.c_str(), value.c_str()).empty()) {
+      continue;
+    }
+    const std::string where = words[i].source == kCommandLine ? "" : words[i].source + ": ";
+    ThrowUsage(where, "--", flag, " is \"", value, "\", must be ", DescribeType(type), " (", type,
+               ")");
+  }
+}
+
 void NoteSources(const std::vector<Word>& words) {
   Sources().clear();
   for (size_t i = 1; i < words.size() && words[i].text != "--"; ++i) {
@@ -264,6 +292,7 @@ std::vector<std::string> ExpandFlags(const std::vector<std::string>& words,
   std::vector<Word> all = Expander(recipe, advice).Expand({words.begin() + 1, words.end()});
   all.insert(all.begin(), {words[0], kCommandLine});
   JoinBoolValues(&all);
+  CheckValues(all);
   NoteSources(all);
   std::vector<std::string> texts;
   for (const Word& word : all) texts.push_back(word.text);

@@ -100,7 +100,7 @@ def test_databases_without_a_record(kind, tmp_path):
 
 BAD_PLACES = {
     "a file in place of the directory of models": ("file_store_path", "digits"),
-    "no directory for models": ("file_store_path", "absent"),
+    "no directory for models": ("file_store_path", "absent/models"),
     "no directory for checkpoints": ("checkpoint_path", "absent/checkpoint"),
     "no directory for the log": ("log_csv", "absent/epochs.csv"),
     "a directory in place of the log": ("log_csv", "folder"),

@@ -44,6 +44,13 @@ def test_pages(databases, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_drawn_digits(tmp_path):
+    done = run("render_digits", "--output_dir", tmp_path, "--train", 500, "--test", 10,
+               file_kib=100)
+    check_full(done, "train-images-idx3-ubyte")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_models_and_checkpoints(databases, tmp_path):
     flags = training(databases, tmp_path, log_csv="")
     check_full(run("resnet50_trainer", *flags, file_kib=100), "model_1.mdl")

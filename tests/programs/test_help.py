@@ -52,6 +52,27 @@ def test_other_unknown_flags_point_to_the_help():
     assert last_line(done.output) == "mnist_trainer: unknown flag --qqqqqqqq: see --help"
 
 
+@pytest.mark.parametrize("words, line", [
+    (["--batch_size=abc"], '--batch_size is "abc", must be a whole number (int64)'),
+    (["--batch_size", "99999999999999999999"],
+     '--batch_size is "99999999999999999999", must be a whole number (int64)'),
+    (["--base_learning_rate=fast"], '--base_learning_rate is "fast", must be a number (double)'),
+    (["--use_cpu=maybe"], '--use_cpu is "maybe", must be true or false (bool)'),
+    (["--batch_size"], "--batch_size has no value: write --batch_size=VALUE"),
+])
+def test_a_wrong_value_is_one_line(words, line):
+    done = run("resnet50_trainer", *words)
+    assert (done.returncode, done.output) == (64, f"resnet50_trainer: {line}\n")
+
+
+def test_a_wrong_value_in_a_file_names_the_file(tmp_path):
+    file = tmp_path / "run.flags"
+    file.write_text("--batch_size=abc\n")
+    done = run("resnet50_trainer", "--flagfile", file)
+    assert done.output == (f'resnet50_trainer: file {file}: --batch_size is "abc", must be a whole '
+                           "number (int64)\n")
+
+
 @pytest.mark.parametrize("word, hint", [
     ("predict", "predict is a program of its own: predict --model M.mdl PICTURE..."),
     ("evaluate", "use resnet50_trainer --evaluate --load_model_path M.mdl --test_data DATA"),

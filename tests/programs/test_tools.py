@@ -151,6 +151,16 @@ def test_predict_names_a_picture_that_cannot_be_read(databases, tmp_path):
             assert f"(picture {words[0]})" in done.output
 
 
+def test_predict_goes_on_after_a_picture_that_cannot_be_read(databases, tmp_path):
+    succeed("resnet50_trainer", *training(databases, tmp_path, epoch_size=64))
+    good = tmp_path / "grey.pgm"
+    good.write_bytes(b"P5 28 28 255\n" + bytes(28 * 28))
+    done = run("predict", "--model", tmp_path / "model_1.mdl", tmp_path / "none.png", good)
+    assert done.returncode == 65, done.output
+    assert f"(picture {tmp_path}/none.png)" in done.output and f"{good}\n" in done.output
+    assert done.output.endswith("predict: 1 of 2 pictures cannot be read (see above)\n")
+
+
 def test_predict_doubts_odd_pixels(databases, tmp_path):
     succeed("resnet50_trainer", *training(databases, tmp_path, epoch_size=64))
     good = tmp_path / "grey.pgm"

@@ -94,6 +94,7 @@ BAD_FLAGS = {
     "resumed twice": ({"resume": "true", "auto_resume": "true", "checkpoint_every": 5},
                       "--resume and --auto_resume cannot be used together"),
     "nothing to resume": ({"auto_resume": "true"}, "--auto_resume needs --checkpoint_every"),
+    "no checkpoint": ({"resume": "true"}, "(--resume auto starts anew if there is none)"),
     "no run_id": ({"num_shards": 2}, "run_id"),
     "bad characters in run_id": ({"num_shards": 2, "run_id": "a b"}, "run_id"),
     "shard_id too large": ({"num_shards": 2, "shard_id": 2, "run_id": "r"}, "shard_id"),
@@ -102,7 +103,7 @@ BAD_FLAGS = {
     "batch of zero": ({"batch_size": 0}, "batch_size"),
     "epoch smaller than a batch": ({"batch_size": 64, "epoch_size": 63}, "epoch_size"),
     "labels out of range": ({"num_labels": 5}, "label"),
-    "models nowhere": ({"file_store_path": "/nowhere"}, "/nowhere"),
+    "models nowhere": ({"file_store_path": "/nowhere/models"}, "/nowhere/models"),
     "float16 on the CPU": ({"dtype": "float16"}, "float16"),
     "unknown dtype": ({"dtype": "float12"}, "float12"),
     "no such model to load": ({"load_model_path": "/nowhere/model_3.mdl"}, "/nowhere/model_3.mdl"),
@@ -128,6 +129,12 @@ def test_bad_input_is_one_clear_line(case, databases, tmp_path):
     assert not list(tmp_path.glob("*.mdl")), "a failed run wrote a model"
 
 
+def test_the_folder_of_models_is_made(databases, tmp_path):
+    done = run("resnet50_trainer", *training(databases, tmp_path / "models", epoch_size=64))
+    assert done.returncode == 0, done.output
+    assert (tmp_path / "models" / "model_1.mdl").exists()
+
+
 def test_odd_settings_are_doubted(databases, tmp_path):
     flags = training(databases, tmp_path, epoch_size=64, warmup_epochs=2, mean=0.5, std=0.25,
                      init_method="tcp://127.0.0.1:1", save_model_name="")
@@ -149,6 +156,8 @@ def test_odd_settings_are_doubted(databases, tmp_path):
     ("resnet50_trainer", "--lr=0.1", "use --base_learning_rate"),
     ("mnist_trainer", "--base_learning_rate=0.1", "use --lr"),
     ("mnist_trainer", "--print-freq=10", "use --disp_batches"),
+    ("mnist_trainer", "--log_csv=a.csv", "use --log_dir: metrics.jsonl there has a line for each"),
+    ("mnist_trainer", "--config=a.toml", "use --flagfile, a file with --name=value in each line"),
 ])
 def test_flags_of_other_systems_get_advice(program, flag, advice):
     done = run(program, "--train_data", "null", flag)

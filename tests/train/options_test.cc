@@ -68,6 +68,16 @@ TEST_F(OptionsTest, ScaleIsCaffe2sInProportion) {
   EXPECT_EQ(options_.ImageScale(), 300);
 }
 
+TEST_F(OptionsTest, UnknownWordsGetASuggestion) {
+  options_.model.lr_policy = "cos";
+  ExpectRefused("--lr_policy is cos; known: step poly cosine fixed; did you mean cosine?");
+  options_.model.lr_policy = "step";
+  options_.model.network = "ResNet18";
+  ExpectRefused("; did you mean resnet18?");
+  options_.model.network = "LeNet";
+  ExpectRefused("; did you mean lenet?");
+}
+
 TEST_F(OptionsTest, RefusesValuesThatCannotWork) {
   options_.model.lr_factor = 0;
   ExpectRefused("--lr_factor is 0, must be positive");

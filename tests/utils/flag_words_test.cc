@@ -137,6 +137,20 @@ TEST_F(FlagWordsTest, NamesTheFileOfABadLine) {
   EXPECT_EQ(bad("--flagfile=" + file + "\n"), "--flagfile " + file + " includes itself");
 }
 
+TEST_F(FlagWordsTest, RefusesValuesOfAnotherType) {
+  EXPECT_EQ(Error({"--words_size", "abc"}),
+            "--words_size is \"abc\", must be a whole number (int32)");
+  EXPECT_EQ(Error({"--words_size=1.5"}), "--words_size is \"1.5\", must be a whole number (int32)");
+  EXPECT_EQ(Error({"--words_fast=maybe"}),
+            "--words_fast is \"maybe\", must be true or false (bool)");
+  EXPECT_EQ(Error({"--words_size"}), "--words_size has no value: write --words_size=VALUE");
+  const std::string file = Write("run.flags", "--words_size=x\n");
+  EXPECT_EQ(Error({"--flagfile=" + file}),
+            "file " + file + ": --words_size is \"x\", must be a whole number (int32)");
+  Expand({"--words_size=7", "--words_title="});
+  EXPECT_EQ(FLAGS_words_size, 1);  // only gflags sets it
+}
+
 TEST_F(FlagWordsTest, RefusesAFileThatCannotBeRead) {
   for (const std::string& path : {directory_.Path("none"), directory_.Path("")}) {
     try {
