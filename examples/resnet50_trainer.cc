@@ -1,6 +1,7 @@
 // Trains ResNet-50 and other networks on images, with the flags of Caffe2's resnet50_trainer.py.
 #include <cstdio>
 #include <filesystem>
+#include <system_error>
 
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
@@ -80,8 +81,9 @@ int EpochOfModel(const std::string& path) {
       return std::atoi(digits.c_str());
     }
   }
-  if (!std::filesystem::exists(path)) return 0;  // an error, which comes later
-  if (std::filesystem::is_regular_file(path)) CheckIsModel(path);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return 0;  // an error, which comes later
+  if (std::filesystem::is_regular_file(path, error)) CheckIsModel(path);
   LOG(WARNING) << "--load_model_path " << path
                << " has no epoch in its name, as NAME_3.mdl has: epochs count from 0";
   return 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
@@ -57,7 +58,8 @@ bool IsPicture(const std::string& bytes) {
 }
 
 FileKind KindOf(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return FileKind::kFolder;
+  std::error_code error;  // reading the file says what is wrong
+  if (std::filesystem::is_directory(path, error)) return FileKind::kFolder;
   const std::string bytes = FirstBytes(path), key = FirstKey(bytes);
   if (key == "!!META_NET_DEF") return FileKind::kModel;
   if (key == "!!CHECKPOINT") return FileKind::kCheckpoint;
@@ -143,7 +145,8 @@ void CheckIsCheckpoint(const std::string& path) {
 }
 
 bool IsModelFile(const std::string& path) {
-  return std::filesystem::exists(path) && KindOf(path) == FileKind::kModel;
+  std::error_code error;
+  return std::filesystem::exists(path, error) && KindOf(path) == FileKind::kModel;
 }
 
 }  // namespace caffe2

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "caffe2/core/logging.h"
@@ -111,9 +112,12 @@ MetaNetDef ReadMeta(const std::string& path, Workspace* ws) {
 std::pair<std::string, std::string> NetsNamed(const std::string& path) {
   const std::filesystem::path init = std::filesystem::path(path) / "init_net.pb";
   const std::filesystem::path predict = std::filesystem::path(path) / "predict_net.pb";
-  if (std::filesystem::exists(init) && std::filesystem::exists(predict)) return {init, predict};
+  std::error_code error;  // reading the file says what is wrong
+  if (std::filesystem::exists(init, error) && std::filesystem::exists(predict, error)) {
+    return {init, predict};
+  }
   const size_t comma = path.find(',');
-  if (comma == std::string::npos || std::filesystem::exists(path)) return {};
+  if (comma == std::string::npos || std::filesystem::exists(path, error)) return {};
   return {path.substr(0, comma), path.substr(comma + 1)};
 }
 
