@@ -10,8 +10,8 @@
 # No step depends on another one, each has a limit of its own, and what does not fit into BUDGET
 # seconds (450) is left out and says so. Rows are printed as they come and once more, last; they and
 # the logs go to OUT (default: a new folder under /tmp). PARTS names what to do, by default "tests
-# losses speed"; "sanitizer" runs tests of kernels under CUDA's compute-sanitizer. PHOTOS, a database
-# or folder of JPEG files, adds rows of ResNet-50's training on them, decoded by the host and by the
+# losses speed"; "sanitizer" runs tests of kernels under CUDA's compute-sanitizer. PHOTOS, the full
+# path of a database or folder of JPEG files, adds rows of ResNet-50's training on them, decoded by the host and by the
 # GPU. Exits with 1 if anything failed.
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)

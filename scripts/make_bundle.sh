@@ -40,7 +40,7 @@ if [ -n "$with_tests" ]; then
   cp benchmarks/torch_gpu.py "$root/scripts"
 fi
 
-nvjpeg=${NVJPEG:-$(ldconfig -p | awk '/libnvjpeg\.so\.1[23] / { print $NF; exit }')}
+nvjpeg=${NVJPEG:-$(ldconfig -p 2>/dev/null | awk '/libnvjpeg\.so\.1[23] / { print $NF }' | sort | tail -1 || true)}
 [ -z "$nvjpeg" ] || cp -L "$nvjpeg" "$root/lib/"
 copy_needed_libraries "$root" "$root/lib" >"$stage/libraries.txt"
 mkdir -p "$root/share/doc"
