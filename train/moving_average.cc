@@ -64,21 +64,21 @@ double AverageDecay(double decay, int64_t iterations, int64_t every) {
   return std::pow(std::min(decay, (1 + n) / (10 + n)), static_cast<double>(every));
 }
 
-MovingAverage::MovingAverage(const MovingAverageNets& nets, const std::vector<std::string>& scopes,
-                             const std::vector<Device>& devices, Workspace* ws, double decay,
-                             int64_t every)
+ModelAverage::ModelAverage(const MovingAverageNets& nets, const std::vector<std::string>& scopes,
+                           const std::vector<Device>& devices, Workspace* ws, double decay,
+                           int64_t every)
     : nets_(nets), scopes_(scopes), devices_(devices), ws_(ws), decay_(decay), every_(every) {
   SetFactors(decay);  // the net needs its inputs
   ws->CreateNet(nets.update);
 }
 
-void MovingAverage::Step(int64_t now, int64_t iterations) {
+void ModelAverage::Step(int64_t now, int64_t iterations) {
   if (now / every_ == (now - iterations) / every_) return;
   SetFactors(AverageDecay(decay_, now, every_));
   CAFFE_ENFORCE(ws_->RunNet(nets_.update.name()), "the moving average of the parameters failed");
 }
 
-void MovingAverage::SetFactors(double decay) {
+void ModelAverage::SetFactors(double decay) {
   for (size_t r = 0; r < scopes_.size(); ++r) {
     SetScalar(scopes_[r] + kAverageFactor, devices_[r], static_cast<float>(decay), ws_);
     SetScalar(scopes_[r] + kValueFactor, devices_[r], static_cast<float>(1 - decay), ws_);

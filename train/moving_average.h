@@ -37,13 +37,13 @@ MovingAverageNets BuildMovingAverage(const std::vector<std::string>& scopes,
 double AverageDecay(double decay, int64_t iterations, int64_t every);
 
 // Keeps the averages of one shard up to date. Not thread-safe.
-class MovingAverage {
+class ModelAverage {
  public:
   // Creates the net `update` in `ws`, where `start` must have run. `decay` is the decay of one
   // iteration, from 0 to below 1; `every` is the number of iterations between two updates. All
   // arguments but the last two must outlive this.
-  MovingAverage(const MovingAverageNets& nets, const std::vector<std::string>& scopes,
-                const std::vector<Device>& devices, Workspace* ws, double decay, int64_t every);
+  ModelAverage(const MovingAverageNets& nets, const std::vector<std::string>& scopes,
+               const std::vector<Device>& devices, Workspace* ws, double decay, int64_t every);
 
   // Call it whenever all shards have the same parameters: after each iteration or, with local SGD,
   // after each exchange. `iterations` have passed since the call before, the last of which is

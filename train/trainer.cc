@@ -157,8 +157,8 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
   if (nets_.average.op_size() > 0) ws_.CreateNet(nets_.average);
   if (options_.model.ema_decay > 0) {
     moving_average_ =
-        std::make_unique<MovingAverage>(nets_.ema, nets_.scopes, options_.devices, &ws_,
-                                        options_.model.ema_decay, options_.model.ema_every);
+        std::make_unique<ModelAverage>(nets_.ema, nets_.scopes, options_.devices, &ws_,
+                                       options_.model.ema_decay, options_.model.ema_every);
     LOG(INFO) << "Tests and saved models use the moving average of the model (--ema_decay "
               << options_.model.ema_decay << ")";
   }

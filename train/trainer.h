@@ -134,7 +134,7 @@ class Trainer {
   std::unique_ptr<CheckpointSaver> saver_;   // null without checkpoints
   std::unique_ptr<ModelExporter> exporter_;  // null if this process writes no models
   std::unique_ptr<ModelView> view_;
-  std::unique_ptr<MovingAverage> moving_average_;  // null without --ema_decay
+  std::unique_ptr<ModelAverage> moving_average_;  // null without --ema_decay
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<BadRecordCount> bad_records_;      // null without a database
   std::unique_ptr<CoverageCheck> coverage_check_;    // null without --check_coverage
