@@ -20,7 +20,7 @@ struct WorstImage {
 struct Predictions {
   int64_t epoch = 0, images = 0;
   std::string database, db_type;
-  std::vector<std::string> class_names;  // by label; empty if they have none
+  std::vector<std::string> class_names;                   // by label; empty if they have none
   std::map<std::pair<int64_t, int64_t>, int64_t> counts;  // (label, predicted) -> images
   std::vector<WorstImage> worst;
 };
