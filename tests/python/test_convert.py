@@ -436,7 +436,9 @@ def inspect(capsys, *words):
 
 
 def test_inspect(tmp_path, capsys):
-    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    model = small_model()
+    model.info["class_names"] = "cat\ndog\n"
+    formats.write(model, f"{tmp_path}/a.mdl")
     lines = [line.split() for line in inspect(capsys, tmp_path / "a.mdl").splitlines()]
     # Conv: 4 x 3 x 3 outputs of 3 x 3 x 3 products, and their bias; FC: 36 x 5 products.
     assert lines[0] == ["input", "x:", "Nx3x7x8"]
@@ -444,7 +446,7 @@ def test_inspect(tmp_path, capsys):
     assert conv[:4] == ["Conv", "c", "1x4x3x3", "112"]
     assert int(conv[4].replace(",", "")) in (2 * 27 * 36, 2 * 27 * 36 + 36)
     assert fc[:4] == ["FC", "scores", "1x5", "185"] and softmax == ["Softmax", "y", "1x5", "0", "5"]
-    assert lines[-1] == ["mean:", "1,2,3"]
+    assert lines[-2:] == [["class_names:", "cat,", "dog"], ["mean:", "1,2,3"]]
     two = json.loads(inspect(capsys, tmp_path / "a.mdl", "--json", "--batch_size", 2))
     assert two["parameters"] == 112 + 185 and two["outputs"] == ["y"]
     assert [layer["shape"] for layer in two["layers"]] == [
