@@ -13,19 +13,24 @@ namespace {
 class RunLeaveTest : public ::testing::Test {
  protected:
   // Three shards, of which the last two leave at once. Shard 0 calls `first`. Shard `killed` is
-  // killed once both have begun to leave. Returns what Leave() returned to each.
+  // killed once both have begun to leave and shard 0 has joined. Returns what Leave() returned to
+  // each.
   std::vector<ShardResult> Run(int killed, const std::function<void(StoreHandler*)>& first) {
     return RunShards(
         3,
         [&](int shard) {
           auto run = RunMembership::Join(stores_, Options(3, shard));
-          if (shard == 0) first(stores_("run").get());
+          if (shard == 0) {
+            const auto store = stores_("run");
+            store->Set("test/joined", "");
+            first(store.get());
+          }
           return run->Leave();
         },
         30,
         [&](const std::vector<pid_t>& pids) {
           const auto store = stores_("run");
-          store->Wait({"1/left/1", "1/left/2"}, milliseconds(20000));
+          store->Wait({"1/left/1", "1/left/2", "test/joined"}, milliseconds(20000));
           kill(pids[static_cast<size_t>(killed)], SIGKILL);
         });
   }
