@@ -62,7 +62,7 @@ namespace {
 // The flag if it is set, or the model's setting, or the default.
 std::string Setting(const Predictor& predictor, const std::string& name, const std::string& flag,
                     const std::string& default_value) {
-  if (!flag.empty() && flag != "0") return flag;
+  if (!flag.empty()) return flag;
   const auto found = predictor.application_info.find(name);
   return found == predictor.application_info.end() ? default_value : found->second;
 }
@@ -76,7 +76,8 @@ int Number(const std::string& name, const std::string& text) {
 
 db::ImageTransformOptions Preparation(const Predictor& predictor) {
   const auto number = [&](const char* name, int flag, const char* default_value) {
-    return Number(name, Setting(predictor, name, std::to_string(flag), default_value));
+    const std::string given = flag == 0 ? "" : std::to_string(flag);
+    return Number(name, Setting(predictor, name, given, default_value));
   };
   db::ImageTransformOptions options;
   options.is_test = true;

@@ -6,7 +6,7 @@ import re
 import sys
 
 import pytest
-from model_files import model, op
+from model_files import model, net, op
 from PIL import Image
 
 from conftest import BIN, run, training
@@ -74,6 +74,23 @@ def test_their_errors_are_one_line_with_a_status(pixels, tmp_path):
         )
     done = doppio("convert", "--help")
     assert done.returncode == 0 and "usage: doppio convert" in done.output
+
+
+@needs_package
+def test_predict_knows_the_images_of_a_converted_model(tmp_path):
+    (tmp_path / "pair").mkdir()
+    fill = op("GivenTensorFill", [], ["w"], shape=[1, 64], values=[1.0] * 64)
+    scores = (op("Flatten", ["data"], ["flat"]), op("Mul", ["flat", "w"], ["scores"]),
+              op("Softmax", ["scores"], ["softmax"]))
+    (tmp_path / "pair" / "init_net.pb").write_bytes(net(fill))
+    (tmp_path / "pair" / "predict_net.pb").write_bytes(
+        net(*scores, inputs=["data", "w"], outputs=["softmax"]))
+    done = doppio("convert", tmp_path / "pair", tmp_path / "a.mdl", "--input_shape", "1,8,8",
+                  "--mean", "0", "--std", "255")
+    assert done.returncode == 0, done.output
+    Image.new("L", (20, 20), 90).save(tmp_path / "grey.png")
+    done = run("predict", "--model", tmp_path / "a.mdl", tmp_path / "grey.png")
+    assert done.returncode == 0, done.output
 
 
 @needs_package

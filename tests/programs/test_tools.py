@@ -167,6 +167,8 @@ def test_predict_doubts_odd_pixels(databases, tmp_path):
     for std in ("0", "-1", "128,0,128"):
         done = run("predict", "--model", tmp_path / "model_1.mdl", "--std", std, good)
         assert done.returncode == 64 and "must be positive" in done.output, done.output
+    zero = run("predict", "--model", tmp_path / "model_1.mdl", "--mean=0", good)
+    assert zero.output != run("predict", "--model", tmp_path / "model_1.mdl", good).output
     done = run("predict", "--model", tmp_path / "model_1.mdl", "--mean=0.5", "--std=0.5", good)
     assert done.returncode == 0 and "write --mean 127.5 --std 127.5" in done.output
 
