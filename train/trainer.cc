@@ -324,7 +324,7 @@ bool Trainer::RunEpoch() {
   const int64_t every = options_.output.checkpoint_every;
   while (IterationsLeft() > 0 && !LimitReached()) {
     if (trace_) trace_->BeforeIteration(progress_.total_iterations + 1);
-    const Status status = RunIteration();
+    const IterationStatus status = RunIteration();
     if (trace_) trace_->AfterIteration(progress_.total_iterations);
     const bool last = IterationsLeft() == 0 || LimitReached();
     Report(status, last);
@@ -342,7 +342,7 @@ bool Trainer::RunEpoch() {
   return LimitReached();
 }
 
-Trainer::Status Trainer::RunIteration() {
+IterationStatus Trainer::RunIteration() {
   const TracedSpan span("iteration", "iteration", MakeString(progress_.total_iterations + 1));
   const auto start = Clock::now();
   const double input = WaitedSeconds(WaitFor::kInput), shards = WaitedSeconds(WaitFor::kShards);
@@ -352,12 +352,12 @@ Trainer::Status Trainer::RunIteration() {
   ++progress_.total_iterations;
   ++progress_.epoch_iterations;
   progress_.epoch_images += options_.BatchOfAllShards();
-  Status& own = unexchanged_;
+  ShardIterations& own = unexchanged_;
   own.loss += MeanOfReplicas(nets_.loss);
   own.accuracy += MeanOfReplicas(nets_.accuracy);
   own.accuracy_top5 += nets_.accuracy_top5.empty() ? 1.0 : MeanOfReplicas(nets_.accuracy_top5);
   ++own.iterations;
-  Status status;
+  IterationStatus status;
   if (IsExchangeDue()) {
     if (nets_.average.op_size() > 0) {
       CAFFE_ENFORCE(ws_.RunNet(nets_.average.name()), "the average of the parameters failed");
@@ -405,58 +405,26 @@ bool Trainer::IsExchangeDue() const {
          IterationsLeft() == 0 || progress_.total_iterations == schedule.max_iterations;
 }
 
-// Averages over the shards. A bad loss is sent in a separate element for each shard, so that all
-// shards know whose it is and NaN does not spoil the sums.
-Trainer::Status Trainer::Exchange(const Status& sums) {
-  const auto n = static_cast<double>(sums.iterations);
-  const double loss = sums.loss / n;
-  const bool bad = !std::isfinite(loss) || loss > kMaxLoss;
-  const auto shards = static_cast<size_t>(run_->num_shards());
-  const auto self = static_cast<size_t>(run_->shard_id());
-  const size_t times = 3 + 3 * shards;  // where the shards' seconds begin, four numbers each
-  std::vector<double> values(times + 4 * shards + 1, 0.0);
-  values[0] = bad ? 0.0 : loss;
-  values[1] = sums.accuracy / n;
-  values[2] = sums.accuracy_top5 / n;
-  values[3 + self] = bad ? 1.0 : 0.0;
-  values[3 + shards + self] = std::isfinite(loss) ? loss : 0.0;
-  values[3 + 2 * shards + self] = stop_ ? stop_() : 0;
-  const ShardSeconds own = std::exchange(unsent_, {});
-  const double own_times[] = {own.iterations, own.all, own.input, own.exchanging};
-  std::copy_n(own_times, 4, values.begin() + static_cast<ptrdiff_t>(times + 4 * self));
-  if (bad_records_) values.back() = static_cast<double>(bad_records_->CountNew());
-  run_->Sum(&values);
-  if (values.back() > 0) {
+IterationStatus Trainer::Exchange(ShardIterations own) {
+  own.stop = stop_ ? stop_() : 0;
+  own.seconds = std::exchange(unsent_, {});
+  own.new_bad_records = bad_records_ ? bad_records_->CountNew() : 0;
+  IterationStatus status = ExchangeIterations(own, kMaxLoss, run_.get());
+  if (status.new_bad_records > 0) {
     bad_records_->Share();
     progress_.bad_records = bad_records_->known();
-  }
-  Status status;
-  for (size_t s = 0; s < shards; ++s) {
-    const double* of_shard = values.data() + times + 4 * s;
-    status.shards.push_back({of_shard[0], of_shard[1], of_shard[2], of_shard[3]});
-  }
-  status.iterations = sums.iterations;
-  status.loss = values[0] / run_->num_shards();
-  status.accuracy = values[1] / run_->num_shards();
-  status.accuracy_top5 = values[2] / run_->num_shards();
-  for (size_t s = 0; s < shards; ++s) {
-    status.stop = std::max(status.stop, static_cast<int>(values[3 + 2 * shards + s]));
-    if (values[3 + s] == 0.0 || status.bad_shard >= 0) continue;
-    status.bad_shard = static_cast<int>(s);
-    const double value = values[3 + shards + s];
-    status.bad_loss = value > kMaxLoss ? value : std::nan("");  // 0: it was not finite
   }
   return status;
 }
 
 // Local SGD keeps the parameters equal only right after an exchange.
-void Trainer::CheckParameters(const Status& status) {
+void Trainer::CheckParameters(const IterationStatus& status) {
   const int64_t every = options_.schedule.check_parameters_every, now = progress_.total_iterations;
   if (!parameter_check_ || now / every == (now - status.iterations) / every) return;
   parameter_check_->Run(now);
 }
 
-void Trainer::Report(const Status& status, bool last) {
+void Trainer::Report(const IterationStatus& status, bool last) {
   if (status.iterations == 0) return;
   const auto exchanged = static_cast<double>(status.iterations);
   pending_.loss += exchanged * status.loss;
@@ -493,7 +461,7 @@ void Trainer::Report(const Status& status, bool last) {
   shard_status_.images_per_second = report.images_per_second;
   shard_status_.loss = report.loss;
   run_->UpdateStatus(shard_status_);
-  pending_ = Status();
+  pending_ = {};
   pending_seconds_ = 0;
 }
 

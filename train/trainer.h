@@ -11,6 +11,7 @@
 #include "train/checkpoint.h"
 #include "train/coverage_check.h"
 #include "train/evaluator.h"
+#include "train/iteration_exchange.h"
 #include "train/model_exporter.h"
 #include "train/model_view.h"
 #include "train/moving_average.h"
@@ -60,18 +61,6 @@ class Trainer {
   const TrainNets& nets() const { return nets_; }
 
  private:
-  // The result of the exchange between the shards after an iteration, or, with local SGD, after all
-  // iterations since the last average.
-  struct Status {
-    int64_t iterations = 0;  // 0: there was no exchange
-    // Means over the shards and iterations.
-    double loss = 0, accuracy = 0, accuracy_top5 = 0;
-    int stop = 0;        // the largest signal of all shards
-    int bad_shard = -1;  // the first shard whose loss is NaN or too large; -1: none
-    double bad_loss = 0;
-    std::vector<ShardSeconds> shards;  // since the exchange before, without this iteration
-  };
-
   // True if the run continues from its checkpoint. All shards must call it together.
   bool Resumes();
   void LockOutputs();
@@ -83,16 +72,16 @@ class Trainer {
   int Evaluate();
   // Returns true if the run must end after this epoch.
   bool RunEpoch();
-  Status RunIteration();
+  IterationStatus RunIteration();
   // True if the shards exchange after this iteration, which has been counted.
   bool IsExchangeDue() const;
-  // `sums` holds the sums of this shard's iterations since the last exchange.
-  Status Exchange(const Status& sums);
-  void CheckParameters(const Status& status);
+  // `own` holds the sums of this shard's iterations since the last exchange. This adds the rest.
+  IterationStatus Exchange(ShardIterations own);
+  void CheckParameters(const IterationStatus& status);
   // With parameter servers: sends the gradients and gets parameters. Returns the signal that ends
   // the run of all workers, or 0.
   int ExchangeWithServers();
-  void Report(const Status& status, bool last);
+  void Report(const IterationStatus& status, bool last);
   void FinishEpoch();
   void Test();
   void ExportModels();
@@ -143,8 +132,8 @@ class Trainer {
   Progress progress_;
   TestReport last_test_;
   ShardStatus shard_status_;
-  Status unexchanged_;  // sums since the last exchange, of this shard
-  Status pending_;      // sums since the last report
+  ShardIterations unexchanged_;  // sums since the last exchange, of this shard
+  ShardIterations pending_;      // sums since the last report, over all shards
   double pending_seconds_ = 0;
   ShardSeconds unsent_;       // of this shard, since the last exchange
   ShardSpeeds shard_speeds_;  // of all shards, since the last report
