@@ -414,6 +414,7 @@ inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
   SetPredictions(&options);
   SetTrace(&options);
   Validate(options);
+  options.data.sources = FindSources(options.data);
   options.data.class_names = TrainingClassNames(options.data);
   if (options.shards.shard_id == 0) {
     for (const std::string& warning : DataWarnings(options, IsGiven("num_labels"))) {

@@ -1,27 +1,27 @@
 #include "train/data_check.h"
 
 #include <filesystem>
-#include <optional>
+#include <utility>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/usage_error.h"
-#include "db/data_set.h"
 #include "train/input.h"
 
 namespace caffe2 {
 namespace {
 
-// What a flag names, unless it names synthetic images or nothing.
-struct FlagSource {
-  std::string what;  // "--train_data photos"
-  db::SourceInfo info;
-};
-
-std::optional<FlagSource> SourceOf(const char* flag, const std::string& source,
-                                   const DataOptions& data) {
+std::optional<db::SourceInfo> InfoOf(const std::string& source, const std::string& type) {
   if (source.empty() || source == kSyntheticData) return std::nullopt;
-  return FlagSource{MakeString(flag, " ", source), db::FindSourceInfo(data.db_type, source)};
+  return db::FindSourceInfo(type, source);
 }
+
+std::shared_ptr<const DataSources> SourcesOf(const DataOptions& data) {
+  return data.sources ? data.sources : FindSources(data);
+}
+
+// The names of both sources in messages.
+std::string TrainFlag(const DataOptions& data) { return "--train_data " + data.train_data; }
+std::string TestFlag(const DataOptions& data) { return "--test_data " + data.test_data; }
 
 bool IsSameSource(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
@@ -32,31 +32,39 @@ bool IsSameSource(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+std::shared_ptr<const DataSources> FindSources(const DataOptions& data) {
+  return std::make_shared<const DataSources>(
+      DataSources{InfoOf(data.train_data, data.db_type), InfoOf(data.test_data, data.db_type)});
+}
+
 void CheckClasses(const DataOptions& data, int num_labels) {
-  const auto train = SourceOf("--train_data", data.train_data, data);
-  const auto test = SourceOf("--test_data", data.test_data, data);
-  for (const auto* source : {&train, &test}) {
-    if (!*source) continue;
-    CheckUsage((*source)->info.num_labels <= num_labels, (*source)->what, " has ",
-               (*source)->info.num_labels, " classes, --num_labels is ", num_labels);
+  const auto sources = SourcesOf(data);
+  const auto& train = sources->train;
+  const auto& test = sources->test;
+  for (const auto& [what, info] :
+       {std::pair(TrainFlag(data), &train), std::pair(TestFlag(data), &test)}) {
+    if (!*info) continue;
+    CheckUsage((*info)->num_labels <= num_labels, what, " has ", (*info)->num_labels,
+               " classes, --num_labels is ", num_labels);
   }
   if (train && test) {
-    db::CheckSameClasses({train->what, train->info.names}, {test->what, test->info.names});
+    db::CheckSameClasses({TrainFlag(data), train->names}, {TestFlag(data), test->names});
   }
 }
 
 std::vector<std::string> TrainingClassNames(const DataOptions& data) {
-  for (const std::string& path : {data.train_data, data.test_data}) {
-    const auto source = SourceOf("", path, data);
-    if (source && !source->info.names.empty()) return source->info.names;
+  const auto sources = SourcesOf(data);
+  for (const auto* info : {&sources->train, &sources->test}) {
+    if (*info && !(*info)->names.empty()) return (*info)->names;
   }
   return {};
 }
 
 std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labels_given) {
   const DataOptions& data = options.data;
-  const auto train = SourceOf("--train_data", data.train_data, data);
-  const auto test = SourceOf("--test_data", data.test_data, data);
+  const auto sources = SourcesOf(data);
+  const auto& train = sources->train;
+  const auto& test = sources->test;
   std::vector<std::string> warnings;
   if (train && test && IsSameSource(data.train_data, data.test_data)) {
     warnings.push_back(MakeString("--train_data and --test_data are the same images, ",
@@ -65,24 +73,25 @@ std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labe
                                   "new ones"));
   }
   const int num_labels = options.model.shape.num_labels;
-  if (train && train->info.num_labels > 0 && train->info.num_labels < num_labels) {
+  if (train && train->num_labels > 0 && train->num_labels < num_labels) {
     warnings.push_back(MakeString(
-        train->what, " has ", train->info.num_labels, " classes, --num_labels is ", num_labels,
+        TrainFlag(data), " has ", train->num_labels, " classes, --num_labels is ", num_labels,
         num_labels_given ? "" : " (the default)", ": the model also has labels without images"));
   }
-  for (const auto* source : {&train, &test}) {
-    const std::string text = *source ? db::Describe((*source)->info.left_out, (*source)->what) : "";
+  for (const auto& [what, info] :
+       {std::pair(TrainFlag(data), &train), std::pair(TestFlag(data), &test)}) {
+    const std::string text = *info ? db::Describe((*info)->left_out, what) : "";
     if (!text.empty()) warnings.push_back(text);
   }
-  if (train && train->info.by_class && !data.shuffle) {
-    warnings.push_back(train->what +
+  if (train && train->by_class && !data.shuffle) {
+    warnings.push_back(TrainFlag(data) +
                        " comes class after class: in this order a model learns hardly anything. "
                        "--shuffle gives another order in each epoch");
   }
   const int64_t size = options.schedule.test_epoch_size;
-  if (test && test->info.by_class && size > 0 && size < NumRecords(data.db_type, data.test_data)) {
+  if (test && test->by_class && size > 0 && size < NumRecords(data.db_type, data.test_data)) {
     warnings.push_back(MakeString("--test_epoch_size ", size, " tests the first images of ",
-                                  test->what,
+                                  TestFlag(data),
                                   ", which comes class after class: the last classes "
                                   "are not tested. Leave the flag out, or prepare a database with "
                                   "doppio data prepare --shuffle"));

@@ -1,12 +1,24 @@
-// Checks of a run's data that decode no image.
+// Checks of a run's data that decode no image. They take what is known of the sources from
+// DataOptions::sources or, if that is null, call FindSources.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "db/data_set.h"
 #include "train/options.h"
 
 namespace caffe2 {
+
+// Nothing stands for synthetic images and for a run without tests.
+struct DataSources {
+  std::optional<db::SourceInfo> train, test;
+};
+
+// Lists the sources. Throws as db::FindSourceInfo.
+std::shared_ptr<const DataSources> FindSources(const DataOptions& data);
 
 // Throws UsageError if a source is known to have more labels than the net, or if the classes of
 // both sources have names and these differ: labels are places in the lists of names. Throws as
@@ -19,8 +31,8 @@ std::vector<std::string> TrainingClassNames(const DataOptions& data);
 
 // A line for each choice of data that works but is hardly meant: the same images for training and
 // tests; more labels than classes; files that are not read; classes in order, without --shuffle or
-// with tests of the first images only. `num_labels_given`: the number is not
-// the program's default. Takes valid options.
+// with tests of the first images only. `num_labels_given`: the number is not the program's default.
+// Takes valid options. Throws as db::FindSourceInfo.
 std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labels_given);
 
 }  // namespace caffe2

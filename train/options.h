@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "distributed/store_url.h"
 
 namespace caffe2 {
+
+struct DataSources;  // train/data_check.h
 
 // How this process finds the others of its run.
 struct ShardOptions {
@@ -71,6 +74,9 @@ struct DataOptions {
   std::string train_data;  // database of Datum or TensorProtos records; "null": synthetic images
   std::string test_data;   // "": no tests
   std::string db_type = "lmdb";
+  // What is known of both sources (FindSources); null: checks look there themselves. To list a
+  // folder of a million images takes seconds.
+  std::shared_ptr<const DataSources> sources;
   // By label, for exported models and the records of the run (TrainingClassNames); empty: unknown.
   std::vector<std::string> class_names;
   int image_scale = 0;  // shorter side before the crop; 0: see ImageScale()
