@@ -12,14 +12,11 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/memory_plan.h"
+#include "caffe2/utils/seconds_since.h"
 
 namespace caffe2::benchmark {
 
 using Clock = std::chrono::steady_clock;
-
-inline double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Feeds blob "data" with uniform values in [-1, 1).
 inline void FeedImages(const std::vector<int64_t>& shape, Workspace* ws) {

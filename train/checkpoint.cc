@@ -9,6 +9,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
+#include "caffe2/utils/seconds_since.h"
 #include "db/db_reader.h"
 #include "train/atomic_file.h"
 #include "train/db_blobs.h"
@@ -191,10 +192,6 @@ std::string NewestWhole(const std::string& path, const OutputOptions& output) {
     return file;
   }
   ThrowIoError(ExitCode::kBadData, "no checkpoint is whole: ", problems);
-}
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 }  // namespace

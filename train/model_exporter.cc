@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "caffe2/utils/seconds_since.h"
 #include "train/run_settings.h"
 #include "train/train_nets.h"
 
@@ -10,10 +11,6 @@ namespace caffe2 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::map<std::string, std::string> InputInfo(const TrainOptions& options, int generation) {
   std::map<std::string, std::string> info = {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/utils/seconds_since.h"
 #include "caffe2/utils/trace.h"
 #include "caffe2/utils/waiting_time.h"
 #include "db/db_reader.h"
@@ -25,10 +26,6 @@ using Clock = std::chrono::steady_clock;
 // After a read or write that hangs: for telling the other shards, and for the destructors, which
 // may wait for the thread that reads.
 constexpr double kSecondsToReport = 10, kSecondsToUnwind = 2;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 RecordKind KindOf(const TrainOptions& options, const std::string& source) {
   return source == kSyntheticData ? RecordKind::kDatum : RecordKindOf(options.data.db_type, source);

@@ -52,10 +52,6 @@ std::string ErrorOf(const std::function<void()>& body) {
   return "no error";
 }
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 void SleepMs(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
 
 PrivateRedis::PrivateRedis(const std::vector<std::string>& arguments, int port)

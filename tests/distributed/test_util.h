@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/utils/seconds_since.h"
 #include "distributed/redis_store_handler.h"
 #include "tests/db/temporary_directory.h"
 
@@ -56,8 +57,6 @@ void RunThreads(int count, const std::function<void(int shard)>& body);
 std::string ErrorOf(const std::function<void()>& body);
 #define EXPECT_HAS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << text
 
-// Seconds since `start`.
-double SecondsSince(std::chrono::steady_clock::time_point start);
 void SleepMs(int ms);
 // What a busy machine may add to a time that is measured here. What waits by mistake waits for the
 // default timeout, which is longer.

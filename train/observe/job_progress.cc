@@ -8,16 +8,13 @@
 #include <cstdio>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/seconds_since.h"
 #include "train/options.h"
 
 namespace caffe2 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 template <typename... Args>
 std::string Format(const char* format, Args... args) {
