@@ -13,6 +13,7 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "caffe2/core/cpu_cores.h"
@@ -68,8 +69,35 @@ int Fail(const std::string& program, std::string message, ExitCode code) {
   return static_cast<int>(code);
 }
 
-// gflags ends the process with status 1 if a flag is unknown or has a wrong value.
-void ExitAfterFlags(int status) { std::exit(status == 0 ? 0 : static_cast<int>(ExitCode::kUsage)); }
+// Thrown where gflags would end the process: with status 1 if a flag is unknown or has a wrong
+// value, which it has said by then, and with 0 after one of its own kinds of help.
+struct FlagsExit {
+  int status;
+};
+[[noreturn]] void ThrowFlagsExit(int status) {
+  throw FlagsExit{status == 0 ? 0 : static_cast<int>(ExitCode::kUsage)};
+}
+
+// Sets the flags. Returns the status with which the program is to end at once, if it is.
+std::optional<int> SetFlags(int* argc, char*** argv, const std::string& program,
+                            const std::string& usage, const ProgramHelp& help) {
+  GFLAGS_NAMESPACE::gflags_exitfunc = ThrowFlagsExit;
+  try {
+    gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
+    if (IsSet("help") || IsSet("helpshort")) {
+      std::fputs(HelpText(program, usage, help).c_str(), stdout);
+      return 0;
+    }
+    if (IsSet("version")) {
+      PrintVersion(program);
+      return 0;
+    }
+    gflags::HandleCommandLineHelpFlags();
+  } catch (const FlagsExit& exit) {
+    return exit.status;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -118,17 +146,8 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
   pointers.push_back(nullptr);
   *argc = static_cast<int>(words.size());
   *argv = pointers.data();
-  GFLAGS_NAMESPACE::gflags_exitfunc = ExitAfterFlags;
-  gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
-  if (IsSet("help") || IsSet("helpshort")) {
-    std::fputs(HelpText(program, usage, options.help).c_str(), stdout);
-    return 0;
-  }
-  if (IsSet("version")) {
-    PrintVersion(program);
-    return 0;
-  }
-  gflags::HandleCommandLineHelpFlags();
+  const auto status = SetFlags(argc, argv, program, usage, options.help);
+  if (status) return *status;
   return RunCaught(program, [&] {
     if (*argc > 1 && options.arguments == Arguments::kFlagsOnly) {
       ThrowUsage("unexpected argument \"", (*argv)[1],
