@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstdio>
 #include <opencv2/imgcodecs.hpp>
-
-// It needs <cstdio> and <cstddef>.
-#include <jpeglib.h>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/random.h"
 #include "db/image/jpeg.h"
+#include "tests/db/encode_jpeg.h"
 
 namespace caffe2::testing {
 namespace {
@@ -52,29 +48,7 @@ std::string WithOrientation(const std::string& jpeg, char orientation, bool litt
 
 // A JPEG file of four inks.
 std::string CmykJpeg(int height, int width) {
-  auto pixels = Photograph(height, width, 4);
-  jpeg_compress_struct info{};
-  jpeg_error_mgr errors{};
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &bytes, &size);
-  info.image_height = height;
-  info.image_width = width;
-  info.input_components = 4;
-  info.in_color_space = JCS_CMYK;
-  jpeg_set_defaults(&info);
-  jpeg_start_compress(&info, TRUE);
-  for (int y = 0; y < height; ++y) {
-    JSAMPROW row = pixels.data() + y * width * 4;
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  std::string jpeg(bytes, bytes + size);
-  std::free(bytes);
-  return jpeg;
+  return EncodeJpeg(height, width, Photograph(height, width, 4), {.channels = 4});
 }
 
 void ExpectAsOpenCvDecodes(const std::string& file, bool color, int tolerance = 0) {

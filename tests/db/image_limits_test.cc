@@ -2,47 +2,21 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstdio>
-
-// It needs <cstdio> and <cstddef>.
-#include <jpeglib.h>
-
 #include <string>
 #include <vector>
 
 #include "caffe2/core/logging.h"
 #include "db/image/image_codec.h"
 #include "tests/db/db_test_util.h"
+#include "tests/db/encode_jpeg.h"
 
 namespace caffe2::testing {
 namespace {
 
 // A progressive JPEG file of libjpeg's own script: ten scans.
 std::string ProgressiveJpeg(int side) {
-  jpeg_compress_struct info{};
-  jpeg_error_mgr errors{};
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &bytes, &size);
-  info.image_width = info.image_height = static_cast<JDIMENSION>(side);
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&info);
-  jpeg_simple_progression(&info);
-  jpeg_start_compress(&info, TRUE);
-  std::vector<uint8_t> row(static_cast<size_t>(side) * 3, 100);
-  while (info.next_scanline < info.image_height) {
-    JSAMPROW pointer = row.data();
-    jpeg_write_scanlines(&info, &pointer, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  std::string jpeg(bytes, bytes + size);
-  free(bytes);
-  return jpeg;
+  const auto bytes = static_cast<size_t>(side) * static_cast<size_t>(side) * 3;
+  return EncodeJpeg(side, side, std::vector<uint8_t>(bytes, 100), {.progressive = true});
 }
 
 // The beginning of a PNG file of this size.
