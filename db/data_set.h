@@ -39,8 +39,8 @@ std::vector<std::string> FilesOf(const std::string& path, const std::string& pre
 
 // True if DecodeImage reads files with this ending (.jpg, .jpeg, .png, ...).
 bool IsImageName(const std::string& name);
-// True for files and folders that systems make beside those of their users: hidden ones,
-// Thumbs.db, desktop.ini and __MACOSX. `name` has no folder.
+// True for files and folders that operating systems add to a user's own: hidden ones, Thumbs.db,
+// desktop.ini and __MACOSX. `name` has no folder.
 bool IsSystemName(const std::string& name);
 
 // The file with the names of the classes of a database, which `doppio data prepare` writes beside

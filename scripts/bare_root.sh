@@ -73,8 +73,8 @@ copy_network_settings() {
   find /usr/local/share/ca-certificates -name '*.crt' \
     -exec cp {} "$root/usr/local/share/ca-certificates/" \;
   [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/"
-  [ ! -e ~/.config/pip/pip.conf ] ||
-    install -D ~/.config/pip/pip.conf "$root/root/.config/pip/pip.conf"
+  local pip_settings=${XDG_CONFIG_HOME:-$HOME/.config}/pip/pip.conf
+  [ ! -e "$pip_settings" ] || install -D "$pip_settings" "$root/root/.config/pip/pip.conf"
 }
 
 # make_bare_root SUITE LOGS [KEEP]: makes the folder `root` below TMPDIR (default: build/), which goes

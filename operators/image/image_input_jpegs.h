@@ -14,7 +14,7 @@ namespace caffe2 {
 // NoteHost are thread-safe.
 class DeviceJpegs {
  public:
-  // The crops are those of `transform`, with random choices from `seed`. `transform` and `uploader`
+  // `transform` chooses the crops, with random numbers from `seed`. `transform` and `uploader`
   // must outlive it.
   DeviceJpegs(const db::ImageTransform* transform, uint64_t seed,
               const db::BatchUploader* uploader);

@@ -30,7 +30,7 @@ class JpegCropper {
   // Sets where each decoded image will lie, in the batch's JpegCrops on the host.
   static std::vector<Group> Arrange(db::InputBatch* batch);
 
-  // Puts the work into the stream, behind the copies of `crops` and of what the host has written to
+  // Puts the work into the stream, after the copies of `crops` and of what the host has written to
   // `pixels`: both on the device, as the batch's outputs. Files must stay until the work is done.
   // Returns the items whose files nvJPEG refuses; their crops and others are undefined then. Throws
   // Error.
