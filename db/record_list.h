@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "db/data_set.h"
 #include "db/db.h"
+#include "db/source_info.h"
 
 namespace caffe2::db {
 

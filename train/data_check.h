@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "db/data_set.h"
+#include "db/source_info.h"
 #include "train/options.h"
 
 namespace caffe2 {

@@ -3,94 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 
-#include "caffe2/proto/caffe_datum.pb.h"
 #include "db/db_reader.h"
+#include "db/source_info.h"
+#include "tests/db/data_set_fixture.h"
 #include "tests/db/db_test_util.h"
-#include "tests/db/temporary_directory.h"
 
 namespace caffe2::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Bytes(std::initializer_list<int> values) {
-  std::string bytes;
-  for (const int value : values) bytes.push_back(static_cast<char>(value));
-  return bytes;
-}
-
-// One member of a tar archive, ustar format.
-std::string TarMember(const std::string& name, const std::string& bytes, char type = '0') {
-  char header[512] = {};
-  std::snprintf(header, 100, "%s", name.c_str());
-  std::snprintf(header + 124, 12, "%011zo", bytes.size());
-  std::memcpy(header + 257, "ustar\00000", 8);
-  header[156] = type;
-  std::memset(header + 148, ' ', 8);
-  unsigned sum = 0;
-  for (const char c : header) sum += static_cast<unsigned char>(c);
-  std::snprintf(header + 148, 8, "%06o", sum);
-  std::string member(header, sizeof(header));
-  member += bytes;
-  member.resize((member.size() + 511) / 512 * 512, '\0');
-  return member;
-}
-
-std::string Tar(const std::vector<std::pair<std::string, std::string>>& members) {
-  std::string archive;
-  for (const auto& [name, bytes] : members) archive += TarMember(name, bytes);
-  return archive + std::string(1024, '\0');
-}
-
-class DataSetTest : public ::testing::Test {
- protected:
-  std::string Path(const std::string& name = "") const { return directory_.Path("set/" + name); }
-  void Write(const std::string& name, const std::string& bytes) const {
-    fs::create_directories(fs::path(Path(name)).parent_path());
-    WriteFile(Path(name), bytes);
-  }
-
-  struct Image {
-    std::string key;
-    caffe::Datum datum;
-  };
-  // All records, through a cursor and by index, which must give the same.
-  static std::vector<Image> Read(const std::string& type, const std::string& path) {
-    std::vector<Image> images;
-    const auto database = db::CreateDB(type, path, db::READ);
-    const auto index = database->NewIndex();
-    const auto cursor = database->NewCursor();
-    std::string key, value;
-    for (; cursor->Valid(); cursor->Next()) {
-      index->Read(static_cast<int64_t>(images.size()), &key, &value);
-      EXPECT_EQ(cursor->key(), key);
-      EXPECT_EQ(cursor->value(), value);
-      images.push_back({key, {}});
-      EXPECT_TRUE(images.back().datum.ParseFromString(value));
-    }
-    EXPECT_EQ(index->NumRecords(), static_cast<int64_t>(images.size()));
-    return images;
-  }
-  static std::vector<int> Labels(const std::vector<Image>& images) {
-    std::vector<int> labels;
-    for (const Image& image : images) labels.push_back(image.datum.label());
-    return labels;
-  }
-  static std::vector<std::string> Keys(const std::vector<Image>& images) {
-    std::vector<std::string> keys;
-    for (const Image& image : images) keys.push_back(image.key);
-    return keys;
-  }
-
-  TemporaryDirectory directory_;
-};
-
-std::string CifarRecord(const std::string& labels, char red, char green, char blue) {
-  return labels + std::string(1024, red) + std::string(1024, green) + std::string(1024, blue);
-}
 
 TEST_F(DataSetTest, Cifar10IsReadFromItsFolder) {
   Write("data_batch_2.bin", CifarRecord("\7", 4, 5, 6));
@@ -188,26 +111,6 @@ TEST_F(DataSetTest, ClassesOfAnImageFolderAreItsSubFolders) {
             (std::vector<std::string>{"cat", "dog"}));
 }
 
-TEST_F(DataSetTest, FilesThatAreNotReadAreCounted) {
-  for (const char* name :
-       {"cat/1.jfif", "cat/2.JPE", "cat/3.heic", "cat/Thumbs.db", "dog/.DS_Store", "dog/4",
-        "dog/5.png", "6.png", "7.jpg", "notes.txt", "__MACOSX/cat/1.jpg"}) {
-    Write(name, name);
-  }
-  EXPECT_EQ(Labels(Read("images", Path())), (std::vector<int>{0, 0, 1}));
-  const db::LeftOutFiles files = db::FindSourceInfo("images", Path()).left_out;
-  EXPECT_EQ(files.images, 2);
-  EXPECT_EQ(files.others, 2);
-  EXPECT_EQ(db::Describe(files, "photos"),
-            "left out of photos: images outside of its sub-folders, which are the classes (2); "
-            "files with names that do not end like .jpg or .png (2, for instance " +
-                files.example + ")");
-  EXPECT_EQ(db::Describe({}, "photos"), "");
-  Write("photos.tar", Tar({{"cat/1.jpg", "A"}, {"cat/._1.jpg", "B"}, {"cat/2.heic", "C"}}));
-  EXPECT_EQ(Read("tar", Path("photos.tar")).size(), 1u);
-  EXPECT_EQ(db::FindSourceInfo("tar", Path("photos.tar")).left_out.example, "cat/2.heic");
-}
-
 // It would shift the numbers of the other classes.
 TEST_F(DataSetTest, AClassWithoutImagesIsNamed) {
   Write("cat/1.png", "A");
@@ -261,44 +164,6 @@ TEST_F(DataSetTest, TheArchiveOfImageNetHoldsAnArchiveForEachClass) {
             (std::vector<std::string>{"n02/n02_1.JPEG", "n02/n02_2.JPEG", "n01/n01_1.JPEG"}));
   EXPECT_EQ(Labels(images), (std::vector<int>{1, 1, 0}));
   EXPECT_EQ(images[2].datum.data(), "C");
-}
-
-TEST_F(DataSetTest, TheNumberOfLabelsIsKnownBeforeImagesAreRead) {
-  const auto labels = [&](const std::string& name) {
-    return db::FindSourceInfo("auto", Path(name)).num_labels;
-  };
-  Write("ten.bin", CifarRecord("\3", 1, 2, 3));
-  Write("train.bin", CifarRecord(Bytes({1, 90}), 1, 2, 3));
-  Write("train_X.bin", std::string(3 * 96 * 96, 'x'));
-  Write("train_y.bin", Bytes({4}));
-  Write("images", Bytes({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 3}) + "abcdef");
-  Write("labels", Bytes({0, 0, 8, 1, 0, 0, 0, 2, 4, 200}));
-  Write("shard.tar", Tar({{"1.jpg", "A"}, {"1.cls", "6"}}));
-  Write("classes.tar", Tar({{"cat/1.jpg", "A"}, {"dog/1.jpg", "6"}}));
-  EXPECT_EQ(labels("ten.bin"), 10);
-  EXPECT_EQ(labels("train.bin"), 100);
-  EXPECT_EQ(labels("train_X.bin"), 10);
-  EXPECT_EQ(labels("images"), 201);
-  EXPECT_EQ(labels("shard.tar"), 7);
-  EXPECT_EQ(labels("classes.tar"), 2);
-  WriteDB("minidb", Path("db"), {{"key", "value"}});
-  EXPECT_EQ(labels("db"), 0);
-  Write("db.classes.txt", "a\nb\nc\n");
-  EXPECT_EQ(labels("db"), 3);
-}
-
-TEST_F(DataSetTest, ClassesInOrderAreNoticed) {
-  const auto in_order = [&](const std::string& name) {
-    return db::FindSourceInfo("auto", Path(name)).by_class;
-  };
-  Write("photos/cat/1.jpg", "A");
-  EXPECT_FALSE(in_order("photos"));
-  Write("photos/dog/1.jpg", "B");
-  EXPECT_TRUE(in_order("photos"));
-  Write("a.tar", Tar({{"dog/1.jpg", "A"}, {"dog/2.jpg", "A"}, {"cat/1.jpg", "B"}}));
-  EXPECT_TRUE(in_order("a.tar"));
-  Write("b.tar", Tar({{"dog/1.jpg", "A"}, {"cat/1.jpg", "B"}, {"dog/2.jpg", "A"}}));
-  EXPECT_FALSE(in_order("b.tar"));
 }
 
 TEST_F(DataSetTest, LongNamesOfTarArchivesAreRead) {

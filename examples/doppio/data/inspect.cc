@@ -13,6 +13,7 @@
 #include "db/data_set.h"
 #include "db/db.h"
 #include "db/image/image_record.h"
+#include "db/source_info.h"
 #include "examples/doppio/pictures.h"
 #include "examples/doppio/progress.h"
 

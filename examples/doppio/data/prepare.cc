@@ -16,6 +16,7 @@
 #include "db/db_reader.h"
 #include "db/image/image_record.h"
 #include "db/record_writer.h"
+#include "db/source_info.h"
 #include "examples/doppio/progress.h"
 #include "examples/doppio/text.h"
 #include "train/atomic_file.h"

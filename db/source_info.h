@@ -1,0 +1,51 @@
+// What is known about a source of images before they are read: its classes, their order, and the
+// files that are left out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace caffe2::db {
+
+// The file with the names of the classes of a database, which `doppio data prepare` writes beside
+// it: "photos_db.classes.txt".
+std::string ClassNamesFile(const std::string& source);
+// The lines of a file of class names: line n, counted from 0, has the name of label n. Throws
+// IoError if it is a folder or cannot be read.
+std::vector<std::string> ReadClassNames(const std::string& path);
+
+// Files of a source of images that are not read, except those with system names.
+struct LeftOutFiles {
+  int64_t images = 0;        // in no class folder
+  int64_t others = 0;        // in class folders, with names that are no images' names
+  std::string example = "";  // the first of the others
+
+  void AddOther(const std::string& name);
+};
+// One line, "left out of <source>: ..."; "" if there are none.
+std::string Describe(const LeftOutFiles& files, const std::string& source);
+
+// What is known about the images of a source before they are read.
+struct SourceInfo {
+  // Of the classes, by label: the folders of a source of type `images` or `tar`, or the lines of
+  // the ClassNamesFile of any source. Empty if the labels have no names.
+  std::vector<std::string> names = {};
+  int64_t num_labels = 0;  // all labels are smaller; 0: not known
+  bool by_class = false;   // records of several classes come class after class
+  LeftOutFiles left_out = {};
+};
+// The type may be "auto". Throws as CreateDB and ReadClassNames.
+SourceInfo FindSourceInfo(const std::string& type, const std::string& source);
+
+// A source and the names of its classes. `what` names the source in messages: "--train_data
+// photos".
+struct NamedClasses {
+  std::string what;
+  std::vector<std::string> names;
+};
+// Throws UsageError, which names a class in question, unless both have the same names in the same
+// order. A source without names fits to any other.
+void CheckSameClasses(const NamedClasses& first, const NamedClasses& second);
+
+}  // namespace caffe2::db
