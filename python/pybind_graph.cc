@@ -6,6 +6,7 @@
 #include "caffe2/graph/transform.h"
 #include "python/pybind_state.h"
 #include "train/model_file.h"
+#include "train/options.h"
 #include "train/restrict_model.h"
 
 namespace caffe2::python {
@@ -253,6 +254,8 @@ void AddGraphPasses(py::module_& m) {
       py::arg("name"), py::arg("net"),
       "The net with limits on its loops. Throws if it is too large for a model that is not "
       "trusted, or has an operator that such a model may not use (train/restrict_model.h).");
+  m.def("default_image_scale", &DefaultImageScale, py::arg("image_size"),
+        "The shorter side of images before the crop to image_size, as the trainers choose it.");
   m.def(
       "check_is_model", &CheckIsModel, py::arg("path"),
       "Throws if the file is evidently no exported model; the message says what it is and what to "

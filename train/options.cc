@@ -322,11 +322,13 @@ void ValidateServers(const TrainOptions& options) {
 
 }  // namespace
 
+int DefaultImageScale(int image_size) {
+  if (image_size >= 224 && image_size <= 256) return 256;
+  return static_cast<int>(std::lround(image_size * 256.0 / 227.0));
+}
+
 int TrainOptions::ImageScale() const {
-  if (data.image_scale > 0) return data.image_scale;
-  const int size = model.shape.image_size;
-  if (size >= 224 && size <= 256) return 256;
-  return static_cast<int>(std::lround(size * 256.0 / 227.0));
+  return data.image_scale > 0 ? data.image_scale : DefaultImageScale(model.shape.image_size);
 }
 
 void Validate(const TrainOptions& options) {

@@ -189,6 +189,10 @@ struct OutputOptions {
   bool WritesCheckpoints() const { return checkpoint_every > 0 || checkpoint_on_stop; }
 };
 
+// The shorter side of images before the crop to image_size, if nothing else is said: 256 for crops
+// of 224 to 256 pixels, as in Caffe2, and image_size x 256 / 227 for others.
+int DefaultImageScale(int image_size);
+
 struct TrainOptions {
   ShardOptions shards;
   DataOptions data;
@@ -216,9 +220,8 @@ struct TrainOptions {
   int64_t WarmupIterations() const {
     return static_cast<int64_t>(model.warmup_epochs * static_cast<double>(EpochIterations()));
   }
-  // The shorter side of images before the crop to image_size: data.image_scale if that is set;
-  // otherwise 256 for crops of 224 to 256 pixels, as in Caffe2, and image_size x 256 / 227 for
-  // others.
+  // The shorter side of images before the crop to image_size: data.image_scale if that is set, or
+  // else DefaultImageScale.
   int ImageScale() const;
 };
 

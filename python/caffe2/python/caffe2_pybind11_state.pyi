@@ -437,6 +437,9 @@ def create_net(net: str | bytes, overwrite: bool = False) -> bool:
 def current_workspace() -> str:
     ...
 
+def default_image_scale(image_size: int) -> int:
+    """The shorter side of images before the crop to image_size, as the trainers choose it."""
+
 define_caffe2_no_operator_schema: bool
 
 def delete_net(arg0: str | bytes) -> bool:

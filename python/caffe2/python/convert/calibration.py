@@ -69,7 +69,7 @@ def image_info(model: Model) -> dict[str, str]:
         return {}
     return {
         "image_size": str(height),
-        "image_scale": str(256 if 224 <= height <= 256 else round(height * 256 / 227)),
+        "image_scale": str(C.default_image_scale(height)),
         "num_channels": str(channels),
         "order": "NHWC" if last else "NCHW",
     }
@@ -97,7 +97,7 @@ def preparation_of(model: Model, given: dict[str, str | int | None]) -> Preparat
     """
     defaults = {
         "image_size": "227",
-        "image_scale": "256",
+        "image_scale": str(C.default_image_scale(227)),
         "num_channels": "3",
         "order": "NCHW",
         "mean": "128",
