@@ -20,8 +20,25 @@ std::map<std::string, const Argument*> IndexArguments(const Def& def) {
   return index;
 }
 
-[[noreturn]] void ThrowType(const std::string& name, const char* wanted) {
-  CAFFE_THROW("argument ", name, " is not of the right type: expected ", wanted);
+// What the argument holds; null if it has no value.
+const char* HeldType(const Argument& a) {
+  if (a.has_f()) return "a float";
+  if (a.has_i()) return "an integer";
+  if (a.has_s()) return "a string";
+  if (a.has_n()) return "a net";
+  if (a.has_t()) return "a tensor";
+  if (a.floats_size() > 0) return "a list of floats";
+  if (a.ints_size() > 0) return "a list of integers";
+  if (a.strings_size() > 0) return "a list of strings";
+  if (a.nets_size() > 0) return "a list of nets";
+  if (a.tensors_size() > 0) return "a list of tensors";
+  return nullptr;
+}
+
+[[noreturn]] void ThrowType(const Argument& argument, const char* wanted) {
+  const char* held = HeldType(argument);
+  CAFFE_THROW("argument ", argument.name(), " must be ", wanted, ", found ",
+              held != nullptr ? held : "no value");
 }
 
 template <typename T>
@@ -30,7 +47,9 @@ T CheckedInteger(const std::string& name, int64_t value) {
     // uint64 arguments travel as the same 64 bits.
     CAFFE_ENFORCE(sizeof(T) == 8 || (value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
                                      value <= static_cast<int64_t>(std::numeric_limits<T>::max())),
-                  "argument ", name, " is out of range: ", value);
+                  "argument ", name, " must be from ",
+                  static_cast<int64_t>(std::numeric_limits<T>::min()), " to ",
+                  static_cast<int64_t>(std::numeric_limits<T>::max()), ", found ", value);
   }
   return static_cast<T>(value);
 }
@@ -80,18 +99,13 @@ void ReadRepeated(const Argument& argument, std::vector<T>* values) {
   }
 }
 
-// True if the argument holds a list of any type.
-bool HoldsAnyList(const Argument& a) {
-  return a.floats_size() || a.ints_size() || a.strings_size() || a.nets_size() || a.tensors_size();
-}
-
 template <typename T>
-const char* ValueTypeName() {
-  if constexpr (std::is_floating_point_v<T>) return "a float";
-  if constexpr (std::is_integral_v<T>) return "an integer";
-  if constexpr (std::is_same_v<T, std::string>) return "a string";
-  if constexpr (std::is_same_v<T, NetDef>) return "a net";
-  return "a tensor";
+const char* WantedType(bool list) {
+  if constexpr (std::is_floating_point_v<T>) return list ? "a list of floats" : "a float";
+  if constexpr (std::is_integral_v<T>) return list ? "a list of integers" : "an integer";
+  if constexpr (std::is_same_v<T, std::string>) return list ? "a list of strings" : "a string";
+  if constexpr (std::is_same_v<T, NetDef>) return list ? "a list of nets" : "a net";
+  return list ? "a list of tensors" : "a tensor";
 }
 
 }  // namespace
@@ -109,7 +123,7 @@ T ArgumentHelper::GetSingleArgument(const std::string& name, const T& default_va
   const Argument* argument = Find(name);
   if (argument == nullptr) return default_value;
   T value{};
-  if (!ReadSingle(*argument, &value)) ThrowType(name, ValueTypeName<T>());
+  if (!ReadSingle(*argument, &value)) ThrowType(*argument, WantedType<T>(/*list=*/false));
   return value;
 }
 
@@ -132,7 +146,9 @@ std::vector<T> ArgumentHelper::GetRepeatedArgument(const std::string& name,
     return values;
   }
   ReadRepeated(*argument, &values);
-  if (values.empty() && HoldsAnyList(*argument)) ThrowType(name, ValueTypeName<T>());
+  if (values.empty() && HeldType(*argument) != nullptr) {
+    ThrowType(*argument, WantedType<T>(/*list=*/true));
+  }
   return values;
 }
 

@@ -11,10 +11,11 @@ namespace caffe2 {
 
 // Reads arguments by name. Keeps pointers into the definition, which must outlive it.
 //
-// T is a number, bool, std::string, NetDef or TensorProto. An integer argument may be read as a
-// float. Any other mismatch of type throws EnforceNotMet naming the argument, and so does an
+// T is a number, bool, std::string, NetDef or TensorProto. Integers may be read as floats. Any
+// other mismatch of type throws EnforceNotMet, naming the argument and both types, and so does an
 // integer that does not fit T. The constructors throw EnforceNotMet if one argument is given twice
-// with different values.
+// with different values. Messages do not name the operator: the net that makes or runs it adds its
+// name.
 class ArgumentHelper {
  public:
   ArgumentHelper() = default;
@@ -28,8 +29,8 @@ class ArgumentHelper {
   T GetSingleArgument(const std::string& name, const T& default_value) const;
   template <typename T>
   bool HasSingleArgumentOfType(const std::string& name) const;
-  // The list, or `default_value`. A single value counts as a list of one, but if it is not a T the
-  // result is empty.
+  // The list, or `default_value`. A single value counts as a list of one. An argument without a
+  // value, which is how an empty list is stored, gives an empty list.
   template <typename T>
   std::vector<T> GetRepeatedArgument(const std::string& name,
                                      const std::vector<T>& default_value = {}) const;

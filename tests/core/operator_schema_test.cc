@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
 
@@ -130,10 +133,47 @@ TEST(ArgumentTest, TypesAndRanges) {
   EXPECT_EQ(args.GetRepeatedArgument<int>("list"), (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(args.GetRepeatedArgument<float>("list"), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(args.GetRepeatedArgument<float>("f"), (std::vector<float>{2.5f}));
-  EXPECT_THROW(args.GetRepeatedArgument<std::string>("list"), EnforceNotMet);
+  EXPECT_EQ(args.GetRepeatedArgument<int>("absent", {7}), std::vector<int>{7});
   EXPECT_EQ(args.GetSingleArgument<NetDef>("net", NetDef()).name(), "inner");
   EXPECT_TRUE(args.HasSingleArgumentOfType<float>("i"));
   EXPECT_FALSE(args.HasSingleArgumentOfType<int>("s"));
+}
+
+// The text of the error that `read` throws, up to the place in the code.
+std::string ArgumentErrorOf(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const EnforceNotMet& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find(" [enforce fail"));
+  }
+  return "no error";
+}
+
+TEST(ArgumentTest, AnotherTypeIsAnErrorThatNamesBothTypes) {
+  OperatorDef def;
+  *def.add_arg() = MakeArgument("i", 300);
+  *def.add_arg() = MakeArgument("f", 2.5f);
+  *def.add_arg() = MakeArgument("s", std::string("text"));
+  *def.add_arg() = MakeArgument("ints", std::vector<int>{1, 2});
+  *def.add_arg() = MakeArgument("floats", std::vector<float>{1.5f});
+  *def.add_arg() = MakeArgument("empty", std::vector<float>{});
+  const ArgumentHelper args(def);
+  EXPECT_EQ(ArgumentErrorOf([&] { args.GetSingleArgument<int>("f", 0); }),
+            "argument f must be an integer, found a float");
+  EXPECT_EQ(ArgumentErrorOf([&] { args.GetSingleArgument<float>("ints", 0); }),
+            "argument ints must be a float, found a list of integers");
+  EXPECT_EQ(ArgumentErrorOf([&] { args.GetSingleArgument<int8_t>("i", 0); }),
+            "argument i must be from -128 to 127, found 300");
+  EXPECT_EQ(ArgumentErrorOf([&] { args.GetRepeatedArgument<int>("f"); }),
+            "argument f must be a list of integers, found a float");
+  EXPECT_EQ(ArgumentErrorOf([&] { args.GetRepeatedArgument<float>("s"); }),
+            "argument s must be a list of floats, found a string");
+  EXPECT_EQ(ArgumentErrorOf([&] { args.GetRepeatedArgument<int>("floats"); }),
+            "argument floats must be a list of integers, found a list of floats");
+  EXPECT_EQ(ArgumentErrorOf([&] { args.GetRepeatedArgument<std::string>("ints"); }),
+            "argument ints must be a list of strings, found a list of integers");
+  EXPECT_TRUE(args.GetRepeatedArgument<int>("empty").empty()) << "an empty list has no type";
 }
 
 TEST(ArgumentTest, ContradictingDuplicatesThrow) {
