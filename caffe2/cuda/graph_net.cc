@@ -297,8 +297,8 @@ class CudaGraphNet final : public NetBase {
     size_t k = segment->begin;
     const std::vector<uint64_t> random = RandomState();
     const int device = DeviceOf(*segment);
-    segment->values = std::make_unique<cuda::HostValues>(device);
     try {
+      segment->values = std::make_unique<cuda::HostValues>(device);
       const cuda::HostValuesScope scope(segment->values.get());
       segment->graph = std::make_unique<cuda::Graph>(device, [&] {
         for (; k < segment->end; ++k) RecordOne(order_[k], *segment->values);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/device_backend.h"
 
 namespace caffe2::cuda {
 namespace {
@@ -14,8 +14,9 @@ thread_local HostValues* current = nullptr;
 HostValues::HostValues(int device) : device_(device), sent_(device) {
   on_device_ = static_cast<char*>(Allocate(kMaxValues * kSlot, device));
   if (on_device_ == nullptr) {
-    throw Error(MakeString("out of memory on cuda:", device, ": cannot allocate ",
-                           kMaxValues * kSlot, " bytes for the numbers of a CUDA graph"));
+    throw OutOfMemoryError(MakeString("out of memory on cuda:", device, ": cannot allocate ",
+                                      kMaxValues * kSlot,
+                                      " bytes for the numbers of a CUDA graph"));
   }
   on_host_ = static_cast<char*>(AllocatePinned(kMaxValues * kSlot));
 }

@@ -17,7 +17,7 @@ namespace caffe2::cuda {
 // The numbers of one graph, at most 8192, of at most 8 bytes each. Used by one thread at a time.
 class HostValues {
  public:
-  // Throws Error if the device does not have enough memory.
+  // Throws OutOfMemoryError if the device does not have enough memory.
   explicit HostValues(int device);
   ~HostValues();
   HostValues(const HostValues&) = delete;

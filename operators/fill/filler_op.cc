@@ -55,9 +55,11 @@ void DescribeFiller(OpSchema& schema) {
       .Arg("shape", "Shape of the output; without an input only. Default: a scalar.")
       .Arg("extra_shape", "Dimensions appended to the dimensions of the input.")
       .Arg("input_as_shape",
-           "1: the input is a one-dimensional int64 tensor (in host memory) that holds the shape. "
-           "Default 0: the output is shaped like the input.")
-      .Input(0, "input", "Optional: gives the shape.")
+           "1: the values of the input, a one-dimensional tensor of int64 or int32 on any device, "
+           "are "
+           "the shape, which extra_shape continues. Default 0: the output has the shape of the "
+           "input, which extra_shape continues.")
+      .Input(0, "input", "Optional: its shape or, with input_as_shape, its values give the shape.")
       .Output(0, "output", "The filled tensor.");
 }
 

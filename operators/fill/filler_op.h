@@ -7,8 +7,8 @@
 
 namespace caffe2 {
 
-// The shape of a filler's output: the argument `shape`; or, with an input, the input's shape or
-// (input_as_shape) its values, followed by `extra_shape`.
+// The shape of a filler's output. Without an input it is the argument `shape`. With an input it is
+// the input's shape or, with input_as_shape, the input's values, followed by `extra_shape`.
 class FillerShape {
  public:
   // Throws EnforceNotMet for arguments that contradict each other.
@@ -17,8 +17,8 @@ class FillerShape {
   const std::vector<int64_t>& shape() const { return shape_; }
   const std::vector<int64_t>& extra_shape() const { return extra_shape_; }
   bool input_as_shape() const { return input_as_shape_; }
-  // Sets the output's shape; `input` may be null. With input_as_shape it must be a
-  // one-dimensional tensor of int64 or int32.
+  // Sets the output's shape; `input` may be null. With input_as_shape it must be a one-dimensional
+  // tensor of int64 or int32, on any device.
   void Resize(const Tensor* input, Tensor* output) const;
 
  private:

@@ -148,7 +148,8 @@ OPERATOR_SCHEMA(Load)
     .NumOutputs(0, OpSchema::kUnlimited)
     .SetDoc(R"DOC(
 Reads blobs that Save wrote, from the databases in db and dbs or, if there are inputs, from these
-readers. A missing or incomplete blob is an error.
+readers. A blob of which a part is missing is an error. A blob that is in no database is an error
+unless allow_incomplete is set.
 )DOC")
     .Arg("db", "Path of a database.")
     .Arg("dbs", "Paths of databases; a blob must not be in two of them.")
@@ -164,7 +165,9 @@ readers. A missing or incomplete blob is an error.
     .Arg("load_all",
          "1: load every blob into the workspace under its name (default 0); outputs must be among "
          "them.")
-    .Arg("allow_incomplete", "1: missing blobs are not an error (default 0).")
+    .Arg("allow_incomplete",
+         "1: outputs that are in no database stay as they are; 0 (default): they are an error. A "
+         "blob of which a part is missing is an error in both cases.")
     .Arg("keep_device",
          "1: tensors go to the device they were saved from; 0 (default): to the "
          "operator's.")

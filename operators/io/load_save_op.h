@@ -31,7 +31,7 @@ struct LoadOptions {
   std::string add_prefix, strip_prefix;
   bool keep_device = false;
   bool load_all = false;
-  bool allow_incomplete = false;   // wanted blobs may be missing
+  bool allow_incomplete = false;   // wanted blobs may be in no database
   DeviceOption device;             // of the loaded tensors, unless keep_device
   std::vector<std::string> names;  // wanted blobs, by their names after the prefixes
   std::vector<Blob*> outputs;      // one for each name
@@ -44,7 +44,8 @@ class BlobLoader {
  public:
   explicit BlobLoader(const LoadOptions& options);
   void Read(const db::DBReader& reader);
-  // Throws EnforceNotMet if a blob is incomplete or, unless allow_incomplete, missing.
+  // Throws EnforceNotMet if a part of a blob is missing, and, without allow_incomplete, if a wanted
+  // blob is in no database.
   void Finish();
 
  private:

@@ -6,13 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "caffe2/core/logging.h"
+#include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/graph.h"
 #include "caffe2/cuda/host_values.h"
 #include "caffe2/cuda/scratch.h"
@@ -231,6 +232,12 @@ TEST_F(RuntimeTest, RecordedWorkReadsValuesOfTheHost) {
     EXPECT_EQ(*x, expected);
   }
   Free(x, 0);
+}
+
+TEST_F(RuntimeTest, ValuesOfTheHostThatDoNotFitAreOutOfMemory) {
+  fake::LimitMemory(100);
+  EXPECT_THROW(HostValues(0), OutOfMemoryError);
+  fake::LimitMemory(std::numeric_limits<size_t>::max());
 }
 
 TEST_F(RuntimeTest, PinnedMemoryAndReports) {
