@@ -191,7 +191,7 @@ double Measure(const std::vector<File>& files, const Variant& variant) {
 // Ours beside decoding the whole file and shrinking that, in units of a pixel's 256 values.
 void PrintDifference(const std::vector<File>& files, bool inception) {
   std::vector<float> part(kCrop * kCrop * 3), whole(part.size());
-  double sum = 0, most = 0;
+  double sum = 0, max = 0;
   size_t above_one = 0;
   for (size_t i = 0; i < files.size(); ++i) {
     Ours(inception)(files[i], i, part.data());
@@ -199,13 +199,13 @@ void PrintDifference(const std::vector<File>& files, bool inception) {
     for (size_t j = 0; j < part.size(); ++j) {
       const double difference = std::abs(part[j] - whole[j]) * kStd;
       sum += difference;
-      most = std::max(most, difference);
+      max = std::max(max, difference);
       above_one += difference > 1.5;
     }
   }
   const auto n = static_cast<double>(files.size() * part.size());
   std::printf("  difference from decoding whole files: mean %.4f, largest %.0f, %.4f %% above 1\n",
-              sum / n, most, 100.0 * static_cast<double>(above_one) / n);
+              sum / n, max, 100.0 * static_cast<double>(above_one) / n);
 }
 
 double Median(std::vector<double> values) {

@@ -72,11 +72,11 @@ inline double MedianSeconds(OperatorBase* op) {
 
 // The least time of a run, in groups of about 0.2 ms: long ones are interrupted on busy machines.
 inline double LeastSeconds(OperatorBase* op) {
-  double least = SecondsOfRuns(op, 1);
-  for (int i = 0; i < 5; ++i) least = std::min(least, SecondsOfRuns(op, 1));
-  const int n = std::max(1, static_cast<int>(2e-4 / least));
-  for (int i = 0; i < 50; ++i) least = std::min(least, SecondsOfRuns(op, n));
-  return least;
+  double min = SecondsOfRuns(op, 1);
+  for (int i = 0; i < 5; ++i) min = std::min(min, SecondsOfRuns(op, 1));
+  const int n = std::max(1, static_cast<int>(2e-4 / min));
+  for (int i = 0; i < 50; ++i) min = std::min(min, SecondsOfRuns(op, n));
+  return min;
 }
 
 // Images per second of each run after a warm-up, until `min_seconds` have passed, at least 7 runs.

@@ -63,7 +63,7 @@ class LmdbCursor final : public Cursor {
 // An environment opened for writing.
 class LmdbWriter {
  public:
-  explicit LmdbWriter(const std::string& source) : source_(source), writing_(source) {
+  explicit LmdbWriter(const std::string& source) : source_(source), write_guard_(source) {
     size_t bytes = kMapBytes;
     int status = Open(bytes);
     while (status == ENOMEM && bytes > kMinMapBytes) status = Open(bytes /= 4);
@@ -96,7 +96,7 @@ class LmdbWriter {
   }
 
   std::string source_;
-  LmdbWriting writing_;  // begins before the environment, and ends after it
+  LmdbWriteGuard write_guard_;  // begins before the environment, and ends after it
   MDB_env* env_ = nullptr;
 };
 

@@ -126,7 +126,7 @@ void LmdbSnapshot::Close() {
   env_ = nullptr;
 }
 
-LmdbWriting::LmdbWriting(const std::string& source)
+LmdbWriteGuard::LmdbWriteGuard(const std::string& source)
     : name_(CanonicalName((std::filesystem::path(source) / kDataName).string())) {
   OpenDatabases& databases = Databases();
   const std::lock_guard<std::mutex> guard(databases.mutex);
@@ -135,7 +135,7 @@ LmdbWriting::LmdbWriting(const std::string& source)
   if (found != databases.read.end()) found->second->Close();
 }
 
-LmdbWriting::~LmdbWriting() {
+LmdbWriteGuard::~LmdbWriteGuard() {
   OpenDatabases& databases = Databases();
   const std::lock_guard<std::mutex> guard(databases.mutex);
   if (--databases.written[name_] == 0) databases.written.erase(name_);

@@ -34,7 +34,7 @@ class LmdbSnapshot {
   bool held() const { return held_; }
 
  private:
-  friend class LmdbWriting;
+  friend class LmdbWriteGuard;
   LmdbSnapshot() = default;
   // Throws IoError with the cause.
   void Open(const std::string& data_file);
@@ -51,13 +51,13 @@ class LmdbSnapshot {
 
 // Exists while this process writes the database: one process must not open it twice in liblmdb,
 // because closing one of the two gives up the locks of both (fcntl).
-class LmdbWriting {
+class LmdbWriteGuard {
  public:
   // `source` is the directory of the database, and need not exist.
-  explicit LmdbWriting(const std::string& source);
-  ~LmdbWriting();
-  LmdbWriting(const LmdbWriting&) = delete;
-  LmdbWriting& operator=(const LmdbWriting&) = delete;
+  explicit LmdbWriteGuard(const std::string& source);
+  ~LmdbWriteGuard();
+  LmdbWriteGuard(const LmdbWriteGuard&) = delete;
+  LmdbWriteGuard& operator=(const LmdbWriteGuard&) = delete;
 
  private:
   const std::string name_;

@@ -101,7 +101,7 @@ class MiniDBIndex final : public RecordIndex {
 class MiniDBWriter {
  public:
   MiniDBWriter(const std::string& path, Mode mode) : path_(path), temporary_(path) {
-    if (mode == NEW) temporary_ = TemporaryBeside(path);
+    if (mode == NEW) temporary_ = TemporaryPath(path);
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == NEW ? O_TRUNC : O_APPEND);
     fd_ = open(temporary_.c_str(), flags, 0664);
     if (fd_ < 0) Throw("create");

@@ -50,7 +50,7 @@ std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixe
 }
 
 RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file)
-    : path_(path), temporary_(TemporaryBeside(path)) {
+    : path_(path), temporary_(TemporaryPath(path)) {
   std::error_code error;
   replaces_ = overwrite_file && !std::filesystem::is_directory(path, error);
   if (std::filesystem::exists(path, error) && !replaces_) {

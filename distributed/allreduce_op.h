@@ -21,7 +21,7 @@ class AllreduceOp final : public CollectiveOp<Context> {
     this->World()->Allreduce(this->OperationName(), sum->raw_mutable_data(), sum->numel(),
                              sum->dtype());
     this->World()->Await();
-    this->SpreadLocally(sum->numel());
+    this->BroadcastLocally(sum->numel());
   }
 };
 
@@ -67,7 +67,7 @@ class AllreduceBucketOp : public CollectiveOp<Context> {
   void Reduce(void* data, int64_t count, TypeMeta type, bool wait) {
     this->World()->Allreduce(this->OperationName(), data, count, type);
     if (wait) this->World()->Await();
-    ScaleCopy(type, scale_, data, count, &context_);
+    ScaleInPlace(type, scale_, data, count, &context_);
   }
 
   void CopyThroughBuffer(int64_t count, TypeMeta type) {

@@ -23,7 +23,7 @@ class BroadcastOp final : public CollectiveOp<Context> {
     if (data->GetDeviceType() == Context::kDeviceType) {
       this->CheckLocalCopies(InputSize());
       Send(data);
-      this->SpreadLocally(data->numel());
+      this->BroadcastLocally(data->numel());
       return;
     }
     // A host tensor (such as a control scalar) in a net of a device: send a copy.
@@ -175,7 +175,7 @@ class ReduceScatterOp final : public CollectiveOp<Context> {
     Communicator* world = this->World();
     world->ReduceScatter(this->OperationName(), data->raw_mutable_data(), parts, data->dtype());
     world->Await();
-    this->SpreadLocally(parts[world->rank()]);
+    this->BroadcastLocally(parts[world->rank()]);
   }
 };
 

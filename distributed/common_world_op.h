@@ -89,14 +89,15 @@ class CollectiveOp : public Operator<Context> {
   }
   // Adds inputs 2 to end - 1 to output 0, which shares the tensor of input 1.
   void AddLocalCopies(int end) {
-    for (int i = 2; i < end; ++i) AddCopy(Input(i), Output(0), &context_);
+    for (int i = 2; i < end; ++i) AddTensor(Input(i), Output(0), &context_);
   }
   // Copies the first `count` elements of output 0 to the other outputs, each on its own device.
-  void SpreadLocally(int64_t count) {
+  void BroadcastLocally(int64_t count) {
     const Tensor& source = *Output(0);
     for (int i = 1; i < OutputSize(); ++i) {
-      GiveCopy(source, count,
-               BlobGetMutableTensor(this->OutputBlob(i), this->Input(i + 1).device()), &context_);
+      CopyFirstElements(source, count,
+                        BlobGetMutableTensor(this->OutputBlob(i), this->Input(i + 1).device()),
+                        &context_);
     }
   }
 

@@ -20,7 +20,7 @@ namespace {
 
 // On a network file system, a file that was just published may look too short for a while.
 constexpr milliseconds kShortFileWait{500}, kShortFilePoll{10};
-constexpr size_t kLongestName = 240;  // leaves room for a counter suffix below NAME_MAX
+constexpr size_t kMaxNameBytes = 240;  // leaves room for a counter suffix below NAME_MAX
 
 [[noreturn]] void ThrowErrno(const std::string& what, const std::string& path) {
   const int error = errno;
@@ -43,7 +43,7 @@ std::string EscapeName(const std::string& key) {
       name += {'%', kHex[byte >> 4], kHex[byte & 15]};
     }
   }
-  CAFFE_ENFORCE_LE(name.size(), kLongestName, "the file name of store key ", key, " is too long");
+  CAFFE_ENFORCE_LE(name.size(), kMaxNameBytes, "the file name of store key ", key, " is too long");
   return name;
 }
 

@@ -103,7 +103,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
     const size_t bar = place.find('|');
     endpoint.address = place.substr(0, bar);
     endpoint.port = bar == std::string::npos ? 0 : std::atoi(place.c_str() + bar + 1);
-    endpoint.its_password = std::strtoull(password.c_str(), nullptr, 10);
+    endpoint.password_to_send = std::strtoull(password.c_str(), nullptr, 10);
     if (!stream || host.rfind("host=", 0) != 0 || pid.rfind("pid=", 0) != 0 ||
         !IsAddress(endpoint.address) || endpoint.port < 1 || endpoint.port > 65535) {
       throw IoError(MakeString("the store holds a malformed address of rank ", i, ": \"",

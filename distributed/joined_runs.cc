@@ -89,7 +89,7 @@ std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFact
                                        if (pid == getpid()) EndWithLastHolder(last);
                                      });
   run->OnPeerLost([](const std::string& line) { AbortCommunicators(line); });
-  run->OnStopInVain(&StopIsRequested, [](const std::string& why) {
+  run->OnStopWhileBlocked(&StopIsRequested, [](const std::string& why) {
     AbortCommunicators("interrupted while it waited for " + why);
   });
   UseCoreShare(*run);

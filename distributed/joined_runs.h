@@ -33,8 +33,9 @@ void LeaveRuns();
 void FailRuns(const std::string& cause);
 
 // Sets a function that returns true once somebody has asked this process to stop. From then on a
-// joined run that waits for a shard in vain (RunMembership::OnStopInVain) aborts all communicators
-// of the process. Other threads call the function a few times a second until the process ends.
+// joined run that waits for a shard in vain (RunMembership::OnStopWhileBlocked) aborts all
+// communicators of the process. Other threads call the function a few times a second until the
+// process ends.
 void SetStopRequest(bool (*asked)());
 bool StopIsRequested();
 

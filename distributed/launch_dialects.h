@@ -79,7 +79,7 @@ HostPort ReadHostPort(const std::string& name, const std::string& host, const st
 // A tcp:// store on one of the kStorePorts ports that begin with the endpoint's port.
 StoreUrl StoreAt(const HostPort& endpoint);
 // The store one port further on, for launchers that listen on the first port themselves.
-StoreUrl StoreAfter(const StoreUrl& store);
+StoreUrl StoreOnNextPort(const StoreUrl& store);
 // A valid run_id made from the text: letters, digits, '.', '_' and '-' stay, others become '-'.
 std::string RunIdOf(const std::string& text);
 // The first of kStorePorts ports that runs with different numbers are unlikely to share: 10240 + 16

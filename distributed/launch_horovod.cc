@@ -24,7 +24,7 @@ DialectReading ReadHorovod(const LaunchVariables& variables) {
   }
   const HostPort endpoint = ReadHostPort(kAddress + " and " + kPort, *address, *port);
   launch.run_id = RunIdOf("horovod_" + endpoint.host + "_" + std::to_string(endpoint.port));
-  launch.store = StoreAfter(StoreAt(endpoint));  // horovodrun itself listens on the port
+  launch.store = StoreOnNextPort(StoreAt(endpoint));  // horovodrun itself listens on the port
   return Found(launch);
 }
 

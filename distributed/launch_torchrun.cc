@@ -41,7 +41,7 @@ DialectReading ReadTorchrun(const LaunchVariables& variables) {
   const bool port_is_taken =
       !variables.Has(kStore) &&
       variables.Text("TORCHELASTIC_USE_AGENT_STORE").value_or("False") == "True";
-  if (port_is_taken && !launch.store.empty()) launch.store = StoreAfter(launch.store);
+  if (port_is_taken && !launch.store.empty()) launch.store = StoreOnNextPort(launch.store);
   return Found(launch);
 }
 

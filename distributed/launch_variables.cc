@@ -10,8 +10,8 @@ namespace caffe2 {
 namespace {
 
 constexpr size_t kMaxNumberDigits = 9;
-constexpr size_t kLongestShown = 100;
-constexpr size_t kLongestRunId = 200;
+constexpr size_t kMaxShownBytes = 100;
+constexpr size_t kMaxRunIdBytes = 200;
 constexpr int kMaxPort = 65535;
 constexpr int kFirstStorePort = 10240, kStorePortRanges = 1024;
 
@@ -41,8 +41,8 @@ std::string LaunchVariables::Missing(const std::vector<std::string>& names) cons
 
 std::string LaunchVariables::Shown(const std::string& name) const {
   const std::string line = OneLine(environment_.at(name));
-  return name + "=\"" + line.substr(0, kLongestShown) +
-         (line.size() > kLongestShown ? "...\"" : "\"");
+  return name + "=\"" + line.substr(0, kMaxShownBytes) +
+         (line.size() > kMaxShownBytes ? "...\"" : "\"");
 }
 
 std::optional<std::string> LaunchVariables::Text(const std::string& name) const {
@@ -114,12 +114,12 @@ StoreUrl StoreAt(const HostPort& endpoint) {
   return store;
 }
 
-StoreUrl StoreAfter(const StoreUrl& store) {
+StoreUrl StoreOnNextPort(const StoreUrl& store) {
   return StoreAt({store.host, std::min(store.port + 1, kMaxPort)});
 }
 
 std::string RunIdOf(const std::string& text) {
-  std::string id = text.substr(0, kLongestRunId);
+  std::string id = text.substr(0, kMaxRunIdBytes);
   for (char& c : id) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_';
     if (!plain) c = '-';

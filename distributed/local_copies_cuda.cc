@@ -4,7 +4,7 @@
 
 namespace caffe2 {
 
-void AddCopy(const Tensor& x, Tensor* sum, CUDAContext* context) {
+void AddTensor(const Tensor& x, Tensor* sum, CUDAContext* context) {
   CAFFE_ENFORCE(x.dtype() == sum->dtype() && x.numel() == sum->numel(), "cannot add ",
                 x.DebugString(), " to ", sum->DebugString());
   const void* addend = x.raw_data();
@@ -18,14 +18,15 @@ void AddCopy(const Tensor& x, Tensor* sum, CUDAContext* context) {
   cuda::Accumulate(sum->dtype(), addend, sum->raw_mutable_data(), sum->numel(), context->stream());
 }
 
-void GiveCopy(const Tensor& source, int64_t count, Tensor* destination, CUDAContext* /*context*/) {
+void CopyFirstElements(const Tensor& source, int64_t count, Tensor* destination,
+                       CUDAContext* /*context*/) {
   CAFFE_ENFORCE_LE(count, destination->numel());
   if (count == 0) return;
   CopyInOrder(count * source.itemsize(), source.raw_data(), source.device(),
               destination->raw_mutable_data(source.dtype()), destination->device());
 }
 
-void ScaleCopy(TypeMeta type, float scale, void* data, int64_t count, CUDAContext* context) {
+void ScaleInPlace(TypeMeta type, float scale, void* data, int64_t count, CUDAContext* context) {
   cuda::Scale(type, scale, data, count, context->stream());
 }
 

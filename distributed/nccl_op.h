@@ -79,13 +79,13 @@ class LocalCollectiveOp : public Operator<Context> {
     CheckMembers();
     sum_.ResizeLike(Input(0));
     sum_.raw_mutable_data(Input(0).dtype());
-    GiveCopy(Input(0), sum_.numel(), &sum_, &context_);
-    for (int i = 1; i < InputSize(); ++i) AddCopy(Input(i), &sum_, &context_);
+    CopyFirstElements(Input(0), sum_.numel(), &sum_, &context_);
+    for (int i = 1; i < InputSize(); ++i) AddTensor(Input(i), &sum_, &context_);
     return &sum_;
   }
   void Give(const Tensor& source, Tensor* member) {
     member->ResizeLike(source);
-    GiveCopy(source, source.numel(), member, &context_);
+    CopyFirstElements(source, source.numel(), member, &context_);
   }
   int Root() const {
     const int root = this->template GetSingleArgument<int>("root", 0);
@@ -187,7 +187,7 @@ class NcclAllGatherOp final : public LocalCollectiveOp<Context> {
       all->raw_mutable_data(first.dtype());
       for (int j = 0; j < InputSize() && first.numel() > 0; ++j) {
         Tensor place = all->View(j * first.numel(), first.sizes());
-        GiveCopy(Input(j), first.numel(), &place, &context_);
+        CopyFirstElements(Input(j), first.numel(), &place, &context_);
       }
     }
     return true;

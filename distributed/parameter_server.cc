@@ -90,7 +90,7 @@ void ParameterServer::ApplyIfComplete() {
   changed_.notify_all();
 }
 
-bool ParameterServer::MayGoOn(int worker) const {
+bool ParameterServer::MayContinue(int worker) const {
   const Worker& self = workers_[static_cast<size_t>(worker)];
   if (options_.max_staleness == 0) return self.waiting == nullptr;
   return std::all_of(workers_.begin(), workers_.end(), [&](const Worker& other) {
@@ -114,7 +114,7 @@ void ParameterServer::Step(int worker, const float* gradients) {
     Apply(gradients);
     changed_.notify_all();
   }
-  WaitUntil(&lock, [&] { return MayGoOn(worker); });
+  WaitUntil(&lock, [&] { return MayContinue(worker); });
 }
 
 void ParameterServer::Serve(int worker, Communicator* world) {
@@ -153,7 +153,7 @@ void ParameterServer::Serve(int worker, Communicator* world) {
   }
 }
 
-void ParameterServer::Lose(int worker) {
+void ParameterServer::RemoveWorker(int worker) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Worker& lost = workers_.at(static_cast<size_t>(worker));
   lost.live = false;

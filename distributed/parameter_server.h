@@ -59,12 +59,12 @@ class ParameterServer {
   ParameterServer(ParameterShard* shard, const ParameterServerOptions& options);
 
   // Serves one worker until it has finished and all others have finished or are lost. Throws as
-  // Communicator does, also while it waits for other workers; then call Lose(). Other exceptions
-  // come from the shard.
+  // Communicator does, also while it waits for other workers; then call RemoveWorker(). Other
+  // exceptions come from the shard.
   void Serve(int worker, Communicator* world);
   // Tells the server that the worker is lost: no call waits for it any more. If worker 0 is lost
   // before it has given the first parameters, all waits throw IoError.
-  void Lose(int worker);
+  void RemoveWorker(int worker);
   // Ends all waits of Serve() with IoError(reason).
   void Abort(const std::string& reason);
 
@@ -88,7 +88,7 @@ class ParameterServer {
   void Apply(const float* gradients);
   // With max_staleness 0: applies the mean gradient once all live workers have sent theirs.
   void ApplyIfComplete();
-  bool MayGoOn(int worker) const;
+  bool MayContinue(int worker) const;
   bool AllHaveFinished() const;
   int FirstLive() const;  // -1: none
   template <typename Ready>

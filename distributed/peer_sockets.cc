@@ -128,7 +128,7 @@ class Call {
  public:
   Call(int rank, int peer, const PeerEndpoint& endpoint)
       : peer_(peer), endpoint_(endpoint), address_(AddressOf(endpoint.address, endpoint.port)) {
-    greeting_.password = endpoint.its_password;
+    greeting_.password = endpoint.password_to_send;
     greeting_.from = rank;
     greeting_.to = peer;
   }
@@ -280,7 +280,7 @@ class Connector {
     const PeerEndpoint& endpoint = endpoints_[static_cast<size_t>(peer)];
     if (!guest->received().IsRight(endpoint.own_password, peer, rank_)) return false;
     Greeting answer;
-    answer.password = endpoint.its_password;
+    answer.password = endpoint.password_to_send;
     answer.from = rank_;
     answer.to = peer;
     if (!guest->Send(answer)) return false;

@@ -52,8 +52,8 @@ class PeerListener {
 struct PeerEndpoint {
   std::string address;  // an IP address
   int port = 0;
-  uint64_t its_password = 0;  // published by the peer for this shard, which must send it
-  uint64_t own_password = 0;  // published by this shard for the peer
+  uint64_t password_to_send = 0;  // published by the peer for this shard, which must send it
+  uint64_t own_password = 0;      // published by this shard for the peer
 };
 
 // Connects with all peers of `endpoints`, which has one for each rank: higher ranks call lower

@@ -21,7 +21,7 @@ namespace caffe2 {
 
 namespace {
 
-constexpr size_t kLongestOutput = 4096;
+constexpr size_t kMaxOutputBytes = 4096;
 
 // The path of redis-server or, if PATH does not have it, valkey-server.
 std::string FindServer() {
@@ -154,7 +154,7 @@ void RedisProcess::ReadOutput(int fd) {
     if (n < 0) continue;
     const std::lock_guard<std::mutex> lock(mutex_);
     output_.append(text, static_cast<size_t>(n));
-    if (output_.size() > kLongestOutput) output_.erase(0, output_.size() - kLongestOutput);
+    if (output_.size() > kMaxOutputBytes) output_.erase(0, output_.size() - kMaxOutputBytes);
   }
   siginfo_t end{};
   waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOWAIT);

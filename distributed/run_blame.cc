@@ -6,9 +6,9 @@
 
 namespace caffe2 {
 
-Culprit FindShardBehind(int self, const CollectiveProgress& own,
-                        const std::vector<std::string>& heartbeats) {
-  int shard_behind = -1;
+Culprit FindLaggingShard(int self, const CollectiveProgress& own,
+                         const std::vector<std::string>& heartbeats) {
+  int lagging = -1;
   CollectiveProgress behind = own, ahead = own;
   for (int shard = 0; shard < static_cast<int>(heartbeats.size()); ++shard) {
     RunRecord beat = ParseRecord(heartbeats[shard]).value_or(RunRecord());
@@ -17,12 +17,12 @@ Culprit FindShardBehind(int self, const CollectiveProgress& own,
                                       beat["operation"]};
     if (progress.started < behind.started) {
       behind = progress;
-      shard_behind = shard;
+      lagging = shard;
     }
     if (progress.started > ahead.started) ahead = progress;
   }
-  if (shard_behind < 0) return {};
-  return {shard_behind,
+  if (lagging < 0) return {};
+  return {lagging,
           MakeString("it does not take part in collective ", ahead.started, " (", ahead.operation,
                      "); its last one is ", behind.started, " (", behind.operation, ")")};
 }

@@ -18,7 +18,7 @@ struct Culprit {
 // computes or hangs while the others wait for it. Unknown if no shard has begun fewer than this
 // one. `heartbeats` are the values of the heartbeat keys, by shard, and may hold anything; `own` is
 // the progress of this process, shard `self`, which is never named.
-Culprit FindShardBehind(int self, const CollectiveProgress& own,
-                        const std::vector<std::string>& heartbeats);
+Culprit FindLaggingShard(int self, const CollectiveProgress& own,
+                         const std::vector<std::string>& heartbeats);
 
 }  // namespace caffe2

@@ -96,14 +96,14 @@ void RunHeartbeat::OnPeerLost(const std::function<void(const std::string&)>& cal
   if (!line.empty() && callback) callback(line);
 }
 
-void RunHeartbeat::OnStopInVain(std::function<bool()> asked,
-                                std::function<void(const std::string&)> give_up) {
+void RunHeartbeat::OnStopWhileBlocked(std::function<bool()> asked,
+                                      std::function<void(const std::string&)> give_up) {
   std::lock_guard<std::mutex> lock(mutex_);
   asked_to_stop_ = std::move(asked);
   give_up_ = std::move(give_up);
 }
 
-void RunHeartbeat::LookForVainWait(StoreHandler* store) {
+void RunHeartbeat::LookForBlockedStop(StoreHandler* store) {
   const std::vector<MemberRecord> members = Members();
   std::function<bool()> asked;
   std::function<void(const std::string&)> give_up;
@@ -189,21 +189,21 @@ std::vector<MemberRecord> RunHeartbeat::Members() const {
   return members_;
 }
 
-bool RunHeartbeat::StoodStill() const {
+bool RunHeartbeat::WasSuspended() const {
   return gap_seen_ || std::chrono::steady_clock::now() - last_tick_.load() > place_.options.lease;
 }
 
 void RunHeartbeat::Tick() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_changed_.wait_for(lock, place_.options.heartbeat, [this] { return stop_; })) {
-    if (StoodStill()) gap_seen_ = true;
+    if (WasSuspended()) gap_seen_ = true;
     last_tick_ = std::chrono::steady_clock::now();
   }
 }
 
 bool RunHeartbeat::WasLeftBehind(StoreHandler* store) {
   if (left_behind_) return true;
-  if (!StoodStill()) return false;
+  if (!WasSuspended()) return false;
   // This shard's own keys may have expired. The others keep "ready" while they run, and whoever
   // takes over records a failure first.
   const bool joined = !Members().empty();
@@ -224,7 +224,7 @@ bool RunHeartbeat::WasLeftBehind(StoreHandler* store) {
 void RunHeartbeat::Loop() {
   std::unique_ptr<StoreHandler> store;
   for (int64_t count = 1;; ++count) {
-    LookForVainWait(nullptr);
+    LookForBlockedStop(nullptr);
     if (!store_reachable_) WatchWithoutStore();
     try {
       if (!store) store = stores_(place_.options.run_id);
@@ -232,7 +232,7 @@ void RunHeartbeat::Loop() {
       store->SetDeadline(Deadline(place_.options.lease / 4));
       if (WasLeftBehind(store.get())) return;
       Beat(store.get(), count);
-      LookForVainWait(store.get());
+      LookForBlockedStop(store.get());
       if (!store_reachable_.exchange(true)) {
         LOG(INFO) << "the store of run " << place_.options.run_id << " is back";
       }
@@ -258,14 +258,14 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
     for (const int shard : Watched()) Watch(store, shard, members[shard]);
   }
   // Nothing more is written if the process stood still in the midst of this: see WasLeftBehind().
-  if (StoodStill()) return;
+  if (WasSuspended()) return;
   store->Put(place_.Key("heartbeat", place_.options.shard_id), Text(count), place_.options.lease);
   if (count % kRenewEveryBeats == 1) {
-    if (StoodStill()) return;
+    if (WasSuspended()) return;
     Republish(store, complete);
-    if (StoodStill()) return;
+    if (WasSuspended()) return;
     if (complete && place_.options.shard_id == 0) LookForStraggler(store, members);
-    if (StoodStill()) return;
+    if (WasSuspended()) return;
     PublishStatus(store);
     TrackedKeys tracked;
     {
@@ -274,7 +274,7 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
       tracked = tracked_;
     }
     for (const auto& [key, value] : tracked) {
-      if (StoodStill()) return;
+      if (WasSuspended()) return;
       if (keys_lost_ && value) store->SetIfAbsent(key, *value);
       store->Expire(key, place_.key_lifetime());
     }

@@ -61,8 +61,9 @@ class RunHeartbeat {
   // Sets the callback that the first of NoteFailure() and NoteUnconfirmed() calls, and calls it at
   // once if there is a failure already.
   void OnPeerLost(const std::function<void(const std::string&)>& callback);
-  // As RunMembership::OnStopInVain.
-  void OnStopInVain(std::function<bool()> asked, std::function<void(const std::string&)> give_up);
+  // As RunMembership::OnStopWhileBlocked.
+  void OnStopWhileBlocked(std::function<bool()> asked,
+                          std::function<void(const std::string&)> give_up);
   bool gave_up() const { return gave_up_; }
   // Logs the line, on which the shards agree, and calls the callback. Only the first call has an
   // effect; it replaces the line of an earlier NoteUnconfirmed(), which has called the callback.
@@ -96,7 +97,7 @@ class RunHeartbeat {
   // Notes once per heartbeat interval that the process runs. It never waits for the store, so only
   // a process that stood still leaves a gap.
   void Tick();
-  bool StoodStill() const;
+  bool WasSuspended() const;
   std::vector<MemberRecord> Members() const;
   void Beat(StoreHandler* store, int64_t count);
   void Republish(StoreHandler* store, bool complete);
@@ -106,7 +107,7 @@ class RunHeartbeat {
   ShardTimes Times() const;
   // Once this shard was asked to stop: looks for shards that let it wait in vain. Without a store
   // it looks only at the processes of this host.
-  void LookForVainWait(StoreHandler* store);
+  void LookForBlockedStop(StoreHandler* store);
   // Looks for a shard whose process on this host is gone, while the store is unreachable.
   void WatchWithoutStore();
   // The shards that this one watches. If some shards die, at least one of them is watched by a live

@@ -70,9 +70,9 @@ class Membership final : public RunMembership {
   void OnPeerLost(std::function<void(const std::string&)> callback) override {
     heartbeat_->OnPeerLost(callback);
   }
-  void OnStopInVain(std::function<bool()> asked,
-                    std::function<void(const std::string&)> give_up) override {
-    heartbeat_->OnStopInVain(std::move(asked), std::move(give_up));
+  void OnStopWhileBlocked(std::function<bool()> asked,
+                          std::function<void(const std::string&)> give_up) override {
+    heartbeat_->OnStopWhileBlocked(std::move(asked), std::move(give_up));
   }
   std::string Failure() const override { return heartbeat_->failure(); }
   std::string ReportFailure(const std::string& cause, bool peer_error, int suspect) override;
@@ -488,7 +488,7 @@ Culprit Membership::FindCulprit(int suspect) {
       for (const ChangeWatch& heartbeat : heartbeats) beats.push_back(heartbeat.value());
       const Culprit behind =
           silent.empty() && options().num_expendable == 0
-              ? FindShardBehind(options().shard_id, heartbeat_->Collective(), beats)
+              ? FindLaggingShard(options().shard_id, heartbeat_->Collective(), beats)
               : Culprit{};
       return behind.shard >= 0 ? behind : Culprit{suspect};
     }

@@ -117,8 +117,8 @@ class RunMembership {
   // for shards that let it wait in vain (stop_patience.h). It calls `give_up(why)` once if it finds
   // one, and from then on Leave() does not wait either. Set it before the first collective. `asked`
   // is called twice per heartbeat.
-  virtual void OnStopInVain(std::function<bool()> asked,
-                            std::function<void(const std::string& why)> give_up) = 0;
+  virtual void OnStopWhileBlocked(std::function<bool()> asked,
+                                  std::function<void(const std::string& why)> give_up) = 0;
   // Empty while the run is well; otherwise "peer lost: shard=1 host=... pid=... iteration=...
   // phase=... cause=...", the same line on every shard. Only while the store is unreachable may a
   // shard have a line of its own. ReportFailure() then waits some seconds for the store, and takes

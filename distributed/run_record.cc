@@ -17,8 +17,8 @@ namespace caffe2 {
 
 namespace {
 
-constexpr size_t kLongestRecord = 65536;
-constexpr size_t kLongestLine = 1000;
+constexpr size_t kMaxRecordBytes = 65536;
+constexpr size_t kMaxLineBytes = 1000;
 constexpr size_t kMaxRunId = 200;
 constexpr milliseconds kFailureLifetime{3600000};  // long enough for a person to see it
 const char* const kKindNames[] = {"stale", "conflict", "timeout", "lost"};
@@ -59,7 +59,7 @@ std::string FormatRecord(const RunRecord& record) {
 }
 
 std::optional<RunRecord> ParseRecord(const std::string& text) {
-  if (text.size() > kLongestRecord) return std::nullopt;
+  if (text.size() > kMaxRecordBytes) return std::nullopt;
   RunRecord record;
   std::istringstream words(text);
   std::string word;
@@ -252,7 +252,7 @@ void CheckRunId(const std::string& run_id) {
 
 std::string OneLine(const std::string& text) {
   std::string line;
-  for (const char c : text.substr(0, kLongestLine)) {
+  for (const char c : text.substr(0, kMaxLineBytes)) {
     const auto byte = static_cast<unsigned char>(c);
     line += byte < ' ' || byte == 127 ? ' ' : c;
   }

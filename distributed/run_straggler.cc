@@ -83,11 +83,11 @@ Straggler FindStraggler(const std::vector<ShardTimes>& times) {
   straggler.held_back = MedianOfOthers(times, slowest, WaitingPart) - WaitingPart(times[slowest]);
   if (!(straggler.held_back >= kMinPart)) return {};
   straggler.shard = static_cast<int>(slowest);
-  double most = -1;
+  double max = -1;
   const auto consider = [&](const char* cause, double (*part)(const ShardTimes&)) {
     const double own = part(times[slowest]), others = MedianOfOthers(times, slowest, part);
-    if (own - others <= most) return;
-    most = own - others;
+    if (own - others <= max) return;
+    max = own - others;
     straggler.cause = cause;
     straggler.own_part = own;
     straggler.other_part = others;

@@ -46,7 +46,7 @@ std::string StopPatience::LookAtHeartbeats(const std::vector<std::string>& heart
   }
   operation_.Note(std::to_string(own.started));
   if (operation_.unchanged_for() < kOneOperation) return "";
-  const Culprit behind = FindShardBehind(self_, own, heartbeats);
+  const Culprit behind = FindLaggingShard(self_, own, heartbeats);
   return behind.shard < 0 ? "" : MakeString(Describe(behind.shard), ": ", behind.cause);
 }
 

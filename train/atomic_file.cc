@@ -90,9 +90,9 @@ std::string ChecksumRecord(uint32_t crc) {
 
 AtomicFile::AtomicFile(const FileTarget& target)
     : target_(target),
-      temporary_(TemporaryBeside(target.path)),
+      temporary_(TemporaryPath(target.path)),
       // Ends as all temporary names of this process do, so that a later run finds and removes it.
-      old_(TemporaryBeside(target.path + ".old")) {}
+      old_(TemporaryPath(target.path + ".old")) {}
 
 AtomicFile::~AtomicFile() {
   if (!published_) unlink(temporary_.c_str());

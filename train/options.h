@@ -62,7 +62,7 @@ struct ShardOptions {
   std::function<void()> while_waiting;
   // Returns the number of the signal that asks this process to stop, or 0. Called by another
   // thread; may be null. After such a signal, this shard does not wait in vain for others
-  // (RunMembership::OnStopInVain).
+  // (RunMembership::OnStopWhileBlocked).
   std::function<int()> stop_signal;
   // Called once, by another thread, with the line of the failure when another shard is lost. Must
   // not throw.

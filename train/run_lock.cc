@@ -101,7 +101,7 @@ bool Supersedes(const RunIdentity& identity, const std::string& text) {
 void RemoveTemporaries(const std::string& path, const std::string& owner) {
   const auto record = ParseRecord(owner);
   if (!record) return;
-  const std::string ending = TemporaryEnding(FieldOf(*record, "host"), NumberOf(*record, "pid"));
+  const std::string ending = TemporarySuffix(FieldOf(*record, "host"), NumberOf(*record, "pid"));
   const fs::path directory = fs::path(path).parent_path();
   std::error_code error;  // a file that is gone is well
   for (const auto& entry : fs::directory_iterator(directory.empty() ? "." : directory, error)) {
@@ -142,7 +142,7 @@ bool RunLock::TryToTake(const RunIdentity& identity) {
   const std::string owner = ReadText(lock_path_);
   if (!free && !Supersedes(identity, owner)) return false;
   // A new file, locked before it has its name: nobody sees it half-written or without its lock.
-  const std::string temporary = TemporaryBeside(lock_path_);
+  const std::string temporary = TemporaryPath(lock_path_);
   Descriptor fresh(open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0664));
   if (fresh.get() < 0) Fail(lock_path_);
   const auto size = static_cast<ssize_t>(record_.size());

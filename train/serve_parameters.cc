@@ -71,7 +71,7 @@ class ServerProcess {
 };
 
 void ServerProcess::OnLost(int worker, const std::string& line) {
-  server_.Lose(worker);
+  server_.RemoveWorker(worker);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto& world = worlds_[static_cast<size_t>(worker)]) world->Abort(line);
 }
@@ -92,7 +92,7 @@ void ServerProcess::ServeWorker(int worker) {
       LOG(WARNING) << run_->membership()->DescribeShard(worker)
                    << " is lost, the others go on: " << error.what();
     }
-    if (is_lost) server_.Lose(worker);
+    if (is_lost) server_.RemoveWorker(worker);
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!is_lost && !error_) error_ = std::current_exception();
   }

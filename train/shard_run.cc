@@ -87,8 +87,8 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
   });
   const auto& stop = options.shards.stop_signal;
   if (stop && !options.shards.HasServers()) {  // workers may be silent without harm
-    membership_->OnStopInVain([stop] { return stop() != 0; },
-                              [this, stop](const std::string& why) { GiveUp(stop(), why); });
+    membership_->OnStopWhileBlocked([stop] { return stop() != 0; },
+                                    [this, stop](const std::string& why) { GiveUp(stop(), why); });
   }
   if (options.shards.num_threads == 0) UseCoreShare(*membership_);
   if (options.shards.HasServers()) return;

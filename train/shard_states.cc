@@ -9,17 +9,17 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kLargest = 1 << 20;  // of the numbers in a layout
-constexpr int64_t kMostImages = std::numeric_limits<int64_t>::max() / 4;
+constexpr int64_t kMaxLayoutNumber = 1 << 20;  // of the numbers in a layout
+constexpr int64_t kMaxImages = std::numeric_limits<int64_t>::max() / 4;
 
 int64_t Number(const std::map<std::string, std::string>& settings, const std::string& name) {
   const auto found = settings.find(name);
   CAFFE_ENFORCE(found != settings.end(), "the checkpoint has no setting ", name);
   char* end = nullptr;
   const int64_t value = std::strtoll(found->second.c_str(), &end, 10);
-  CAFFE_ENFORCE(!found->second.empty() && *end == '\0' && value > 0 && value <= kLargest,
+  CAFFE_ENFORCE(!found->second.empty() && *end == '\0' && value > 0 && value <= kMaxLayoutNumber,
                 "the setting ", name, " of the checkpoint is \"", found->second,
-                "\", which is no number from 1 to ", kLargest);
+                "\", which is no number from 1 to ", kMaxLayoutNumber);
   return value;
 }
 
@@ -42,7 +42,7 @@ int64_t RecordsRead(const CheckpointProto& checkpoint) {
                   "only as many shards can resume it");
   }
   const int64_t shards = checkpoint.shard_size();
-  CAFFE_ENFORCE(position >= 0 && position < kMostImages / shards && offset >= 0 && offset < shards,
+  CAFFE_ENFORCE(position >= 0 && position < kMaxImages / shards && offset >= 0 && offset < shards,
                 "the checkpoint is damaged: its shards are at position ", position, ", offset ",
                 offset, " of the training data");
   return position * shards + offset;
@@ -105,18 +105,18 @@ std::string LayoutConflict(const ShardLayout& there, const ShardLayout& now,
 int64_t EpochImages(const CheckpointProto& checkpoint) {
   const int64_t iterations = checkpoint.epoch_iterations_done();
   const int64_t batch = LayoutOf(checkpoint).BatchOfAllShards();
-  CAFFE_ENFORCE(iterations >= 0 && iterations < kMostImages / batch,
+  CAFFE_ENFORCE(iterations >= 0 && iterations < kMaxImages / batch,
                 "the checkpoint is damaged: it is after ", iterations, " iterations of an epoch");
   const int64_t images =
       checkpoint.has_epoch_images() ? checkpoint.epoch_images() : iterations * batch;
-  CAFFE_ENFORCE(images >= 0 && images < kMostImages, "the checkpoint is damaged: it is after ",
+  CAFFE_ENFORCE(images >= 0 && images < kMaxImages, "the checkpoint is damaged: it is after ",
                 images, " images of an epoch");
   return images;
 }
 
 int64_t RateOffset(const CheckpointProto& checkpoint, int64_t epoch_size, const ShardLayout& now) {
   const int64_t left = std::max<int64_t>(epoch_size - EpochImages(checkpoint), 0);
-  CAFFE_ENFORCE(std::abs(checkpoint.rate_offset()) < kMostImages,
+  CAFFE_ENFORCE(std::abs(checkpoint.rate_offset()) < kMaxImages,
                 "the checkpoint is damaged: its rate_offset is ", checkpoint.rate_offset());
   const auto iterations_until = [&](int64_t batch) {
     return (int64_t{checkpoint.epoch()} + 1) * (epoch_size / batch) - left / batch;

@@ -11,7 +11,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kMostIterations = 20;
+constexpr int64_t kMaxIterations = 20;
 
 // Counts iterations and asks the run to end when it has seen enough.
 class Stopwatch : public TrainListener {
@@ -23,7 +23,7 @@ class Stopwatch : public TrainListener {
     if (iterations_ > 1) seconds_ += report.seconds;
   }
   bool HasEnough() const {
-    return iterations_ > kMostIterations || (iterations_ > 1 && seconds_ >= max_seconds_);
+    return iterations_ > kMaxIterations || (iterations_ > 1 && seconds_ >= max_seconds_);
   }
   int64_t measured() const { return std::max<int64_t>(iterations_ - 1, 0); }
   double seconds() const { return seconds_; }
@@ -66,8 +66,8 @@ TimeEstimate EstimateTime(const TrainOptions& options, double max_seconds,
   estimate.iteration_seconds =
       watch->seconds() / static_cast<double>(std::max<int64_t>(estimate.measured, 1));
   estimate.iterations = whole.schedule.num_epochs * whole.EpochIterations();
-  const int64_t most = whole.schedule.max_iterations;
-  if (most > 0) estimate.iterations = std::min(estimate.iterations, most);
+  const int64_t max = whole.schedule.max_iterations;
+  if (max > 0) estimate.iterations = std::min(estimate.iterations, max);
   return estimate;
 }
 

@@ -96,9 +96,9 @@ CoreSet ParseCores(const std::string& text) {
 }
 
 std::optional<double> CoreQuota(const std::string& mount, const std::string& own_groups) {
-  std::optional<double> least;
-  const auto note = [&least](std::optional<double> quota) {
-    if (quota && (!least || *quota < *least)) least = quota;
+  std::optional<double> min;
+  const auto note = [&min](std::optional<double> quota) {
+    if (quota && (!min || *quota < *min)) min = quota;
   };
   // Lines "<number>:<controllers>:<path>"; the controllers of version 2 are empty.
   std::ifstream groups(own_groups);
@@ -115,7 +115,7 @@ std::optional<double> CoreQuota(const std::string& mount, const std::string& own
                           [&](const auto& group) { note(QuotaOfVersion1(group)); });
     }
   }
-  return least;
+  return min;
 }
 
 int AvailableCores() {

@@ -9,7 +9,7 @@ namespace caffe2::math {
 namespace {
 
 template <typename T>
-void Multiply(cuda::MatmulProblem problem, const T* a, const T* b, const T* bias, T* c,
+void Multiply(cuda::MatMulProblem problem, const T* a, const T* b, const T* bias, T* c,
               CUDAContext* context) {
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
   if (problem.k == 0) {
@@ -19,7 +19,7 @@ void Multiply(cuda::MatmulProblem problem, const T* a, const T* b, const T* bias
     return;
   }
   const auto matmul = [&] {
-    return cuda::Matmul(problem, a, b, bias, c, context->device_id(), context->stream());
+    return cuda::MatMul(problem, a, b, bias, c, context->device_id(), context->stream());
   };
   if (matmul()) return;
   cuda::LaunchRepeatRow(problem.m, problem.n, bias, c, context->stream());

@@ -38,7 +38,7 @@ cudaDataType_t DataType(TypeMeta type) {
 // cuBLASLt's epilogue expects.
 class Plan {
  public:
-  Plan(const MatmulProblem& p, bool aligned, cublasLtHandle_t handle)
+  Plan(const MatMulProblem& p, bool aligned, cublasLtHandle_t handle)
       : problem_(p), aligned_(aligned) {
     const cudaDataType_t type = DataType(p.type);
     const bool tf32 = p.type.Match<float>() && AllowTf32();
@@ -147,7 +147,7 @@ class Plan {
     if (status != CUBLAS_STATUS_SUCCESS) reason_ = cublasLtGetStatusString(status);
   }
 
-  MatmulProblem problem_;
+  MatMulProblem problem_;
   bool aligned_;  // all operands begin at multiples of 16 bytes
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
@@ -180,7 +180,7 @@ Device& DeviceOf(int id) {
   return device;
 }
 
-std::string KeyOf(const MatmulProblem& p, bool aligned) {
+std::string KeyOf(const MatMulProblem& p, bool aligned) {
   return MakeString(p.type.name(), ' ', aligned, p.trans_a, p.trans_b, p.has_bias, ' ', p.m, ' ',
                     p.n, ' ', p.k, ' ', p.alpha, ' ', p.beta, ' ', p.batch, ' ', p.a_stride, ' ',
                     p.b_stride, ' ', p.c_stride);
@@ -196,7 +196,7 @@ bool AllowTf32() {
   return allow;
 }
 
-bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
+bool MatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int device_id, Stream stream) {
   Device& device = DeviceOf(device_id);
   std::lock_guard<std::mutex> lock(device.mutex);

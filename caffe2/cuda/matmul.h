@@ -13,7 +13,7 @@ namespace caffe2::cuda {
 // batch. op(a) is m x k, op(b) k x n, c m x n. Matrices of a batch lie `stride` elements apart;
 // with stride 0 the batch shares one matrix. Elements are float, float16 or bfloat16; sums are in
 // float.
-struct MatmulProblem {
+struct MatMulProblem {
   TypeMeta type;
   bool trans_a = false, trans_b = false;
   int64_t m = 0, n = 0, k = 0;
@@ -28,7 +28,7 @@ struct MatmulProblem {
 // works. If no algorithm adds the bias, does nothing and returns false; that is logged once.
 // Thread-safe. Throws EnforceNotMet with cuBLASLt's status if there is no bias and no algorithm
 // works, OutOfMemoryError if the workspace (32 MiB) does not fit, Error for other errors.
-bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
+bool MatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int device, Stream stream);
 
 // True if float products may use TF32: the environment variable CAFFE2_CUDA_TF32 is 1.

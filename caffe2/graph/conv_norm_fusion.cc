@@ -254,9 +254,9 @@ class ShortcutRewriter final : public PrologueRewriter {
     sum->set_type("NormSumNormRelu");
     sum->clear_input();
     sum->clear_output();
-    for (const OperatorDef& summand : {second, first}) {
-      sum->add_input(summand.input(0));
-      sum->add_input(NormOf(summand));
+    for (const OperatorDef& term : {second, first}) {
+      sum->add_input(term.input(0));
+      sum->add_input(NormOf(term));
     }
     sum->add_output(second.output(0));
   }

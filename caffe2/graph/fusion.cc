@@ -51,7 +51,7 @@ class Fuser {
     }
   }
 
-  // Prefers the summand that is written last, as it is most likely still in the cache.
+  // Prefers the term that is written last, as it is most likely still in the cache.
   void FuseSum(int sum, int relu) {
     if (net_->op(sum).input_size() != 2) return;
     const int first = flow_.WriterOf(sum, 0), second = flow_.WriterOf(sum, 1);
@@ -68,7 +68,7 @@ class Fuser {
     OperatorDef fused = head;
     fused.set_type(type);
     fused.set_output(0, net_->op(match.last()).output(0));
-    if (match.sum >= 0) fused.add_input(OtherSummand(match));
+    if (match.sum >= 0) fused.add_input(OtherTerm(match));
     const std::string reason = WhyNot(match, fused);
     if (!reason.empty()) {
       VLOG(1) << "net " << net_->name() << ": " << type << " of operator " << match.head << " ("
@@ -86,7 +86,7 @@ class Fuser {
   }
 
   // The input of the Sum that the head does not write.
-  std::string OtherSummand(const Match& match) const {
+  std::string OtherTerm(const Match& match) const {
     const OperatorDef& sum = net_->op(match.sum);
     return sum.input(flow_.WriterOf(match.sum, 0) == match.head ? 1 : 0);
   }
@@ -101,7 +101,7 @@ class Fuser {
     std::string shared = flow_.WhyShared(match.head, 0, next);
     if (shared.empty() && match.sum >= 0) {
       const OperatorDef& sum = net_->op(match.sum);
-      if (sum.input(0) == sum.input(1)) return "both summands are " + sum.input(0);
+      if (sum.input(0) == sum.input(1)) return "both terms of the sum are " + sum.input(0);
       if (match.relu >= 0) shared = flow_.WhyShared(match.sum, 0, match.relu);
     }
     if (!shared.empty()) return shared;
@@ -139,12 +139,12 @@ class Fuser {
     }
     if (match.relu >= 0 && match.sum >= 0 &&
         flow_.IsWrittenBetween(fused.input(fused.input_size() - 1), match.sum, match.relu)) {
-      return "the other summand is overwritten before the last operator";
+      return "the other term of the sum is overwritten before the last operator";
     }
     for (const std::string& blob : head.input()) {
       if (blob == fused.output(0)) return "it would overwrite its input " + blob;
-      if (match.sum >= 0 && blob == OtherSummand(match)) {
-        return blob + " is both an input and a summand, and has one gradient only";
+      if (match.sum >= 0 && blob == OtherTerm(match)) {
+        return blob + " is both an input and a term of the sum, and has one gradient only";
       }
     }
     return "";

@@ -81,24 +81,24 @@ void MarkConstantFilters(NetDef* net) {
   }
 }
 
-// True if operator i, a convolution with a sum, can write its output over the summand.
-bool CanWriteOverSummand(int i, const Dataflow& flow, const NetDef& net) {
+// True if operator i, a convolution with a sum, can write its output over the accumulator.
+bool CanWriteOverAccumulator(int i, const Dataflow& flow, const NetDef& net) {
   const OperatorDef& op = net.op(i);
-  const std::string &from = op.output(0), &summand = op.input(op.input_size() - 1);
+  const std::string &from = op.output(0), &accumulator = op.input(op.input_size() - 1);
   const int writer = flow.WriterOf(i, op.input_size() - 1);
-  if (from == summand || writer < 0 || flow.Escapes(i, 0)) return false;
+  if (from == accumulator || writer < 0 || flow.Escapes(i, 0)) return false;
   const auto& outputs = net.op(writer).output();
   const int output =
-      static_cast<int>(std::find(outputs.begin(), outputs.end(), summand) - outputs.begin());
+      static_cast<int>(std::find(outputs.begin(), outputs.end(), accumulator) - outputs.begin());
   if (flow.Escapes(writer, output) || flow.ReadersOf(writer, output).back() != i ||
-      std::count(op.input().begin(), op.input().end(), summand) != 1) {
+      std::count(op.input().begin(), op.input().end(), accumulator) != 1) {
     return false;
   }
   if (flow.IsTouchedBetween(from, -1, i) || flow.IsWrittenBetween(from, i, net.op_size())) {
     return false;
   }
   const std::vector<int>& readers = flow.ReadersOf(i, 0);
-  return readers.empty() || !flow.IsWrittenBetween(summand, i, readers.back() + 1);
+  return readers.empty() || !flow.IsWrittenBetween(accumulator, i, readers.back() + 1);
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep) {
       continue;
     }
     const Dataflow flow(*net, keep);
-    if (!CanWriteOverSummand(i, flow, *net)) continue;
+    if (!CanWriteOverAccumulator(i, flow, *net)) continue;
     OperatorDef* op = net->mutable_op(i);
     const std::string from = op->output(0), to = op->input(op->input_size() - 1);
     op->set_output(0, to);

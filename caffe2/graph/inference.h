@@ -35,9 +35,9 @@ std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
 int RemoveIdentities(NetDef* net, const std::set<std::string>& keep = {});
 
 // Lets each ConvSum, ConvSumRelu, Int8ConvSum and Int8ConvSumRelu of a CPU write its output over
-// its last input, the summand, which saves a copy: the output gets the summand's name. It does so
-// only if an operator of the net writes the summand, no other operator reads it later, no other
-// operator writes the output, and both are read inside the net only. Returns the number of
+// its last input, the accumulator, which saves a copy: the output gets the accumulator's name. It
+// does so only if an operator of the net writes the accumulator, no other operator reads it later,
+// no other operator writes the output, and both are read inside the net only. Returns the number of
 // operators changed.
 int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep = {});
 

@@ -12,7 +12,7 @@
 namespace caffe2 {
 
 struct QuantizationOptions {
-  RangeMethod ranges = RangeMethod::kLeastError;
+  RangeMethod ranges = RangeMethod::kMinError;
   // A scale for each filter instead of one for all filters of a layer, in the argument W_scales,
   // which other implementations of the Int8 operators do not know.
   bool per_channel = true;

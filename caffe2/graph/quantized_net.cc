@@ -177,7 +177,7 @@ class Writer {
     for (const auto& [blob, range] : ranges_) {
       if (rectified.count(blob)) continue;
       ValueRange& all = group_ranges_[groups_.Find(blob)];
-      all = {std::min(all.least, range.least), std::max(all.most, range.most)};
+      all = {std::min(all.min, range.min), std::max(all.max, range.max)};
     }
   }
   LevelScale ScaleOf(const std::string& blob) const {

@@ -9,9 +9,9 @@
 namespace caffe2 {
 namespace {
 
-constexpr int kMostLevel = 127, kFilterZero = 128, kSteps = 255;
+constexpr int kMaxLevel = 127, kFilterZero = 128, kSteps = 255;
 // Sums of products reach about 2^30 beside a bias of this size.
-constexpr double kMostBias = 1 << 30;
+constexpr double kMaxBias = 1 << 30;
 
 void CheckFinite(const std::string& name, const Tensor& tensor) {
   const float* values = tensor.data<float>();
@@ -56,10 +56,10 @@ std::vector<float> Arranged(const FloatFilter& filter, std::vector<int64_t>* dim
 }  // namespace
 
 LevelScale LevelScale::For(const ValueRange& range) {
-  const double width = double{range.most} - range.least;
+  const double width = double{range.max} - range.min;
   const auto scale = static_cast<float>(width / kSteps);
   if (!(scale > 0) || !std::isnormal(scale)) return {};
-  const auto zero = static_cast<int>(std::lround(-range.least / scale));
+  const auto zero = static_cast<int>(std::lround(-range.min / scale));
   return {scale, std::clamp(zero, 0, kSteps)};
 }
 
@@ -74,11 +74,11 @@ std::vector<float> QuantizedParams::ScalesOf(const FloatFilter& filter) const {
   const float* values = filter.values->data<float>();
   std::vector<float> scales;
   for (int64_t m = 0; m < filters; ++m) {
-    float most = 0;
-    for (int64_t i = 0; i < size; ++i) most = std::max(most, std::abs(values[m * size + i]));
+    float max = 0;
+    for (int64_t i = 0; i < size; ++i) max = std::max(max, std::abs(values[m * size + i]));
     const double bias = filter.bias == nullptr ? 0 : std::abs(filter.bias->data<float>()[m]);
-    const double least = bias / (kMostBias * filter.x_scale);
-    const auto scale = static_cast<float>(std::max<double>(most / kMostLevel, least));
+    const double min = bias / (kMaxBias * filter.x_scale);
+    const auto scale = static_cast<float>(std::max<double>(max / kMaxLevel, min));
     scales.push_back(std::isnormal(scale) ? scale : 1);
   }
   if (!per_channel_ && filters > 0) {
@@ -96,7 +96,7 @@ void QuantizedParams::AddFilter(const FloatFilter& filter, const std::vector<flo
   std::vector<uint8_t> levels(values.size());
   for (int64_t i = 0; i < static_cast<int64_t>(values.size()); ++i) {
     const auto level = static_cast<int>(std::nearbyint(values[i] / scales[i / size]));
-    levels[i] = static_cast<uint8_t>(kFilterZero + std::clamp(level, -kMostLevel, kMostLevel));
+    levels[i] = static_cast<uint8_t>(kFilterZero + std::clamp(level, -kMaxLevel, kMaxLevel));
   }
   result->filter = NewName(filter.name + "_int8");
   auto* tensor = ws_->CreateLocalBlob(result->filter)->GetMutable<int8::Int8TensorCPU>();
@@ -124,7 +124,7 @@ QuantizedFilter QuantizedParams::Add(const FloatFilter& filter) {
   for (int64_t m = 0; m < filters; ++m) {
     const double unit = double{filter.x_scale} * scales[m];
     const double steps = filter.bias->data<float>()[m] / unit;
-    bias[m] = static_cast<int32_t>(std::lround(std::clamp(steps, -kMostBias, kMostBias)));
+    bias[m] = static_cast<int32_t>(std::lround(std::clamp(steps, -kMaxBias, kMaxBias)));
   }
   result.bias = NewName(filter.bias_name + "_int8");
   auto* tensor = ws_->CreateLocalBlob(result.bias)->GetMutable<int8::Int8TensorCPU>();

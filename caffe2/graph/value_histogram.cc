@@ -48,7 +48,7 @@ class ClipError {
 
 RangeMethod ParseRangeMethod(const std::string& word) {
   if (word == "minmax") return RangeMethod::kMinMax;
-  if (word == "mse") return RangeMethod::kLeastError;
+  if (word == "mse") return RangeMethod::kMinError;
   CAFFE_THROW("unknown method for ranges \"", word, "\"; known: minmax, mse");
 }
 
@@ -69,8 +69,8 @@ void ValueHistogram::Add(int64_t n, const float* values) {
   ValueRange range = all_;
   float sum = 0;  // NaN if a value is not finite
   for (int64_t i = 0; i < n; ++i) {
-    range.least = std::min(range.least, values[i]);
-    range.most = std::max(range.most, values[i]);
+    range.min = std::min(range.min, values[i]);
+    range.max = std::max(range.max, values[i]);
     sum += values[i] * 0;
   }
   if (std::isnan(sum)) {
@@ -79,7 +79,7 @@ void ValueHistogram::Add(int64_t n, const float* values) {
     CAFFE_THROW("element ", bad - values, " is ", *bad);
   }
   all_ = range;
-  const float magnitude = std::max(range.most, -range.least);
+  const float magnitude = std::max(range.max, -range.min);
   if (magnitude == 0) return;
   Widen(magnitude);
   const float scale = 1 / width_;
@@ -91,13 +91,13 @@ void ValueHistogram::Add(int64_t n, const float* values) {
 }
 
 ValueRange ValueHistogram::Range(RangeMethod method) const {
-  return method == RangeMethod::kMinMax || counts_.empty() ? all_ : RangeOfLeastError();
+  return method == RangeMethod::kMinMax || counts_.empty() ? all_ : RangeOfMinError();
 }
 
 // Shortens the range, one end at a time, in steps of a hundredth, and takes the range with the
 // least sum of squared errors. A clipped value has its distance from the range as error; rounding
 // to levels of width w adds w^2 / 12 for each value inside.
-ValueRange ValueHistogram::RangeOfLeastError() const {
+ValueRange ValueHistogram::RangeOfMinError() const {
   constexpr int kParts = 100, kRounds = 2;
   const auto middle = counts_.begin() + kBins / 2;
   const ClipError above({middle, counts_.end()}, width_);
@@ -107,15 +107,15 @@ ValueRange ValueHistogram::RangeOfLeastError() const {
     return above.At(high) + below.At(low) +
            (above.Inside(high) + below.Inside(low)) * step * step / 12;
   };
-  double low = -all_.least, high = all_.most;
+  double low = -all_.min, high = all_.max;
   for (int round = 0; round < kRounds; ++round) {
     for (double* end : {&high, &low}) {
-      const double whole = end == &high ? all_.most : -all_.least;
-      double best = *end, least = error(low, high);
+      const double whole = end == &high ? all_.max : -all_.min;
+      double best = *end, min = error(low, high);
       for (int part = 1; part <= kParts && whole > 0; ++part) {
         *end = whole * part / kParts;
         const double now = error(low, high);
-        if (now < least) best = *end, least = now;
+        if (now < min) best = *end, min = now;
       }
       *end = best;
     }

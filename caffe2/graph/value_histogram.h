@@ -8,13 +8,13 @@
 namespace caffe2 {
 
 struct ValueRange {
-  float least = 0, most = 0;
+  float min = 0, max = 0;
 };
 
 // How to choose the range of a blob from its values.
 enum class RangeMethod {
-  kMinMax,      // all values
-  kLeastError,  // the part of them for which 256 levels have the smallest mean squared error
+  kMinMax,    // all values
+  kMinError,  // the part of them for which 256 levels have the smallest mean squared error
 };
 
 // "minmax" or "mse"; throws EnforceNotMet for another word.
@@ -31,7 +31,7 @@ class ValueHistogram {
 
  private:
   void Widen(float magnitude);
-  ValueRange RangeOfLeastError() const;
+  ValueRange RangeOfMinError() const;
 
   // Bin i holds [(i - kBins / 2) * width, + width).
   static constexpr int kBins = 8192;

@@ -107,12 +107,12 @@ void AppendElementwise(dnnl::algorithm algorithm, float alpha, float beta, dnnl:
 
 dnnl::primitive_attr ForwardAttributes(const ConvProblem& problem,
                                        const ByteEpilogue& epilogue = {}) {
-  constexpr float kMostByte = 255;
+  constexpr float kMaxByte = 255;
   dnnl::post_ops ops;
-  if (problem.add_to_dst) ops.append_sum(epilogue.summand_factor);
+  if (problem.add_to_dst) ops.append_sum(epilogue.accumulator_factor);
   if (problem.relu) AppendElementwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f, &ops);
-  if (epilogue.least > 0) {
-    AppendElementwise(dnnl::algorithm::eltwise_clip, epilogue.least, kMostByte, &ops);
+  if (epilogue.min > 0) {
+    AppendElementwise(dnnl::algorithm::eltwise_clip, epilogue.min, kMaxByte, &ops);
   }
   dnnl::primitive_attr attr = UserScratchpad();
   attr.set_post_ops(ops);

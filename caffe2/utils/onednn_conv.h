@@ -81,13 +81,13 @@ class ConvForward {
 };
 
 // The operations on the sum of products of bytes for filter m:
-//   dst = multipliers[m] * sum + offsets[m] + summand_factor * dst,
+//   dst = multipliers[m] * sum + offsets[m] + accumulator_factor * dst,
 // in float; the last part is there if the problem has add_to_dst. Bytes are rounded to even and
-// clipped to [least, 255].
+// clipped to [min, 255].
 struct ByteEpilogue {
   std::vector<float> multipliers, offsets;  // one for each filter
-  float summand_factor = 1;
-  float least = 0;
+  float accumulator_factor = 1;
+  float min = 0;
   bool float_dst = false;  // dst is float, else uint8_t
 
   bool operator==(const ByteEpilogue&) const = default;

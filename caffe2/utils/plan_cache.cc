@@ -110,30 +110,30 @@ int FastestOf(int n, const std::function<double(int)>& measure, bool* lacked_mem
   std::vector<bool> works(n, true);
   Failures failures;
   for (int round = 0; round < kRounds; ++round) {
-    double least = std::numeric_limits<double>::infinity();
+    double min = std::numeric_limits<double>::infinity();
     for (int i = 0; i < n; ++i) {
       if (!works[i]) continue;
       try {
         times[i].push_back(measure(i));
-        least = std::min(least, times[i].back());
+        min = std::min(min, times[i].back());
       } catch (const Error& error) {
         failures.Note(i, error);
         works[i] = false;
       }
     }
     for (int i = 0; round == 1 && i < n; ++i) {
-      works[i] = works[i] && std::min(times[i][0], times[i][1]) <= kManyTimes * least;
+      works[i] = works[i] && std::min(times[i][0], times[i][1]) <= kManyTimes * min;
     }
   }
   int best = -1;
-  double least = 0;
+  double min = 0;
   for (int i = 0; i < n; ++i) {
     if (!works[i]) continue;
     std::sort(times[i].begin() + 1, times[i].end());
     const double median = times[i][1 + (times[i].size() - 1) / 2];
-    if (best < 0 || median < least) {
+    if (best < 0 || median < min) {
       best = i;
-      least = median;
+      min = median;
     }
   }
   if (best < 0) failures.Throw();

@@ -23,11 +23,11 @@ std::string EndingOf(const std::string& host) { return ".tmp." + host + "."; }
 
 }  // namespace
 
-std::string TemporaryEnding(const std::string& host, int64_t pid) {
+std::string TemporarySuffix(const std::string& host, int64_t pid) {
   return EndingOf(host) + std::to_string(pid);
 }
 
-std::string TemporaryBeside(const std::string& path) {
+std::string TemporaryPath(const std::string& path) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   const std::string prefix = fs::path(path).filename().string() + EndingOf(host);
@@ -40,7 +40,7 @@ std::string TemporaryBeside(const std::string& path) {
     if (IsOfDeadProcess(it->path().filename().string(), prefix)) dead.push_back(it->path());
   }
   for (const fs::path& found : dead) fs::remove_all(found, error);
-  return path + TemporaryEnding(host, getpid());
+  return path + TemporarySuffix(host, getpid());
 }
 
 }  // namespace caffe2

@@ -10,10 +10,10 @@ namespace caffe2 {
 bool IsOfDeadProcess(const std::string& name, const std::string& prefix);
 
 // ".tmp.<host>.<pid>": how the names of a process's temporary files end.
-std::string TemporaryEnding(const std::string& host, int64_t pid);
+std::string TemporarySuffix(const std::string& host, int64_t pid);
 
 // "<path>.tmp.<host>.<pid>", for a file or directory of this process. Removes such files of
 // processes of this host that no longer run: they were killed before they could clean up.
-std::string TemporaryBeside(const std::string& path);
+std::string TemporaryPath(const std::string& path);
 
 }  // namespace caffe2

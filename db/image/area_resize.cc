@@ -21,8 +21,8 @@ struct AreaWeights {
 
   // Reuses memory.
   void Compute(const AreaAxis& axis, int source_size) {
-    const int most = static_cast<int>(std::ceil(axis.step)) + 1;
-    taps = std::min(most, source_size);
+    const int max = static_cast<int>(std::ceil(axis.step)) + 1;
+    taps = std::min(max, source_size);
     first.resize(static_cast<size_t>(axis.count));
     weights.assign(static_cast<size_t>(axis.count) * static_cast<size_t>(taps), 0.f);
     for (int i = 0; i < axis.count; ++i) {

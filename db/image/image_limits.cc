@@ -22,9 +22,9 @@ void SetImageLimits(const ImageLimits& limits) {
 }
 
 void CheckImageSize(int64_t height, int64_t width) {
-  const int64_t most = Limits().max_pixels;
-  CAFFE_ENFORCE(height <= 0 || width <= most / height, "an image of ", height, "x", width,
-                " pixels is larger than the limit of ", most, " (--max_image_pixels)");
+  const int64_t max = Limits().max_pixels;
+  CAFFE_ENFORCE(height <= 0 || width <= max / height, "an image of ", height, "x", width,
+                " pixels is larger than the limit of ", max, " (--max_image_pixels)");
 }
 
 }  // namespace caffe2::db

@@ -106,10 +106,10 @@ class Decoder {
   // libjpeg calls it often while it decodes. Each scan of a progressive file goes over all pixels.
   static void CheckScans(j_common_ptr info) {
     auto* decoder = static_cast<Decoder*>(info->client_data);
-    const int most = GetImageLimits().max_jpeg_scans;
-    if (decoder->info_.input_scan_number <= most) return;
+    const int max = GetImageLimits().max_jpeg_scans;
+    if (decoder->info_.input_scan_number <= max) return;
     std::snprintf(decoder->what_, sizeof(decoder->what_),
-                  "it has more than %d scans (--max_jpeg_scans)", most);
+                  "it has more than %d scans (--max_jpeg_scans)", max);
     std::longjmp(decoder->jump_, 1);
   }
 

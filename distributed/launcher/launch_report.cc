@@ -59,7 +59,7 @@ std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
   return text + LastLines(*first, log_dir);
 }
 
-int ExitStatusOf(const AttemptResult& result) {
+int LauncherExitStatus(const AttemptResult& result) {
   if (result.signal != 0) return 128 + result.signal;
   const ShardEnd* first = result.FirstFailure();
   return first != nullptr ? first->status : result.launcher_status;

@@ -15,6 +15,6 @@ std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
 
 // The status of the launcher after its last attempt: 0, 128 + the user's signal, or the status of
 // the shard that failed first.
-int ExitStatusOf(const AttemptResult& result);
+int LauncherExitStatus(const AttemptResult& result);
 
 }  // namespace caffe2

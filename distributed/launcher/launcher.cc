@@ -224,7 +224,7 @@ RestartDecision NextTry(const AttemptResult& result, const std::function<void()>
   }
   take_hosts();
   const ShardEnd* suspect = result.Suspect();
-  return policy->Next(suspect == nullptr ? "" : suspect->host, ExitStatusOf(result));
+  return policy->Next(suspect == nullptr ? "" : suspect->host, LauncherExitStatus(result));
 }
 
 }  // namespace
@@ -265,12 +265,13 @@ int RunLauncher(const LauncherOptions& options) {
     plan.master_addr = MasterAddress(plan);
     const AttemptResult result = RunAttempt(plan, attempt);
     error.Write(ReportOf(plan, result, options.log_dir));
-    if (!result.StoppedToGrow() && (result.ok() || result.signal != 0)) return ExitStatusOf(result);
+    if (!result.StoppedToGrow() && (result.ok() || result.signal != 0))
+      return LauncherExitStatus(result);
     const RestartDecision decision = NextTry(result, take_hosts, &policy);
     if (options.max_restarts > 0 || decision.restart) {
       error.Write(MakeString("doppio: run ", plan.run_id, ": ", decision.reason, "\n"));
     }
-    if (!decision.restart) return ExitStatusOf(result);
+    if (!decision.restart) return LauncherExitStatus(result);
     ++plan.restart_count;
     plan.hosts = decision.hosts;
     plan.num_shards = decision.num_shards;

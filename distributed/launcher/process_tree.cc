@@ -198,7 +198,7 @@ void EndDescendants(milliseconds grace, const std::set<pid_t>& spared) {
   }
 }
 
-int ExitStatusOf(int wait_status) {
+int ShellExitStatus(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 

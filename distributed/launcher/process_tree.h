@@ -44,6 +44,6 @@ void AdoptOrphans();
 void EndDescendants(milliseconds grace, const std::set<pid_t>& spared = {});
 
 // 0 to 255 as in a shell: 128 + n for signal n. `wait_status` is the status from waitpid.
-int ExitStatusOf(int wait_status);
+int ShellExitStatus(int wait_status);
 
 }  // namespace caffe2

@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kLastLines = 10, kLongestLastLine = 300;
+constexpr size_t kLastLines = 10, kMaxLastLineBytes = 300;
 constexpr milliseconds kTermGrace{10000};   // from SIGTERM to SIGKILL after a failure
 constexpr milliseconds kKillGrace{5000};    // from SIGKILL to giving a supervisor up
 constexpr milliseconds kGrowthCheck{1000};  // between calls of can_grow
@@ -47,7 +47,7 @@ class ShardLog {
   ShardLog& operator=(const ShardLog&) = delete;
 
   void Add(std::string_view line) {
-    lines_.emplace_back(line.substr(0, kLongestLastLine));
+    lines_.emplace_back(line.substr(0, kMaxLastLineBytes));
     if (lines_.size() > kLastLines) lines_.pop_front();
     Write(line);
   }
@@ -135,7 +135,7 @@ class Attempt {
       }
       Say(process.get(), {LaunchControl::Kind::kStart, "", 0});
     }
-    while (!Ended()) {
+    while (!HasEnded()) {
       Wait();
       Grow();
       Escalate();
@@ -207,7 +207,7 @@ class Attempt {
     if (status != 0) BeginEnd(options_.failure_grace);
   }
 
-  bool Ended() const {
+  bool HasEnded() const {
     return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
       return process->pid < 0 && std::all_of(process->streams.begin(), process->streams.end(),
                                              [](const auto& stream) { return stream->fd < 0; });
@@ -276,7 +276,7 @@ class Attempt {
       int status = 0;
       if (process->pid < 0 || waitpid(process->pid, &status, WNOHANG) != process->pid) continue;
       process->pid = -1;
-      process->status = ExitStatusOf(status);
+      process->status = ShellExitStatus(status);
       CloseControl(process.get());
       // Processes that a killed supervisor has left hold its streams open.
       EndOrphans();

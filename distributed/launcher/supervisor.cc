@@ -220,7 +220,7 @@ class Supervisor {
   void ReapChild() {
     int status = 0;
     if (child_ > 0 && waitpid(child_, &status, WNOHANG) == child_) {
-      status_ = ExitStatusOf(status);
+      status_ = ShellExitStatus(status);
       child_ = -1;
     }
   }

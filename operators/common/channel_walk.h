@@ -191,8 +191,8 @@ void MapChannels(const char* name, const ChannelLayout& layout, cuda::Stream str
   const auto launch = [&]<int N>(std::integral_constant<int, N>) {
     const ChannelDivision one = DivideChannels(layout, N, 1);
     const int64_t rows = layout.channels_last ? one.block.y : cuda::kThreads * int64_t{N};
-    const int64_t most = std::max<int64_t>(1, cuda::kMaxBlocks / one.grid.x);
-    const ChannelDivision by = DivideChannels(layout, N, std::min(most, (count + rows - 1) / rows));
+    const int64_t max = std::max<int64_t>(1, cuda::kMaxBlocks / one.grid.x);
+    const ChannelDivision by = DivideChannels(layout, N, std::min(max, (count + rows - 1) / rows));
     cuda::Launch(name, MapChannelsKernel<N, F>, by.grid, by.block, stream, layout, by.per_part, f);
   };
   constexpr int kPack = kChannelPack<T>;

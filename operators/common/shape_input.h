@@ -9,24 +9,26 @@
 
 namespace caffe2 {
 
-// The values of a one-dimensional int64 or int32 tensor, copied to the host. Throws EnforceNotMet
-// for other tensors.
-inline std::vector<int64_t> ReadIntegers(const Tensor& on_any_device) {
+// The values of a one-dimensional int64 or int32 tensor, copied to the host. Throws EnforceNotMet,
+// naming `what`, for other tensors.
+inline std::vector<int64_t> ReadDimensions(const Tensor& on_any_device, const char* what) {
   Tensor copy(CPU);
   const Tensor& tensor = OnHost(on_any_device, &copy);
-  CAFFE_ENFORCE_EQ(tensor.dim(), 1, "a list of integers must be one-dimensional");
+  CAFFE_ENFORCE(tensor.dim() == 1, what, " must be one-dimensional, found shape ",
+                ShapeString(tensor.sizes()));
   if (tensor.IsType<int32_t>()) {
     return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.numel()};
   }
   return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.numel()};
 }
 
-// The value of an int64 or int32 tensor of one element, copied to the host. Throws EnforceNotMet
-// for other tensors.
-inline int64_t ReadInteger(const Tensor& on_any_device) {
+// The value of an int64 or int32 tensor of one element, copied to the host. Throws EnforceNotMet,
+// naming `what`, for other tensors.
+inline int64_t ReadInteger(const Tensor& on_any_device, const char* what) {
   Tensor copy(CPU);
   const Tensor& tensor = OnHost(on_any_device, &copy);
-  CAFFE_ENFORCE_EQ(tensor.numel(), 1, "a number must be a tensor of one element");
+  CAFFE_ENFORCE(tensor.numel() == 1, what, " must have one element, found shape ",
+                ShapeString(tensor.sizes()));
   return tensor.IsType<int32_t>() ? *tensor.data<int32_t>() : *tensor.data<int64_t>();
 }
 

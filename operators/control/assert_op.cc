@@ -114,7 +114,7 @@ OPERATOR_SCHEMA(AtomicFetchAdd)
     .SetDoc("Adds to a number under a mutex.")
     .Input(0, "mutex_ptr", "A mutex made by CreateMutex.")
     .Input(1, "mut_value", "The number, one int32; updated.")
-    .Input(2, "increment", "The summand, one int32.")
+    .Input(2, "increment", "The number to add, one int32.")
     .Output(0, "mut_value", "The number, in place.")
     .Output(1, "fetched_value", "An int32 scalar: the number before the addition.")
     .CpuOnly(cpu_only::kSteersHost);

@@ -161,7 +161,7 @@ OPERATOR_SCHEMA(StatRegistryUpdate)
     .NonTensorInputs({2})
     .SetDoc("Adds to the sums of a registry.")
     .Input(0, "keys", "Strings: the names.")
-    .Input(1, "values", "int64: one summand for each name.")
+    .Input(1, "values", "int64: the number to add for each name.")
     .Input(2, "handle", "Optional: the registry. Default: the registry of the process.")
     .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(StatRegistryExport)

@@ -10,13 +10,13 @@
 
 namespace caffe2 {
 
-void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient) {
+void CheckConvGradientAccumulator(const OperatorBase& op, bool input_gradient) {
   CAFFE_ENFORCE(input_gradient && op.IsInputOutputAlias(3, op.OutputSize() - 1), "input S (",
                 op.debug_def().input(3), ") must be the blob of the output dX");
 }
-void CheckConvGradientSummand(const Tensor& summand, const Tensor& x) {
-  CAFFE_ENFORCE(summand.sizes() == x.sizes() && summand.dtype() == x.dtype(),
-                "input S must have the shape and type of X: S is ", summand.DebugString(),
+void CheckConvGradientAccumulator(const Tensor& accumulator, const Tensor& x) {
+  CAFFE_ENFORCE(accumulator.sizes() == x.sizes() && accumulator.dtype() == x.dtype(),
+                "input S must have the shape and type of X: S is ", accumulator.DebugString(),
                 ", X is ", x.DebugString());
 }
 
@@ -56,7 +56,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
         adds_(InputSize() > 3) {
     CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
                   "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
-    if (adds_) CheckConvGradientSummand(*this, input_gradient_);
+    if (adds_) CheckConvGradientAccumulator(*this, input_gradient_);
     CAFFE_ENFORCE(!GetSingleArgument<bool>("float_gradients", false),
                   "float_gradients is for CUDA devices only");
   }
@@ -87,7 +87,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
  private:
   void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
     Tensor* dx = Output(OutputSize() - 1);
-    if (adds_) CheckConvGradientSummand(*dx, x);
+    if (adds_) CheckConvGradientAccumulator(*dx, x);
     dx->ResizeLike(x);
     if (x.size(0) == 0) return (void)dx->raw_mutable_data(x.dtype());
     if (!adds_) {

@@ -19,7 +19,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
         adds_(InputSize() > 3) {
     CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
                   "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
-    if (adds_) CheckConvGradientSummand(*this, input_gradient_);
+    if (adds_) CheckConvGradientAccumulator(*this, input_gradient_);
   }
 
   bool RunOnDevice() override {
@@ -49,11 +49,11 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
     }
     const int device = context_.device_id();
     const cuda::Stream stream = context_.stream();
-    d_filter.Form(device, stream, [&](T* to) {
+    d_filter.Compute(device, stream, [&](T* to) {
       FilterGradient(conv_, x.data<T>(), dy.data<T>(), to, device, stream);
       return true;
     });
-    if (d_bias) d_bias->Form(conv_.layout(), dy.data<T>(), device, stream);
+    if (d_bias) d_bias->Compute(conv_.layout(), dy.data<T>(), device, stream);
     if (input_gradient_) InputGradient<T>(x, filter, dy);
     return true;
   }
@@ -64,10 +64,10 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
    public:
     BiasGradient(CudaConvGradientOp* op, const Tensor& filter)
         : result_(Resized(op->Output(1), filter.size(0)), op->conv_.GradientType(filter)) {}
-    void Form(const ChannelLayout& layout, const T* dy, int device, cuda::Stream stream) {
+    void Compute(const ChannelLayout& layout, const T* dy, int device, cuda::Stream stream) {
       const auto nbytes = static_cast<int64_t>(BatchNormScratch(layout) * sizeof(float));
       const cuda::Scratch sums(nbytes, device, stream, "sums for a bias");
-      result_.Form(device, stream, [&](T* to) {
+      result_.Compute(device, stream, [&](T* to) {
         LaunchChannelSums(layout, dy, static_cast<float*>(sums.get()), to, stream);
         return true;
       });
@@ -84,7 +84,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   template <typename T>
   void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
     Tensor* dx = Output(OutputSize() - 1);
-    if (adds_) CheckConvGradientSummand(*dx, x);
+    if (adds_) CheckConvGradientAccumulator(*dx, x);
     dx->ResizeLike(x);
     T* data = dx->mutable_data<T>();
     if (conv_.empty()) return;

@@ -154,9 +154,10 @@ void ConvSumSchema(OpSchema& schema) {
       .AllowInplace([](int input, int output) { return input >= 2 && output == 0; })
       .FillUsing(DescribeConv)
       .Input(2, "bias_or_Z", "With four inputs, M values of bias; with three, Z.")
-      .Input(3, "Z",
-             "The summand, of Y's shape and type. It is always the last input. If Y is the same "
-             "blob, this saves a copy.");
+      .Input(
+          3, "Z",
+          "The tensor to add, of Y's shape and type. It is always the last input. If Y is the same "
+          "blob, this saves a copy.");
 }
 OPERATOR_SCHEMA(ConvSum)
     .FillUsing(ConvSumSchema)

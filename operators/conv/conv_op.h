@@ -36,8 +36,8 @@ void DescribeConvAlgorithm(OpSchema& schema);
 
 // Checks ConvGradient's fourth input. Throws EnforceNotMet unless it is the blob of dX and has X's
 // shape and type.
-void CheckConvGradientSummand(const OperatorBase& op, bool input_gradient);
-void CheckConvGradientSummand(const Tensor& summand, const Tensor& x);
+void CheckConvGradientAccumulator(const OperatorBase& op, bool input_gradient);
+void CheckConvGradientAccumulator(const Tensor& accumulator, const Tensor& x);
 
 // Shape inference for the schemas of Conv, its fused variants and ConvGradient.
 std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs);

@@ -119,7 +119,7 @@ class CudaConvOp final : public Operator<CUDAContext> {
     const Tensor &x = Input(0), &filter = Input(1);
     CheckBias(filter);
     conv_.Prepare(x, filter);
-    if (kSum) CheckSummand(x);
+    if (kSum) CheckAccumulator(x);
     // Y may be the blob of Z: the convolution then goes to other memory first.
     Tensor apart(context_.device()), filter_copy(context_.device()), bias_copy(context_.device());
     const bool in_place = kSum && IsInputOutputAlias(InputSize() - 1, 0);
@@ -159,7 +159,7 @@ class CudaConvOp final : public Operator<CUDAContext> {
     CAFFE_ENFORCE(bias.has_data() && bias.dim() == 1 && bias.size(0) == filter.size(0), "the bias ",
                   bias.DebugString(), " does not fit the filter ", filter.DebugString());
   }
-  void CheckSummand(const Tensor& x) {
+  void CheckAccumulator(const Tensor& x) {
     const Tensor& z = Input(InputSize() - 1);
     CAFFE_ENFORCE(z.sizes() == conv_.y_dims(), "Z has shape ", ShapeString(z.sizes()), ", Y ",
                   ShapeString(conv_.y_dims()));

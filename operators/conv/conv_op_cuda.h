@@ -97,14 +97,14 @@ class ConvGradientResult {
     output->raw_mutable_data(type);
   }
 
-  // Calls form(T*), which writes the gradient to that address in this stream. Returns the result of
-  // form; false means that there is no gradient.
+  // Calls compute(T*), which writes the gradient to that address in this stream. Returns the result
+  // of compute; false means that there is no gradient.
   template <typename F>
-  bool Form(int device, cuda::Stream stream, const F& form) {
-    if (output_->IsType<T>()) return form(output_->mutable_data<T>());
+  bool Compute(int device, cuda::Stream stream, const F& compute) {
+    if (output_->IsType<T>()) return compute(output_->mutable_data<T>());
     const auto nbytes = static_cast<int64_t>(output_->numel() * sizeof(T));
     const cuda::Scratch apart(nbytes, device, stream, "memory for a gradient");
-    if (!form(static_cast<T*>(apart.get()))) return false;
+    if (!compute(static_cast<T*>(apart.get()))) return false;
     LaunchConvert(output_->numel(), kNumberOf<T>, apart.get(), Number::kFloat,
                   output_->mutable_data<float>(), stream);
     return true;

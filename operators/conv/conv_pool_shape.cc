@@ -14,7 +14,7 @@ constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 using Values = std::vector<int64_t>;
 
 // `name`s (a list), `name` (one for all axes), or name_h and name_w.
-Values ReadPerAxis(const ArgumentHelper& arguments, const std::string& name, int64_t least,
+Values ReadPerAxis(const ArgumentHelper& arguments, const std::string& name, int64_t minimum,
                    int64_t missing) {
   Values values;
   const std::string list = name == "adj" ? "adjs" : name + "s";
@@ -27,13 +27,13 @@ Values ReadPerAxis(const ArgumentHelper& arguments, const std::string& name, int
     values = {arguments.GetSingleArgument<int64_t>(name, missing)};
   }
   for (int64_t value : values) {
-    CAFFE_ENFORCE(value >= least && value <= kMaxInt, "argument ", name, " (", value,
-                  ") must be from ", least, " to ", kMaxInt);
+    CAFFE_ENFORCE(value >= minimum && value <= kMaxInt, "argument ", name, " (", value,
+                  ") must be from ", minimum, " to ", kMaxInt);
   }
   return values;
 }
 
-Values ReadGivenPads(const ArgumentHelper& arguments, int64_t least = 0) {
+Values ReadGivenPads(const ArgumentHelper& arguments, int64_t minimum = 0) {
   Values pads;
   if (arguments.HasArgument("pads")) {
     pads = arguments.GetRepeatedArgument<int64_t>("pads");
@@ -48,8 +48,8 @@ Values ReadGivenPads(const ArgumentHelper& arguments, int64_t least = 0) {
     if (!any) pads.clear();
   }
   for (int64_t pad : pads) {
-    CAFFE_ENFORCE(pad >= least && pad <= kMaxInt, "a pad (", pad, ") must be from ", least, " to ",
-                  kMaxInt);
+    CAFFE_ENFORCE(pad >= minimum && pad <= kMaxInt, "a pad (", pad, ") must be from ", minimum,
+                  " to ", kMaxInt);
   }
   return pads;
 }

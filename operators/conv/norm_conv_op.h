@@ -19,7 +19,7 @@ const float* BnParamsRowOf(const Tensor& bn_params, int rows, int row, int64_t c
 // Gives the tensor the shape rows x C. Returns its data.
 float* ResizeBnParams(int rows, int64_t channels, Tensor* bn_params);
 
-// An image x, its bn_params, the summand z of the normalized image, and the bn_params of z. The
+// An image x, its bn_params, the image z to add to the normalized x, and the bn_params of z. The
 // last three may be null.
 struct NormedImage {
   const Tensor& x;

@@ -194,7 +194,7 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
     const int device = context->device_id();
     const cuda::Stream stream = context->stream();
     const auto form_filter_gradient = [&] {
-      return d_filter.Form(device, stream, [&](T* result) {
+      return d_filter.Compute(device, stream, [&](T* result) {
         if (normed == nullptr) {
           return cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
                                                     dy.data<T>(), result, device, stream);

@@ -103,10 +103,9 @@ void BoxTransform::Write(const Box& box, float* to) {
   for (const float value : {box.x1, box.y1, box.x2, box.y2}) *to++ = value;
 }
 
-bool BoxTransform::IsLarge(const Box& box, float least, float height_limit,
-                           float width_limit) const {
+bool BoxTransform::IsLarge(const Box& box, float min, float height_limit, float width_limit) const {
   const float width = measure_.width(box), height = measure_.height(box);
-  return width >= least && height >= least && box.x1 + width / 2 < width_limit &&
+  return width >= min && height >= min && box.x1 + width / 2 < width_limit &&
          box.y1 + height / 2 < height_limit;
 }
 
@@ -152,9 +151,9 @@ void RotatedBoxTransform::Write(const RotatedBox& box, float* to) {
   for (const float value : {box.x, box.y, box.width, box.height, box.angle}) *to++ = value;
 }
 
-bool RotatedBoxTransform::IsLarge(const RotatedBox& box, float least, float height_limit,
+bool RotatedBoxTransform::IsLarge(const RotatedBox& box, float min, float height_limit,
                                   float width_limit) {
-  return box.width >= least && box.height >= least && box.x < width_limit && box.y < height_limit;
+  return box.width >= min && box.height >= min && box.x < width_limit && box.y < height_limit;
 }
 
 float RotatedOverlap(const RotatedBox& a, const RotatedBox& b) {

@@ -64,7 +64,7 @@ class BoxTransform {
   }
   float Overlap(const Box& a, const Box& b) const { return measure_.overlap(a, b); }
   // True if both sides are at least `least` and the centre is above and left of the limits.
-  bool IsLarge(const Box& box, float least, float height_limit, float width_limit) const;
+  bool IsLarge(const Box& box, float min, float height_limit, float width_limit) const;
   // Documents the arguments, including `rotated` and the arguments of RotatedBoxTransform.
   static void Describe(OpSchema& schema);
 
@@ -96,7 +96,7 @@ class RotatedBoxTransform {
   // Only boxes that are nearly upright are clipped.
   RotatedBox Clip(const RotatedBox& box, int64_t image_height, int64_t image_width) const;
   static float Overlap(const RotatedBox& a, const RotatedBox& b) { return RotatedOverlap(a, b); }
-  static bool IsLarge(const RotatedBox& box, float least, float height_limit, float width_limit);
+  static bool IsLarge(const RotatedBox& box, float min, float height_limit, float width_limit);
 
  private:
   BoxMeasure measure_;

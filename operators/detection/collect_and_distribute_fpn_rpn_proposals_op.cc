@@ -14,16 +14,16 @@ namespace {
 
 constexpr int64_t kRoiSize = 5;  // image, x1, y1, x2, y2
 
-// Levels [least, most].
+// Levels [min, max].
 struct Levels {
   Levels(const OperatorBase& op, const std::string& kind)
-      : least(op.GetSingleArgument<int>(kind + "_min_level", 2)),
-        most(op.GetSingleArgument<int>(kind + "_max_level", kind == "rpn" ? 6 : 5)) {
-    CAFFE_ENFORCE(least <= most && int64_t{most} - least < (1 << 20), kind, "_min_level is ", least,
-                  ", ", kind, "_max_level ", most);
+      : min(op.GetSingleArgument<int>(kind + "_min_level", 2)),
+        max(op.GetSingleArgument<int>(kind + "_max_level", kind == "rpn" ? 6 : 5)) {
+    CAFFE_ENFORCE(min <= max && int64_t{max} - min < (1 << 20), kind, "_min_level is ", min, ", ",
+                  kind, "_max_level ", max);
   }
-  int count() const { return most - least + 1; }
-  int least, most;
+  int count() const { return max - min + 1; }
+  int min, max;
 };
 
 // Joins the proposals of all levels and keeps the best.
@@ -90,7 +90,7 @@ class Distributor {
     std::vector<std::vector<int64_t>> of_level(levels());
     const float* roi = rois.data<float>();
     for (int64_t i = 0; i < n; ++i) {
-      of_level[LevelOf(roi + i * kRoiSize) - levels_.least].push_back(i);
+      of_level[LevelOf(roi + i * kRoiSize) - levels_.min].push_back(i);
     }
     Tensor* restore = op->Output(first + levels());
     restore->Resize(n);
@@ -113,7 +113,7 @@ class Distributor {
     const float side = std::sqrt(area) / static_cast<float>(canonical_scale_);
     const float level = std::floor(static_cast<float>(canonical_level_) + std::log2(side + 1e-6f));
     return static_cast<int>(
-        std::clamp(level, static_cast<float>(levels_.least), static_cast<float>(levels_.most)));
+        std::clamp(level, static_cast<float>(levels_.min), static_cast<float>(levels_.max)));
   }
 
   Levels levels_;

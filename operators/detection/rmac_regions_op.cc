@@ -46,12 +46,12 @@ class RMACRegionsOp final : public Operator<CPUContext> {
     const auto side = static_cast<float>(std::min(height, width));
     const float rest = static_cast<float>(std::max(height, width)) - side;
     int64_t best = 1;
-    float least = std::numeric_limits<float>::infinity();
+    float min = std::numeric_limits<float>::infinity();
     for (int64_t more = 1; more <= 6; ++more) {
       const float step = rest / static_cast<float>(more);
       const float off = std::abs((side * side - side * step) / (side * side) - overlap_);
-      if (off < least) {
-        least = off;
+      if (off < min) {
+        min = off;
         best = more;
       }
     }

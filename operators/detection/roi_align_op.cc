@@ -123,8 +123,9 @@ static void AlignRegions(const RegionReader& reader, const ImageLayout& in, cons
   });
 }
 
-static void SpreadRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
-                          const Tensor& rois, const float* dy, float* dx, CPUContext* /*context*/) {
+static void ScatterRegions(const RegionReader& reader, const ImageLayout& in,
+                           const ImageLayout& out, const Tensor& rois, const float* dy, float* dx,
+                           CPUContext* /*context*/) {
   const std::vector<RegionGrid> regions = reader.Read(in, rois);
   std::fill_n(dx, in.batch * in.image_size(), 0.f);
   for (int64_t r = 0; r < out.batch; ++r) {

@@ -74,7 +74,7 @@ class RoIAlignOp final : public Operator<Context> {
 };
 
 // X, RoIs, dY -> dX: each pixel of X gets the gradients of the cells that sampled it, times its
-// weights there. SpreadRegions of the device does the work.
+// weights there. ScatterRegions of the device does the work.
 template <class Context, bool kRotated>
 class RoIAlignGradientOp final : public Operator<Context> {
  public:
@@ -91,8 +91,8 @@ class RoIAlignGradientOp final : public Operator<Context> {
                   ShapeString(R.sizes()));
     const float* dy = dY.data<float>();
     Output(0)->ResizeLike(X);
-    SpreadRegions(reader_, in, reader_.LayoutOf(dY.sizes()), R, dy,
-                  Output(0)->template mutable_data<float>(), &context_);
+    ScatterRegions(reader_, in, reader_.LayoutOf(dY.sizes()), R, dy,
+                   Output(0)->template mutable_data<float>(), &context_);
     return true;
   }
 

@@ -57,8 +57,9 @@ static void AlignRegions(const RegionReader& reader, const ImageLayout& in, cons
           RoIAlignCells{in, out, regions.data(), x, y}, context);
 }
 
-static void SpreadRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
-                          const Tensor& rois, const float* dy, float* dx, CUDAContext* context) {
+static void ScatterRegions(const RegionReader& reader, const ImageLayout& in,
+                           const ImageLayout& out, const Tensor& rois, const float* dy, float* dx,
+                           CUDAContext* context) {
   if (reader.rotated()) {
     // The host must know the number of samples.
     Tensor copy(CPU);

@@ -18,9 +18,9 @@ std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float s
   return regions;
 }
 
-static void SpreadMaxima(const PoolGrid& grid, int64_t count, const PooledRegion* regions,
-                         int64_t n, const int* argmax, const float* dy, float* dx,
-                         CPUContext* /*context*/) {
+static void ScatterMaxima(const PoolGrid& grid, int64_t count, const PooledRegion* regions,
+                          int64_t n, const int* argmax, const float* dy, float* dx,
+                          CPUContext* /*context*/) {
   std::fill_n(dx, n, 0.f);
   const int64_t cells = grid.rows * grid.columns, area = grid.height * grid.width;
   for (int64_t r = 0; r < count; ++r) {

@@ -81,7 +81,7 @@ class RoIPoolOp final : public RoIPoolBase<Context> {
 };
 
 // X, RoIs, argmaxes, dY -> dX: the gradient of each output goes to the pixel that it came from. An
-// overload of SpreadMaxima, chosen by its last argument, does the work on the device.
+// overload of ScatterMaxima, chosen by its last argument, does the work on the device.
 template <class Context>
 class RoIPoolGradientOp final : public RoIPoolBase<Context> {
  public:
@@ -101,8 +101,8 @@ class RoIPoolGradientOp final : public RoIPoolBase<Context> {
     Tensor* dX = Output(0);
     dX->ResizeLike(X);
     const auto regions = RegionsFor(rois, X.size(0), this->scale_, &context_);
-    SpreadMaxima(this->GridOf(X), count, regions.data(), dX->numel(), argmax, dy,
-                 dX->template mutable_data<float>(), &context_);
+    ScatterMaxima(this->GridOf(X), count, regions.data(), dX->numel(), argmax, dy,
+                  dX->template mutable_data<float>(), &context_);
     return true;
   }
 };

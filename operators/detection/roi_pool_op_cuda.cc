@@ -16,9 +16,9 @@ static DeviceRegions<PooledRegion> RegionsFor(const Tensor& rois, int64_t images
   return regions;
 }
 
-static void SpreadMaxima(const PoolGrid& grid, int64_t count, const PooledRegion* regions,
-                         int64_t n, const int* argmax, const float* dy, float* dx,
-                         CUDAContext* context) {
+static void ScatterMaxima(const PoolGrid& grid, int64_t count, const PooledRegion* regions,
+                          int64_t n, const int* argmax, const float* dy, float* dx,
+                          CUDAContext* context) {
   ForEach(n, RoIPoolGradientPixels{grid, count, regions, argmax, dy, dx}, context);
 }
 

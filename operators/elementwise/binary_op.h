@@ -161,11 +161,11 @@ void SumDerivative(const D& derivative, const BroadcastPlan& plan, int64_t count
       });
     };
     if (full) return derive(gradient);
-    Tensor summands(CPU);
-    summands.Resize(plan.numel);
-    derive(summands.mutable_data<Acc>());
+    Tensor terms(CPU);
+    terms.Resize(plan.numel);
+    derive(terms.mutable_data<Acc>());
     WideOutput<T> sums;
-    Reduce<SumReducer>(reduction, summands.data<Acc>(), count, sums.Row(count, gradient));
+    Reduce<SumReducer>(reduction, terms.data<Acc>(), count, sums.Row(count, gradient));
     sums.Store();
   }
 }

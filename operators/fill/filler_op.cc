@@ -31,7 +31,8 @@ void FillerShape::Resize(const Tensor* input, Tensor* output) const {
     output->ResizeLike(*input);
     return;
   }
-  std::vector<int64_t> dims = input_as_shape_ ? ReadIntegers(*input) : input->sizes();
+  std::vector<int64_t> dims =
+      input_as_shape_ ? ReadDimensions(*input, "the input that holds the shape") : input->sizes();
   dims.insert(dims.end(), extra_shape_.begin(), extra_shape_.end());
   output->Resize(dims);
 }

@@ -15,7 +15,7 @@ struct SpaceBatchLayout {
 
 // Element `at` of the larger batch: a pixel of the joined images, or 0 in a pad.
 template <typename T>
-struct TakeApart {
+struct SpaceToBatchElements {
   static constexpr const char* kName = "SpaceToBatch";
   SpaceBatchLayout l;
   const T* x;
@@ -33,7 +33,7 @@ struct TakeApart {
 };
 // Element `at` of the joined images.
 template <typename T>
-struct PutTogether {
+struct BatchToSpaceElements {
   static constexpr const char* kName = "BatchToSpace";
   SpaceBatchLayout l;
   const T* x;

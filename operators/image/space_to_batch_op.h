@@ -60,9 +60,9 @@ class SpaceBatchOp final : public Operator<Context> {
     Output(0)->Resize(shape.Dims(!kApart));
     T* y = Output(0)->template mutable_data<T>();
     if constexpr (kApart) {
-      ForEach(Output(0)->numel(), PutTogether<T>{shape, x, y}, &context_);
+      ForEach(Output(0)->numel(), BatchToSpaceElements<T>{shape, x, y}, &context_);
     } else {
-      ForEach(Output(0)->numel(), TakeApart<T>{shape, x, y}, &context_);
+      ForEach(Output(0)->numel(), SpaceToBatchElements<T>{shape, x, y}, &context_);
     }
     return true;
   }

@@ -33,7 +33,7 @@ bool CudaDBInputOp::RunOnDevice() {
   const db::InputBatch& batch = NextBatch();
   Await(batch);
   try {
-    PutOut(batch);
+    WriteOutputs(batch);
   } catch (...) {  // launched kernels still read the batch
     CudaBatchUploader::Release(batch, context_.stream());
     throw;
@@ -77,17 +77,17 @@ void CudaDBInputOp::Await(const db::InputBatch& batch) {
   }
 }
 
-void CudaDBInputOp::PutOut(const db::InputBatch& batch) {
+void CudaDBInputOp::WriteOutputs(const db::InputBatch& batch) {
   for (int i = 0; i < OutputSize(); ++i) {
     if (i == 0 && normalization()) {
       NormalizeImages(batch);
     } else {
-      PutOut(batch, i);
+      WriteOutput(batch, i);
     }
   }
 }
 
-void CudaDBInputOp::PutOut(const db::InputBatch& batch, int i) {
+void CudaDBInputOp::WriteOutput(const db::InputBatch& batch, int i) {
   const Tensor& source = batch.outputs[i];
   const void* data = CudaBatchUploader::OnDevice(batch, i);
   if (data == nullptr && source.nbytes() > 0) {

@@ -25,8 +25,8 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
   void LoadImages();
   // Waits on the host, so that the time counts as waiting for input.
   void Await(const db::InputBatch& batch);
-  void PutOut(const db::InputBatch& batch);
-  void PutOut(const db::InputBatch& batch, int i);
+  void WriteOutputs(const db::InputBatch& batch);
+  void WriteOutput(const db::InputBatch& batch, int i);
   void NormalizeImages(const db::InputBatch& batch);
   template <typename Pixel>
   void NormalizePixels(const db::InputBatch& batch, Tensor* output);

@@ -117,8 +117,8 @@ struct LambdaRankRows {
     gain = team.Sum(gain);
     team.Sync();                                         // all have written
     const bool relevant = !(relevance < kMinRelevance);  // NaN is passed on
-    const auto least = static_cast<Number>(kMinDcg);
-    const Number scale = normalize ? 1 / (ideal_gain < least ? least : ideal_gain) : 1;
+    const auto min = static_cast<Number>(kMinDcg);
+    const Number scale = normalize ? 1 / (ideal_gain < min ? min : ideal_gain) : 1;
     Number pairs_loss = 0;
     for (int64_t i = begin + team.first(); i < end; i += team.step()) {
       dy[i] = relevant ? static_cast<float>(GradientOf(i, begin, end, &pairs_loss) * scale) : 0.f;

@@ -28,22 +28,22 @@ void LaunchSpatialSoftmax(const PixelLabels& pixels, const T* x, T* p, float* lo
                           float* weights, KernelReport* report, cuda::Stream stream) {
   cuda::ForEach("SpatialSoftmax", pixels.batch * pixels.area, stream, [=] __device__(int64_t i) {
     const int64_t first = pixels.First(i), step = pixels.area;
-    float most = -INFINITY, sum = 0;
+    float max = -INFINITY, sum = 0;
     for (int64_t c = 0; c < pixels.classes; ++c) {
       const float value = Widen(x[first + c * step]);
-      most = value > most || value != value ? value : most;
+      max = value > max || value != value ? value : max;
     }
-    for (int64_t c = 0; c < pixels.classes; ++c) sum += expf(Widen(x[first + c * step]) - most);
+    for (int64_t c = 0; c < pixels.classes; ++c) sum += expf(Widen(x[first + c * step]) - max);
     const float inverse = 1 / sum;
     for (int64_t c = 0; c < pixels.classes; ++c) {
-      p[first + c * step] = Narrow<T>(expf(Widen(x[first + c * step]) - most) * inverse);
+      p[first + c * step] = Narrow<T>(expf(Widen(x[first + c * step]) - max) * inverse);
     }
     const int label = pixels.labels[i];
     weights[i] = pixels.Weight(i);
     losses[i] = label == kIgnoredLabel ? 0 : NAN;
     if (label == kIgnoredLabel || !CheckLabelAt(pixels, i, report)) return;
     // Computed from the logits, because 16 bits cannot hold small probabilities.
-    const float loss = logf(sum) + most - Widen(x[first + label * step]);
+    const float loss = logf(sum) + max - Widen(x[first + label * step]);
     losses[i] = weights[i] * (loss > kMaxLoss ? kMaxLoss : loss);
   });
 }

@@ -22,11 +22,11 @@ int64_t LabelAt(const PixelLabels& pixels, int64_t i) {
 // Softmax over the classes of one image, of `area` pixels each.
 void SoftmaxOfChannels(int64_t classes, int64_t area, const float* x, float* p) {
   for (int64_t i = 0; i < area; ++i) {
-    float most = x[i];
-    for (int64_t c = 1; c < classes; ++c) most = std::max(most, x[c * area + i]);
+    float max = x[i];
+    for (int64_t c = 1; c < classes; ++c) max = std::max(max, x[c * area + i]);
     float sum = 0;
     for (int64_t c = 0; c < classes; ++c) {
-      p[c * area + i] = std::exp(x[c * area + i] - most);
+      p[c * area + i] = std::exp(x[c * area + i] - max);
       sum += p[c * area + i];
     }
     for (int64_t c = 0; c < classes; ++c) p[c * area + i] /= sum;

@@ -41,9 +41,9 @@ std::vector<int64_t> BroadcastIndex(const std::vector<int64_t>& dims,
 BatchMatMulPlan PlanBatchMatMul(const std::vector<int64_t>& a_dims,
                                 const std::vector<int64_t>& b_dims, bool trans_a, bool trans_b,
                                 bool broadcast) {
-  const size_t least = broadcast ? 1 : 2;
-  CAFFE_ENFORCE(a_dims.size() >= least && b_dims.size() >= least, "A ", ShapeString(a_dims),
-                " and B ", ShapeString(b_dims), " need at least ", least, " axes");
+  const size_t min = broadcast ? 1 : 2;
+  CAFFE_ENFORCE(a_dims.size() >= min && b_dims.size() >= min, "A ", ShapeString(a_dims), " and B ",
+                ShapeString(b_dims), " need at least ", min, " axes");
   std::vector<int64_t> a = a_dims, b = b_dims;
   if (a_dims.size() == 1) a.insert(trans_a ? a.end() : a.begin(), 1);  // a row vector
   if (b_dims.size() == 1) b.insert(trans_b ? b.begin() : b.end(), 1);  // a column vector

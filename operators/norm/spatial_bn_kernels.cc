@@ -303,8 +303,8 @@ void ForEachSpan(const ChannelShape& s, const Visit& visit) {
 template <typename Visit>
 int64_t ForEachBlock(const ChannelShape& s, const Visit& visit) {
   const int64_t rows = s.PerChannel();
-  const int64_t least = std::max(kMinBlockRows, kChunk / s.channels);
-  const int64_t blocks = std::min(kMaxBlocks, (rows + least - 1) / least);
+  const int64_t min = std::max(kMinBlockRows, kChunk / s.channels);
+  const int64_t blocks = std::min(kMaxBlocks, (rows + min - 1) / min);
   const int64_t grain = std::max<int64_t>(1, kGrain * blocks / (rows * s.channels));
   ParallelFor(blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {

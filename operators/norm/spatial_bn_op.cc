@@ -166,7 +166,7 @@ OPERATOR_SCHEMA(SpatialBNSumRelu)
     .NumInputs({6, 8})
     .AllowInplace({{0, 0}, {5, 0}})
     .FillUsing(DescribeSpatialBN)
-    .Input(5, "Z", "The summand before the Relu: X's shape and type.")
+    .Input(5, "Z", "The tensor to add before the Relu, of X's shape and type.")
     .Input(6, "sums", kOwnSums)
     .Input(7, "sumsqs", kOwnSquares)
     .SetDoc("Y = max(0, SpatialBN(X) + Z), the end of a residual block, in one pass.");

@@ -54,8 +54,8 @@ struct GFtrlColumns {
       squares += double{own[1]} * own[1];
     }
     const double norm = std::sqrt(squares);
-    const double least = u.rule.lambda1 * std::sqrt(static_cast<double>(outputs));
-    const double share = norm > least ? least / norm - 1 : 0;
+    const double min = u.rule.lambda1 * std::sqrt(static_cast<double>(outputs));
+    const double share = norm > min ? min / norm - 1 : 0;
     for (int64_t i = j; i < outputs * features; i += features) {
       const double divisor = u.rule.Divisor(inverse, u.state_out[0][2 * i]);
       u.param_out[i] = static_cast<float>(share * u.state_out[1][2 * i] / divisor);

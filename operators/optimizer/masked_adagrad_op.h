@@ -19,10 +19,12 @@ class PruningPlan {
       : block_size_(op.GetSingleArgument<int64_t>("block_size", 1)),
         delays_(op.GetRepeatedArgument<int64_t>("delays")),
         ratios_(op.GetRepeatedArgument<float>("prune_ratios")) {
-    CAFFE_ENFORCE_GT(block_size_, 0, "the argument block_size");
-    CAFFE_ENFORCE_EQ(delays_.size(), ratios_.size(), "delays and prune_ratios");
+    CAFFE_ENFORCE(block_size_ > 0, "argument block_size must be positive, found ", block_size_);
+    CAFFE_ENFORCE(delays_.size() == ratios_.size(), "arguments delays (", delays_.size(),
+                  ") and prune_ratios (", ratios_.size(), ") must have the same length");
     for (const float ratio : ratios_) {
-      CAFFE_ENFORCE(ratio >= 0 && ratio <= 1, "a prune ratio is ", ratio);
+      CAFFE_ENFORCE(ratio >= 0 && ratio <= 1, "argument prune_ratios must be from 0 to 1, found ",
+                    ratio);
     }
   }
   bool IsEmpty() const { return delays_.empty(); }
@@ -68,7 +70,8 @@ class MaskedAdagradOp final : public DenseUpdateOp<Context, AdagradRule> {
             {.grad = 2, .param = 0, .states = 1, .lr = 3, .param_out = 0, .states_out = 1}),
         plan_(*this) {
     CAFFE_ENFORCE(plan_.IsEmpty() || (InputSize() == 7 && OutputSize() == 4),
-                  "delays need the inputs iter and last_mask_updated_iter, and mask as an output");
+                  "with the argument delays there must be 7 inputs and 4 outputs, found ",
+                  InputSize(), " and ", OutputSize());
   }
   bool RunOnDevice() override {
     const Tensor& param = Input(PARAM);
@@ -84,11 +87,10 @@ class MaskedAdagradOp final : public DenseUpdateOp<Context, AdagradRule> {
   enum { PARAM = 0, MASK = 4, ITER, LAST_UPDATE };
 
   void UpdateMask(const Tensor& param) {
-    const int64_t iteration = ReadInteger(this->template Input<Tensor>(ITER));
+    const int64_t iteration = ReadInteger(this->template Input<Tensor>(ITER), "iter");
     const Tensor& last = this->template Input<Tensor>(LAST_UPDATE);
-    CAFFE_ENFORCE_EQ(last.numel(), 1, "last_mask_updated_iter must be a scalar");
     const float ratio = plan_.RatioAt(iteration);
-    if (ratio < 0 || ReadInteger(last) == iteration) return;
+    if (ratio < 0 || ReadInteger(last, "last_mask_updated_iter") == iteration) return;
     if (last.GetDeviceType() == CPU) {
       *UpdatedData<int64_t>(this->OutputCPU(3)) = iteration;
     } else {
@@ -120,8 +122,8 @@ class MaskedSparseAdagradOp final : public SparseUpdateOp<Context, AdagradRule, 
         plan_(*this),
         made_mask_(context_.device()) {
     CAFFE_ENFORCE(plan_.IsEmpty() ? InputSize() > MASK_CHANGED : InputSize() > ITER,
-                  plan_.IsEmpty() ? "mask_changed" : "delays need the input iter, which",
-                  " is missing");
+                  plan_.IsEmpty() ? "there is no input mask_changed"
+                                  : "the argument delays needs the input iter");
   }
   bool RunOnDevice() override {
     using Update = Rows<AdagradRule, float>;
@@ -142,7 +144,8 @@ class MaskedSparseAdagradOp final : public SparseUpdateOp<Context, AdagradRule, 
   bool MaskChanged() const {
     Tensor copy(CPU);
     const Tensor& changed = OnHost(this->template Input<Tensor>(MASK_CHANGED), &copy);
-    CAFFE_ENFORCE_EQ(changed.numel(), 1, "mask_changed must be a scalar");
+    CAFFE_ENFORCE(changed.numel() == 1, "mask_changed must have one element, found ",
+                  changed.numel());
     return *changed.template data<bool>();
   }
 
@@ -153,15 +156,16 @@ class MaskedSparseAdagradOp final : public SparseUpdateOp<Context, AdagradRule, 
     BitMask mask{nullptr, (plan_.BlocksOf(width) + 7) / 8, plan_.block_size()};
     const Tensor& bits = plan_.IsEmpty() ? Input(MASK) : *MadeMask();
     if (!plan_.IsEmpty() && bits.numel() == 0) return mask;  // no mask yet
-    CAFFE_ENFORCE_EQ(bits.numel(), rows * mask.bytes_a_row, "bytes of mask ",
-                     ShapeString(bits.sizes()), " for a parameter of ", rows, " rows of ", width);
+    CAFFE_ENFORCE(bits.numel() == rows * mask.bytes_a_row, "the mask must have ", mask.bytes_a_row,
+                  " bytes for each of the ", rows, " rows of ", width, " elements, found shape ",
+                  ShapeString(bits.sizes()));
     mask.bits = bits.data<uint8_t>();
     return mask;
   }
 
   // True if this is an iteration that makes a new mask.
   bool UpdateMask(const Tensor& param) {
-    const float ratio = plan_.RatioAt(ReadInteger(this->template Input<Tensor>(ITER)));
+    const float ratio = plan_.RatioAt(ReadInteger(this->template Input<Tensor>(ITER), "iter"));
     if (ratio < 0) return false;
     const int64_t rows = param.size(0), width = param.size_from_dim(1);
     const int64_t blocks = plan_.BlocksOf(width), bytes = (blocks + 7) / 8;

@@ -96,8 +96,8 @@ class MultiUpdateOp final : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   MultiUpdateOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
-        count_((InputSize() - kSteering) / (kStates + 2)),
-        flags_((InputSize() - kSteering) % (kStates + 2)),
+        count_((InputSize() - kControlScalars) / (kStates + 2)),
+        flags_((InputSize() - kControlScalars) % (kStates + 2)),
         decay_(this->template GetRepeatedArgument<float>("weight_decay")),
         copied_(this->template GetRepeatedArgument<int>("copied")),
         run_{.rule = ReadRule<Rule>(*this), .decays = Tensor(context_.device())} {
@@ -116,7 +116,7 @@ class MultiUpdateOp final : public Operator<Context> {
   }
 
   bool RunOnDevice() override {
-    const int params = (kStates + 1) * count_ + kSteering, flags = params + count_;
+    const int params = (kStates + 1) * count_ + kControlScalars, flags = params + count_;
     run_.parts.assign(count_, {});
     run_.grad_type = Input(0).dtype();
     for (int i = 0; i < count_; ++i) {
@@ -140,7 +140,7 @@ class MultiUpdateOp final : public Operator<Context> {
       copy->ResizeLike(Input(params + copied_[k]));
       run_.parts[copied_[k]].copy = copy->raw_mutable_data(run_.copy_type);
     }
-    run_.lr = &this->template Input<Tensor>(params - kSteering);
+    run_.lr = &this->template Input<Tensor>(params - kControlScalars);
     run_.iter = CorrectedRule<Rule> ? &this->template Input<Tensor>(params - 1) : nullptr;
     run_.found_inf = flags_ > 0 ? FoundInf(this, flags) : nullptr;
     run_.scale = flags_ > 1 ? Input(flags + 1).template data<float>() : nullptr;
@@ -150,7 +150,7 @@ class MultiUpdateOp final : public Operator<Context> {
 
  private:
   static constexpr int kStates = Rule::kStates;
-  static constexpr int kSteering = CorrectedRule<Rule> ? 2 : 1;
+  static constexpr int kControlScalars = CorrectedRule<Rule> ? 2 : 1;
 
   void CheckGradient(const Tensor& param, const Tensor& grad) const {
     CAFFE_ENFORCE(grad.has_data() && grad.sizes() == param.sizes(), "gradient is ",

@@ -19,11 +19,13 @@ class RowWiseCounterOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor &last = Input(PREV_ITER), &counts = Input(COUNTER),
                  &iter = this->template Input<Tensor>(ITER);
-    CAFFE_ENFORCE_EQ(last.numel(), counts.numel(), "iterations and counts of rows");
-    CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+    CAFFE_ENFORCE(
+        last.numel() == counts.numel(),
+        "the iterations and the counts of rows must have the same number of elements: found ",
+        last.numel(), " and ", counts.numel());
     if (halflife_ <= 0) return true;
     UpdateRows(Input(INDICES), counts.numel(),
-               CountRow{ReadInteger(iter), static_cast<double>(halflife_),
+               CountRow{ReadInteger(iter, "the iteration counter"), static_cast<double>(halflife_),
                         UpdatedData<int64_t>(Output(0)), UpdatedData<double>(Output(1))},
                &context_);
     return true;

@@ -20,14 +20,13 @@ class SmartDecaySparseAdamOp final : public UpdateOp<Context> {
                            .param_out = 0,
                            .states_out = 1}),
         rule_{ReadRule<AdamRule>(*this)} {
-    CAFFE_ENFORCE(rule_.adam.beta1 >= 0 && rule_.adam.beta1 < 1, "argument beta1 (",
-                  rule_.adam.beta1, ") must be in [0, 1)");
+    CAFFE_ENFORCE(rule_.adam.beta1 >= 0 && rule_.adam.beta1 < 1,
+                  "argument beta1 must be at least 0 and less than 1, found ", rule_.adam.beta1);
   }
   bool RunOnDevice() override {
     const auto rows = this->template MakeRows<SparseUpdate>(rule_);
     CheckRowWiseState(Input(this->layout_.param), Input(LAST_SEEN), "last_seen");
-    CAFFE_ENFORCE_EQ(this->template Input<Tensor>(ITER).numel(), 1, "iter must be a scalar");
-    const int64_t now = ReadInteger(this->template Input<Tensor>(ITER)) + 1;
+    const int64_t now = ReadInteger(this->template Input<Tensor>(ITER), "iter") + 1;
     this->UpdateParamRows(
         SmartDecayAdamUpdate{rows.width, rows, now, UpdatedData<int64_t>(Output(LAST_SEEN))});
     return true;

@@ -105,11 +105,11 @@ struct RectifiedAdamRule {
 
   static RectifiedAdamRule At(const AdamRule& adam, int64_t iteration) {
     const double t = static_cast<double>(iteration + 1), beta2 = adam.beta2;
-    const double power = std::pow(beta2, t), most = 2 / (1 - beta2) - 1;
-    const double length = most - 2 * t * power / (1 - power);
+    const double power = std::pow(beta2, t), max = 2 / (1 - beta2) - 1;
+    const double length = max - 2 * t * power / (1 - power);
     const double plain = 1 / (1 - std::pow(static_cast<double>(adam.beta1), t));
     if (length < 5) return {adam, static_cast<float>(plain), false};
-    const double ratio = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length);
+    const double ratio = (length - 4) * (length - 2) * max / ((max - 4) * (max - 2) * length);
     return {adam, static_cast<float>(plain * std::sqrt(1 - power) * std::sqrt(ratio)), true};
   }
   CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,

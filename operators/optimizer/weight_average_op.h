@@ -18,7 +18,8 @@ struct IterationRange {
 
   IterationRange(int64_t first, int64_t last, int64_t every)
       : start(first), end(last), step(every) {
-    CAFFE_ENFORCE_GE(step, 1, "iterations between two averages");
+    CAFFE_ENFORCE(step >= 1, "the iterations between two averages must be at least 1, found ",
+                  step);
   }
   bool Has(int64_t iter) const {
     return iter >= start && iter <= end && (iter - start) % step == 0;
@@ -34,8 +35,9 @@ class WeightAverageOp : public Operator<Context> {
 
   bool RunOnDevice() final {
     CheckOptimizerState(Input(0), Input(1), "the average");
-    Update(ReadInteger(this->template Input<Tensor>(2)), Output(0)->numel(),
-           Output(0)->template mutable_data<float>(), Output(1)->template mutable_data<float>());
+    Update(ReadInteger(this->template Input<Tensor>(2), "the iteration counter"),
+           Output(0)->numel(), Output(0)->template mutable_data<float>(),
+           Output(1)->template mutable_data<float>());
     return true;
   }
 
@@ -82,8 +84,8 @@ class EmaOp final : public WeightAverageOp<Context> {
                   this->template GetSingleArgument<int64_t>("ema_end", kNoIteration),
                   this->template GetSingleArgument<int64_t>("ema_step", 1)),
         alpha_(this->template GetSingleArgument<float>("ema_alpha", 0.f)) {
-    CAFFE_ENFORCE(alpha_ >= 0 && alpha_ <= 1, "argument ema_alpha (", alpha_,
-                  ") must be from 0 to 1");
+    CAFFE_ENFORCE(alpha_ >= 0 && alpha_ <= 1, "argument ema_alpha must be from 0 to 1, found ",
+                  alpha_);
   }
 
  private:

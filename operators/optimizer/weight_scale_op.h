@@ -18,11 +18,12 @@ class WeightScaleOp final : public Operator<Context> {
         stepsize_(Argument("stepsize")),
         end_(Argument("upper_bound_iter")),
         scale_(this->template GetSingleArgument<float>("scale", 1.f)) {
-    CAFFE_ENFORCE_GE(stepsize_, 1, "the argument stepsize");
+    CAFFE_ENFORCE(stepsize_ >= 1, "argument stepsize must be at least 1, found ", stepsize_);
   }
   bool RunOnDevice() override {
     const Tensor& w = Input(0);
-    const int64_t iteration = ReadInteger(this->template Input<Tensor>(1)) + 1;
+    const int64_t iteration =
+        ReadInteger(this->template Input<Tensor>(1), "the iteration counter") + 1;
     const float factor = iteration % stepsize_ == 0 && iteration < end_ ? scale_ : 1.f;
     const float* from = w.data<float>();
     Output(0)->ResizeLike(w);

@@ -56,17 +56,17 @@ struct YellowFinTune {
       low = curvature[i] < low ? curvature[i] : low;
       high = curvature[i] > high ? curvature[i] : high;
     }
-    const double least = Curvature(low, scalars + kLogMin);
-    const double most = Curvature(high, scalars + kLogMax);
+    const double min = Curvature(low, scalars + kLogMin);
+    const double max = Curvature(high, scalars + kLogMax);
     const double variance =
         AtLeast(unbias * norm2 - unbias * unbias * double{*mean_squares}, epsilon);
     const double distance = unbias * averages.Move(norm / norm2, scalars + kDistance);
-    if (iter > 1) SetRates(least, most, variance, distance);
+    if (iter > 1) SetRates(min, max, variance, distance);
   }
 
  private:
-  CAFFE2_HOST_DEVICE static double AtLeast(double value, double least) {
-    return value < least ? least : value;
+  CAFFE2_HOST_DEVICE static double AtLeast(double value, double min) {
+    return value < min ? min : value;
   }
   CAFFE2_HOST_DEVICE double Curvature(float log_value, float* average) const {
     return AtLeast(std::exp(unbias * averages.Move(log_value, average)), epsilon);
@@ -74,16 +74,15 @@ struct YellowFinTune {
   // The momentum that minimizes the expected squared distance to the optimum after one step: the
   // root of the cubic p x = (1 - x)^3, x = sqrt(mu), but at least the momentum that the range of
   // curvatures requires.
-  CAFFE2_HOST_DEVICE void SetRates(double least, double most, double variance,
-                                   double distance) const {
-    const double ratio = std::sqrt(most / least), bound = (ratio - 1) / (ratio + 1);
-    const double pull = distance * least, p = pull * pull / (2 * variance);
+  CAFFE2_HOST_DEVICE void SetRates(double min, double max, double variance, double distance) const {
+    const double ratio = std::sqrt(max / min), bound = (ratio - 1) / (ratio + 1);
+    const double pull = distance * min, p = pull * pull / (2 * variance);
     const double w = std::cbrt(-std::sqrt(p * p / 4 + p * p * p / 27) - p / 2);
     const double root = w == 0 ? 1 : 1 + w - p / (3 * w);
     const double momentum = AtLeast(root * root, bound * bound);
     const double rate = 1 - std::sqrt(momentum);
     averages.Move(momentum, mu);
-    averages.Move(rate * rate / least, lr);
+    averages.Move(rate * rate / min, lr);
   }
 };
 

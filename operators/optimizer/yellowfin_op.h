@@ -21,16 +21,18 @@ class YellowFinOp final : public Operator<Context> {
         debias_(this->template GetSingleArgument<bool>("zero_debias", true)),
         epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-6f)),
         beta_(this->template GetSingleArgument<float>("beta", 0.999f)) {
-    CAFFE_ENFORCE_GT(window_, 0, "the argument curv_win_width");
-    CAFFE_ENFORCE(beta_ >= 0 && beta_ < 1, "argument beta (", beta_, ") must be in [0, 1)");
-    CAFFE_ENFORCE_GT(epsilon_, 0, "the argument epsilon");
+    CAFFE_ENFORCE(window_ > 0, "argument curv_win_width must be positive, found ", window_);
+    CAFFE_ENFORCE(beta_ >= 0 && beta_ < 1,
+                  "argument beta must be at least 0 and less than 1, found ", beta_);
+    CAFFE_ENFORCE(epsilon_ > 0, "argument epsilon must be positive, found ", epsilon_);
   }
 
   bool RunOnDevice() override {
     const Tensor &param = Input(PARAM), &grad = Input(GRAD);
     CheckInputs(param, grad);
-    const int64_t iter = ReadInteger(this->template Input<Tensor>(ITER)), n = param.numel();
-    CAFFE_ENFORCE_GT(iter, 0, "the iteration counts from 1");
+    const int64_t iter = ReadInteger(this->template Input<Tensor>(ITER), "the iteration counter"),
+                  n = param.numel();
+    CAFFE_ENFORCE(iter > 0, "the iteration must be at least 1, found ", iter);
     for (int i = 0; i < NUM_OUT; ++i) {  // copies if an output is not the blob of the input
       if (!this->IsInputOutputAlias(i, i)) CopyTensor(Input(i), Output(i), &context_);
     }
@@ -66,7 +68,8 @@ class YellowFinOp final : public Operator<Context> {
     CheckOptimizerState(param, Input(G_AVG), "g_avg");
     CheckOptimizerState(param, Input(G2_AVG), "g2_avg");
     const auto check_size = [this](int i, int64_t size, const char* name) {
-      CAFFE_ENFORCE_EQ(Input(i).numel(), size, "elements of ", name);
+      CAFFE_ENFORCE(Input(i).numel() == size, name, " must have ", size, " elements, found ",
+                    Input(i).numel());
     };
     check_size(LR_AVG, 1, "lr_avg");
     check_size(MU_AVG, 1, "mu_avg");

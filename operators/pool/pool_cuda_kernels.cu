@@ -160,10 +160,10 @@ void Backward(const PoolLayout& layout, int64_t n, const Pack<T, N>* x, const Pa
           const I j = plane.origin + (row + c) * plane.step;
           const Pack<T, N> gradient = dy[j];
           if (kMax) {
-            const Pack<T, N> most = y[j];
+            const Pack<T, N> maximum = y[j];
 #pragma unroll
             for (int k = 0; k < N; ++k) {
-              if (Widen(most.v[k]) == Widen(own.v[k])) sum[k] += Widen(gradient.v[k]);
+              if (Widen(maximum.v[k]) == Widen(own.v[k])) sum[k] += Widen(gradient.v[k]);
             }
           } else {
             const float share = Share(geometry, a, b, c);

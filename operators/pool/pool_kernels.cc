@@ -170,8 +170,8 @@ class Pooling {
   }
   // Windows along axis that hold input index `in`: first and end output index.
   int64_t FirstWindow(int axis, int64_t in) const {
-    const int64_t least = in + s_.pad[axis] - s_.kernel[axis] + 1;
-    return least <= 0 ? 0 : (least + s_.stride[axis] - 1) / s_.stride[axis];
+    const int64_t minimum = in + s_.pad[axis] - s_.kernel[axis] + 1;
+    return minimum <= 0 ? 0 : (minimum + s_.stride[axis] - 1) / s_.stride[axis];
   }
   int64_t EndWindow(int axis, int64_t in) const {
     return std::min(s_.output[axis], (in + s_.pad[axis]) / s_.stride[axis] + 1);

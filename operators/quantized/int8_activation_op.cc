@@ -83,7 +83,7 @@ class Int8SoftmaxOp final : public Int8Operator {
     const Quantization from = Quantization::Of(X), to = ReadUnitRange(*this);
     CAFFE_ENFORCE_GE(X.t.dim(), 1, "X must have rows");
     const int64_t rows = X.t.size(0), width = X.t.size_from_dim(1);
-    // exp(scale * (q - most)), by most - q.
+    // exp(scale * (q - max)), by max - q.
     std::array<float, 256> powers;
     for (int d = 0; d < 256; ++d) powers[d] = std::exp(-from.scale * static_cast<float>(d));
     const auto* x = X.t.data<uint8_t>();
@@ -91,10 +91,10 @@ class Int8SoftmaxOp final : public Int8Operator {
     Y->ResizeLike(X.t);
     auto* y = Y->mutable_data<uint8_t>();
     for (int64_t r = 0; width > 0 && r < rows; ++r, x += width, y += width) {
-      const uint8_t most = *std::max_element(x, x + width);
+      const uint8_t max = *std::max_element(x, x + width);
       float sum = 0;
-      for (int64_t j = 0; j < width; ++j) sum += powers[most - x[j]];
-      for (int64_t j = 0; j < width; ++j) y[j] = to.Quantize(powers[most - x[j]] / sum);
+      for (int64_t j = 0; j < width; ++j) sum += powers[max - x[j]];
+      for (int64_t j = 0; j < width; ++j) y[j] = to.Quantize(powers[max - x[j]] / sum);
     }
     return true;
   }

@@ -14,9 +14,9 @@ class Int8AddOp final : public Int8Operator {
   Int8AddOp(const OperatorDef& def, Workspace* ws)
       : Int8Operator(def, ws), result_(Quantization::Read(*this)) {}
   bool RunOnDevice() override {
-    // The value of each level of each summand.
+    // The value of each level of each term.
     std::vector<std::array<float, 256>> tables(InputSize());
-    std::vector<const uint8_t*> summands(InputSize());
+    std::vector<const uint8_t*> terms(InputSize());
     const std::vector<int64_t> dims = Levels(0).t.sizes();
     for (int k = 0; k < InputSize(); ++k) {
       const Int8TensorCPU& X = Levels(k);
@@ -24,7 +24,7 @@ class Int8AddOp final : public Int8Operator {
                     ShapeString(X.t.sizes()), ": there is no broadcasting");
       const Quantization from = Quantization::Of(X);
       for (int q = 0; q < 256; ++q) tables[k][q] = from.Dequantize(static_cast<uint8_t>(q));
-      summands[k] = X.t.data<uint8_t>();
+      terms[k] = X.t.data<uint8_t>();
     }
     Tensor* Y = SetResult(result_);
     Y->Resize(dims);
@@ -33,7 +33,7 @@ class Int8AddOp final : public Int8Operator {
     ParallelFor(Y->numel(), kElementwiseGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         double sum = 0;
-        for (size_t k = 0; k < summands.size(); ++k) sum += tables[k][summands[k][i]];
+        for (size_t k = 0; k < terms.size(); ++k) sum += tables[k][terms[k][i]];
         y[i] = requantize(sum);
       }
     });
@@ -44,22 +44,22 @@ class Int8AddOp final : public Int8Operator {
   const Quantization result_;
 };
 
-void DescribeSummand(OpSchema& schema) {
+void DescribeTerm(OpSchema& schema) {
   schema.NumOutputs(1)
       .AllowInplace([](int, int output) { return output == 0; })
       .IdenticalTypeAndShapeOfInput(0)
       .FillUsing(DescribeResult)
       .Arg("order", "Not read: the axes do not matter.")
-      .Input(0, "A", "The first summand, a quantized tensor.")
+      .Input(0, "A", "The first term, a quantized tensor.")
       .Output(0, "C", "The sum, a quantized tensor of the same shape.");
 }
 void DescribeAdd(OpSchema& schema) {
-  schema.NumInputs(2).FillUsing(DescribeSummand).Input(1, "B", "The second summand, of A's shape.");
+  schema.NumInputs(2).FillUsing(DescribeTerm).Input(1, "B", "The second term, of A's shape.");
 }
 void DescribeSum(OpSchema& schema) {
   schema.NumInputs(1, std::numeric_limits<int>::max())
-      .FillUsing(DescribeSummand)
-      .Input(1, "B", "Optional: further summands of A's shape.");
+      .FillUsing(DescribeTerm)
+      .Input(1, "B", "Optional: further terms of A's shape.");
 }
 
 REGISTER_CPU_OPERATOR(Int8Add, Int8AddOp<Activation::kNone>);

@@ -330,7 +330,7 @@ void DescribeConvSum(OpSchema& schema) {
       .AllowInplace([](int input, int output) { return input >= 2 && output == 0; })
       .Input(2, "bias_or_Z", "With four inputs, the bias; with three, Z.")
       .Input(3, "Z",
-             "The summand, quantized images of Y's shape. It is always the last input. If Y is the "
+             "The quantized images to add, of Y's shape. It is always the last input. If Y is the "
              "same blob, this saves a copy.");
 }
 

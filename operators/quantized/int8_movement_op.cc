@@ -104,9 +104,10 @@ class Int8SliceOp final : public Int8Operator {
   bool RunOnDevice() override {
     const Int8TensorCPU& X = Levels(0);
     const std::vector<int64_t> dims = X.t.sizes();
-    const TensorBox box =
-        InputSize() == 1 ? BoxOf(ArgumentHelper(debug_def()), dims)
-                         : TensorBox::Resolve(ReadIntegers(Input(1)), ReadIntegers(Input(2)), dims);
+    const TensorBox box = InputSize() == 1
+                              ? BoxOf(ArgumentHelper(debug_def()), dims)
+                              : TensorBox::Resolve(ReadDimensions(Input(1), "starts"),
+                                                   ReadDimensions(Input(2), "ends"), dims);
     Tensor* Y = SetResult(Kept(X));
     Y->Resize(box.size);
     TakeBox(X.t.dtype(), dims, box, X.t.raw_data(), Y->mutable_data<uint8_t>(), &context_);
@@ -124,8 +125,9 @@ class Int8ReshapeOp final : public Int8Operator {
   bool RunOnDevice() override {
     const Int8TensorCPU& X = Levels(0);
     const std::vector<int64_t> old = X.t.sizes();
-    const std::vector<int64_t> shape = ResolveShape(
-        old, InputSize() == 2 ? ReadIntegers(Input(1)) : GetRepeatedArgument<int64_t>("shape"));
+    const std::vector<int64_t> shape =
+        ResolveShape(old, InputSize() == 2 ? ReadDimensions(Input(1), "new_shape")
+                                           : GetRepeatedArgument<int64_t>("shape"));
     if (OutputSize() > 1) {
       Tensor* dims = OutputCPU(1);
       dims->Resize(static_cast<int64_t>(old.size()));

@@ -15,12 +15,12 @@ inline constexpr char kCpuOnly[] = "quantized networks are for inference on the 
 
 enum class Activation { kNone, kRelu };
 
-// The level `steps` (rounded, ties to even) above the zero point, clipped to [least, 255]; `least`
+// The level `steps` (rounded, ties to even) above the zero point, clipped to [min, 255]; `min`
 // for NaN.
-inline uint8_t ToLevel(double steps, uint8_t zero_point, uint8_t least = 0) {
+inline uint8_t ToLevel(double steps, uint8_t zero_point, uint8_t min = 0) {
   constexpr double kMaxLevel = std::numeric_limits<uint8_t>::max();
   double level = std::nearbyint(steps) + zero_point;
-  level = level > least ? level : least;
+  level = level > min ? level : min;
   return static_cast<uint8_t>(static_cast<int>(level < kMaxLevel ? level : kMaxLevel));
 }
 

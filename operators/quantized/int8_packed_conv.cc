@@ -24,13 +24,13 @@ onednn::ByteEpilogue MakeEpilogue(const Int8ConvTerms& terms, const std::vector<
   onednn::ByteEpilogue epilogue;
   const double y_scale = terms.y ? terms.y->scale : 1;
   double offset = terms.y ? terms.y->zero_point : 0;
-  if (terms.summand) {
-    const double factor = terms.summand->scale / y_scale;
-    epilogue.summand_factor = static_cast<float>(factor);
-    offset -= factor * terms.summand->zero_point;
+  if (terms.accumulator) {
+    const double factor = terms.accumulator->scale / y_scale;
+    epilogue.accumulator_factor = static_cast<float>(factor);
+    offset -= factor * terms.accumulator->zero_point;
   }
   epilogue.float_dst = !terms.y;
-  if (terms.relu && terms.y) epilogue.least = terms.y->zero_point;
+  if (terms.relu && terms.y) epilogue.min = terms.y->zero_point;
   const auto filters = static_cast<int64_t>(terms.units.size());
   const std::vector<int64_t> sums = FilterSums(filter, filters);
   for (int64_t m = 0; m < filters; ++m) {
@@ -84,7 +84,7 @@ PackedInt8Conv::PackedInt8Conv(const Int8ConvTerms& terms)
                  [](uint8_t level) { return static_cast<int8_t>(level - kFilterZero); });
   onednn::ConvProblem problem =
       MakeConvProblem(shape, true, TypeMeta::Make<uint8_t>(), TypeMeta::Make<int8_t>(), TypeMeta());
-  problem.add_to_dst = terms.summand.has_value();
+  problem.add_to_dst = terms.accumulator.has_value();
   problem.relu = terms.relu && !terms.y;  // levels are clipped
   conv_ = std::make_unique<onednn::ByteConvForward>(problem, MakeEpilogue(terms, filter_));
 }

@@ -19,7 +19,7 @@ struct Int8ConvTerms {
   uint8_t x_zero = 0, filter_zero = 0;
   std::vector<double> units;  // the value of a sum of 1, for each filter
   std::optional<Quantization> y;
-  std::optional<Quantization> summand;  // of the old contents of Y, if they are added
+  std::optional<Quantization> accumulator;  // of the old contents of Y, if they are added
   bool relu = false;
 };
 

@@ -87,10 +87,10 @@ class Int8PoolOp final : public Int8Operator {
     if (kind == PoolKind::kAverage && GetSingleArgument<bool>(kDequantizeOutput, false)) {
       Tensor* Y = Output(0);
       Y->Resize(pooling.OutputDims());
-      const float least =
+      const float minimum =
           activation == Activation::kRelu ? 0 : std::numeric_limits<float>::lowest();
       Average(pooling, from, x, Y->mutable_data<float>(), [&](double steps) {
-        return std::max(static_cast<float>(from.scale * steps), least);
+        return std::max(static_cast<float>(from.scale * steps), minimum);
       });
       return true;
     }
@@ -107,9 +107,9 @@ class Int8PoolOp final : public Int8Operator {
   }
 
  private:
-  static void Maximum(const Pooling& pooling, uint8_t least, const uint8_t* x, uint8_t* y) {
+  static void Maximum(const Pooling& pooling, uint8_t minimum, const uint8_t* x, uint8_t* y) {
     pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, uint8_t* out) {
-      std::fill_n(out, pooling.channels(), least);
+      std::fill_n(out, pooling.channels(), minimum);
       pooling.ForElements(image, taps, [=](int64_t c, uint8_t q) { out[c] = std::max(out[c], q); });
     });
   }

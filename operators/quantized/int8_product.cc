@@ -8,36 +8,36 @@ namespace caffe2::int8 {
 namespace {
 
 CAFFE2_SIMD_CLONES void RequantizeRow(int64_t n, const int32_t* sums, const double* multipliers,
-                                      uint8_t zero_point, uint8_t least, uint8_t* y) {
-  for (int64_t i = 0; i < n; ++i) y[i] = ToLevel(sums[i] * multipliers[i], zero_point, least);
+                                      uint8_t zero_point, uint8_t min, uint8_t* y) {
+  for (int64_t i = 0; i < n; ++i) y[i] = ToLevel(sums[i] * multipliers[i], zero_point, min);
 }
-// y = sums + factor * (y - summand_zero), in steps of the result.
+// y = sums + factor * (y - accumulator_zero), in steps of the result.
 CAFFE2_SIMD_CLONES void RequantizeSumRow(int64_t n, const int32_t* sums, const double* multipliers,
-                                         double factor, int32_t summand_zero, uint8_t zero_point,
-                                         uint8_t least, uint8_t* y) {
+                                         double factor, int32_t accumulator_zero,
+                                         uint8_t zero_point, uint8_t min, uint8_t* y) {
   for (int64_t i = 0; i < n; ++i) {
-    y[i] = ToLevel(sums[i] * multipliers[i] + factor * (y[i] - summand_zero), zero_point, least);
+    y[i] = ToLevel(sums[i] * multipliers[i] + factor * (y[i] - accumulator_zero), zero_point, min);
   }
 }
 CAFFE2_SIMD_CLONES void DequantizeRow(int64_t n, const int32_t* sums, const double* units,
-                                      double least, float* y) {
+                                      double min, float* y) {
   for (int64_t i = 0; i < n; ++i) {
     const double value = sums[i] * units[i];
-    y[i] = static_cast<float>(value > least ? value : least);
+    y[i] = static_cast<float>(value > min ? value : min);
   }
 }
 
 }  // namespace
 
-Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, bool has_summand)
+Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, bool has_accumulator)
     : Int8Operator(def, ws),
       result_(Quantization::Read(*this)),
       float_result_(GetSingleArgument<bool>(kDequantizeOutput, false)),
       constant_filter_(GetSingleArgument<bool>("constant_filter", false)),
-      has_summand_(has_summand),
-      has_bias_(InputSize() > (has_summand ? 3 : 2)),
+      has_accumulator_(has_accumulator),
+      has_bias_(InputSize() > (has_accumulator ? 3 : 2)),
       w_scales_(GetRepeatedArgument<float>("W_scales")) {
-  CAFFE_ENFORCE(!(float_result_ && has_summand_), type(), " does not take ", kDequantizeOutput);
+  CAFFE_ENFORCE(!(float_result_ && has_accumulator_), type(), " does not take ", kDequantizeOutput);
   for (const float scale : w_scales_) {
     CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), "a scale of ", scale,
                   " in W_scales is not positive and finite");
@@ -60,7 +60,7 @@ Int8ProductOp::Operands Int8ProductOp::Read(int64_t channels) const {
     CAFFE_ENFORCE_EQ(Bias().numel(), channels, "values of bias and channels of Y");
     in.bias = Bias().data<int32_t>();
   }
-  if (has_summand_) in.Z = &Levels(InputSize() - 1);
+  if (has_accumulator_) in.Z = &Levels(InputSize() - 1);
   return in;
 }
 
@@ -73,7 +73,7 @@ Int8ProductOp::Result Int8ProductOp::MakeResult(const Operands& in,
   if (in.Z != nullptr) {
     CAFFE_ENFORCE(in.Z->t.sizes() == dims, "Z has shape ", ShapeString(in.Z->t.sizes()), ", Y ",
                   ShapeString(dims));
-    result.summand_ = Quantization::Of(*in.Z);
+    result.accumulator_ = Quantization::Of(*in.Z);
   }
   if (float_result_) {
     Tensor* Y = Output(0);
@@ -110,13 +110,13 @@ void Int8ProductOp::Result::Write(int64_t begin, int64_t n, const int32_t* sums)
                     continue;
                   }
                   auto* y = static_cast<uint8_t*>(data_) + at;
-                  const uint8_t zero = y_->zero_point, least = relu ? zero : 0;
-                  if (summand_) {
+                  const uint8_t zero = y_->zero_point, min = relu ? zero : 0;
+                  if (accumulator_) {
                     RequantizeSumRow(channels, row, multipliers.data(),
-                                     static_cast<double>(summand_->scale) / y_->scale,
-                                     summand_->zero_point, zero, least, y);
+                                     static_cast<double>(accumulator_->scale) / y_->scale,
+                                     accumulator_->zero_point, zero, min, y);
                   } else {
-                    RequantizeRow(channels, row, multipliers.data(), zero, least, y);
+                    RequantizeRow(channels, row, multipliers.data(), zero, min, y);
                   }
                 }
               });
@@ -134,7 +134,7 @@ bool Int8ProductOp::IsPackedFor(const Operands& in, const Result& y) const {
          packing_.filter.shares_storage_with(in.W->t) &&
          (!has_bias_ || packing_.bias.shares_storage_with(Bias())) &&
          packing_.x == Quantization::Of(*in.X) && packing_.w == Quantization::Of(*in.W) &&
-         packing_.summand == y.summand_;
+         packing_.accumulator == y.accumulator_;
 }
 
 bool Int8ProductOp::RunPacked(const Operands& in, const ConvShape& shape, const Result& y) {
@@ -142,7 +142,7 @@ bool Int8ProductOp::RunPacked(const Operands& in, const ConvShape& shape, const 
   if (!IsPackedFor(in, y)) {
     packed_ =
         PackedInt8Conv::Make({shape, in.W->t.data<uint8_t>(), in.bias, in.x_zero, in.w_zero,
-                              in.units, y.y_, y.summand_, y.activation_ == Activation::kRelu});
+                              in.units, y.y_, y.accumulator_, y.activation_ == Activation::kRelu});
     can_pack_ = packed_ != nullptr;
     if (!can_pack_) return false;
     packing_.x_dims = in.X->t.sizes();
@@ -150,7 +150,7 @@ bool Int8ProductOp::RunPacked(const Operands& in, const ConvShape& shape, const 
     if (has_bias_) packing_.bias.ShareData(Bias());
     packing_.x = Quantization::Of(*in.X);
     packing_.w = Quantization::Of(*in.W);
-    packing_.summand = y.summand_;
+    packing_.accumulator = y.accumulator_;
   }
   packed_->Run(in.X->t.data<uint8_t>(), y.data_);
   return true;

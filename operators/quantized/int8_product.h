@@ -13,7 +13,7 @@ namespace caffe2::int8 {
 // X, the filter W, [bias], [Z for the variants that add it] -> Y.
 class Int8ProductOp : public Int8Operator {
  public:
-  Int8ProductOp(const OperatorDef& def, Workspace* ws, bool has_summand);
+  Int8ProductOp(const OperatorDef& def, Workspace* ws, bool has_accumulator);
 
  protected:
   struct Operands {
@@ -38,7 +38,7 @@ class Int8ProductOp : public Int8Operator {
     void* data_ = nullptr;
     int64_t numel_ = 0;
     std::vector<double> units_;
-    std::optional<Quantization> y_, summand_;  // without y: floats
+    std::optional<Quantization> y_, accumulator_;  // without y: floats
     Activation activation_ = Activation::kNone;
   };
   Result MakeResult(const Operands& in, const std::vector<int64_t>& dims, Activation activation);
@@ -57,13 +57,13 @@ class Int8ProductOp : public Int8Operator {
     std::vector<int64_t> x_dims;
     Tensor filter{CPU}, bias{CPU};  // keep the memory, so that no other tensor gets it
     Quantization x, w;
-    std::optional<Quantization> summand;
+    std::optional<Quantization> accumulator;
   };
   bool IsPackedFor(const Operands& in, const Result& y) const;
   const Tensor& Bias() const { return Input<Int8TensorCPU>(2).t; }
 
   const Quantization result_;
-  const bool float_result_, constant_filter_, has_summand_, has_bias_;
+  const bool float_result_, constant_filter_, has_accumulator_, has_bias_;
   const std::vector<float> w_scales_;
   Tensor last_filter_{CPU};
   bool can_pack_ = true;

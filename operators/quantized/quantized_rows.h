@@ -23,7 +23,7 @@ struct RowFormat {
   bool half_factors = false;  // a fused scale and bias are float16, not float
 
   constexpr int per_byte() const { return 8 / bits; }
-  constexpr int most() const { return (1 << bits) - 1; }  // the highest level
+  constexpr int max_level() const { return (1 << bits) - 1; }  // the highest level
   // The number of bytes after the levels of a row.
   constexpr int64_t factor_bytes() const {
     return !fused ? 0 : 2 * static_cast<int64_t>(half_factors ? sizeof(float16) : sizeof(float));
@@ -80,7 +80,7 @@ class QuantizedMatrix {
     const uint8_t* levels = values_ + i * stride_;
     for (int64_t j = 0; j < width_; ++j) {
       const int level = levels[j / kFormat.per_byte()] >> (j % kFormat.per_byte() * kFormat.bits) &
-                        kFormat.most();
+                        kFormat.max_level();
       y[j] += scale * static_cast<float>(level) + bias;
     }
   }
@@ -105,16 +105,17 @@ class QuantizedMatrix {
   const float* scale_bias_ = nullptr;
 };
 
-// The functions below write the levels of one row, in [0, most], one for each byte, and return its
-// scale and bias. They throw EnforceNotMet for a row with elements that are not finite.
+// The functions below write the levels of one row, in [0, max_level], one for each byte, and return
+// its scale and bias. They throw EnforceNotMet for a row with elements that are not finite.
 //
 // Quantizes from the smallest to the largest element. With `half_factors`, scale and bias are
 // rounded to float16, and levels are the nearest for the rounded values. A row of equal elements
 // has scale 1 with `half_factors` and 0 without.
-RowFactors QuantizeRow(int64_t n, const float* x, int most, bool half_factors, uint8_t* levels);
+RowFactors QuantizeRow(int64_t n, const float* x, int max_level, bool half_factors,
+                       uint8_t* levels);
 // Quantizes between the bounds with the least sum of squared errors that a step-by-step search
 // finds; scale and bias are float16. This is Caffe2's engine GREEDY.
-RowFactors QuantizeRowGreedily(int64_t n, const float* x, int most, uint8_t* levels);
+RowFactors QuantizeRowGreedily(int64_t n, const float* x, int max_level, uint8_t* levels);
 
 // Packs levels, one for each byte, and factors into a row of the format. Unused bits of the last
 // byte are 0.

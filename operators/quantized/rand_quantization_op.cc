@@ -9,7 +9,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kHeader = 2 + 2 * sizeof(float);  // bits, unused elements, least, most
+constexpr int64_t kHeader = 2 + 2 * sizeof(float);  // bits, unused elements, min, max
 constexpr float kMinStep = 1e-8f;                   // keeps the step of equal elements above zero
 
 // The layout of a row of floats in bytes. `per_byte` elements share a byte; element e is in byte e
@@ -22,8 +22,8 @@ struct Packing {
   int64_t bytes() const { return (width + per_byte() - 1) / per_byte(); }
   int64_t unused() const { return bytes() * per_byte() - width; }
   int levels() const { return (1 << bits) - 1; }
-  float Step(float least, float most) const {
-    return (most - least) / static_cast<float>(levels()) + kMinStep;
+  float Step(float min, float max) const {
+    return (max - min) / static_cast<float>(levels()) + kMinStep;
   }
 };
 
@@ -56,19 +56,19 @@ class FloatToFusedRandRowwiseQuantizedOp final : public Operator<CPUContext> {
 
  private:
   void Pack(const Packing& packing, const float* x, uint8_t* y) {
-    const auto [least, most] = std::minmax_element(x, x + packing.width);
-    CAFFE_ENFORCE(std::isfinite(*most - *least), "a row from ", *least, " to ", *most,
+    const auto [min, max] = std::minmax_element(x, x + packing.width);
+    CAFFE_ENFORCE(std::isfinite(*max - *min), "a row from ", *min, " to ", *max,
                   " cannot be quantized");
     y[0] = static_cast<uint8_t>(packing.bits);
     y[1] = static_cast<uint8_t>(packing.unused());
-    std::memcpy(y + 2, least, sizeof(float));
-    std::memcpy(y + 2 + sizeof(float), most, sizeof(float));
-    const float inverse = 1 / packing.Step(*least, *most);
+    std::memcpy(y + 2, min, sizeof(float));
+    std::memcpy(y + 2 + sizeof(float), max, sizeof(float));
+    const float inverse = 1 / packing.Step(*min, *max);
     uint8_t* packed = y + kHeader;
     const int64_t bytes = packing.bytes();
     std::fill_n(packed, bytes, uint8_t{0});
     for (int64_t e = 0; e < packing.width; ++e) {
-      const int level = std::min(Round((x[e] - *least) * inverse), packing.levels());
+      const int level = std::min(Round((x[e] - *min) * inverse), packing.levels());
       packed[e % bytes] |= static_cast<uint8_t>(level << (e / bytes * packing.bits));
     }
   }
@@ -111,14 +111,14 @@ class FusedRandRowwiseQuantizedToFloatOp final : public Operator<CPUContext> {
   }
 
   static void Unpack(const Packing& packing, const uint8_t* row, float* y) {
-    float least, most;
-    std::memcpy(&least, row + 2, sizeof(float));
-    std::memcpy(&most, row + 2 + sizeof(float), sizeof(float));
-    const float step = packing.Step(least, most);
+    float min, max;
+    std::memcpy(&min, row + 2, sizeof(float));
+    std::memcpy(&max, row + 2 + sizeof(float), sizeof(float));
+    const float step = packing.Step(min, max);
     const int64_t bytes = packing.bytes();
     for (int64_t e = 0; e < packing.width; ++e) {
       const int level = row[kHeader + e % bytes] >> (e / bytes * packing.bits) & packing.levels();
-      y[e] = static_cast<float>(level) * step + least;
+      y[e] = static_cast<float>(level) * step + min;
     }
   }
 };

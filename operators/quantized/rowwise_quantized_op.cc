@@ -36,8 +36,8 @@ class QuantizeFusedOp final : public Operator<CPUContext> {
  private:
   static RowFactors Quantize(const std::vector<float>& row, uint8_t* levels) {
     const auto n = static_cast<int64_t>(row.size());
-    return kGreedy ? QuantizeRowGreedily(n, row.data(), kLevels.most(), levels)
-                   : QuantizeRow(n, row.data(), kLevels.most(), kLevels.half_factors, levels);
+    return kGreedy ? QuantizeRowGreedily(n, row.data(), kLevels.max_level(), levels)
+                   : QuantizeRow(n, row.data(), kLevels.max_level(), kLevels.half_factors, levels);
   }
 };
 
@@ -57,7 +57,7 @@ class QuantizeRowsOp final : public Operator<CPUContext> {
     auto* scale_bias = Output(1)->mutable_data<float>();
     for (int64_t i = 0; i < rows; ++i) {
       const RowFactors factors =
-          QuantizeRow(width, x + i * width, kPlain8Bit.most(), false, q + i * width);
+          QuantizeRow(width, x + i * width, kPlain8Bit.max_level(), false, q + i * width);
       scale_bias[2 * i] = factors.scale;
       scale_bias[2 * i + 1] = factors.bias;
     }
@@ -115,7 +115,7 @@ void DescribeQuantize(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .TensorInferenceFunction(InferQuantize<kOut>)
-      .SetDoc(MakeString("Quantizes each row to ", kLevels.most() + 1,
+      .SetDoc(MakeString("Quantizes each row to ", kLevels.max_level() + 1,
                          " levels from its least to its largest element",
                          kLevels.bits == kOut.bits ? "." : ", in the form of 8-bit rows.",
                          kLevels.bits == 8 ? ""

@@ -41,7 +41,7 @@ class GRUUnitOp final : public RecurrentUnitBase<CPUContext> {
     const int64_t d = step.units;
     ParallelFor(step.rows, step.Grain(), [=, this](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
-        if (step.Ended(n)) {
+        if (step.HasEnded(n)) {
           KeepOrDrop(drop_states_, d, h_prev + n * d, h + n * d);
         } else {
           GruRow(d, x + n * 3 * d, h_prev + n * d, h + n * d);
@@ -68,7 +68,7 @@ class GRUUnitGradientOp final : public RecurrentUnitBase<CPUContext> {
     const int64_t d = step.units;
     ParallelFor(step.rows, step.Grain(), [=, this](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
-        if (step.Ended(n)) {
+        if (step.HasEnded(n)) {
           KeepOrDrop(drop_states_, d, dh + n * d, dh_prev + n * d);
           std::fill_n(dx + n * 3 * d, 3 * d, 0.f);
         } else {

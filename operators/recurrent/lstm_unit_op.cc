@@ -52,7 +52,7 @@ class LSTMUnitOp final : public RecurrentUnitBase<CPUContext> {
     const int64_t d = step.units;
     ParallelFor(step.rows, step.Grain(), [=, this](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
-        if (step.Ended(n)) {
+        if (step.HasEnded(n)) {
           KeepOrDrop(drop_states_, d, h_prev + n * d, h + n * d);
           KeepOrDrop(drop_states_, d, c_prev + n * d, c + n * d);
         } else {
@@ -85,7 +85,7 @@ class LSTMUnitGradientOp final : public RecurrentUnitBase<CPUContext> {
     const int64_t d = step.units;
     ParallelFor(step.rows, step.Grain(), [=, this](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) {
-        if (step.Ended(n)) {
+        if (step.HasEnded(n)) {
           KeepOrDrop(drop_states_, d, dh + n * d, dh_prev + n * d);
           KeepOrDrop(drop_states_, d, dc + n * d, dc_prev + n * d);
           std::fill_n(dx + n * 4 * d, 4 * d, 0.f);

@@ -29,7 +29,7 @@ class RecurrentUnitBase : public Operator<Context> {
     int64_t timestep = 0;
     const int32_t* lengths = nullptr;  // null: all sequences go on
 
-    bool Ended(int64_t row) const { return lengths != nullptr && timestep >= lengths[row]; }
+    bool HasEnded(int64_t row) const { return lengths != nullptr && timestep >= lengths[row]; }
     // Rows for one thread: an element costs tens of operations.
     int64_t Grain() const { return std::max<int64_t>(1, 2048 / std::max<int64_t>(1, units)); }
   };

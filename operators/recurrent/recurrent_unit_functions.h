@@ -11,7 +11,7 @@ struct UnitStep {
   int64_t units = 0, timestep = 0;
   const int32_t* lengths = nullptr;  // null: all sequences go on
   bool drop_states = false;
-  CAFFE2_HOST_DEVICE bool Ended(int64_t i) const {
+  CAFFE2_HOST_DEVICE bool HasEnded(int64_t i) const {
     return lengths != nullptr && timestep >= lengths[i / units];
   }
   // For a sequence that has ended: makes the new state from the old state, or the gradient of the
@@ -41,7 +41,7 @@ struct LstmUnit {
   const T *h_prev, *c_prev, *x;
   T *h, *c;
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
-    if (step.Ended(e)) {
+    if (step.HasEnded(e)) {
       h[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(h_prev[e])));
       c[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(c_prev[e])));
       return;
@@ -67,7 +67,7 @@ struct LstmUnitGradient {
     T* dgate = dx + step.Gate(e, 4);
     const float dhidden = host_device::Widen(dh[e]),
                 dcarried = host_device::Widen(dc[e]);  // the outputs may be the same arrays
-    if (step.Ended(e)) {
+    if (step.HasEnded(e)) {
       dh_prev[e] = host_device::Narrow<T>(step.Kept(dhidden));
       dc_prev[e] = host_device::Narrow<T>(step.Kept(dcarried));
       for (int k = 0; k < 4; ++k) dgate[k * d] = T{};
@@ -97,7 +97,8 @@ struct GruUnit {
     const float before = host_device::Widen(h_prev[e]);
     const T* gate = x + step.Gate(e, 3);
     const float u = GateOf(gate[step.units]), g = TanhOf(gate[2 * step.units]);
-    h[e] = host_device::Narrow<T>(step.Ended(e) ? step.Kept(before) : before * u + g * (1.f - u));
+    h[e] =
+        host_device::Narrow<T>(step.HasEnded(e) ? step.Kept(before) : before * u + g * (1.f - u));
   }
 };
 
@@ -112,7 +113,7 @@ struct GruUnitGradient {
     const T* gate = x + step.Gate(e, 3);
     T* dgate = dx + step.Gate(e, 3);
     const float u = GateOf(gate[d]), g = TanhOf(gate[2 * d]), dhidden = host_device::Widen(dh[e]);
-    const bool ended = step.Ended(e);
+    const bool ended = step.HasEnded(e);
     const float update = dhidden * (host_device::Widen(h_prev[e]) - g) * u * (1.f - u);
     dgate[0] = T{};
     dgate[d] = host_device::Narrow<T>(ended ? 0.f : update);

@@ -66,9 +66,10 @@ class FlexibleTopKGradientOp final : public Operator<Context> {
     float* dx = Output(0)->template mutable_data<float>();
     ClearBytes(Output(0)->nbytes(), dx, &context_);
     const int64_t rows = counts.count();
-    ForEachRow(rows, rows == 0 ? 0 : counts.size() / rows,
-               PutFlexible{width, ListFor(counts.Offsets(), &list, &context_), dy, index, dx},
-               &context_);
+    ForEachRow(
+        rows, rows == 0 ? 0 : counts.size() / rows,
+        ScatterFlexibleTopK{width, ListFor(counts.Offsets(), &list, &context_), dy, index, dx},
+        &context_);
     return true;
   }
 };

@@ -75,18 +75,18 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
     std::fill_n(edges, n, T(0));
     std::fill_n(counts, n, int64_t{0});
 
-    T least = std::numeric_limits<T>::infinity(), most = -least;
+    T min = std::numeric_limits<T>::infinity(), max = -min;
     ForEachElement<T>([&](T x) {
       CAFFE_ENFORCE(std::isfinite(x), "an element is ", x, ", which no bin can hold");
-      least = std::min(least, x);
-      most = std::max(most, x);
+      min = std::min(min, x);
+      max = std::max(max, x);
     });
-    if (least > most) return true;  // there are no elements
+    if (min > max) return true;  // there are no elements
     if (logarithmic_) {
-      least = std::max(least, static_cast<T>(log_start_));
-      most = std::max(most, least);
+      min = std::max(min, static_cast<T>(log_start_));
+      max = std::max(max, min);
     }
-    const bool one_bin = !FillEdges(least, most, edges);
+    const bool one_bin = !FillEdges(min, max, edges);
     ForEachElement<T>([&](T x) {
       const auto above = one_bin ? edges : std::upper_bound(edges, edges + n, x);
       ++counts[above == edges ? 0 : above - edges - 1];
@@ -103,25 +103,25 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
     }
   }
 
-  // Computes the edges of all bins. The last edge is just above `most`, so that the last bin holds
-  // `most`. Returns false, with all edges `least`, if the bins have no width.
+  // Computes the edges of all bins. The last edge is just above `max`, so that the last bin holds
+  // `max`. Returns false, with all edges `min`, if the bins have no width.
   template <typename T>
-  bool FillEdges(T least, T most, T* edges) const {
-    const T low = logarithmic_ ? std::log(least) : least;
-    const T high = logarithmic_ ? std::log(most) : most;
+  bool FillEdges(T min, T max, T* edges) const {
+    const T low = logarithmic_ ? std::log(min) : min;
+    const T high = logarithmic_ ? std::log(max) : max;
     // Divides each bound, because their difference may be infinite.
     const auto bins = static_cast<T>(bins_);
     const T width = high / bins - low / bins;
     if (!(width > 0)) {
-      std::fill_n(edges, bins_ + 1, least);
+      std::fill_n(edges, bins_ + 1, min);
       return false;
     }
     for (int64_t i = 0; i < bins_; ++i) {
       const T edge = low + static_cast<T>(i) * width;
-      edges[i] = std::clamp(logarithmic_ ? std::exp(edge) : edge, least, most);
+      edges[i] = std::clamp(logarithmic_ ? std::exp(edge) : edge, min, max);
     }
-    edges[0] = least;
-    edges[bins_] = std::nextafter(most, std::numeric_limits<T>::infinity());
+    edges[0] = min;
+    edges[bins_] = std::nextafter(max, std::numeric_limits<T>::infinity());
     return true;
   }
 

@@ -69,7 +69,7 @@ struct FindLastPosition {
 
 // Writes dy to the elements of dx that TopK took. The other elements of dx must be 0 already.
 template <typename T>
-struct PutTopK {
+struct ScatterTopK {
   LineLayout layout;
   int64_t k;
   const T* dy;
@@ -103,7 +103,7 @@ struct KeepFirst {
   }
 };
 // The same for FlexibleTopK, with rows of `width` elements.
-struct PutFlexible {
+struct ScatterFlexibleTopK {
   static constexpr const char* kName = "FlexibleTopKGradient";
   int64_t width;
   const int64_t* offsets;
@@ -118,7 +118,7 @@ struct PutFlexible {
   }
 };
 // The same for LengthsTopK: up to k elements of each segment of x; unused indices are -1.
-struct PutOfSegments {
+struct ScatterLengthsTopK {
   static constexpr const char* kName = "LengthsTopKGradient";
   int64_t k;
   const int64_t* offsets;

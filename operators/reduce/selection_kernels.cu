@@ -154,8 +154,8 @@ void LaunchTopK(int64_t lines, const LineLayout& layout, int64_t k, const T* x, 
 }
 
 template <typename T>
-void LaunchPutTopK(int64_t n, const PutTopK<T>& put, cuda::KernelReport* report,
-                   cuda::Stream stream) {
+void LaunchScatterTopK(int64_t n, const ScatterTopK<T>& put, cuda::KernelReport* report,
+                       cuda::Stream stream) {
   cuda::ForEach("TopKGradient", n, stream, [=] __device__(int64_t at) {
     const int64_t index = put.indices[at];
     if (index < -1 || index >= put.layout.n) {
@@ -172,16 +172,17 @@ void LaunchTopKOfSegments(int64_t segments, int64_t width, const int64_t* offset
 }
 
 INSTANTIATE_FOR_EACH_ROW(KeepFirst);
-INSTANTIATE_FOR_EACH_ROW(PutFlexible);
-INSTANTIATE_FOR_EACH(PutOfSegments);
+INSTANTIATE_FOR_EACH_ROW(ScatterFlexibleTopK);
+INSTANTIATE_FOR_EACH(ScatterLengthsTopK);
 INSTANTIATE_FOR_EACH_ROW(FindLastPosition<int32_t>);
 INSTANTIATE_FOR_EACH_ROW(FindLastPosition<int64_t>);
 
-#define INSTANTIATE(T)                                                                           \
-  template void LaunchTopK<T>(int64_t, const LineLayout&, int64_t, const T*, T*, int64_t*,       \
-                              int64_t*, uint64_t*, cuda::Stream);                                \
-  template void LaunchPutTopK<T>(int64_t, const PutTopK<T>&, cuda::KernelReport*, cuda::Stream); \
-  INSTANTIATE_FOR_EACH_ROW(FindExtreme<true, T>);                                                \
+#define INSTANTIATE(T)                                                                     \
+  template void LaunchTopK<T>(int64_t, const LineLayout&, int64_t, const T*, T*, int64_t*, \
+                              int64_t*, uint64_t*, cuda::Stream);                          \
+  template void LaunchScatterTopK<T>(int64_t, const ScatterTopK<T>&, cuda::KernelReport*,  \
+                                     cuda::Stream);                                        \
+  INSTANTIATE_FOR_EACH_ROW(FindExtreme<true, T>);                                          \
   INSTANTIATE_FOR_EACH_ROW(FindExtreme<false, T>)
 INSTANTIATE(float);
 INSTANTIATE(double);

@@ -28,7 +28,7 @@ void LaunchTopKOfSegments(int64_t segments, int64_t width, const int64_t* offset
 // Calls put(at) for all n elements of the gradient. An index that is neither -1 nor in range is
 // reported.
 template <typename T>
-void LaunchPutTopK(int64_t n, const PutTopK<T>& put, cuda::KernelReport* report,
-                   cuda::Stream stream);
+void LaunchScatterTopK(int64_t n, const ScatterTopK<T>& put, cuda::KernelReport* report,
+                       cuda::Stream stream);
 
 }  // namespace caffe2

@@ -41,7 +41,7 @@ template <typename T>
 bool TopKGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &d_values = Input(0), &indices = Input(1), &x = Input(2);
   const LineLayout layout = CheckInputs();
-  const PutTopK<T> put{layout, k_, d_values.data<T>(), indices.data<int64_t>(), nullptr};
+  const ScatterTopK<T> put{layout, k_, d_values.data<T>(), indices.data<int64_t>(), nullptr};
   for (int64_t at = 0; at < d_values.numel(); ++at) {
     const int64_t index = put.indices[at];
     CAFFE_ENFORCE(index == kNoElement || (index >= 0 && index < layout.n), "index ", index,
@@ -53,7 +53,7 @@ bool TopKGradientOp<CPUContext>::DoRunWithType() {
   T* dx_data = dx->mutable_data<T>();
   std::fill_n(dx_data, dx->numel(), T{});
   for (int64_t at = 0; at < d_values.numel(); ++at) {
-    PutTopK<T>{layout, k_, put.dy, put.indices, dx_data}(at);
+    ScatterTopK<T>{layout, k_, put.dy, put.indices, dx_data}(at);
   }
   return true;
 }

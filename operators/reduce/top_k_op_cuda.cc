@@ -25,8 +25,8 @@ bool TopKGradientOp<CUDAContext>::DoRunWithType() {
   dx->ResizeLike(Input(2));
   T* dx_data = dx->mutable_data<T>();
   if (dx->numel() > 0) cuda::SetBytesAsync(dx_data, 0, dx->nbytes(), context_.stream());
-  LaunchPutTopK(d_values.numel(), PutTopK<T>{layout, k_, dy, index, dx_data}, context_.report(),
-                context_.stream());
+  LaunchScatterTopK(d_values.numel(), ScatterTopK<T>{layout, k_, dy, index, dx_data},
+                    context_.report(), context_.stream());
   return true;
 }
 

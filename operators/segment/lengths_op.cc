@@ -76,8 +76,8 @@ class SegmentIdsToLengthsOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE(ids.dim() == 1 && std::is_sorted(values.begin(), values.end()),
                   "segment ids must be one-dimensional and sorted");
     CAFFE_ENFORCE(values.empty() || values[0] >= 0, "segment id ", values[0]);
-    const int64_t least = InputSize() > 1 && Input(1).dim() > 0 ? Input(1).size(0) : 0;
-    const int64_t count = std::max(least, values.empty() ? 0 : CountOf(values.back()));
+    const int64_t min = InputSize() > 1 && Input(1).dim() > 0 ? Input(1).size(0) : 0;
+    const int64_t count = std::max(min, values.empty() ? 0 : CountOf(values.back()));
     CAFFE_ENFORCE_LE(count, int64_t{1} << 31, "number of segments");
     std::vector<int32_t> lengths(count);
     for (const int64_t id : values) ++lengths[id];

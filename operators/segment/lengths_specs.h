@@ -8,12 +8,12 @@ namespace caffe2 {
 
 template <bool sparse>
 struct LengthsSpecs {
-  static constexpr SegmentSpec kSum{SegmentForm::kLengths, SegmentReducer::kSum, sparse};
-  static constexpr SegmentSpec kMean{SegmentForm::kLengths, SegmentReducer::kMean, sparse};
-  static constexpr SegmentSpec kMax{SegmentForm::kLengths, SegmentReducer::kMax, sparse};
-  static constexpr SegmentSpec kWeightedSum{SegmentForm::kLengths, SegmentReducer::kWeightedSum,
+  static constexpr SegmentSpec kSum{SegmentKind::kLengths, SegmentReducer::kSum, sparse};
+  static constexpr SegmentSpec kMean{SegmentKind::kLengths, SegmentReducer::kMean, sparse};
+  static constexpr SegmentSpec kMax{SegmentKind::kLengths, SegmentReducer::kMax, sparse};
+  static constexpr SegmentSpec kWeightedSum{SegmentKind::kLengths, SegmentReducer::kWeightedSum,
                                             sparse};
-  static constexpr SegmentSpec kPositional{SegmentForm::kLengths,
+  static constexpr SegmentSpec kPositional{SegmentKind::kLengths,
                                            SegmentReducer::kPositionalWeightedSum, sparse};
 
   static constexpr SegmentGradientSpec kSumGradient{kSum};

@@ -67,9 +67,10 @@ class LengthsTopKGradientOp final : public LengthsTopKBase<Context> {
     Output(0)->Resize(segments.size());
     float* dx = Output(0)->template mutable_data<float>();
     ClearBytes(Output(0)->nbytes(), dx, &context_);
-    ForEach(indices.numel(),
-            PutOfSegments{this->k_, ListFor(segments.Offsets(), &list, &context_), dy, index, dx},
-            &context_);
+    ForEach(
+        indices.numel(),
+        ScatterLengthsTopK{this->k_, ListFor(segments.Offsets(), &list, &context_), dy, index, dx},
+        &context_);
     return true;
   }
 

@@ -77,11 +77,11 @@ INSTANTIATE_FOR_EACH_ROW_REAL(ReduceSegments);
 INSTANTIATE_FOR_EACH_ROW(SegmentGradient);
 INSTANTIATE_FOR_EACH_ROW(IdGradient);
 INSTANTIATE_FOR_EACH_ROW(SegmentWeightGradient);
-INSTANTIATE_FOR_EACH_ROW(TrainRows);
-INSTANTIATE_FOR_EACH_ROW(TrainSums);
-INSTANTIATE_FOR_EACH(TrainPlaces);
+INSTANTIATE_FOR_EACH_ROW(TensorTrainRows);
+INSTANTIATE_FOR_EACH_ROW(TensorTrainSums);
+INSTANTIATE_FOR_EACH(TensorTrainPlaces);
 INSTANTIATE_FOR_EACH_ROW(GradientOfProducts);
-INSTANTIATE_FOR_EACH_ROW(TrainGradient);
+INSTANTIATE_FOR_EACH_ROW(TensorTrainGradient);
 
 #define INSTANTIATE_RANGE(reducer)                             \
   INSTANTIATE_FOR_EACH(RangeReduction<RangeReducer::reducer>); \

@@ -26,13 +26,13 @@ struct RangeReduction {
       for (int64_t k = 0; k < n; ++k) sum += first[k * width];
       return kReducer == RangeReducer::kMean ? sum / static_cast<float>(n) : sum;
     } else {
-      float most = first[0];
-      for (int64_t k = 1; k < n; ++k) most = most < first[k * width] ? first[k * width] : most;
-      if constexpr (kReducer == RangeReducer::kMax) return most;
+      float max = first[0];
+      for (int64_t k = 1; k < n; ++k) max = max < first[k * width] ? first[k * width] : max;
+      if constexpr (kReducer == RangeReducer::kMax) return max;
       // The maximum is subtracted first, so that nothing overflows.
       float sum = 0;
-      for (int64_t k = 0; k < n; ++k) sum += std::exp(first[k * width] - most);
-      const float whole = most + std::log(sum);
+      for (int64_t k = 0; k < n; ++k) sum += std::exp(first[k * width] - max);
+      const float whole = max + std::log(sum);
       return kReducer == RangeReducer::kLogSumExp ? whole : whole - std::log(static_cast<float>(n));
     }
   }

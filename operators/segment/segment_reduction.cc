@@ -40,8 +40,8 @@ bool SegmentReductionOp::RunOnDevice() {
   }
   const int64_t entries = spec_.sparse ? static_cast<int64_t>(rows.size()) : num_rows;
   const Segments segments =
-      spec_.form == SegmentForm::kLengths  ? Segments::FromLengths(groups, entries)
-      : spec_.form == SegmentForm::kSorted ? Segments::FromSortedIds(groups, entries)
+      spec_.kind == SegmentKind::kLengths  ? Segments::FromLengths(groups, entries)
+      : spec_.kind == SegmentKind::kSorted ? Segments::FromSortedIds(groups, entries)
                                            : Segments::FromIds(groups, entries, num_segments_);
   if (data.IsType<float16>()) {
     Reduce<float16>(segments, rows);
@@ -96,7 +96,7 @@ void SegmentReductionOp::Reduce(const Segments& segments, const std::vector<int6
 Segments SegmentGradientOp::ReadSegments() const {
   const Tensor &d_output = Input(spec_.d_output()), &groups = Input(spec_.segments());
   const int64_t count = NumRows(d_output, "the gradient");
-  if (spec_.forward.form != SegmentForm::kLengths) {
+  if (spec_.forward.kind != SegmentKind::kLengths) {
     return Segments::FromIds(groups, groups.numel(), count);
   }
   Segments segments = Segments::FromLengths(groups);
@@ -184,7 +184,7 @@ void SegmentGradientOp::GradientOfWeights(const Segments& segments, int64_t widt
 }
 
 std::vector<OperatorDef> SegmentGradientMaker::GetGradientDefs() {
-  const bool lengths = spec_.form == SegmentForm::kLengths;
+  const bool lengths = spec_.kind == SegmentKind::kLengths;
   const bool is_max = spec_.reducer == SegmentReducer::kMax;
   const bool on_weights = lengths && spec_.weighted() &&
                           ArgumentHelper(Def()).GetSingleArgument<bool>("grad_on_weights", false);

@@ -9,11 +9,11 @@
 
 namespace caffe2 {
 
-enum class SegmentForm { kSorted, kUnsorted, kLengths };
+enum class SegmentKind { kSorted, kUnsorted, kLengths };
 enum class SegmentReducer { kSum, kMean, kMax, kWeightedSum, kPositionalWeightedSum };
 
 struct SegmentSpec {
-  SegmentForm form;
+  SegmentKind kind;
   SegmentReducer reducer;
   bool sparse = false;  // rows are DATA[INDICES[i]]
 
@@ -121,8 +121,8 @@ void DescribeSegmentGradient(OpSchema& schema, SegmentGradientSpec spec);
 
 // Registers the operator `name`, which reduces segments that ids name, its gradient operator
 // <name>Gradient, and its gradient maker.
-#define REGISTER_ID_SEGMENT_REDUCTION(name, form, reducer, sparse)                   \
-  constexpr SegmentSpec k##name{SegmentForm::form, SegmentReducer::reducer, sparse}; \
+#define REGISTER_ID_SEGMENT_REDUCTION(name, kind, reducer, sparse)                   \
+  constexpr SegmentSpec k##name{SegmentKind::kind, SegmentReducer::reducer, sparse}; \
   REGISTER_SEGMENT_REDUCTION(name, k##name);                                         \
   REGISTER_SEGMENT_GRADIENT(name##Gradient, SegmentGradientSpec{k##name});           \
   REGISTER_GRADIENT(name, RegisteredSegmentGradientMaker<k##name>)

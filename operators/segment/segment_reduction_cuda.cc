@@ -88,13 +88,13 @@ bool CudaSegmentReductionOp::RunOnDevice() { return RealTypes::Dispatch(this, In
 DeviceSegments CudaSegmentReductionOp::ReadSegments(const Tensor& groups, int64_t entries,
                                                     int64_t* count, SegmentLists* lists) {
   if (by_position()) return ReadPositions(groups, entries, count, lists);
-  if (spec_.form == SegmentForm::kLengths) {
+  if (spec_.kind == SegmentKind::kLengths) {
     *count = groups.numel();
     return SegmentsOfLengths(groups, entries, lists);
   }
   Tensor copy(CPU);
   const Tensor& ids = OnHost(groups, &copy);
-  const bool sorted = spec_.form == SegmentForm::kSorted;
+  const bool sorted = spec_.kind == SegmentKind::kSorted;
   const Segments segments = sorted ? Segments::FromSortedIds(ids, entries)
                                    : Segments::FromIds(ids, entries, num_segments_);
   *count = segments.count();
@@ -116,7 +116,7 @@ DeviceSegments CudaSegmentReductionOp::ReadPositions(const Tensor& lengths, int6
 bool CudaSegmentGradientOp::RunOnDevice() {
   const Tensor &d_output = Input(spec_.d_output()), &groups = Input(spec_.segments());
   CAFFE_ENFORCE_GE(d_output.dim(), 1, "the gradient must have rows");
-  const bool lengths = spec_.forward.form == SegmentForm::kLengths;
+  const bool lengths = spec_.forward.kind == SegmentKind::kLengths;
   CAFFE_ENFORCE(!lengths || d_output.size(0) == groups.numel(), "the number of lengths ",
                 groups.numel(), " and the gradient ", ShapeString(d_output.sizes()));
   const int64_t count = d_output.size(0), width = d_output.size_from_dim(1);

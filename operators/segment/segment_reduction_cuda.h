@@ -90,8 +90,8 @@ class RegisteredCudaSegmentGradient final : public CudaSegmentGradientOp {
 };
 
 // Registers an operator and its gradient, as REGISTER_ID_SEGMENT_REDUCTION does for CPUs.
-#define REGISTER_CUDA_ID_SEGMENT_REDUCTION(name, form, reducer, sparse)              \
-  constexpr SegmentSpec k##name{SegmentForm::form, SegmentReducer::reducer, sparse}; \
+#define REGISTER_CUDA_ID_SEGMENT_REDUCTION(name, kind, reducer, sparse)              \
+  constexpr SegmentSpec k##name{SegmentKind::kind, SegmentReducer::reducer, sparse}; \
   constexpr SegmentGradientSpec k##name##Gradient{k##name};                          \
   REGISTER_CUDA_OPERATOR(name, RegisteredCudaSegmentReduction<k##name>);             \
   REGISTER_CUDA_OPERATOR(name##Gradient, RegisteredCudaSegmentGradient<k##name##Gradient>)

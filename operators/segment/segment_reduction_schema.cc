@@ -22,12 +22,12 @@ const char* Formula(SegmentReducer reducer) {
   return "";
 }
 
-void DescribeGroups(OpSchema& schema, SegmentForm form, int input) {
-  if (form == SegmentForm::kLengths) {
+void DescribeGroups(OpSchema& schema, SegmentKind kind, int input) {
+  if (kind == SegmentKind::kLengths) {
     schema.Input(input, "LENGTHS", "int32 or int64: the number of rows of each segment.");
   } else {
     schema.Input(input, "SEGMENT_IDS",
-                 form == SegmentForm::kSorted
+                 kind == SegmentKind::kSorted
                      ? "int32 or int64: the segment of each row; sorted, from 0, without gaps."
                      : "int32 or int64: the segment of each row, in any order.");
   }
@@ -36,9 +36,9 @@ void DescribeGroups(OpSchema& schema, SegmentForm form, int input) {
 std::vector<TensorShape> InferReduction(const OperatorDef& def, SegmentSpec spec,
                                         const std::vector<TensorShape>& in) {
   int64_t segments = ArgumentHelper(def).GetSingleArgument<int64_t>("num_segments", -1);
-  if (spec.form == SegmentForm::kLengths && in[spec.segments()].dims_size() == 1) {
+  if (spec.kind == SegmentKind::kLengths && in[spec.segments()].dims_size() == 1) {
     segments = in[spec.segments()].dims(0);
-  } else if (spec.form != SegmentForm::kUnsorted) {
+  } else if (spec.kind != SegmentKind::kUnsorted) {
     segments = -1;
   }
   if (segments < 0 || in[0].dims_size() == 0) return {UnknownTensorShape()};
@@ -54,7 +54,7 @@ std::vector<TensorShape> InferGradient(SegmentGradientSpec spec,
   if (spec.forward.weighted()) source = 0;
   if (spec.with_data && !spec.forward.sparse) source = spec.data();
   if (spec.with_indices) source = spec.indices();
-  if (spec.forward.form != SegmentForm::kLengths) source = spec.segments();
+  if (spec.forward.kind != SegmentKind::kLengths) source = spec.segments();
   const TensorShape& d_output = in[spec.d_output()];
   std::vector<TensorShape> out(spec.d_weights() ? 2 : 1, UnknownTensorShape());
   if (source < 0 || in[source].dims_size() == 0 || d_output.dims_size() == 0) return out;
@@ -90,13 +90,13 @@ void DescribeSegmentReduction(OpSchema& schema, SegmentSpec spec) {
   if (spec.sparse) {
     schema.Input(spec.indices(), "INDICES", "int32 or int64: the rows of DATA to read.");
   }
-  if (spec.form == SegmentForm::kLengths && spec.reducer == SegmentReducer::kWeightedSum) {
+  if (spec.kind == SegmentKind::kLengths && spec.reducer == SegmentReducer::kWeightedSum) {
     schema.Arg("grad_on_weights", "(bool, default 0) 1: the weights get a gradient, too.");
   }
-  if (spec.form == SegmentForm::kUnsorted) {
+  if (spec.kind == SegmentKind::kUnsorted) {
     schema.Arg("num_segments", "The number of segments. Default: the largest id plus 1.");
   }
-  DescribeGroups(schema, spec.form, spec.segments());
+  DescribeGroups(schema, spec.kind, spec.segments());
 }
 
 void DescribeSegmentGradient(OpSchema& schema, SegmentGradientSpec spec) {
@@ -112,7 +112,7 @@ void DescribeSegmentGradient(OpSchema& schema, SegmentGradientSpec spec) {
   if (spec.with_output) {
     schema.Input(spec.output(), "OUTPUT", "The output of the forward operator.");
   }
-  DescribeGroups(schema, spec.forward.form, spec.segments());
+  DescribeGroups(schema, spec.forward.kind, spec.segments());
   if (spec.with_data) schema.Input(spec.data(), "DATA", "As in the forward operator.");
   if (spec.with_indices) {
     schema.Input(spec.indices(), "INDICES",

@@ -12,12 +12,13 @@
 
 namespace caffe2 {
 
-constexpr int kTrainCores = 3;
+constexpr int kTensorTrainCores = 3;
 
 // The cores' shapes: core k is [rows[k], rank[k], width[k], rank[k + 1]], with rank[0] = rank[3]
 // = 1.
-struct TrainShape {
-  int64_t rows[kTrainCores] = {}, width[kTrainCores] = {}, rank[kTrainCores + 1] = {};
+struct TensorTrainShape {
+  int64_t rows[kTensorTrainCores] = {}, width[kTensorTrainCores] = {},
+          rank[kTensorTrainCores + 1] = {};
 
   // Elements of a row of the table.
   CAFFE2_HOST_DEVICE int64_t embedding() const { return width[0] * width[1] * width[2]; }
@@ -32,9 +33,9 @@ struct TrainShape {
 
 // For each index i: its places in the cores, G_0 in row i of `first`, and G_0 G_1 in row i of
 // `second`.
-struct TrainRows {
+struct TensorTrainRows {
   static constexpr const char* kName = "TTSparseLengthsSumRows";
-  TrainShape shape;
+  TensorTrainShape shape;
   RowIndices index;
   const float *core0, *core1;
   int64_t* places;
@@ -45,7 +46,7 @@ struct TrainRows {
     const int64_t place2 = row % shape.rows[2], place1 = row / shape.rows[2] % shape.rows[1],
                   place0 = row / shape.rows[2] / shape.rows[1];
     if (team.leader()) {
-      int64_t* place = places + i * kTrainCores;
+      int64_t* place = places + i * kTensorTrainCores;
       place[0] = place0;
       place[1] = place1;
       place[2] = place2;
@@ -65,9 +66,9 @@ struct TrainRows {
   }
 };
 // y[s] = the sum of (G_0 G_1) G_2 over the entries [offsets[s], offsets[s + 1]).
-struct TrainSums {
+struct TensorTrainSums {
   static constexpr const char* kName = "TTSparseLengthsSum";
-  TrainShape shape;
+  TensorTrainShape shape;
   const int64_t *offsets, *places;
   const float *second, *core2;
   float* y;
@@ -78,7 +79,7 @@ struct TrainSums {
       float sum = 0;
       for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
         const float* row = second + i * shape.second() + o * shape.rank[2];
-        const float* g2 = core2 + places[i * kTrainCores + 2] * shape.slice(2) + c;
+        const float* g2 = core2 + places[i * kTensorTrainCores + 2] * shape.slice(2) + c;
         for (int64_t r = 0; r < shape.rank[2]; ++r) sum += row[r] * g2[r * shape.width[2]];
       }
       y[s * shape.embedding() + e] = sum;
@@ -87,19 +88,19 @@ struct TrainSums {
 };
 
 // column[i] = the place of entry i in core `core`.
-struct TrainPlaces {
+struct TensorTrainPlaces {
   static constexpr const char* kName = "TTSparseLengthsSumPlaces";
   int core;
   const int64_t* places;
   int64_t* column;
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
-    column[i] = places[i * kTrainCores + core];
+    column[i] = places[i * kTensorTrainCores + core];
   }
 };
 // For each entry: its segment, and D = dY G_2^T, the gradient of G_0 G_1.
 struct GradientOfProducts {
   static constexpr const char* kName = "TTSparseLengthsSumProductGradient";
-  TrainShape shape;
+  TensorTrainShape shape;
   const int64_t *offsets, *places;
   const float *core2, *dy;
   int64_t* segment;
@@ -109,7 +110,7 @@ struct GradientOfProducts {
     const int64_t width = shape.width[2];
     for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
       if (team.leader()) segment[i] = s;
-      const int64_t place = places[i * kTrainCores + 2];
+      const int64_t place = places[i * kTensorTrainCores + 2];
       if (place < 0 || place >= shape.rows[2]) continue;  // reported elsewhere
       const float *g2 = core2 + place * shape.slice(2), *row = dy + s * shape.embedding();
       for (int64_t e = team.first(); e < shape.second(); e += team.step()) {
@@ -124,9 +125,9 @@ struct GradientOfProducts {
 // The gradient of core `core`. The gradient of a row is the sum over all entries that use it of
 //   dG_0 = D G_1^T,  dG_1 = G_0^T D  or  dG_2 = (G_0 G_1)^T dY.
 // Rows that no entry uses are not written: `gradient` must hold zeros.
-struct TrainGradient {
+struct TensorTrainGradient {
   static constexpr const char* kName = "TTSparseLengthsSumGradient";
-  TrainShape shape;
+  TensorTrainShape shape;
   int core;
   SortedRows sorted;  // the places
   const int64_t *places, *segment;
@@ -150,7 +151,7 @@ struct TrainGradient {
     const int64_t inner = shape.inner();
     const float* d_product = d_products + entry * shape.second();
     if (core == 0) {
-      const int64_t place = places[entry * kTrainCores + 1];
+      const int64_t place = places[entry * kTensorTrainCores + 1];
       if (place < 0 || place >= shape.rows[1]) return 0;  // reported elsewhere
       const int64_t j = e / shape.rank[1], r = e % shape.rank[1];
       return Product(inner, d_product + j * inner, 1, core1 + place * shape.slice(1) + r * inner,

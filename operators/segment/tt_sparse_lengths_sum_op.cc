@@ -24,7 +24,7 @@ class TtSparseLengthsSumOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws), arguments_(*this) {}
 
   bool RunOnDevice() override {
-    const TrainShape shape = ReadTrainShape(*this);
+    const TensorTrainShape shape = ReadTensorTrainShape(*this);
     arguments_.Check(shape);
     const std::vector<int64_t> indices =
         ReadIndices(Input(3), CheckedNumel({shape.rows[0], shape.rows[1], shape.rows[2]}));
@@ -33,7 +33,7 @@ class TtSparseLengthsSumOp final : public Operator<CPUContext> {
     Output(0)->Resize(sums.count(), shape.embedding());
     Output(1)->Resize(n, shape.width[0], shape.rank[1]);
     Output(2)->Resize(n, shape.outer(), shape.rank[2]);
-    Output(3)->Resize(n, kTrainCores);
+    Output(3)->Resize(n, kTensorTrainCores);
     float *y = Output(0)->mutable_data<float>(), *first = Output(1)->mutable_data<float>(),
           *second = Output(2)->mutable_data<float>();
     int64_t* places = Output(3)->mutable_data<int64_t>();
@@ -42,10 +42,10 @@ class TtSparseLengthsSumOp final : public Operator<CPUContext> {
     for (int64_t s = 0; s < sums.count(); ++s, y += shape.embedding()) {
       for (int64_t i = sums.Offsets()[s]; i < sums.Offsets()[s + 1]; ++i) {
         int64_t rest = indices[i];
-        for (int k = kTrainCores - 1; k >= 0; --k, rest /= shape.rows[k + 1]) {
-          places[i * kTrainCores + k] = rest % shape.rows[k];
+        for (int k = kTensorTrainCores - 1; k >= 0; --k, rest /= shape.rows[k + 1]) {
+          places[i * kTensorTrainCores + k] = rest % shape.rows[k];
         }
-        MakeRow(shape, places + i * kTrainCores, first + i * shape.slice(0),
+        MakeRow(shape, places + i * kTensorTrainCores, first + i * shape.slice(0),
                 second + i * shape.second(), row.data());
         for (int64_t e = 0; e < shape.embedding(); ++e) y[e] += row[e];
       }
@@ -55,7 +55,8 @@ class TtSparseLengthsSumOp final : public Operator<CPUContext> {
 
  private:
   // first = G_0, second = G_0 G_1, row = G_0 G_1 G_2, of the slices at `place`.
-  void MakeRow(const TrainShape& s, const int64_t* place, float* first, float* second, float* row) {
+  void MakeRow(const TensorTrainShape& s, const int64_t* place, float* first, float* second,
+               float* row) {
     const auto core = [&](int k) { return Input(k).data<float>() + place[k] * s.slice(k); };
     std::copy_n(core(0), s.slice(0), first);
     math::Gemm(false, false, s.width[0], s.width[1] * s.rank[2], s.rank[1], 1.f, first, core(1),
@@ -64,7 +65,7 @@ class TtSparseLengthsSumOp final : public Operator<CPUContext> {
                0.f, row, &context_);
   }
 
-  const TrainArguments arguments_;
+  const TensorTrainArguments arguments_;
 };
 
 // With E the gradient of a row, as a matrix like the last product:
@@ -74,16 +75,16 @@ class TtSparseLengthsSumGradientOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
 
   bool RunOnDevice() override {
-    const TrainShape s = ReadTrainShape(*this);
-    const int64_t n = CheckTrainGradient(*this, s);
+    const TensorTrainShape s = ReadTensorTrainShape(*this);
+    const int64_t n = CheckTensorTrainGradient(*this, s);
     const Segments sums = ReadSums(Input(3), n);
     const auto* place = Input(6).data<int64_t>();
-    for (int64_t i = 0; i < n * kTrainCores; ++i) {
-      const int64_t rows = s.rows[i % kTrainCores];
+    for (int64_t i = 0; i < n * kTensorTrainCores; ++i) {
+      const int64_t rows = s.rows[i % kTensorTrainCores];
       CAFFE_ENFORCE(place[i] >= 0 && place[i] < rows, "index ", place[i], " at position ",
-                    i / kTrainCores, " is out of range for ", rows, " rows");
+                    i / kTensorTrainCores, " is out of range for ", rows, " rows");
     }
-    for (int k = 0; k < kTrainCores; ++k) {
+    for (int k = 0; k < kTensorTrainCores; ++k) {
       Output(k)->ResizeLike(Input(k));
       std::fill_n(Output(k)->mutable_data<float>(), Output(k)->numel(), 0.f);
     }
@@ -91,15 +92,16 @@ class TtSparseLengthsSumGradientOp final : public Operator<CPUContext> {
                *dy = Input(7).data<float>();
     for (int64_t segment = 0; segment < sums.count(); ++segment, dy += s.embedding()) {
       for (int64_t i = sums.Offsets()[segment]; i < sums.Offsets()[segment + 1]; ++i) {
-        AddRow(s, place + i * kTrainCores, first + i * s.slice(0), second + i * s.second(), dy);
+        AddRow(s, place + i * kTensorTrainCores, first + i * s.slice(0), second + i * s.second(),
+               dy);
       }
     }
     return true;
   }
 
  private:
-  void AddRow(const TrainShape& s, const int64_t* place, const float* first, const float* second,
-              const float* dy) {
+  void AddRow(const TensorTrainShape& s, const int64_t* place, const float* first,
+              const float* second, const float* dy) {
     const auto core = [&](int k) { return Input(k).data<float>() + place[k] * s.slice(k); };
     const auto gradient = [&](int k) {
       return Output(k)->mutable_data<float>() + place[k] * s.slice(k);
@@ -128,14 +130,14 @@ OPERATOR_SCHEMA(TTSparseLengthsSum)
     .NumInputs(5)
     .NumOutputs(4)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      for (int k = 0; k < kTrainCores; ++k)
+      for (int k = 0; k < kTensorTrainCores; ++k)
         CAFFE_ENFORCE_EQ(in[k].dims_size(), 4, "axes of core ", k);
       const int64_t n = NumelOf(in[3]), w0 = in[0].dims(2), w1 = in[1].dims(2), w2 = in[2].dims(2);
       return std::vector<TensorShape>{
           CreateTensorShape({NumelOf(in[4]), w0 * w1 * w2}, TensorProto::FLOAT),
           CreateTensorShape({n, w0, in[0].dims(3)}, TensorProto::FLOAT),
           CreateTensorShape({n, w0 * w1, in[1].dims(3)}, TensorProto::FLOAT),
-          CreateTensorShape({n, kTrainCores}, TensorProto::INT64)};
+          CreateTensorShape({n, kTensorTrainCores}, TensorProto::INT64)};
     })
     .SetDoc(
         "Sums of rows of an embedding that is a tensor train of three cores: row (i0 * I1 + i1) * "
@@ -158,7 +160,7 @@ OPERATOR_SCHEMA(TTSparseLengthsSumGradient)
     .NumInputs(8)
     .NumOutputs(3)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      return std::vector<TensorShape>(in.begin(), in.begin() + kTrainCores);
+      return std::vector<TensorShape>(in.begin(), in.begin() + kTensorTrainCores);
     })
     .SetDoc("The gradients of TTSparseLengthsSum, dense.")
     .Input(0, "core0", "As in the forward operator.")

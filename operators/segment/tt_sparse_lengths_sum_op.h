@@ -10,10 +10,10 @@ namespace caffe2 {
 
 // The shape of the cores in inputs 0 to 2. Throws EnforceNotMet, naming shapes, unless they match.
 template <class Op>
-TrainShape ReadTrainShape(const Op& op) {
-  TrainShape shape;
+TensorTrainShape ReadTensorTrainShape(const Op& op) {
+  TensorTrainShape shape;
   shape.rank[0] = 1;
-  for (int k = 0; k < kTrainCores; ++k) {
+  for (int k = 0; k < kTensorTrainCores; ++k) {
     const Tensor& core = op.Input(k);
     CAFFE_ENFORCE(core.dim() == 4 && core.size(1) == shape.rank[k], "core ", k, " ",
                   ShapeString(core.sizes()), " must be rows x ", shape.rank[k], " x width x rank");
@@ -21,24 +21,24 @@ TrainShape ReadTrainShape(const Op& op) {
     shape.width[k] = core.size(2);
     shape.rank[k + 1] = core.size(3);
   }
-  CAFFE_ENFORCE_EQ(shape.rank[kTrainCores], 1, "the rank after the last core");
+  CAFFE_ENFORCE_EQ(shape.rank[kTensorTrainCores], 1, "the rank after the last core");
   return shape;
 }
 
 // The arguments, which must match the cores.
-class TrainArguments {
+class TensorTrainArguments {
  public:
-  explicit TrainArguments(const OperatorBase& op)
+  explicit TensorTrainArguments(const OperatorBase& op)
       : rows_(op.GetRepeatedArgument<int64_t>("factor_i")),
         widths_(op.GetRepeatedArgument<int64_t>("factor_j")),
         ranks_(op.GetRepeatedArgument<int64_t>("ranks")),
         embedding_(op.GetSingleArgument<int64_t>("emb_size", 64)) {}
 
   // Throws EnforceNotMet unless the arguments match the cores.
-  void Check(const TrainShape& shape) const {
-    Check("factor_i", rows_, shape.rows, kTrainCores);
-    Check("factor_j", widths_, shape.width, kTrainCores);
-    Check("ranks", ranks_, shape.rank, kTrainCores + 1);
+  void Check(const TensorTrainShape& shape) const {
+    Check("factor_i", rows_, shape.rows, kTensorTrainCores);
+    Check("factor_j", widths_, shape.width, kTensorTrainCores);
+    Check("ranks", ranks_, shape.rank, kTensorTrainCores + 1);
     CAFFE_ENFORCE_EQ(embedding_, shape.embedding(), "argument emb_size and the cores");
   }
 
@@ -57,11 +57,11 @@ class TrainArguments {
 // Throws EnforceNotMet unless inputs 3 to 7 of the gradient (lengths, core0_output, core1_output,
 // indices and dY) match the cores. Returns the number of indices.
 template <class Op>
-int64_t CheckTrainGradient(const Op& op, const TrainShape& shape) {
+int64_t CheckTensorTrainGradient(const Op& op, const TensorTrainShape& shape) {
   const Tensor &lengths = op.Input(3), &first = op.Input(4), &second = op.Input(5),
                &places = op.Input(6), &dY = op.Input(7);
-  const int64_t n = places.numel() / kTrainCores;
-  CAFFE_ENFORCE(places.dim() == 2 && places.size(1) == kTrainCores &&
+  const int64_t n = places.numel() / kTensorTrainCores;
+  CAFFE_ENFORCE(places.dim() == 2 && places.size(1) == kTensorTrainCores &&
                     first.numel() == n * shape.slice(0) && second.numel() == n * shape.second(),
                 "core0_output ", ShapeString(first.sizes()), " and core1_output ",
                 ShapeString(second.sizes()), " for indices ", ShapeString(places.sizes()));

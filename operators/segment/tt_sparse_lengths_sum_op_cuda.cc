@@ -14,7 +14,7 @@ class CudaTtSparseLengthsSumOp final : public Operator<CUDAContext> {
       : Operator<CUDAContext>(def, ws), arguments_(*this) {}
 
   bool RunOnDevice() override {
-    const TrainShape shape = ReadTrainShape(*this);
+    const TensorTrainShape shape = ReadTensorTrainShape(*this);
     arguments_.Check(shape);
     const Tensor &indices = Input(3), &lengths = Input(4);
     const int64_t n = indices.numel(), segments = lengths.numel();
@@ -27,30 +27,30 @@ class CudaTtSparseLengthsSumOp final : public Operator<CUDAContext> {
     Output(0)->Resize(segments, shape.embedding());
     Output(1)->Resize(n, shape.width[0], shape.rank[1]);
     Output(2)->Resize(n, shape.outer(), shape.rank[2]);
-    Output(3)->Resize(n, kTrainCores);
+    Output(3)->Resize(n, kTensorTrainCores);
     auto *first = Output(1)->mutable_data<float>(), *second = Output(2)->mutable_data<float>();
     auto* places = Output(3)->mutable_data<int64_t>();
     ForEachRow(n, shape.second(),
-               TrainRows{shape, index, Input(0).data<float>(), Input(1).data<float>(), places,
-                         first, second},
+               TensorTrainRows{shape, index, Input(0).data<float>(), Input(1).data<float>(), places,
+                               first, second},
                &context_);
     ForEachRow(segments, shape.embedding(),
-               TrainSums{shape, offsets, places, second, Input(2).data<float>(),
-                         Output(0)->mutable_data<float>()},
+               TensorTrainSums{shape, offsets, places, second, Input(2).data<float>(),
+                               Output(0)->mutable_data<float>()},
                &context_);
     return true;
   }
 
  private:
-  const TrainArguments arguments_;
+  const TensorTrainArguments arguments_;
 };
 
 class CudaTtSparseLengthsSumGradientOp final : public Operator<CUDAContext> {
  public:
   using Operator<CUDAContext>::Operator;
   bool RunOnDevice() override {
-    const TrainShape shape = ReadTrainShape(*this);
-    const int64_t n = CheckTrainGradient(*this, shape), segments = Input(3).numel();
+    const TensorTrainShape shape = ReadTensorTrainShape(*this);
+    const int64_t n = CheckTensorTrainGradient(*this, shape), segments = Input(3).numel();
     CAFFE_ENFORCE(n == 0 || segments > 0, n, " indices in no sum");
     Input(3).data<int32_t>();  // of no other type
     Tensor storage(context_.device()), segment(context_.device()), d_products(context_.device());
@@ -67,19 +67,20 @@ class CudaTtSparseLengthsSumGradientOp final : public Operator<CUDAContext> {
         GradientOfProducts{shape, offsets, places, Input(2).data<float>(), dy,
                            segment.mutable_data<int64_t>(), d_products.mutable_data<float>()},
         &context_);
-    for (int k = 0; k < kTrainCores; ++k) {
+    for (int k = 0; k < kTensorTrainCores; ++k) {
       Tensor column(context_.device()), keys(context_.device());
       column.Resize(n);
-      ForEach(n, TrainPlaces{k, places, column.mutable_data<int64_t>()}, &context_);
+      ForEach(n, TensorTrainPlaces{k, places, column.mutable_data<int64_t>()}, &context_);
       const SortedRows sorted = SortIndices(column, shape.rows[k], &keys, &context_);
       Output(k)->ResizeLike(Input(k));
       auto* gradient = Output(k)->mutable_data<float>();
       ClearBytes(Output(k)->nbytes(), gradient, &context_);
-      ForEachRow(n, shape.slice(k),
-                 TrainGradient{shape, k, sorted, places, segment.data<int64_t>(),
-                               Input(4).data<float>(), Input(5).data<float>(),
-                               Input(1).data<float>(), d_products.data<float>(), dy, gradient},
-                 &context_);
+      ForEachRow(
+          n, shape.slice(k),
+          TensorTrainGradient{shape, k, sorted, places, segment.data<int64_t>(),
+                              Input(4).data<float>(), Input(5).data<float>(),
+                              Input(1).data<float>(), d_products.data<float>(), dy, gradient},
+          &context_);
     }
     return true;
   }

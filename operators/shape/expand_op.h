@@ -32,7 +32,9 @@ class ExpandOp final : public Operator<Context> {
   bool DoRunWithType() {
     const Tensor& X = Input(0);
     const std::vector<int64_t> shape = ExpandedShape(
-        X.sizes(), InputSize() > 1 ? ReadIntegers(this->template Input<Tensor>(1)) : shape_);
+        X.sizes(), InputSize() > 1
+                       ? ReadDimensions(this->template Input<Tensor>(1), "the new shape")
+                       : shape_);
     Tensor* Y = Output(0);
     const T* x = X.data<T>();
     Y->Resize(shape);

@@ -15,7 +15,7 @@ class NumpyTileOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
     CAFFE_ENFORCE(X.has_data(), "X holds no data");
-    const std::vector<int64_t> repeats = ReadIntegers(this->template Input<Tensor>(1));
+    const std::vector<int64_t> repeats = ReadDimensions(this->template Input<Tensor>(1), "repeats");
     CAFFE_ENFORCE_EQ(static_cast<int>(repeats.size()), X.dim(), "repeats, one for each axis of X ",
                      ShapeString(X.sizes()));
     std::vector<int64_t> dims = X.sizes();

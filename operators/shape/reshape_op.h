@@ -26,7 +26,8 @@ class ReshapeOp final : public Operator<Context> {
     const Tensor& X = Input(0);
     const std::vector<int64_t> old_shape = X.sizes();
     const std::vector<int64_t> shape = ResolveShape(
-        old_shape, InputSize() == 2 ? ReadIntegers(this->template Input<Tensor>(1)) : shape_);
+        old_shape,
+        InputSize() == 2 ? ReadDimensions(this->template Input<Tensor>(1), "new_shape") : shape_);
     // Written before output 0, which may be the blob of the input.
     Tensor* old = this->OutputCPU(1);
     old->Resize(static_cast<int64_t>(old_shape.size()));

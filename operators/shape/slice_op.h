@@ -40,8 +40,8 @@ class SliceBase : public Operator<Context> {
  protected:
   TensorBox ReadBox(const std::vector<int64_t>& dims, bool from_inputs) {
     if (!from_inputs) return TensorBox::Resolve(starts_, ends_, dims);
-    return TensorBox::Resolve(ReadIntegers(this->template Input<Tensor>(1)),
-                              ReadIntegers(this->template Input<Tensor>(2)), dims);
+    return TensorBox::Resolve(ReadDimensions(this->template Input<Tensor>(1), "starts"),
+                              ReadDimensions(this->template Input<Tensor>(2), "ends"), dims);
   }
 
  private:

@@ -26,9 +26,10 @@ class TileBase : public Operator<Context> {
 
  protected:
   void ReadTiles() {
-    if (InputSize() > 1) tiles_ = ReadInteger(this->template Input<Tensor>(1));
-    if (InputSize() > 2) axis_ = static_cast<int>(ReadInteger(this->template Input<Tensor>(2)));
-    CAFFE_ENFORCE_GE(tiles_, 0, "tiles must not be negative");
+    if (InputSize() > 1) tiles_ = ReadInteger(this->template Input<Tensor>(1), "tiles");
+    if (InputSize() > 2)
+      axis_ = static_cast<int>(ReadInteger(this->template Input<Tensor>(2), "axis"));
+    CAFFE_ENFORCE(tiles_ >= 0, "the number of tiles must not be negative, found ", tiles_);
   }
   int64_t tiles_;
   int axis_;
@@ -42,7 +43,7 @@ class TileOp final : public TileBase<Context> {
   bool RunOnDevice() override {
     this->ReadTiles();
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
     const int axis = X.canonical_axis_index(this->axis_);
     std::vector<int64_t> dims = X.sizes();
     CAFFE_ENFORCE(!__builtin_mul_overflow(dims[axis], this->tiles_, &dims[axis]),
@@ -69,8 +70,9 @@ class TileGradientOp final : public TileBase<Context> {
     const Tensor& dY = Input(0);
     const int axis = dY.canonical_axis_index(this->axis_);
     const int64_t tiles = this->tiles_;
-    CAFFE_ENFORCE(tiles > 0 && dY.size(axis) % tiles == 0, "dimension ", axis, " of ",
-                  ShapeString(dY.sizes()), " is not made of ", tiles, " tiles");
+    CAFFE_ENFORCE(tiles > 0 && dY.size(axis) % tiles == 0, "axis ", axis,
+                  " of dY must be a multiple of tiles (", tiles, "); dY has shape ",
+                  ShapeString(dY.sizes()));
     std::vector<int64_t> dims = dY.sizes();
     dims[axis] /= tiles;
     const T* dy = dY.data<T>();

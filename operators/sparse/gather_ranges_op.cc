@@ -109,9 +109,9 @@ class GatherRangesToDenseOp final : public Operator<CPUContext> {
   // Throws if the share of such ranges is too large. A maximum of 1 allows all.
   void CheckRatio(const char* what, int i, int64_t count, float max_ratio) const {
     if (max_ratio >= 1) return;
-    const auto most = static_cast<double>(std::max(seen_, min_observation_)) * max_ratio;
-    CAFFE_ENFORCE(static_cast<double>(count) <= most, "range ", i, " had ", what, " in ", count,
-                  " of ", seen_, " examples, more than ", most);
+    const auto max = static_cast<double>(std::max(seen_, min_observation_)) * max_ratio;
+    CAFFE_ENFORCE(static_cast<double>(count) <= max, "range ", i, " had ", what, " in ", count,
+                  " of ", seen_, " examples, more than ", max);
   }
 
   void GatherRange(const Tensor& X, const Ranges& ranges, const std::vector<int64_t>& keys, int i) {

@@ -18,9 +18,9 @@ namespace caffe2 {
 
 // The number of columns in a tensor of one int64.
 inline int64_t ReadColumns(const Tensor& size) {
-  CAFFE_ENFORCE_EQ(size.numel(), 1, "elements of index_size_tensor");
-  const int64_t columns = ReadInteger(size);
-  CAFFE_ENFORCE_GE(columns, 0, "the number of columns");
+  const int64_t columns = ReadInteger(size, "index_size_tensor");
+  CAFFE_ENFORCE(columns >= 0,
+                "index_size_tensor, the number of columns, must not be negative, found ", columns);
   return columns;
 }
 
@@ -30,7 +30,8 @@ class OneHotOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(OneHotOp);
   bool RunOnDevice() override {
     const Tensor& indices = Input(0);
-    CAFFE_ENFORCE_EQ(indices.dim(), 1, "indices must be one-dimensional");
+    CAFFE_ENFORCE(indices.dim() == 1, "indices must be one-dimensional, found shape ",
+                  ShapeString(indices.sizes()));
     const int64_t n = indices.numel(), classes = ReadColumns(this->template Input<Tensor>(1));
     const int64_t* index = indices.data<int64_t>();
     CheckedIndices(indices, classes, &context_);
@@ -72,10 +73,12 @@ class BatchOneHotBase : public Operator<Context> {
 
  protected:
   Segments ReadLists(const Tensor& X, int64_t values) const {
-    CAFFE_ENFORCE_EQ(X.dim(), 2, "X ", ShapeString(X.sizes()), " must be a matrix");
+    CAFFE_ENFORCE(X.dim() == 2, "X must be a matrix, found shape ", ShapeString(X.sizes()));
     Tensor copy(CPU);
     Segments lists = Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &copy), values);
-    CAFFE_ENFORCE_EQ(lists.count(), X.size(1), "lengths, for X ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(lists.count() == X.size(1),
+                  "there must be one length for each column of X, which has shape ",
+                  ShapeString(X.sizes()), "; found ", lists.count());
     return lists;
   }
 };
@@ -165,12 +168,14 @@ class BatchBucketizeOp final : public Operator<Context> {
       return OnHost(this->template Input<Tensor>(i), &copies[i - 1]);
     };
     const Tensor& boundaries = host(2);
-    CAFFE_ENFORCE(X.dim() == 2 && boundaries.dim() == 1, "FEATURE ", ShapeString(X.sizes()),
-                  " must be a matrix, BOUNDARIES ", ShapeString(boundaries.sizes()), " a list");
+    CAFFE_ENFORCE(X.dim() == 2 && boundaries.dim() == 1,
+                  "FEATURE must be a matrix and BOUNDARIES one-dimensional: FEATURE has shape ",
+                  ShapeString(X.sizes()), ", BOUNDARIES ", ShapeString(boundaries.sizes()));
     const std::vector<int64_t> columns = ReadIndices(host(1), X.size(1));
     const Segments features = Segments::FromLengths(host(3), boundaries.numel());
     const auto count = static_cast<int64_t>(columns.size());
-    CAFFE_ENFORCE_EQ(features.count(), count, "LENGTHS, one for each of INDICES");
+    CAFFE_ENFORCE(features.count() == count, "LENGTHS must have one length for each of the ", count,
+                  " INDICES, found ", features.count());
     const std::vector<float> bounds(boundaries.template data<float>(),
                                     boundaries.template data<float>() + boundaries.numel());
     for (int64_t f = 0; f < count; ++f) {

@@ -9,7 +9,7 @@ namespace caffe2::cuda {
 namespace {
 
 template <typename T>
-void Multiply(const MatmulProblem& p, const T* a, const T* b, const T* bias, T* c) {
+void Multiply(const MatMulProblem& p, const T* a, const T* b, const T* bias, T* c) {
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
       double sum = 0;
@@ -27,7 +27,7 @@ void Multiply(const MatmulProblem& p, const T* a, const T* b, const T* bias, T* 
 }
 
 template <typename T>
-void MultiplyAll(const MatmulProblem& p, const void* a, const void* b, const void* bias, void* c) {
+void MultiplyAll(const MatMulProblem& p, const void* a, const void* b, const void* bias, void* c) {
   for (int64_t i = 0; i < p.batch; ++i) {
     Multiply(p, static_cast<const T*>(a) + i * p.a_stride,
              static_cast<const T*>(b) + i * p.b_stride, static_cast<const T*>(bias),
@@ -39,7 +39,7 @@ void MultiplyAll(const MatmulProblem& p, const void* a, const void* b, const voi
 
 bool AllowTf32() { return false; }
 
-bool Matmul(const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* c,
+bool MatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias, void* c,
             int /*device*/, Stream stream) {
   // Pretends that no algorithm adds the bias, so that the callers' alternative is tested, too.
   if (problem.has_bias && problem.n == 1) return false;

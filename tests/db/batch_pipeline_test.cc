@@ -63,9 +63,9 @@ TEST_F(BadRecordsTest, TheRecordBeforeTakesThePlace) {
 
 TEST_F(BadRecordsTest, OneMoreIsAnErrorThatNamesIt) {
   Write({"0", "1", "bad", "3", "worse", "5", "6", "none"});
-  for (const int64_t most : {0, 1, 2}) {
-    const std::string error = ThrownMessage<EnforceNotMet>([&] { Read(2, most); });
-    const std::string key = most == 0 ? "00000002" : most == 1 ? "00000004" : "00000007";
+  for (const int64_t max : {0, 1, 2}) {
+    const std::string error = ThrownMessage<EnforceNotMet>([&] { Read(2, max); });
+    const std::string key = max == 0 ? "00000002" : max == 1 ? "00000004" : "00000007";
     EXPECT_NE(error.find(key), std::string::npos) << error;
     EXPECT_NE(error.find("numbers.minidb"), std::string::npos) << error;
   }

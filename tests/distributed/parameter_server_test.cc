@@ -61,7 +61,7 @@ class ParameterServerTest : public ::testing::Test {
       try {
         server_->Serve(worker, world.get());
       } catch (const PeerLost&) {
-        server_->Lose(worker);
+        server_->RemoveWorker(worker);
       }
     });
   }

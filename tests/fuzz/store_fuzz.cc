@@ -26,7 +26,7 @@ FUZZ_TARGET(RunRecord, "run_record", 5000) {
   const int generation = ParseGeneration(text);
   CHECK(generation >= 1 && generation <= 1'000'000'000);
   CHECK_LE(OneLine(text).size(), 1000u);
-  FindShardBehind(0, {5, "Allreduce"}, {"", text, text});
+  FindLaggingShard(0, {5, "Allreduce"}, {"", text, text});
 }
 
 FUZZ_TARGET(Store, "store", 15) {

@@ -19,12 +19,12 @@ using testing::ValuesOf;
 // The largest difference, in parts of the largest value.
 double Difference(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
-  double most = 0, difference = 0;
+  double max = 0, difference = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    most = std::max<double>(most, std::abs(a[i]));
+    max = std::max<double>(max, std::abs(a[i]));
     difference = std::max<double>(difference, std::abs(a[i] - b[i]));
   }
-  return difference / most;
+  return difference / max;
 }
 
 NetDef Quantize(const NetDef& net, Workspace* ws, const QuantizationOptions& options = {}) {
@@ -70,7 +70,7 @@ TEST_P(QuantizationTest, ResidualNetBecomesLevels) {
   const std::vector<float> floats = ValuesOf(ws, "fc");
   const std::vector<float> filter = ValuesOf(ws, "a_conv1_w");
 
-  for (const RangeMethod ranges : {RangeMethod::kMinMax, RangeMethod::kLeastError}) {
+  for (const RangeMethod ranges : {RangeMethod::kMinMax, RangeMethod::kMinError}) {
     for (const bool per_channel : {true, false}) {
       const NetDef net = Quantize(builder.net(), &ws, {ranges, per_channel});
       EXPECT_EQ(CountType(net, "Int8ConvRelu"), 3);

@@ -24,27 +24,27 @@ std::vector<float> Normal(int64_t n, float scale) {
 
 // The mean squared error of the values as 256 levels of the range.
 double ErrorOf(const std::vector<float>& values, const ValueRange& range) {
-  const double step = (double{range.most} - range.least) / 255;
+  const double step = (double{range.max} - range.min) / 255;
   double sum = 0;
   for (const float value : values) {
-    const double clipped = std::min<double>(std::max<double>(value, range.least), range.most);
-    const double level = std::rint((clipped - range.least) / step);
-    sum += std::pow(value - range.least - level * step, 2);
+    const double clipped = std::min<double>(std::max<double>(value, range.min), range.max);
+    const double level = std::rint((clipped - range.min) / step);
+    sum += std::pow(value - range.min - level * step, 2);
   }
   return sum / static_cast<double>(values.size());
 }
 
 TEST(ValueHistogramTest, TheWholeRangeHoldsAllValuesAndZero) {
   ValueHistogram histogram;
-  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).most, 0) << "no values";
+  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).max, 0) << "no values";
   const std::vector<float> values{3, 1, 2};
   histogram.Add(3, values.data());
-  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).least, 0);
-  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).most, 3);
+  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).min, 0);
+  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).max, 3);
   const std::vector<float> more{-5, 1000};
   histogram.Add(2, more.data());
-  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).least, -5);
-  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).most, 1000);
+  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).min, -5);
+  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).max, 1000);
 }
 
 // One value far away: the levels are better spent on the others.
@@ -56,10 +56,10 @@ TEST(ValueHistogramTest, LeastErrorBeatsTheWholeRangeAndItsNeighbours) {
     histogram.Add(1, &outlier);
     values.push_back(outlier);
     const ValueRange whole = histogram.Range(RangeMethod::kMinMax);
-    const ValueRange best = histogram.Range(RangeMethod::kLeastError);
+    const ValueRange best = histogram.Range(RangeMethod::kMinError);
     EXPECT_LT(ErrorOf(values, best), ErrorOf(values, whole));
     for (const float factor : {0.7f, 1.4f}) {
-      const ValueRange other{best.least * factor, best.most * factor};
+      const ValueRange other{best.min * factor, best.max * factor};
       EXPECT_LT(ErrorOf(values, best), ErrorOf(values, other)) << factor;
     }
   }
@@ -72,7 +72,7 @@ TEST(ValueHistogramTest, ZerosDoNotCount) {
   some.Add(static_cast<int64_t>(values.size()), values.data());
   values.resize(1'000'000);
   many.Add(static_cast<int64_t>(values.size()), values.data());
-  EXPECT_EQ(some.Range(RangeMethod::kLeastError).most, many.Range(RangeMethod::kLeastError).most);
+  EXPECT_EQ(some.Range(RangeMethod::kMinError).max, many.Range(RangeMethod::kMinError).max);
 }
 
 TEST(ValueHistogramTest, ValuesThatAreNotFiniteAreNamed) {

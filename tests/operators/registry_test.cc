@@ -71,9 +71,9 @@ bool HasGradientOperators(const std::string& type) {
          dynamic_cast<ThrowInTheTowel*>(maker.get()) == nullptr;
 }
 
-void CheckNames(const std::vector<OpSchema::Parameter>& parameters, int most, const char* what,
+void CheckNames(const std::vector<OpSchema::Parameter>& parameters, int max, const char* what,
                 std::vector<std::string>* complaints) {
-  const int needed = most > kMaxNamed ? 1 : most;
+  const int needed = max > kMaxNamed ? 1 : max;
   if (static_cast<int>(parameters.size()) < needed) {
     complaints->emplace_back(MakeString("names ", parameters.size(), " of ", needed, " ", what));
     return;

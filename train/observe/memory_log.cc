@@ -162,8 +162,8 @@ void MemoryLog::OnIteration(const IterationReport& report) {
   const MemoryReport memory = MeasureRunMemory(*run_, report.total_iterations);
   run_.reset();
   if (logs_) {
-    constexpr size_t kMostBlobs = 20;
-    for (const std::string& line : memory.Lines(kMostBlobs)) LOG(INFO) << line;
+    constexpr size_t kMaxBlobs = 20;
+    for (const std::string& line : memory.Lines(kMaxBlobs)) LOG(INFO) << line;
   }
   if (directory_.empty()) return;
   try {

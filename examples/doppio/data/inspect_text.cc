@@ -83,15 +83,15 @@ std::string FactsHtml(const Inspection& found) {
 }
 
 std::string LabelsHtml(const Inspection& found) {
-  int64_t most = 1;
-  for (const auto& [label, count] : found.labels) most = std::max(most, count);
+  int64_t max = 1;
+  for (const auto& [label, count] : found.labels) max = std::max(max, count);
   std::string html =
       "<h2>Labels</h2><table class=\"data\"><tr><th>label</th><th class=\"number\">records</th>"
       "<th></th></tr>";
   for (const auto& [label, count] : found.labels) {
     html += "<tr><td>" + EscapeHtml(LabelText(found, label)) + "</td><td class=\"number\">" +
             Grouped(count) +
-            "</td><td><span class=\"bar\" style=\"width:" + std::to_string(300 * count / most) +
+            "</td><td><span class=\"bar\" style=\"width:" + std::to_string(300 * count / max) +
             "px\"></span></td></tr>";
   }
   return html + "</table>";

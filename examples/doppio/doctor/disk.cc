@@ -78,7 +78,7 @@ Findings CheckDisk(const std::string& folder) {
   try {
     double written = 0, read = 0;
     {
-      TestFile file(TemporaryBeside((std::filesystem::path(folder) / "doppio_doctor").string()));
+      TestFile file(TemporaryPath((std::filesystem::path(folder) / "doppio_doctor").string()));
       std::vector<char> block(kBlock, 'x');
       written = Speed([&] { file.Write(block); });
       read = Speed([&] { file.Read(&block); });

@@ -55,10 +55,10 @@ std::string KindsHtml(const Memory& memory) {
 }
 
 std::string BlobsHtml(const Memory& memory) {
-  constexpr size_t kMost = 25;
+  constexpr size_t kMaxRows = 25;
   std::string rows = Row(Head("blob") + Head("kind") + Head("type") + Head("shape") +
                          Head("size", true) + Head("shares with", true));
-  const size_t shown = std::min(kMost, memory.blobs.size());
+  const size_t shown = std::min(kMaxRows, memory.blobs.size());
   for (size_t i = 0; i < shown; ++i) {
     const Memory::Blob& blob = memory.blobs[i];
     rows += Row(Cell(blob.name) + Cell(blob.kind) + Cell(blob.type) + Cell(blob.shape) +

@@ -57,24 +57,24 @@ std::vector<std::pair<std::string, Shares>> SharesOf(const Timeline& timeline, b
   return sorted;
 }
 
-// Adds what comes after the first `most` up in one part.
-void Shorten(size_t most, std::vector<std::pair<std::string, Shares>>* parts) {
-  if (parts->size() <= most + 1) return;
+// Adds what comes after the first `max` up in one part.
+void Shorten(size_t max, std::vector<std::pair<std::string, Shares>>* parts) {
+  if (parts->size() <= max + 1) return;
   Shares others((*parts)[0].second.size());
-  for (size_t i = most; i < parts->size(); ++i) {
+  for (size_t i = max; i < parts->size(); ++i) {
     for (size_t s = 0; s < others.size(); ++s) others[s] += (*parts)[i].second[s];
   }
-  const size_t count = parts->size() - most;
-  parts->resize(most);
+  const size_t count = parts->size() - max;
+  parts->resize(max);
   parts->emplace_back(MakeString(count, " other types"), others);
 }
 
 // A row for each part: its share on each shard, and a bar for the mean.
 std::string PartsTable(const std::string& title,
                        const std::vector<std::pair<std::string, Shares>>& parts) {
-  constexpr size_t kMostShards = 8;  // columns
+  constexpr size_t kMaxShards = 8;  // columns
   if (parts.empty()) return "";
-  const size_t shards = parts[0].second.size(), shown = std::min(shards, kMostShards);
+  const size_t shards = parts[0].second.size(), shown = std::min(shards, kMaxShards);
   std::string heads = Head(title);
   for (size_t s = 0; s < shown; ++s) heads += Head(MakeString("shard ", s), true);
   std::string rows =

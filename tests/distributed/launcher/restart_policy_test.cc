@@ -101,7 +101,7 @@ TEST(LaunchReportTest, BlamesTheFirstThatFailedByItself) {
                  {3, "b", 143, 3, true, {}}};
   ASSERT_NE(result.FirstFailure(), nullptr);
   EXPECT_EQ(result.FirstFailure()->shard, 2);
-  EXPECT_EQ(ExitStatusOf(result), 137);
+  EXPECT_EQ(LauncherExitStatus(result), 137);
   LaunchPlan plan;
   plan.num_shards = 4;
   plan.run_id = "r";
@@ -120,7 +120,7 @@ TEST(LaunchReportTest, BlamesTheFirstThatFailedByItself) {
   result.ends.back().status = 75;         // but had to be told
   EXPECT_EQ(result.Suspect()->shard, 1);
   result.signal = 2;
-  EXPECT_EQ(ExitStatusOf(result), 130);
+  EXPECT_EQ(LauncherExitStatus(result), 130);
 }
 
 }  // namespace

@@ -351,8 +351,8 @@ INSTANTIATE_TEST_SUITE_P(All, FloatWinogradTest, ::testing::ValuesIn(Cases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(FloatCopiesTest, AreMadeWithoutAvx512) {
-  const char* most = std::getenv("ONEDNN_MAX_CPU_ISA");
-  if (most == nullptr || most != std::string("AVX2")) GTEST_SKIP() << "oneDNN takes what there is";
+  const char* max = std::getenv("ONEDNN_MAX_CPU_ISA");
+  if (max == nullptr || max != std::string("AVX2")) GTEST_SKIP() << "oneDNN takes what there is";
   EXPECT_FALSE(MultipliesBFloat16());
 }
 

@@ -67,14 +67,14 @@ double DifferenceOf(const std::vector<float>& expected, const std::vector<float>
   }
   return difference / largest;
 }
-// The mean of these over all results, none of which may be above `most`.
-double MeanDifference(const Results& expected, const Results& found, double most) {
+// The mean of these over all results, none of which may be above `max`.
+double MeanDifference(const Results& expected, const Results& found, double max) {
   double sum = 0;
   for (const auto& [name, values] : expected) {
     EXPECT_EQ(found.count(name), 1u) << name;
     EXPECT_EQ(found.at(name).size(), values.size()) << name;
     const double difference = DifferenceOf(values, found.at(name));
-    EXPECT_LE(difference, most) << name;
+    EXPECT_LE(difference, max) << name;
     sum += difference;
   }
   return sum / static_cast<double>(expected.size());

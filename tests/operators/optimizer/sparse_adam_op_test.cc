@@ -21,11 +21,11 @@ TEST_F(SparseOptimizerTest, RectifiedAdamWaitsForTheVariance) {
   for (const float x : FetchValues<float>(ws, "p")) p.push_back(x);
   for (const float x : FetchValues<float>(ws, "m")) m.push_back(x);
   for (const float x : FetchValues<float>(ws, "v")) v.push_back(x);
-  const double beta1 = 0.8, beta2 = 0.9, most = 2 / (1 - beta2) - 1;
+  const double beta1 = 0.8, beta2 = 0.9, max = 2 / (1 - beta2) - 1;
   int plain = 0, rectified = 0;
   for (int64_t iter = 0; iter < 12; ++iter) {
     const double t = static_cast<double>(iter) + 1;
-    const double length = most - 2 * t * std::pow(beta2, t) / (1 - std::pow(beta2, t));
+    const double length = max - 2 * t * std::pow(beta2, t) / (1 - std::pow(beta2, t));
     ++(length >= 5 ? rectified : plain);
     for (int k = 0; k < 6; ++k) {
       const int at = (k < 3 ? 3 : 1) * 3 + k % 3;
@@ -34,8 +34,8 @@ TEST_F(SparseOptimizerTest, RectifiedAdamWaitsForTheVariance) {
       double step = m[at] / (1 - std::pow(beta1, t));
       if (length >= 5) {
         const double root = std::sqrt(v[at]) / std::sqrt(1 - std::pow(beta2, t));
-        step *= std::sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) /
-                root;
+        step *=
+            std::sqrt((length - 4) * (length - 2) * max / ((max - 4) * (max - 2) * length)) / root;
       }
       p[at] -= 0.1 * step;
     }

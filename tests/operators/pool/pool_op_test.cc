@@ -26,7 +26,7 @@ std::vector<float> Reference(const Case& c, const std::vector<float>& x, bool ma
   for (int64_t plane = 0; plane < c.x[0] * c.x[1]; ++plane) {
     for (int64_t h = 0; h < c.y[2]; ++h) {
       for (int64_t w = 0; w < c.y[3]; ++w) {
-        double sum = 0, most = -std::numeric_limits<double>::infinity();
+        double sum = 0, maximum = -std::numeric_limits<double>::infinity();
         int count = 0;
         for (int64_t i = h * c.stride_h - c.pad_t; i < h * c.stride_h - c.pad_t + c.kernel_h; ++i) {
           for (int64_t j = w * c.stride_w - c.pad_l; j < w * c.stride_w - c.pad_l + c.kernel_w;
@@ -34,12 +34,12 @@ std::vector<float> Reference(const Case& c, const std::vector<float>& x, bool ma
             if (i < 0 || j < 0 || i >= height || j >= width) continue;
             const double value = x[(plane * height + i) * width + j];
             sum += value;
-            most = std::max(most, value);
+            maximum = std::max(maximum, value);
             ++count;
           }
         }
         if (count_include_pad) count = static_cast<int>(c.kernel_h * c.kernel_w);
-        y.push_back(static_cast<float>(max ? most : sum / count));
+        y.push_back(static_cast<float>(max ? maximum : sum / count));
       }
     }
   }

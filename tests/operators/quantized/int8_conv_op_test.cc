@@ -36,13 +36,13 @@ class Int8ConvTest : public ::testing::TestWithParam<ConvCase> {
                      kYScale, kYZero);
   }
   // Y must be the levels of the sums.
-  void ExpectLevels(const std::vector<int64_t>& sums, int least) const {
+  void ExpectLevels(const std::vector<int64_t>& sums, int min) const {
     const std::vector<int> levels = FetchLevels(ws_, "Y");
     ASSERT_EQ(levels.size(), sums.size());
     const double unit = double{kXScale} * kWScale;
     for (size_t i = 0; i < sums.size(); ++i) {
       const double steps = std::rint(static_cast<double>(sums[i]) * (unit / kYScale));
-      ASSERT_EQ(levels[i], ReferenceLevel(steps, 1, kYZero, least)) << i;
+      ASSERT_EQ(levels[i], ReferenceLevel(steps, 1, kYZero, min)) << i;
     }
   }
 

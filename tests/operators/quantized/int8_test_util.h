@@ -23,13 +23,13 @@ void FeedInt8(Workspace* ws, const std::string& name, const std::vector<int64_t>
   tensor->t = Tensor(dims, values);
 }
 
-// n numbers of [least, most], from a fixed seed.
+// n numbers of [min, max], from a fixed seed.
 template <typename T>
-std::vector<T> RandomIntegers(int64_t n, uint64_t seed, int least, int most) {
+std::vector<T> RandomIntegers(int64_t n, uint64_t seed, int min, int max) {
   RandomGenerator random(seed);
   std::vector<T> values(n);
   for (T& value : values) {
-    value = static_cast<T>(least + std::floor((most - least + 1) * double{random.Uniform()}));
+    value = static_cast<T>(min + std::floor((max - min + 1) * double{random.Uniform()}));
   }
   return values;
 }
@@ -51,9 +51,9 @@ inline std::vector<int> FetchLevels(const Workspace& ws, const std::string& name
 }
 
 // The nearest level; exact but for ties.
-inline int ReferenceLevel(double value, double scale, int zero_point, int least = 0) {
+inline int ReferenceLevel(double value, double scale, int zero_point, int min = 0) {
   return static_cast<int>(
-      std::min(255., std::max<double>(least, std::rint(value / scale) + zero_point)));
+      std::min(255., std::max<double>(min, std::rint(value / scale) + zero_point)));
 }
 
 // A float tensor `name` of what the quantized tensor stands for.
@@ -68,14 +68,14 @@ inline void FeedDequantized(Workspace* ws, const std::string& quantized, const s
 
 // The quantized tensor must be the levels of the float one, but for `steps` of rounding.
 inline void ExpectLevelsOf(const Workspace& ws, const std::string& quantized,
-                           const std::string& expected, int steps, int least = 0) {
+                           const std::string& expected, int steps, int min = 0) {
   const Int8TensorCPU& q = FetchInt8(ws, quantized);
   EXPECT_EQ(q.t.sizes(), Fetch(ws, expected).sizes());
   const std::vector<float> values = FetchValues<float>(ws, expected);
   const std::vector<int> levels = FetchLevels(ws, quantized);
   ASSERT_EQ(levels.size(), values.size());
   for (size_t i = 0; i < levels.size(); ++i) {
-    ASSERT_NEAR(levels[i], ReferenceLevel(values[i], q.scale, q.zero_point, least), steps) << i;
+    ASSERT_NEAR(levels[i], ReferenceLevel(values[i], q.scale, q.zero_point, min), steps) << i;
   }
 }
 
@@ -95,10 +95,10 @@ class Int8Test : public ::testing::Test {
     FeedDequantized(&ws_, "X", "x");
   }
   // The operator on X must give the levels of what `plain` gives of x, within `steps`.
-  void ExpectSame(const OperatorDef& op, const OperatorDef& plain, int steps, int least = 0) {
+  void ExpectSame(const OperatorDef& op, const OperatorDef& plain, int steps, int min = 0) {
     RunOp(&ws_, op);
     ASSERT_TRUE(ws_.RunOperatorOnce(plain));
-    ExpectLevelsOf(ws_, op.output(0), plain.output(0), steps, least);
+    ExpectLevelsOf(ws_, op.output(0), plain.output(0), steps, min);
   }
   static std::vector<Argument> Kept(std::vector<Argument> args = {}) {
     return WithScale(std::move(args), kInt8Scale, kInt8Zero);

@@ -41,8 +41,8 @@ TEST(RandQuantizationTest, IsAtMostAStepOff) {
       ASSERT_EQ(y.size(), x.size());
       for (int i = 0; i < kRows; ++i) {
         const auto row = x.begin() + i * kColumns;
-        const auto [least, most] = std::minmax_element(row, row + kColumns);
-        const float step = (*most - *least) / static_cast<float>((1 << bits) - 1);
+        const auto [min, max] = std::minmax_element(row, row + kColumns);
+        const float step = (*max - *min) / static_cast<float>((1 << bits) - 1);
         const float bound = (random ? 1.f : 0.5f) * step + 1e-5f;
         for (int j = i * kColumns; j < (i + 1) * kColumns; ++j) {
           EXPECT_LE(std::abs(x[j] - y[j]), bound) << bits << " bits, element " << j;

@@ -98,12 +98,11 @@ TEST(HalfRowsTest, AreTheNearestLevelsOfTheStoredFactors) {
       float16 factors[2];
       std::memcpy(factors, row + bytes, sizeof factors);
       const int64_t bit = i % kWidth * format.bits;
-      const int most = (1 << format.bits) - 1, level = (row[bit / 8] >> bit % 8) & most;
+      const int max = (1 << format.bits) - 1, level = (row[bit / 8] >> bit % 8) & max;
       const float scale = ToFloat(factors[0]), bias = ToFloat(factors[1]);
       EXPECT_FLOAT_EQ(y[i], scale * static_cast<float>(level) + bias) << i;
       EXPECT_NEAR(y_half[i], y[i], 0.002) << i;
-      EXPECT_EQ(level, std::min<double>(most, std::max(0.f, std::rint((x[i] - bias) / scale))))
-          << i;
+      EXPECT_EQ(level, std::min<double>(max, std::max(0.f, std::rint((x[i] - bias) / scale)))) << i;
     }
     RunOp(&ws, Op(format.from_half, {"H"}, {"QH"}));
     RunOp(&ws, Op(format.to_float, {"QH"}, {"YH"}));

@@ -35,8 +35,8 @@ TEST_F(LengthsTest, PackedGradientsAreNumericOnes) {
   FeedRandom(&ws, "X", {6, 2}, 1);
   FeedRandom(&ws, "P", {4, 5, 2}, 2);  // longer than any segment
   for (const int length : {2, 5}) {
-    const auto most = MakeArgument("max_length", length);
-    CheckGradient(&ws, Op("PackSegments", {"lengths", "X"}, {"Y"}, {most}), {1});
+    const auto max = MakeArgument("max_length", length);
+    CheckGradient(&ws, Op("PackSegments", {"lengths", "X"}, {"Y"}, {max}), {1});
   }
   CheckGradient(&ws, Op("PackSegments", {"lengths", "X"}, {"Y"}), {1});
   CheckGradient(&ws, Op("UnpackSegments", {"lengths", "P"}, {"Y"}), {1});

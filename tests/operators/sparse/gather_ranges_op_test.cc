@@ -22,11 +22,11 @@ TEST(GatherRangesTest, TakesParts) {
   RunOp(&ws, Op("GatherRangesToDense", {"X", "R", "K"}, {"A", "B"}, {lengths}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "B"), (Ints{4, 3, 0, 0}));
   // Range 1 has other lengths in half of the examples, and none in the other half.
-  const auto gather = [](float mismatched, float empty, int least) {
+  const auto gather = [](float mismatched, float empty, int min) {
     return Op("GatherRangesToDense", {"X", "R"}, {"A", "B"},
               {MakeArgument("lengths", std::vector<int>{1, 3}),
                MakeArgument("max_mismatched_ratio", mismatched),
-               MakeArgument("max_empty_ratio", empty), MakeArgument("min_observation", least)});
+               MakeArgument("max_empty_ratio", empty), MakeArgument("min_observation", min)});
   };
   RunOp(&ws, gather(0.5f, 0.5f, 2));
   EXPECT_EQ(FetchValues<int32_t>(ws, "B"), (Ints{0, 0, 0, 0, 0, 0}));
