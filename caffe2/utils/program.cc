@@ -14,6 +14,7 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/cpu_cores.h"
@@ -63,7 +64,19 @@ void ConfigureThreads(char** argv) {
   }
 }
 
+// Without each " [enforce fail at <file>:<line>]", which tells a user nothing.
+std::string WithoutCodePlaces(std::string message) {
+  constexpr char kBegin[] = " [enforce fail at ";
+  size_t begin;
+  while ((begin = message.find(kBegin)) != std::string::npos) {
+    const size_t end = message.find(']', begin);
+    message.erase(begin, end == std::string::npos ? end : end + 1 - begin);
+  }
+  return message;
+}
+
 int Fail(const std::string& program, std::string message, ExitCode code) {
+  if (!VLOG_IS_ON(1)) message = WithoutCodePlaces(std::move(message));
   std::replace(message.begin(), message.end(), '\n', ' ');
   std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
   return static_cast<int>(code);

@@ -24,7 +24,8 @@ struct ProgramOptions {
 // Parses the command line (ExpandFlags(), then gflags), starts the log (glog, to stderr) and runs
 // `body`. Returns the exit status for main: the result of `body` or, after an exception, its
 // ExitCodeOf (caffe2/core/exit_code.h). The exception is printed to stderr as one line "<program>:
-// <message>". Removes the flags from argv.
+// <message>"; the places of failed checks in the code are left out unless --v is at least 1.
+// Removes the flags from argv.
 //
 // `--help` prints `usage` and the program's own flags in the groups of `options.help`, `--version`
 // the version, the commit and the options of the build; both return 0 without running `body`. An

@@ -62,6 +62,7 @@ BAD_NETS = {
 def check(done, expected):
     assert 0 < done.returncode < 128, f"status {done.returncode}: {done.output[-2000:]}"
     assert expected in last_line(done.output), done.output[-2000:]
+    assert "enforce fail" not in last_line(done.output)
     assert "terminate called" not in done.output
 
 
@@ -82,6 +83,16 @@ def test_run_plan(case, net_type, tmp_path):
         execution_step {{ name: "step" network: "net" }}
     """)
     check(run("run_plan", "--plan", plan), expected)
+
+
+def test_verbose_programs_print_where_a_check_failed(tmp_path):
+    plan = tmp_path / "net.pbtxt"
+    plan.write_text(f"""
+        name: "plan" network {{ name: "net" {fill("data", 2, -3)} }}
+        execution_step {{ name: "step" network: "net" }}
+    """)
+    done = run("run_plan", "--plan", plan, "--v", 1)
+    assert "[enforce fail at tensor.cc:" in last_line(done.output), done.output[-2000:]
 
 
 @pytest.mark.parametrize("case", BAD_NETS)
