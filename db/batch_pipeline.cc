@@ -16,10 +16,15 @@ BatchPipeline::BatchPipeline(const Options& options, PrepareFn prepare, DecodeFn
       prepare_(std::move(prepare)),
       decode_(std::move(decode)),
       uploader_(uploader) {
-  CAFFE_ENFORCE_GT(options_.threads, 0, "decode threads");
-  CAFFE_ENFORCE_GT(options_.depth, 0, "batches in flight");
-  CAFFE_ENFORCE_GT(options_.items_at_once, 0, "items that a thread decodes at once");
-  CAFFE_ENFORCE_GE(options_.max_bad_records, 0, "max_bad_records");
+  CAFFE_ENFORCE(options_.threads > 0, "the number of decode threads must be positive, found ",
+                options_.threads);
+  CAFFE_ENFORCE(options_.depth > 0, "the number of batches in flight must be positive, found ",
+                options_.depth);
+  CAFFE_ENFORCE(options_.items_at_once > 0,
+                "the number of items that a thread decodes at once must be positive, found ",
+                options_.items_at_once);
+  CAFFE_ENFORCE(options_.max_bad_records >= 0, "max_bad_records must not be negative, found ",
+                options_.max_bad_records);
 }
 
 BatchPipeline::~BatchPipeline() { Stop(); }

@@ -27,8 +27,8 @@ class DBReader::Stream {
     index_ = db_->NewIndex();
     num_records_ = index_->NumRecords();
     if (num_records_ == 0) ThrowIoError(ExitCode::kBadData, "the database ", source, " is empty");
-    CAFFE_ENFORCE_LE(options.num_shards, num_records_, "more shards than records in the database ",
-                     source);
+    CAFFE_ENFORCE(options.num_shards <= num_records_, "database ", source, " has ", num_records_,
+                  " records, fewer than the ", options.num_shards, " shards");
     CAFFE_ENFORCE(!options.shuffle || index_->SupportsRandomAccess(), "the database ", source,
                   " (db_type ", db_type, ") can only be read in order, not shuffled");
   }
@@ -48,7 +48,7 @@ class DBReader::Stream {
   }
 
   void ReadBatch(int n, RecordBatch* batch) {
-    CAFFE_ENFORCE_GT(n, 0);
+    CAFFE_ENFORCE(n > 0, "the number of records to read must be positive, found ", n);
     std::lock_guard<std::mutex> lock(mutex_);
     const int64_t start = CommittedLocked();
     ReadRange(StreamIndex(start), n, {}, batch);
@@ -59,8 +59,8 @@ class DBReader::Stream {
 
   void ReadRecordOfDatabase(int64_t i, Record* record) {
     CheckReadAgain();
-    CAFFE_ENFORCE(i >= 0 && i < num_records_, "record ", i, " of ", source_, ", which has ",
-                  num_records_);
+    CAFFE_ENFORCE(i >= 0 && i < num_records_, "record ", i, " of database ", source_,
+                  " does not exist: it has ", num_records_, " records");
     const auto reading = LockReading({});
     record->global_index = record->index = i;
     index_->Read(i, &record->key, &record->value);
@@ -124,7 +124,7 @@ class DBReader::Stream {
   }
 
   int64_t AddConsumer(int n, bool contents) {
-    CAFFE_ENFORCE_GT(n, 0, "records in a batch");
+    CAFFE_ENFORCE(n > 0, "the number of records in a batch must be positive, found ", n);
     std::lock_guard<std::mutex> lock(mutex_);
     const int64_t position = CommittedLocked();
     consumers_.push_back({next_id_, n, contents});

@@ -26,9 +26,9 @@ class DBReaderSerializer final : public BlobSerializer {
     const auto& holder = blob.Get<std::unique_ptr<DBReader>>();
     CAFFE_ENFORCE(holder, "the reader in blob \"", name, "\" is not open");
     DBReader reader = *holder;
-    CAFFE_ENFORCE_EQ(reader.offset(), 0, "the reader in blob \"", name,
-                     "\" goes on from another number of shards, which only checkpoints of the "
-                     "trainers can say");
+    CAFFE_ENFORCE(reader.offset() == 0, "the reader in blob \"", name,
+                  "\" continues a run with another number of shards, which only checkpoints of the "
+                  "trainers can record");
     DBReaderProto proto;
     proto.set_name(name);
     proto.set_source(reader.source());

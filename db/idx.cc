@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/core/tensor.h"
 #include "db/data_set.h"
 #include "db/idx_file.h"
 #include "db/record_list.h"
@@ -49,8 +50,9 @@ struct IdxPair {
                      images.dims[0] == labels.dims[0] && images.dims[1] <= 1 << 16 &&
                      images.dims[2] <= 1 << 16;
     if (!fit) {
-      ThrowIoError(ExitCode::kBadData, path, " and ", labels_path,
-                   " are not as many images of rows and columns as labels");
+      ThrowIoError(ExitCode::kBadData, "IDX file ", path, " of shape ", ShapeString(images.dims),
+                   " must hold images of rows and columns, one for each label in ", labels_path,
+                   " of shape ", ShapeString(labels.dims));
     }
   }
   IdxFile images, labels;

@@ -16,8 +16,9 @@ constexpr size_t kTransactionBytes = 16 << 20;
 }  // namespace
 
 std::string MakeDatum(int channels, int height, int width, std::string_view pixels, int label) {
-  CAFFE_ENFORCE_EQ(static_cast<int64_t>(pixels.size()), int64_t{channels} * height * width,
-                   "bytes of an image of ", channels, "x", height, "x", width);
+  CAFFE_ENFORCE(static_cast<int64_t>(pixels.size()) == int64_t{channels} * height * width,
+                "an image of ", channels, "x", height, "x", width, " must have ",
+                int64_t{channels} * height * width, " bytes, found ", pixels.size());
   caffe::Datum datum;
   datum.set_channels(channels);
   datum.set_height(height);
@@ -36,8 +37,9 @@ std::string MakeEncodedDatum(std::string_view file, int label) {
 }
 
 std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label) {
-  CAFFE_ENFORCE_EQ(static_cast<int64_t>(pixels.size()), int64_t{dim0} * dim1 * dim2,
-                   "bytes of an image of ", dim0, "x", dim1, "x", dim2);
+  CAFFE_ENFORCE(static_cast<int64_t>(pixels.size()) == int64_t{dim0} * dim1 * dim2, "an image of ",
+                dim0, "x", dim1, "x", dim2, " must have ", int64_t{dim0} * dim1 * dim2,
+                " bytes, found ", pixels.size());
   TensorProtos protos;
   TensorProto* image = protos.add_protos();
   for (const int dim : {dim0, dim1, dim2}) image->add_dims(dim);

@@ -159,7 +159,8 @@ void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
     at = offset + (size + kBlock - 1) / kBlock * kBlock;
     if (header.type == 'L' || header.type == 'x') {  // the name of the next entry, or more
       if (size > kMaxName)
-        ThrowIoError(ExitCode::kBadData, file->path(), ": a name of ", size, " bytes");
+        ThrowIoError(ExitCode::kBadData, file->path(), " has an entry with a name of ", size,
+                     " bytes, more than ", kMaxName);
       const std::string text = ReadText(file, offset, size);
       if (header.type == 'x') {
         ReadPax(text, &long_name, &long_size);

@@ -57,7 +57,7 @@ struct Communicator::Plan {
 };
 
 Communicator::Communicator(int rank, int size) : rank_(rank), size_(size) {
-  CAFFE_ENFORCE_GT(size, 0);
+  CAFFE_ENFORCE(size > 0, "a common world must have at least one shard, found size ", size);
   CAFFE_ENFORCE(rank >= 0 && rank < size, "rank ", rank, " is not in [0, ", size, ")");
 }
 
@@ -83,7 +83,8 @@ CollectiveProgress CurrentCollectiveProgress() {
 
 void Communicator::Agree(const char* kind, const std::string& name, int64_t count, TypeMeta type,
                          int root) {
-  CAFFE_ENFORCE_GE(count, 0, kind, " ", name);
+  CAFFE_ENFORCE(count >= 0, kind, " ", name,
+                ": the number of elements must not be negative, found ", count);
   CAFFE_ENFORCE(root >= 0 && root < size_, kind, " ", name, ": root ", root, " is not in [0, ",
                 size_, ")");
   const std::string detail = MakeString(count, " x ", type.name(), ", root ", root);
@@ -150,12 +151,14 @@ void Communicator::ReduceScatter(const std::string& name, void* data,
                                  const std::vector<int64_t>& counts, TypeMeta type) {
   const TimedWait wait(WaitFor::kShards);
   const TracedSpan span("exchange", "ReduceScatter", name);
-  CAFFE_ENFORCE_EQ(counts.size(), static_cast<size_t>(size_), "ReduceScatter ", name,
-                   ": there must be one count for each shard");
+  CAFFE_ENFORCE(counts.size() == static_cast<size_t>(size_), "ReduceScatter ", name,
+                ": there must be one count for each of the ", size_, " shards, found ",
+                counts.size());
   std::string shown;
   int64_t total = 0;
   for (const int64_t count : counts) {
-    CAFFE_ENFORCE_GE(count, 0, "ReduceScatter ", name);
+    CAFFE_ENFORCE(count >= 0, "ReduceScatter ", name, ": a count must not be negative, found ",
+                  count);
     total += count;
     shown += MakeString(" ", count);
   }

@@ -27,8 +27,8 @@ class BroadcastOp final : public CollectiveOp<Context> {
       return;
     }
     // A host tensor (such as a control scalar) in a net of a device: send a copy.
-    CAFFE_ENFORCE_EQ(InputSize(), 2, "Broadcast cannot take several copies of the host tensor ",
-                     debug_def().input(1), " (", data->DebugString(), ")");
+    CAFFE_ENFORCE(InputSize() == 2, "Broadcast cannot take several copies of the host tensor ",
+                  debug_def().input(1), " (", data->DebugString(), ")");
     Tensor copy(context_.device());
     copy.CopyFrom(*data);
     Send(&copy);
@@ -64,7 +64,7 @@ class AllgatherOp final : public CollectiveOp<Context> {
     Communicator* world = this->World();
     std::vector<int64_t> dims = first.sizes();
     this->CheckLocalCopies(InputSize());
-    CAFFE_ENFORCE(!dims.empty(), "Allgather needs a dimension to join along");
+    CAFFE_ENFORCE(!dims.empty(), "Allgather: input 1 must have at least one axis, found a scalar");
     dims[0] *= (InputSize() - 1) * world->size();
     Tensor* gathered = Output(0);
     CAFFE_ENFORCE(!this->IsInputOutputAlias(1, 0), "Allgather does not work in place");
@@ -167,9 +167,9 @@ class ReduceScatterOp final : public CollectiveOp<Context> {
     Tensor* data = Output(0);
     int64_t total = 0;
     for (const int64_t part : parts) total += part;
-    CAFFE_ENFORCE_EQ(total, data->numel(), "ReduceScatter: the sum of ",
-                     debug_def().input(InputSize() - 1), " must be the size of ",
-                     debug_def().input(1));
+    CAFFE_ENFORCE(total == data->numel(), "ReduceScatter: ", debug_def().input(InputSize() - 1),
+                  " must add up to the ", data->numel(), " elements of ", debug_def().input(1),
+                  ", but adds up to ", total);
     this->CheckLocalCopies(InputSize() - 1);
     this->AddLocalCopies(InputSize() - 1);
     Communicator* world = this->World();

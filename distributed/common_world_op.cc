@@ -49,8 +49,8 @@ std::map<std::string, std::string> WorldSettings(const OperatorBase& op) {
 }
 
 StoreHandler* WorldStore(const OperatorBase& op) {
-  CAFFE_ENFORCE_EQ(op.InputSize(), 1, "CreateCommonWorld ", op.debug_def().name(),
-                   " needs a store handler as input 0");
+  CAFFE_ENFORCE(op.InputSize() == 1, "CreateCommonWorld ", op.debug_def().name(),
+                " needs a store handler as its only input, found ", op.InputSize(), " inputs");
   StoreHandler* store = op.Input<std::unique_ptr<StoreHandler>>(0).get();
   CAFFE_ENFORCE(store != nullptr, "store handler ", op.debug_def().input(0), " is empty");
   return store;

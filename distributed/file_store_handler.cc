@@ -43,7 +43,8 @@ std::string EscapeName(const std::string& key) {
       name += {'%', kHex[byte >> 4], kHex[byte & 15]};
     }
   }
-  CAFFE_ENFORCE_LE(name.size(), kMaxNameBytes, "the file name of store key ", key, " is too long");
+  CAFFE_ENFORCE(name.size() <= kMaxNameBytes, "the file name of store key ", key, " has ",
+                name.size(), " bytes, more than ", kMaxNameBytes);
   return name;
 }
 

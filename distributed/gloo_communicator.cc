@@ -443,10 +443,10 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
 }  // namespace
 
 std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const CommunicatorOptions& options) {
-  CAFFE_ENFORCE_EQ(options.transport, std::string("tcp"),
-                   "there is no transport of this name; use --distributed_transport auto, tcp or "
-                   "shared_memory");
-  CAFFE_ENFORCE_GT(options.timeout.count(), 0, "timeout of common world ", options.name);
+  CAFFE_ENFORCE(options.transport == std::string("tcp"), "unknown transport \"", options.transport,
+                "\"; use --distributed_transport auto, tcp or shared_memory");
+  CAFFE_ENFORCE(options.timeout.count() > 0, "the timeout of common world ", options.name,
+                " must be positive, found ", options.timeout.count(), " ms");
   CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size,
                 "common world ", options.name, ": rank ", options.rank,
                 " is not in [0, size = ", options.size, ")");

@@ -6,7 +6,8 @@ HostCommunicator::HostCommunicator(const CommunicatorOptions& options)
     : Communicator(options.rank, options.size), options_(options) {}
 
 void HostCommunicator::SetTimeout(milliseconds timeout) {
-  CAFFE_ENFORCE_GT(timeout.count(), 0, "timeout of common world ", options_.name);
+  CAFFE_ENFORCE(timeout.count() > 0, "the timeout of common world ", options_.name,
+                " must be positive, found ", timeout.count(), " ms");
   options_.timeout = timeout;
 }
 

@@ -78,9 +78,10 @@ std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFact
   }();
   CAFFE_ENFORCE(prepared, "cannot register a handler for the end of this process");
   if (auto run = place->Find()) {
-    CAFFE_ENFORCE_EQ(run->options().num_shards, options.num_shards,
-                     "this process has already joined run ", options.run_id, " as shard ",
-                     options.shard_id, " with another number of shards");
+    CAFFE_ENFORCE(run->options().num_shards == options.num_shards,
+                  "this process has already joined run ", options.run_id, " as shard ",
+                  options.shard_id, " of ", run->options().num_shards, " shards, not of ",
+                  options.num_shards);
     return run;
   }
   const pid_t pid = getpid();

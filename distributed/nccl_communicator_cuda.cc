@@ -43,7 +43,8 @@ class NcclCommunicator final : public Communicator {
   std::shared_ptr<Communicator> Clone(const std::string& name) override;
 
   void SetTimeout(milliseconds timeout) override {
-    CAFFE_ENFORCE_GT(timeout.count(), 0, "timeout of common world ", name_);
+    CAFFE_ENFORCE(timeout.count() > 0, "the timeout of common world ", name_,
+                  " must be positive, found ", timeout.count(), " ms");
     timeout_ = timeout;
   }
 
@@ -225,7 +226,8 @@ std::shared_ptr<Communicator> NcclCommunicator::Clone(const std::string& name) {
 
 std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const CommunicatorOptions& options,
                                           int device) {
-  CAFFE_ENFORCE_GT(options.timeout.count(), 0, "timeout of common world ", options.name);
+  CAFFE_ENFORCE(options.timeout.count() > 0, "the timeout of common world ", options.name,
+                " must be positive, found ", options.timeout.count(), " ms");
   CAFFE_ENFORCE(options.size > 0 && options.rank >= 0 && options.rank < options.size,
                 "common world ", options.name, ": rank ", options.rank,
                 " is not in [0, size = ", options.size, ")");
@@ -244,7 +246,8 @@ std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const Communicato
     } catch (const TimeoutError& error) {
       throw PeerTimeout(error.what(), 0);
     }
-    CAFFE_ENFORCE_EQ(text.size(), id.size(), "store key ", key, " does not hold an NCCL id");
+    CAFFE_ENFORCE(text.size() == id.size(), "store key ", key, " must hold an NCCL id of ",
+                  id.size(), " bytes, found ", text.size(), " bytes");
     std::copy(text.begin(), text.end(), id.begin());
   }
   return std::make_shared<NcclCommunicator>(id, options, device);

@@ -34,8 +34,10 @@ ParameterServer::ParameterServer(ParameterShard* shard, const ParameterServerOpt
       options_(options),
       workers_(static_cast<size_t>(options.num_workers)),
       mean_(options.max_staleness == 0 ? static_cast<size_t>(shard->size()) : 0) {
-  CAFFE_ENFORCE_GT(options.num_workers, 0, "num_workers");
-  CAFFE_ENFORCE_GE(options.max_staleness, 0, "max_staleness");
+  CAFFE_ENFORCE(options.num_workers > 0, "num_workers must be positive, found ",
+                options.num_workers);
+  CAFFE_ENFORCE(options.max_staleness >= 0, "max_staleness must not be negative, found ",
+                options.max_staleness);
 }
 
 template <typename Ready>
@@ -200,7 +202,8 @@ ServerProgress ParameterServer::progress() const {
 ParameterClient::ParameterClient(std::vector<std::shared_ptr<Communicator>> worlds,
                                  std::vector<int64_t> sizes)
     : worlds_(std::move(worlds)) {
-  CAFFE_ENFORCE_EQ(worlds_.size(), sizes.size(), "servers");
+  CAFFE_ENFORCE(worlds_.size() == sizes.size(), "there must be one size for each of the ",
+                worlds_.size(), " servers, found ", sizes.size());
   for (const int64_t size : sizes) {
     gradients_.emplace_back(static_cast<size_t>(size));
     values_.emplace_back(static_cast<size_t>(size));

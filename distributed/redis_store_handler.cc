@@ -26,7 +26,9 @@ class RedisStoreHandler final : public StoreHandler {
     CAFFE_ENFORCE(!options.host.empty(), "the Redis host is empty");
     CAFFE_ENFORCE(options.port > 0 && options.port < 65536, "Redis port ", options.port,
                   " is not in [1, 65535]");
-    CAFFE_ENFORCE_GE(options.database, 0, "number of the Redis database");
+    CAFFE_ENFORCE(options.database >= 0,
+                  "the number of the Redis database must not be negative, found ",
+                  options.database);
     IgnoreBrokenPipes();
     Retry(options.connect_timeout, true, [](const Deadline&) {});
   }

@@ -39,11 +39,14 @@ class Membership final : public RunMembership {
  public:
   Membership(const StoreFactory& stores, const RunOptions& options) : stores_(stores) {
     CheckRunId(options.run_id);
-    CAFFE_ENFORCE_GT(options.num_shards, 0, "num_shards");
-    CAFFE_ENFORCE(options.shard_id >= 0 && options.shard_id < options.num_shards, "shard_id ",
-                  options.shard_id, " is not one of 0 to ", options.num_shards - 1);
+    CAFFE_ENFORCE(options.num_shards > 0, "num_shards must be positive, found ",
+                  options.num_shards);
+    CAFFE_ENFORCE(options.shard_id >= 0 && options.shard_id < options.num_shards,
+                  "shard_id must be from 0 to ", options.num_shards - 1, ", found ",
+                  options.shard_id);
     CAFFE_ENFORCE(options.num_expendable >= 0 && options.num_expendable < options.num_shards,
-                  "num_expendable ", options.num_expendable, " of ", options.num_shards, " shards");
+                  "num_expendable must be at least 0 and less than the ", options.num_shards,
+                  " shards, found ", options.num_expendable);
     CAFFE_ENFORCE(options.heartbeat.count() > 0 && options.lease >= options.heartbeat * 4,
                   "lease (", options.lease.count(), " ms) must be at least 4 heartbeats (",
                   options.heartbeat.count(), " ms each)");

@@ -74,7 +74,8 @@ class StagedCommunicator final : public Communicator {
     return StageThroughHost(host_->Clone(name), device_, timeout_);
   }
   void SetTimeout(milliseconds timeout) override {
-    CAFFE_ENFORCE_GT(timeout.count(), 0, "timeout of a common world");
+    CAFFE_ENFORCE(timeout.count() > 0, "the timeout of a common world must be positive, found ",
+                  timeout.count(), " ms");
     timeout_ = timeout;
   }
   void Abort(const std::string& reason) override { host_->Abort(reason); }

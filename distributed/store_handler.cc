@@ -45,8 +45,8 @@ std::unique_ptr<StoreHandler> OpenStore(const StoreFactory& stores, const std::s
 }
 
 void CheckValueSize(const std::string& key, size_t bytes) {
-  CAFFE_ENFORCE_LE(bytes, StoreHandler::kMaxValueBytes, "the value of store key ", key,
-                   " is too long");
+  CAFFE_ENFORCE(bytes <= StoreHandler::kMaxValueBytes, "the value of store key ", key, " has ",
+                bytes, " bytes, more than ", StoreHandler::kMaxValueBytes);
 }
 
 void StoreHandler::Set(const std::string& key, const std::string& value) {

@@ -40,7 +40,9 @@ class StoreHandlerCreateOp : public Operator<CPUContext> {
     if (options.run_id.empty()) return SetHandler(stores(""));
     if (HasArgument("join_timeout_ms")) {
       options.join_timeout = milliseconds(GetSingleArgument<int64_t>("join_timeout_ms", 0));
-      CAFFE_ENFORCE_GT(options.join_timeout.count(), 0, "join_timeout_ms");
+      CAFFE_ENFORCE(options.join_timeout.count() > 0,
+                    "argument join_timeout_ms must be positive, found ",
+                    options.join_timeout.count());
     }
     options.while_waiting = [this] {
       if (ws_->StopRequested()) throw Error("stopped on request while the store cannot be reached");
@@ -80,7 +82,9 @@ class RedisStoreHandlerCreateOp final : public StoreHandlerCreateOp {
     options.key_file = GetSingleArgument<std::string>("key_file", "");
     if (HasArgument("timeout_ms")) {
       options.command_timeout = milliseconds(GetSingleArgument<int>("timeout_ms", 0));
-      CAFFE_ENFORCE_GT(options.command_timeout.count(), 0, "timeout_ms");
+      CAFFE_ENFORCE(options.command_timeout.count() > 0,
+                    "argument timeout_ms must be positive, found ",
+                    options.command_timeout.count());
     }
     return SetHandler(RedisStores(options));
   }

@@ -48,13 +48,13 @@ bool FindEncodedImage(const std::string& record, std::string* bytes) {
   TensorProtos protos;
   if (db::DetectRecordKind(record) == db::RecordKind::kTensorProtos) {
     CAFFE_ENFORCE(protos.ParseFromString(record) && protos.protos_size() > 0,
-                  "a record is no TensorProtos");
+                  "a record must be a TensorProtos with at least one tensor");
     if (protos.protos(0).string_data_size() != 1) return false;
     *bytes = protos.protos(0).string_data(0);
     return true;
   }
   db::DatumView datum;
-  CAFFE_ENFORCE(db::ParseDatum(record, &datum) == db::ParseResult::kOk, "a record is no Datum");
+  CAFFE_ENFORCE(db::ParseDatum(record, &datum) == db::ParseResult::kOk, "a record must be a Datum");
   *bytes = std::string(datum.data);
   return datum.encoded;
 }
@@ -101,7 +101,7 @@ void MeasureImages(std::unique_ptr<db::DBReader> reader, const db::RecordBatch& 
   SetArgument(&def, "mirror", 1);
   SetArgument(&def, "decode_threads", FLAGS_decode_threads);
   const auto input = CreateOperator(def, &ws);
-  Measure("ImageInput", [&] { CAFFE_ENFORCE(input->Run()); });
+  Measure("ImageInput", [&] { CAFFE_ENFORCE(input->Run(), "the input operator failed"); });
 }
 
 int Run() {
@@ -135,7 +135,7 @@ int Run() {
   for (int i = 0; i < protos.protos_size(); ++i) def.add_output("output_" + std::to_string(i));
   SetArgument(&def, "batch_size", FLAGS_batch_size);
   const auto input = CreateOperator(def, &ws);
-  Measure("TensorProtosDBInput", [&] { CAFFE_ENFORCE(input->Run()); });
+  Measure("TensorProtosDBInput", [&] { CAFFE_ENFORCE(input->Run(), "the input operator failed"); });
   return 0;
 }
 

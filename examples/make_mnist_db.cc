@@ -31,10 +31,12 @@ int Run() {
              FLAGS_format, "\", must be datum or tensorprotos");
   const db::IdxFile images = db::ReadIdxFile(FLAGS_image_file);
   const db::IdxFile labels = db::ReadIdxFile(FLAGS_label_file);
-  CAFFE_ENFORCE_EQ(images.dims.size(), 3u, FLAGS_image_file, " does not contain images");
-  CAFFE_ENFORCE_EQ(labels.dims.size(), 1u, FLAGS_label_file, " does not contain labels");
-  CAFFE_ENFORCE_EQ(images.dims[0], labels.dims[0], "numbers of images in ", FLAGS_image_file,
-                   " and of labels in ", FLAGS_label_file);
+  CAFFE_ENFORCE(images.dims.size() == 3, FLAGS_image_file,
+                " must have 3 dimensions to hold images, found ", images.dims.size());
+  CAFFE_ENFORCE(labels.dims.size() == 1, FLAGS_label_file,
+                " must have 1 dimension to hold labels, found ", labels.dims.size());
+  CAFFE_ENFORCE(images.dims[0] == labels.dims[0], FLAGS_image_file, " has ", images.dims[0],
+                " images, but ", FLAGS_label_file, " has ", labels.dims[0], " labels");
   const int64_t count =
       FLAGS_data_limit < 0 ? images.dims[0] : std::min<int64_t>(images.dims[0], FLAGS_data_limit);
   const int rows = static_cast<int>(images.dims[1]), columns = static_cast<int>(images.dims[2]);

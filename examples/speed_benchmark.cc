@@ -103,9 +103,9 @@ int Main() {
   if (net_def.name().empty()) net_def.set_name("benchmark");
   if (FLAGS_optimize) OptimizeForInference(&net_def, &ws);
   NetBase* net = ws.CreateNet(net_def);
-  for (int n = 0; n < FLAGS_warmup; ++n) CAFFE_ENFORCE(net->Run());
+  for (int n = 0; n < FLAGS_warmup; ++n) CAFFE_ENFORCE(net->Run(), "the net failed");
   const auto start = Clock::now();
-  for (int n = 0; n < FLAGS_iter; ++n) CAFFE_ENFORCE(net->Run());
+  for (int n = 0; n < FLAGS_iter; ++n) CAFFE_ENFORCE(net->Run(), "the net failed");
   const double ms = Milliseconds(start) / FLAGS_iter;
   std::printf("Main runs finished. Milliseconds per iter: %.4f. Iters per second: %.4f\n", ms,
               1e3 / ms);

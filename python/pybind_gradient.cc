@@ -29,8 +29,9 @@ class __attribute__((visibility("hidden"))) PythonGradientMaker final : public G
     const auto [ops, g_input] =
         py::reinterpret_borrow<py::function>(function_)(ProtoBytes(def_), g_output_)
             .cast<std::pair<std::vector<std::string>, std::vector<GradientWrapper>>>();
-    CAFFE_ENFORCE_EQ(g_input.size(), g_input_.size(), "the gradient of ", def_.type(),
-                     " must name one gradient for each input");
+    CAFFE_ENFORCE(g_input.size() == g_input_.size(), "the gradient of ", def_.type(),
+                  " must name one gradient for each of the ", g_input_.size(), " inputs, found ",
+                  g_input.size());
     g_input_ = g_input;
     std::vector<OperatorDef> parsed;
     for (const std::string& op : ops) {

@@ -86,7 +86,8 @@ class __attribute__((visibility("hidden"))) PythonOp : public Operator<CPUContex
     function_ = it->second.function;
     if (!py::isinstance<py::tuple>(function_)) return;
     const py::tuple builder = function_;
-    CAFFE_ENFORCE_EQ(builder.size(), 3u, "a builder is (function, args, kwargs)");
+    CAFFE_ENFORCE(builder.size() == 3, "a builder must be (function, args, kwargs), found ",
+                  builder.size(), " items");
     try {
       function_ = builder[0](*py::tuple(builder[1]), **py::dict(builder[2]));
     } catch (const py::error_already_set& error) {

@@ -11,8 +11,8 @@ namespace caffe2 {
 BadRecordCount::BadRecordCount(int64_t limit, const std::set<std::string>& known,
                                db::DBReader* reader, ShardRun* run)
     : limit_(limit), known_(known), reader_(reader), run_(run) {
-  CAFFE_ENFORCE_LE(static_cast<int64_t>(known.size()), limit,
-                   "the run that is resumed has skipped more bad records than --max_bad_records");
+  CAFFE_ENFORCE(static_cast<int64_t>(known.size()) <= limit, "the run that is resumed has skipped ",
+                known.size(), " bad records, more than --max_bad_records (", limit, ")");
   reader_->AddBadRecords({known.begin(), known.end()});
 }
 
@@ -28,8 +28,8 @@ void BadRecordCount::Share() {
   const std::vector<std::string> all = run_->Gather(own.SerializeAsString());
   for (size_t shard = 0; shard < all.size(); ++shard) {
     BadRecordsProto found;
-    CAFFE_ENFORCE(found.ParseFromString(all[shard]), "damaged keys of bad records of shard ",
-                  shard);
+    CAFFE_ENFORCE(found.ParseFromString(all[shard]), "the bad records that shard ", shard,
+                  " sent are damaged");
     for (const std::string& key : found.key()) {
       if (!known_.insert(key).second || static_cast<int64_t>(known_.size()) <= limit_) continue;
       throw PeerLost(MakeString("too many bad training records: record \"", key, "\" of ",

@@ -77,8 +77,8 @@ void SetStatistics(const std::vector<std::string>& blobs, const float* values, i
   int next = 0;
   for (const std::string& name : blobs) {
     Tensor* tensor = ws->GetBlob(name)->GetMutable<Tensor>();
-    CAFFE_ENFORCE_LE(next + tensor->numel(), count,
-                     "the checkpoint has too few running statistics");
+    CAFFE_ENFORCE(next + tensor->numel() <= count, "the checkpoint has ", count,
+                  " numbers of running statistics, fewer than the model needs");
     tensor->CopyFrom(Tensor(tensor->sizes(),
                             std::vector<float>(values + next, values + next + tensor->numel())));
     next += static_cast<int>(tensor->numel());
@@ -127,7 +127,8 @@ CheckpointProto ParseHeader(const std::string& bytes, const std::string& path) {
   CheckpointProto checkpoint;
   if (!checkpoint.ParseFromString(bytes))
     ThrowIoError(ExitCode::kBadData, path, " is not a checkpoint");
-  CAFFE_ENFORCE_EQ(checkpoint.version(), kVersion, path, " is a checkpoint of another version");
+  CAFFE_ENFORCE(checkpoint.version() == kVersion, path, " is a checkpoint of version ",
+                checkpoint.version(), "; this program reads version ", kVersion);
   return checkpoint;
 }
 
@@ -158,7 +159,8 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
   }
   for (const std::string& name : nets.AllStatistics()) checkpoint.add_computed_param(name);
   for (const std::string& state : states) {
-    CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state), "damaged state of a shard");
+    CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state),
+                  "the state of a shard in the checkpoint is damaged");
   }
   return checkpoint;
 }
@@ -245,8 +247,9 @@ CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& opti
               /*need_checksum=*/false);
   }
   CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
-  CAFFE_ENFORCE_EQ(checkpoint.shard_size(), LayoutOf(checkpoint).num_shards, path,
-                   " does not have the state of each shard");
+  CAFFE_ENFORCE(checkpoint.shard_size() == LayoutOf(checkpoint).num_shards, path,
+                " must have the state of ", LayoutOf(checkpoint).num_shards, " shards, found ",
+                checkpoint.shard_size());
   const std::vector<std::string> statistics = nets.AllStatistics();
   CAFFE_ENFORCE(std::equal(statistics.begin(), statistics.end(),
                            checkpoint.computed_param().begin(), checkpoint.computed_param().end()),

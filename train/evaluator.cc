@@ -39,8 +39,8 @@ void AddRows(const Tensor& softmax, const Tensor& label, int64_t rows, TestSums*
   const int32_t* expected = label.data<int32_t>();
   for (int64_t i = 0; i < rows; ++i, scores += labels) {
     const int32_t wanted = expected[i];
-    CAFFE_ENFORCE(wanted >= 0 && wanted < labels, "label ", wanted,
-                  " of a test image is not in 0..", labels - 1);
+    CAFFE_ENFORCE(wanted >= 0 && wanted < labels, "the label of a test image must be from 0 to ",
+                  labels - 1, ", found ", wanted);
     const int64_t rank = Rank(scores, labels, wanted);
     sums->top1 += rank < 1;
     sums->top5 += rank < 5;

@@ -107,7 +107,8 @@ ServerModel::ServerModel(const TrainNets& nets, const ServerPart& part)
   const NetDef net = UpdateOf(nets, others);
   std::set<std::string> inputs(params_.begin(), params_.end());
   for (const OperatorDef& op : net.op()) inputs.insert(op.input().begin(), op.input().end());
-  CAFFE_ENFORCE(ws_.RunNetOnce(WritersOf(nets.init, inputs)));
+  CAFFE_ENFORCE(ws_.RunNetOnce(WritersOf(nets.init, inputs)),
+                "the net that makes the first parameters failed");
   for (size_t i = 0; i < params_.size(); ++i) {
     BlobGetMutableTensor(ws_.CreateBlob(gradients_[i]), Device{})
         ->ResizeLike(ws_.GetBlob(params_[i])->Get<Tensor>());

@@ -65,13 +65,13 @@ void TestPredictions::Merge(const std::string& encoded) {
     text >> label >> predicted >> count;
     counts_[{label, predicted}] += count;
   }
-  CAFFE_ENFORCE(!text.fail(), "the predictions of a shard are cut short");
+  CAFFE_ENFORCE(!text.fail(), "the predictions that a shard sent are cut short");
   WrongImage image;
   while (text >> image.record >> image.label >> image.predicted >> image.confidence >>
          image.label_probability) {
     Keep(image);
   }
-  CAFFE_ENFORCE(text.eof(), "the predictions of a shard are cut short");
+  CAFFE_ENFORCE(text.eof(), "the predictions that a shard sent are cut short");
 }
 
 }  // namespace caffe2

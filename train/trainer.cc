@@ -113,9 +113,11 @@ void Trainer::LockOutputs() {
 }
 
 void Trainer::SetUp() {
-  CAFFE_ENFORCE(ws_.RunNetOnce(nets_.init));
+  CAFFE_ENFORCE(ws_.RunNetOnce(nets_.init), "the net that makes the first parameters failed");
   const bool averages = options_.model.ema_decay > 0;
-  if (averages) CAFFE_ENFORCE(ws_.RunNetOnce(nets_.ema.start));  // a checkpoint needs the blobs
+  // Before the checkpoint is loaded, which needs the blobs.
+  if (averages)
+    CAFFE_ENFORCE(ws_.RunNetOnce(nets_.ema.start), "the net that starts the moving average failed");
   CheckpointProto checkpoint;
   const bool resumes = Resumes();
   if (resumes) {
@@ -129,7 +131,8 @@ void Trainer::SetUp() {
     progress_ = ProgressOf(checkpoint, options_);
     ShiftLearningRate(progress_.rate_offset, &nets_.train);
   } else if (averages) {
-    CAFFE_ENFORCE(ws_.RunNetOnce(nets_.ema.start));  // from what was loaded and broadcast
+    // Again, from what was loaded and broadcast.
+    CAFFE_ENFORCE(ws_.RunNetOnce(nets_.ema.start), "the net that starts the moving average failed");
   }
   started_at_ = progress_.total_iterations;
   if (!options_.schedule.evaluate) {

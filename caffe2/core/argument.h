@@ -11,11 +11,10 @@ namespace caffe2 {
 
 // Reads arguments by name. Keeps pointers into the definition, which must outlive it.
 //
-// T is a number, bool, std::string, NetDef or TensorProto. Integers may be read as floats. Any
-// other mismatch of type throws EnforceNotMet, naming the argument and both types, and so does an
+// T is a number, bool, std::string, NetDef or TensorProto. Integers may be read as floats. Other
+// mismatches of type throw EnforceNotMet, naming the argument and both types, and so does an
 // integer that does not fit T. The constructors throw EnforceNotMet if one argument is given twice
-// with different values. Messages do not name the operator: the net that makes or runs it adds its
-// name.
+// with different values. The net that makes or runs the operator adds its name to messages.
 class ArgumentHelper {
  public:
   ArgumentHelper() = default;

@@ -92,8 +92,9 @@ struct ReadElements {
     const int64_t n = end - begin;
     if constexpr (!std::is_same_v<T, std::string>) {
       if (const std::string* raw = RawBytes(*proto)) {
-        CAFFE_ENFORCE_EQ(raw->size(), static_cast<size_t>(n) * sizeof(T), "bytes of tensor \"",
-                         proto->name(), "\"");
+        CAFFE_ENFORCE(raw->size() == static_cast<size_t>(n) * sizeof(T), "tensor \"", proto->name(),
+                      "\" must have ", static_cast<size_t>(n) * sizeof(T), " bytes, found ",
+                      raw->size());
         T* data = tensor->mutable_data<T>() + begin;
         if constexpr (std::is_same_v<T, bool>) {
           std::transform(raw->begin(), raw->end(), data, [](char byte) { return byte != 0; });
@@ -104,8 +105,8 @@ struct ReadElements {
       }
     }
     const auto& field = TypedField<T>::Get(*proto);
-    CAFFE_ENFORCE_EQ(static_cast<int64_t>(field.size()), n, "elements of tensor \"", proto->name(),
-                     "\"");
+    CAFFE_ENFORCE(static_cast<int64_t>(field.size()) == n, "tensor \"", proto->name(),
+                  "\" must have ", n, " elements, found ", field.size());
     using Wire = std::decay_t<decltype(field[0])>;
     std::transform(field.begin(), field.end(), tensor->mutable_data<T>() + begin,
                    FromWire<T, Wire>);
@@ -132,10 +133,13 @@ void WriteAsBFloat16(const Tensor& tensor, int64_t begin, int64_t end, TensorPro
 }
 
 void ReadFromBFloat16(const TensorProto& proto, int64_t begin, int64_t end, Tensor* tensor) {
-  CAFFE_ENFORCE_EQ(proto.data_type(), TensorProto::FLOAT, "data type of tensor \"", proto.name(),
-                   "\" of bfloat16 format");
-  CAFFE_ENFORCE_EQ(proto.raw_data().size(), static_cast<size_t>(end - begin) * sizeof(bfloat16),
-                   "bytes of tensor \"", proto.name(), "\" of bfloat16 format");
+  CAFFE_ENFORCE(proto.data_type() == TensorProto::FLOAT, "tensor \"", proto.name(),
+                "\" of bfloat16 format must have data type FLOAT, found ",
+                TensorProto::DataType_Name(proto.data_type()));
+  CAFFE_ENFORCE(proto.raw_data().size() == static_cast<size_t>(end - begin) * sizeof(bfloat16),
+                "tensor \"", proto.name(), "\" of bfloat16 format must have ",
+                static_cast<size_t>(end - begin) * sizeof(bfloat16), " bytes, found ",
+                proto.raw_data().size());
   float* data = tensor->mutable_data<float>() + begin;
   const char* raw = proto.raw_data().data();
   for (int64_t i = 0; i < end - begin; ++i) {
@@ -180,7 +184,7 @@ TypeMeta ReadObjectType(const TensorProto& proto) {
 int64_t ChunkSize(const BlobSerializationOptions& options, const Tensor& tensor) {
   const int64_t size = options.chunk_size();
   if (size == kNoChunking) return std::max<int64_t>(tensor.numel(), 1);
-  CAFFE_ENFORCE_GE(size, 0, "chunk_size must be at least 0, or -1 for one chunk");
+  CAFFE_ENFORCE(size >= 0, "chunk_size must be at least 0, or -1 for one chunk, found ", size);
   return size == 0 ? kDefaultChunkSize : size;
 }
 
@@ -297,9 +301,10 @@ Registry<std::string, BlobSerializer>& BlobSerializerRegistry() {
 void SerializeTensor(const Tensor& tensor, const std::string& name, int64_t begin, int64_t end,
                      TensorProto* proto, BlobSerializationOptions::FloatFormat format) {
   CAFFE_ENFORCE(0 <= begin && begin <= end && end <= tensor.numel(), "elements ", begin, " to ",
-                end, " of tensor \"", name, "\" of ", tensor.numel());
-  CAFFE_ENFORCE_LE(end - begin, std::numeric_limits<int>::max(), "too many elements of tensor \"",
-                   name, "\" for one message: use chunks");
+                end, " are out of range for tensor \"", name, "\" of ", tensor.numel(),
+                " elements");
+  CAFFE_ENFORCE(end - begin <= std::numeric_limits<int>::max(), end - begin,
+                " elements of tensor \"", name, "\" are too many for one message: use chunks");
   proto->set_name(name);
   for (const int64_t dim : tensor.sizes()) proto->add_dims(dim);
   proto->set_data_type(TypeMetaToDataType(tensor.dtype()));
@@ -342,8 +347,9 @@ void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
     return;
   }
   if (of_objects) {
-    CAFFE_ENFORCE_EQ(static_cast<int64_t>(proto.string_data_size()), end - begin,
-                     "elements of tensor \"", proto.name(), "\"");
+    CAFFE_ENFORCE(static_cast<int64_t>(proto.string_data_size()) == end - begin, "tensor \"",
+                  proto.name(), "\" must have ", end - begin, " strings, found ",
+                  proto.string_data_size());
     tensor->FreeMemory();  // destroys old objects
   }
   tensor->Resize(dims);
@@ -355,8 +361,8 @@ void DeserializeTensor(const TensorProto& proto, Tensor* tensor) {
     ReadFromBFloat16(proto, begin, end, tensor);
     return;
   }
-  CAFFE_ENFORCE_EQ(proto.data_format(), static_cast<uint32_t>(TensorProto::FMT_PROTOBUF),
-                   "tensor \"", proto.name(), "\" has an unknown data format");
+  CAFFE_ENFORCE(proto.data_format() == static_cast<uint32_t>(TensorProto::FMT_PROTOBUF),
+                "tensor \"", proto.name(), "\" has the unknown data format ", proto.data_format());
   DispatchElementType(meta, ReadElements{&proto, begin, end, tensor});
 }
 

@@ -31,17 +31,21 @@ std::unordered_map<std::string, std::string> ReadDoBindings(const OperatorDef& d
   const auto inner = arguments.GetRepeatedArgument<std::string>("inner_blobs");
   const auto index = arguments.GetRepeatedArgument<int>("outer_blobs_idx");
   const std::vector<std::string> outer = OuterNames(def);
-  CAFFE_ENFORCE_EQ(inner.size(), index.size(), "inner_blobs and outer_blobs_idx differ in length");
+  CAFFE_ENFORCE(inner.size() == index.size(), "the arguments inner_blobs (", inner.size(),
+                ") and outer_blobs_idx (", index.size(), ") must have the same length");
   std::unordered_map<std::string, std::string> bindings;
   std::set<int> used;
   for (size_t i = 0; i < inner.size(); ++i) {
-    CAFFE_ENFORCE(index[i] >= 0 && index[i] < static_cast<int>(outer.size()), "outer_blobs_idx ",
-                  index[i], " is out of range for ", outer.size(), " blobs");
+    CAFFE_ENFORCE(index[i] >= 0 && index[i] < static_cast<int>(outer.size()),
+                  "argument outer_blobs_idx (", index[i], ") is out of range for ", outer.size(),
+                  " blobs");
     CAFFE_ENFORCE(used.insert(index[i]).second, "outer blob ", outer[index[i]], " is bound twice");
     CAFFE_ENFORCE(bindings.emplace(inner[i], outer[index[i]]).second, "inner blob ", inner[i],
                   " is bound twice");
   }
-  CAFFE_ENFORCE_EQ(used.size(), outer.size(), "every outer blob must be bound");
+  CAFFE_ENFORCE(used.size() == outer.size(),
+                "the argument outer_blobs_idx must bind every outer blob: it binds ", used.size(),
+                " of ", outer.size());
   return bindings;
 }
 

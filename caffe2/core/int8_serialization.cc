@@ -20,8 +20,9 @@ void WriteData(const Tensor& tensor, QTensorProto* proto) {
 
 template <typename T>
 void ReadData(const QTensorProto& proto, Tensor* tensor) {
-  CAFFE_ENFORCE_EQ(static_cast<int64_t>(proto.data_size()), tensor->numel(),
-                   "elements of the quantized tensor \"", proto.name(), "\"");
+  CAFFE_ENFORCE(static_cast<int64_t>(proto.data_size()) == tensor->numel(),
+                "the quantized tensor \"", proto.name(), "\" must have ", tensor->numel(),
+                " elements, found ", proto.data_size());
   T* data = tensor->mutable_data<T>();
   for (const int32_t value : proto.data()) {
     CAFFE_ENFORCE(static_cast<int32_t>(static_cast<T>(value)) == value, "value ", value,

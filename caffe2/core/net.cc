@@ -201,7 +201,8 @@ std::vector<uint64_t> NetBase::RandomState() const {
 }
 
 void NetBase::SetRandomState(const std::vector<uint64_t>& state) {
-  CAFFE_ENFORCE_EQ(state.size(), RandomState().size(), "the random state is not of net ", name_);
+  CAFFE_ENFORCE(state.size() == RandomState().size(), "net ", name_, " has a random state of ",
+                RandomState().size(), " numbers, found ", state.size());
   auto next = state.begin();
   for (const auto& op : operators_) {
     if (op->random()) op->random()->set_position(*next);

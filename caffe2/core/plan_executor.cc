@@ -185,7 +185,8 @@ class PlanRunner {
   void StartPeriodicSubsteps(PeriodicRunner* periodic, Workspace* ws, const ExecutionStep& step) {
     for (const ExecutionStep& substep : step.substep()) {
       if (!substep.has_run_every_ms()) continue;
-      CAFFE_ENFORCE_GT(substep.run_every_ms(), 0, "run_every_ms of step ", substep.name());
+      CAFFE_ENFORCE(substep.run_every_ms() > 0, "step ", substep.name(),
+                    ": run_every_ms must be positive, found ", substep.run_every_ms());
       periodic->Start(std::chrono::milliseconds(substep.run_every_ms()),
                       [this, ws, &substep] { return RunStep(ws, substep); });
     }
@@ -221,7 +222,8 @@ class PlanRunner {
     const Blob* blob = ws.GetBlob(name);
     CAFFE_ENFORCE(blob != nullptr, "the flag blob ", name, " does not exist");
     const Tensor& flag = blob->Get<Tensor>();
-    CAFFE_ENFORCE_EQ(flag.numel(), 1, "the flag blob ", name, " must hold one bool");
+    CAFFE_ENFORCE(flag.numel() == 1, "the flag blob ", name, " must hold one bool, found ",
+                  flag.numel(), " elements");
     return *flag.data<bool>();
   }
 

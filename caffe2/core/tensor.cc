@@ -28,8 +28,8 @@ int64_t Tensor::size(int i) const { return dims_[canonical_axis_index(i)]; }
 
 int Tensor::dim32(int i) const {
   const int64_t value = size(i);
-  CAFFE_ENFORCE_LE(value, std::numeric_limits<int>::max(), "axis ", i, " of shape ",
-                   ShapeString(dims_), " does not fit an int");
+  CAFFE_ENFORCE(value <= std::numeric_limits<int>::max(), "axis ", i, " of shape ",
+                ShapeString(dims_), " does not fit an int");
   return static_cast<int>(value);
 }
 
@@ -71,8 +71,8 @@ void Tensor::ResizeTo(const int64_t* dims, size_t n) {
 }
 
 void Tensor::Reshape(const std::vector<int64_t>& dims) {
-  CAFFE_ENFORCE_EQ(CheckedNumel(dims), numel_, "cannot reshape ", ShapeString(dims_), " to ",
-                   ShapeString(dims));
+  CAFFE_ENFORCE(CheckedNumel(dims) == numel_, "cannot reshape ", ShapeString(dims_), " to ",
+                ShapeString(dims));
   dims_ = dims;
 }
 

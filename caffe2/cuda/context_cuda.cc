@@ -136,7 +136,7 @@ const Tensor& CUDAContext::Upload(int i, const Tensor& tensor) const {
 }
 
 CudaScalar ReadScalar(const Tensor& tensor, const char* what) {
-  CAFFE_ENFORCE_EQ(tensor.numel(), 1, what, " must be a scalar, of one element");
+  CAFFE_ENFORCE(tensor.numel() == 1, what, " must have one element, found ", tensor.numel());
   const float* data = tensor.data<float>();
   if (tensor.GetDeviceType() == CUDA) return {data, 0.f};
   if (cuda::HostValues* values = cuda::RecordedHostValues()) {

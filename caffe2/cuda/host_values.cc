@@ -33,7 +33,8 @@ HostValues::~HostValues() {
 }
 
 const void* HostValues::AddWriter(std::function<void(void*)> writer) {
-  CAFFE_ENFORCE_LT(writers_.size(), kMaxValues, "too many numbers of the host in one CUDA graph");
+  CAFFE_ENFORCE(writers_.size() < kMaxValues, "one CUDA graph can use at most ", kMaxValues,
+                " numbers that the host computes anew before each launch");
   writers_.push_back(std::move(writer));
   return on_device_ + (writers_.size() - 1) * kSlot;
 }

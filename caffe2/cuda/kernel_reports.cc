@@ -28,14 +28,14 @@ void ThrowReport(const KernelReport& report) {
       CAFFE_THROW("label probabilities of row ", report.row, " add up to ", report.value,
                   ", not 1");
     case KernelReport::kNegativeLabel:
-      CAFFE_THROW("label probability of row ", report.row, " is negative");
+      CAFFE_THROW("a label probability of row ", report.row, " is negative");
     case KernelReport::kIndexOutOfRange:
       CAFFE_THROW("index ", static_cast<int64_t>(report.value), " at position ", report.row,
                   " is out of range for ", report.classes, " rows");
     case KernelReport::kLengths:
-      CAFFE_ENFORCE_GE(report.label, 0, "length ", report.row, " is negative");
-      CAFFE_THROW("the sum of the lengths and the number of entries: ", report.row, " and ",
-                  report.classes);
+      CAFFE_ENFORCE(report.label >= 0, "length ", report.row, " must not be negative");
+      CAFFE_THROW("the lengths must add up to the ", report.classes, " entries, but add up to ",
+                  report.row);
     default:
       if (const auto found = FurtherReports().find(report.kind); found != FurtherReports().end()) {
         return found->second(report);

@@ -471,7 +471,8 @@ std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net) {
 }
 
 int AddFilterCopies(TensorProto::DataType type, NetDef* net, std::vector<ParameterArena>* arenas) {
-  CAFFE_ENFORCE(type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16, "copies of type ",
+  CAFFE_ENFORCE(type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16,
+                "the copies of parameters must be FLOAT16 or BFLOAT16, found ",
                 TensorProto::DataType_Name(type));
   const std::string suffix = type == TensorProto::FLOAT16 ? "_float16" : "_bfloat16";
   int copies = 0;
@@ -519,7 +520,8 @@ void PlaceArena(const ParameterArena& arena, Workspace* ws) {
     for (size_t i = 0; i < names.size(); ++i) {
       Tensor* tensor = tensor_of(names[i]);
       const Tensor* param = tensor_of(arena.params[i]);
-      CAFFE_ENFORCE_EQ(tensor->numel(), param->numel(), kind, " of ", arena.params[i]);
+      CAFFE_ENFORCE(tensor->numel() == param->numel(), "the ", kind, " of ", arena.params[i],
+                    " must have ", param->numel(), " elements, found ", tensor->numel());
       Tensor view = block.View(offsets[i], param->sizes());
       view.CopyFrom(*tensor);
       tensor->ShareData(view);

@@ -135,8 +135,8 @@ class BackwardBuilder {
 
   void CheckUnchanged(const Contribution& contribution, const std::string& of) {
     for (const auto& [blob, stamp] : contribution.stamps) {
-      CAFFE_ENFORCE_EQ(writes_[blob], stamp, "net ", net_.name(), ": the gradient of ", of,
-                       ", blob ", blob, ", was overwritten before its use");
+      CAFFE_ENFORCE(writes_[blob] == stamp, "net ", net_.name(), ": the gradient of ", of,
+                    ", blob ", blob, ", was overwritten before its use");
     }
   }
 
@@ -231,9 +231,9 @@ class BackwardBuilder {
                              : inputs_[i];
     for (const Version& value : values) {
       if (value.first != blob) continue;
-      CAFFE_ENFORCE_EQ(current_[blob], value.second, "net ", net_.name(), ", operator ", i, ", ",
-                       net_.op(i).type(), ": its gradient needs version ", value.second,
-                       " of blob ", blob, ", which a later operator overwrites");
+      CAFFE_ENFORCE(current_[blob] == value.second, "net ", net_.name(), ", operator ", i, ", ",
+                    net_.op(i).type(), ": its gradient needs version ", value.second, " of blob ",
+                    blob, ", which a later operator overwrites");
     }
   }
 

@@ -112,8 +112,9 @@ QuantizedFilter QuantizedParams::Add(const FloatFilter& filter) {
   const int64_t filters = filter.values->size(0);
   if (filter.bias != nullptr) {
     CheckFinite(filter.bias_name, *filter.bias);
-    CAFFE_ENFORCE_EQ(filter.bias->numel(), filters, "values of ", filter.bias_name, " and rows of ",
-                     filter.name);
+    CAFFE_ENFORCE(filter.bias->numel() == filters, "the bias ", filter.bias_name,
+                  " must have one value for each of the ", filters, " rows of ", filter.name,
+                  ", found ", filter.bias->numel());
   }
   const std::vector<float> scales = ScalesOf(filter);
   QuantizedFilter result;

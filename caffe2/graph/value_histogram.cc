@@ -76,7 +76,7 @@ void ValueHistogram::Add(int64_t n, const float* values) {
   if (std::isnan(sum)) {
     const float* bad =
         std::find_if(values, values + n, [](float value) { return !std::isfinite(value); });
-    CAFFE_THROW("element ", bad - values, " is ", *bad);
+    CAFFE_THROW("element ", bad - values, " must be finite, found ", *bad);
   }
   all_ = range;
   const float magnitude = std::max(range.max, -range.min);

@@ -49,7 +49,8 @@ class GetWhileGradient final : public ControlGradientMaker {
     CAFFE_ENFORCE(!BodyArgument("reuse_workspace"),
                   "the gradient of While needs the values of every iteration, but the Do in its "
                   "loop_net sets reuse_workspace: remove this argument");
-    CAFFE_ENFORCE_GT(body_.op(0).output_size(), 0, "outputs of the Do in the body of While");
+    CAFFE_ENFORCE(body_.op(0).output_size() > 0,
+                  "the Do in the body of While must have at least one output, found none");
   }
 
   bool BodyArgument(const char* name) const {

@@ -25,7 +25,7 @@ std::string AddScalar(ModelHelper* model, const std::string& name, const Argumen
 }  // namespace
 
 std::string AddLossScale(ModelHelper* model, const LossScaleOptions& options) {
-  CAFFE_ENFORCE_GT(options.scale, 0, "the loss scale must be positive");
+  CAFFE_ENFORCE(options.scale > 0, "the loss scale must be positive, found ", options.scale);
   model->AddScaledReplica();
   const std::string scale =
       AddScalar(model, kScale, MakeArgument("value", options.scale), TensorProto::FLOAT);
@@ -47,7 +47,7 @@ void AddGradientUnscaling(ModelHelper* model, const LossScaleOptions& options) {
       inputs.push_back(model->Gradient(param));
       outputs.push_back(model->Gradient(param));
     }
-    CAFFE_ENFORCE_GT(inputs.size(), 1U, "there are no gradients to unscale under ", replica.scope);
+    CAFFE_ENFORCE(inputs.size() > 1U, "there are no gradients to unscale under ", replica.scope);
     model->AddOperator("CheckFiniteAndUnscale", inputs, outputs);
     if (!options.dynamic) continue;
     const std::string good_steps = replica.scope + kGoodSteps;

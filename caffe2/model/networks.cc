@@ -77,7 +77,8 @@ std::string AddLenet(ModelHelper* model, const std::string& data, const NetworkO
   constexpr int kKernel = 5;
   const int side1 = (options.image_size - kKernel + 1) / 2;
   const int side2 = (side1 - kKernel + 1) / 2;
-  CAFFE_ENFORCE_GE(options.image_size, 16, "lenet: the image is too small");
+  CAFFE_ENFORCE(options.image_size >= 16, "lenet needs images of at least ", 16, " x ", 16,
+                " pixels, found ", options.image_size);
   const brew::PoolOptions pool{.kernel = 2, .stride = 2};
   std::string blob = brew::Conv(model, data, "conv1", options.num_channels, 20, kKernel,
                                 {.no_gradient_to_input = true});

@@ -177,7 +177,8 @@ std::string AddResNet32x32(ModelHelper* model, int blocks, const std::string& da
 
 std::string AddResNet9(ModelHelper* model, const std::string& data, const NetworkOptions& options) {
   constexpr float kScoreScale = 0.125f;
-  CAFFE_ENFORCE_GE(options.image_size, 8, "resnet9_cifar: the image is too small");
+  CAFFE_ENFORCE(options.image_size >= 8, "resnet9_cifar needs images of at least ", 8, " x ", 8,
+                " pixels, found ", options.image_size);
   NetworkOptions small = options;
   small.small_stem = true;
   ResNetBuilder builder(model, AddStem(model, data, 64, small), small);

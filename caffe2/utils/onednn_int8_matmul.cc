@@ -55,8 +55,9 @@ void Int8Factor::Multiply(int64_t m, const uint8_t* a, int64_t lda, uint8_t a_ze
     const dnnl_status_t status = dnnl_gemm_u8s8s32(
         'N', transposed_ ? 'T' : 'N', 'R', m, n_, k_, 1.f, a, lda, 0, terms_[t].data(),
         transposed_ ? k_ : n_, 0, t == 0 ? 0.f : 1.f, c, ldc, offsets.data());
-    CAFFE_ENFORCE_EQ(static_cast<int>(status), static_cast<int>(dnnl_success),
-                     "oneDNN: product of bytes, ", m, " x ", k_, " with ", k_, " x ", n_);
+    CAFFE_ENFORCE(static_cast<int>(status) == static_cast<int>(dnnl_success),
+                  "oneDNN cannot multiply bytes, ", m, " x ", k_, " with ", k_, " x ", n_,
+                  ": status ", status);
   }
   if (zero_point_ == 0) return;
   ParallelFor(m, std::max<int64_t>(1, kGrain / (n_ + k_)), [&](int64_t begin, int64_t end) {

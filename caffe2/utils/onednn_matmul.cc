@@ -146,8 +146,8 @@ void OneDnnSgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, fl
                  const float* a, const float* b, float beta, float* c) {
   const dnnl_status_t status = dnnl_sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, alpha,
                                           a, trans_a ? m : k, b, trans_b ? k : n, beta, c, n);
-  CAFFE_ENFORCE_EQ(static_cast<int>(status), static_cast<int>(dnnl_success), "oneDNN: product of ",
-                   m, " x ", k, " with ", k, " x ", n);
+  CAFFE_ENFORCE(static_cast<int>(status) == static_cast<int>(dnnl_success),
+                "oneDNN cannot multiply ", m, " x ", k, " with ", k, " x ", n, ": status ", status);
 }
 
 }  // namespace caffe2

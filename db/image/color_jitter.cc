@@ -37,9 +37,10 @@ void DrawColorLighting(float std, const std::vector<float>& eigvecs,
   static const std::vector<float> kEigvals = {0.2175f, 0.0188f, 0.0045f};
   const std::vector<float>& vectors = eigvecs.empty() ? kEigvecs : eigvecs;
   const std::vector<float>& values = eigvals.empty() ? kEigvals : eigvals;
-  CAFFE_ENFORCE(vectors.size() == 9 && values.size() == 3, "color_lighting_eigvecs of ",
-                vectors.size(), " and color_lighting_eigvals of ", values.size(),
-                " values; they must have 9 and 3");
+  CAFFE_ENFORCE(vectors.size() == 9 && values.size() == 3,
+                "arguments color_lighting_eigvecs and color_lighting_eigvals must have 9 and 3 "
+                "values, found ",
+                vectors.size(), " and ", values.size());
   for (int k = 0; k < 3; ++k) {
     const float alpha = std * random->Normal() * values[k];
     for (int c = 0; c < 3; ++c) augmentation->shift[2 - c] += vectors[3 * c + k] * alpha;

@@ -96,7 +96,9 @@ Image<Pixel> ResizeImage(const ImageView<Pixel>& source, int height, int width) 
 
 template <typename Pixel>
 Image<Pixel> ToGray(const ImageView<Pixel>& source) {
-  CAFFE_ENFORCE_EQ(source.channels, 3, "only an image of 3 channels can be converted to gray");
+  CAFFE_ENFORCE(source.channels == 3,
+                "only an image of 3 channels can be converted to gray, found ", source.channels,
+                " channels");
   cv::Mat gray;
   cv::cvtColor(ToMat(source), gray, cv::COLOR_BGR2GRAY);
   return FromMat<Pixel>(std::move(gray));

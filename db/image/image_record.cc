@@ -21,11 +21,13 @@ bool IsChannels(int64_t n) { return n == 1 || n == 3; }
 void CheckShape(const Shape& shape, int64_t values) {
   constexpr int64_t kMaxSide = 1 << 16;
   for (const int64_t side : {shape.height, shape.width, shape.channels}) {
-    CAFFE_ENFORCE(side > 0 && side <= kMaxSide, "an image of ", shape.height, "x", shape.width,
-                  " with ", shape.channels, " channels");
+    CAFFE_ENFORCE(side > 0 && side <= kMaxSide,
+                  "the sides and channels of an image must be from 1 to ", kMaxSide, ", found ",
+                  shape.height, "x", shape.width, " with ", shape.channels, " channels");
   }
-  CAFFE_ENFORCE_EQ(values, shape.height * shape.width * shape.channels, "values of an image of ",
-                   shape.height, "x", shape.width, " with ", shape.channels, " channels");
+  CAFFE_ENFORCE(values == shape.height * shape.width * shape.channels, "an image of ", shape.height,
+                "x", shape.width, " with ", shape.channels, " channels must have ",
+                shape.height * shape.width * shape.channels, " values, found ", values);
 }
 
 // Without pixels.
@@ -67,7 +69,7 @@ ImageRecord FromDatum(const DatumView& datum, bool color) {
 
 Shape ShapeOf(const TensorProto& proto) {
   const int n = proto.dims_size();
-  CAFFE_ENFORCE(n == 2 || n == 3, "an image of ", n, " dims");
+  CAFFE_ENFORCE(n == 2 || n == 3, "an image must have 2 or 3 dims, found ", n);
   if (n == 2) return {proto.dims(0), proto.dims(1), 1, false};
   if (!IsChannels(proto.dims(2)) && IsChannels(proto.dims(0))) {
     return {proto.dims(1), proto.dims(2), proto.dims(0), true};
@@ -88,7 +90,8 @@ ImageRecord FromTensorProtos(const TensorProtos& protos, bool color) {
   }
   switch (image.data_type()) {
     case TensorProto::STRING:
-      CAFFE_ENFORCE_EQ(image.string_data_size(), 1, "strings in an encoded image");
+      CAFFE_ENFORCE(image.string_data_size() == 1, "an encoded image must be one string, found ",
+                    image.string_data_size(), " strings");
       record.kind = "TensorProtos, image file";
       record.image = DecodeImage(image.string_data(0), color);
       break;
@@ -104,8 +107,8 @@ ImageRecord FromTensorProtos(const TensorProtos& protos, bool color) {
       record.image = OnlySize(ShapeOf(image));
       break;
     default:
-      CAFFE_THROW("an image of type ", TensorProto::DataType_Name(image.data_type()),
-                  " where STRING, BYTE or FLOAT is expected");
+      CAFFE_THROW("an image must be STRING, BYTE or FLOAT, found ",
+                  TensorProto::DataType_Name(image.data_type()));
   }
   return record;
 }
@@ -119,7 +122,7 @@ ImageRecord DecodeImageRecord(std::string_view record, bool color) {
   const bool fits = record.size() <= static_cast<size_t>(std::numeric_limits<int>::max());
   CAFFE_ENFORCE(fits && protos.ParseFromArray(record.data(), static_cast<int>(record.size())) &&
                     protos.protos_size() > 0,
-                "a record of ", record.size(), " bytes that is neither a Datum nor a TensorProtos");
+                "a record of ", record.size(), " bytes is neither a Datum nor a TensorProtos");
   return FromTensorProtos(protos, color);
 }
 

@@ -38,8 +38,8 @@ void DispatchOutput(TypeMeta meta, const Action& action) {
   } else if (meta.Match<bfloat16>()) {
     action.template operator()<bfloat16>();
   } else {
-    CAFFE_THROW("the output type of images is ", meta.name(),
-                "; it must be float, float16 or bfloat16");
+    CAFFE_THROW("the output type of images must be float, float16 or bfloat16, found ",
+                meta.name());
   }
 }
 
@@ -91,7 +91,8 @@ int RandomInRange(int low, int high, RandomGenerator* random) {
 // The new length of `side` when the shorter side changes from `old_shorter` to `shorter`.
 int ScaledSide(int side, int old_shorter, int shorter) {
   const int64_t scaled = int64_t{side} * shorter / old_shorter;
-  CAFFE_ENFORCE_LE(scaled, 1 << 20, "side of the rescaled image");
+  CAFFE_ENFORCE(scaled <= 1 << 20, "the rescaled image would have a side of ", scaled,
+                " pixels, more than ", 1 << 20);
   return static_cast<int>(scaled);
 }
 
@@ -121,7 +122,8 @@ Image<Pixel> OnBlack(const ImageView<Pixel>& view, int side, int y, int x) {
 
 ImageTransform::ImageTransform(const ImageTransformOptions& options) : options_(options) {
   const bool random_scale = options.random_scale_min > 0 || options.random_scale_max > 0;
-  CAFFE_ENFORCE_GT(options.crop, 0, "crop, the height and width of the output");
+  CAFFE_ENFORCE(options.crop > 0,
+                "crop, the height and width of the output, must be positive, found ", options.crop);
   CAFFE_ENFORCE(options.scale <= 0 || options.minsize <= 0, "scale (", options.scale,
                 ") and minsize (", options.minsize, ") cannot be used together");
   CAFFE_ENFORCE(options.pad >= 0 && options.pad < options.crop, "pad (", options.pad,
@@ -140,14 +142,15 @@ ImageTransform::ImageTransform(const ImageTransformOptions& options) : options_(
   }
   const auto per_channel = [this](const std::vector<float>& values, const char* name, float* to) {
     CAFFE_ENFORCE(values.size() == 1 || static_cast<int>(values.size()) == channels(), name,
-                  " has ", values.size(), " values for ", channels(), " channels");
+                  " must have one value, or one for each of the ", channels(), " channels, found ",
+                  values.size());
     for (int c = 0; c < kMaxChannels; ++c)
       to[c] = values[values.size() == 1 ? 0 : c % values.size()];
   };
   per_channel(options.mean, "mean", mean_);
   per_channel(options.std, "std", std_);
   for (const float std : std_) {
-    CAFFE_ENFORCE(std != 0 && std::isfinite(std), "std is ", std, "; it must be finite and not 0");
+    CAFFE_ENFORCE(std != 0 && std::isfinite(std), "std must be finite and not 0, found ", std);
   }
   for (int i = 0; i < options.crop * channels(); ++i) {
     mean_row_.push_back(mean_[i % channels()]);

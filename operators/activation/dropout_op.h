@@ -16,7 +16,8 @@ class DropoutBase : public Operator<Context> {
       : Operator<Context>(def, ws),
         ratio_(this->template GetSingleArgument<float>("ratio", 0.5f)),
         is_test_(this->template GetSingleArgument<int>("is_test", 0) != 0) {
-    CAFFE_ENFORCE(ratio_ >= 0 && ratio_ < 1, "argument ratio must lie in [0, 1): ", ratio_);
+    CAFFE_ENFORCE(ratio_ >= 0 && ratio_ < 1,
+                  "argument ratio must be at least 0 and less than 1, found ", ratio_);
   }
 
  protected:
@@ -44,7 +45,9 @@ class DropoutOp final : public DropoutBase<Context> {
       context_.Copy(x.numel(), x_data, y_data);
       return true;
     }
-    CAFFE_ENFORCE_EQ(OutputSize(), 2, "Dropout in training writes its mask");
+    CAFFE_ENFORCE(OutputSize() == 2,
+                  "Dropout in training needs a second output for its mask, found ", OutputSize(),
+                  " outputs");
     Tensor* mask = Output(1);
     mask->ResizeLike(x);
     // A random 32-bit word is below this bound with probability `ratio`. It then drops its element.
@@ -76,9 +79,13 @@ class DropoutGradientOp final : public DropoutBase<Context> {
       context_.Copy(dy.numel(), dy_data, dx_data);
       return true;
     }
-    CAFFE_ENFORCE_EQ(InputSize(), 2, "the gradient of Dropout in training reads its mask");
+    CAFFE_ENFORCE(InputSize() == 2,
+                  "the gradient of Dropout in training needs its mask as input 1, found ",
+                  InputSize(), " inputs");
     const Tensor& mask = Input(1);
-    CAFFE_ENFORCE_EQ(mask.numel(), dy.numel(), "mask ", ShapeString(mask.sizes()));
+    CAFFE_ENFORCE(mask.numel() == dy.numel(),
+                  "the mask must have as many elements as dY: the mask has shape ",
+                  ShapeString(mask.sizes()), ", dY ", ShapeString(dy.sizes()));
     DropGradient(dy.numel(), dy_data, mask.data<bool>(), dx_data);
     return true;
   }

@@ -10,8 +10,8 @@ OPERATOR_SCHEMA(Glu)
       const int axis = ArgumentHelper(def).GetSingleArgument<int>("dim", -1);
       std::vector<TensorShape> out{in[0]};
       const int at = axis < 0 ? axis + in[0].dims_size() : axis;
-      CAFFE_ENFORCE(at >= 0 && at < in[0].dims_size(), "axis ", axis, " of ",
-                    ShapeString(GetDimsVector(in[0])));
+      CAFFE_ENFORCE(at >= 0 && at < in[0].dims_size(), "argument dim (", axis,
+                    ") is out of range for X of shape ", ShapeString(GetDimsVector(in[0])));
       out[0].set_dims(at, in[0].dims(at) / 2);
       return out;
     })

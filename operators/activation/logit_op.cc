@@ -7,7 +7,8 @@ namespace caffe2 {
 
 LogitFunction::LogitFunction(const OperatorBase& op)
     : eps(op.GetSingleArgument<float>("eps", 1e-6f)) {
-  CAFFE_ENFORCE(eps > 0 && eps < 0.5f, "the argument eps must lie in (0, 0.5), not be ", eps);
+  CAFFE_ENFORCE(eps > 0 && eps < 0.5f, "argument eps must be more than 0 and less than 0.5, found ",
+                eps);
 }
 
 REGISTER_CPU_OPERATOR_WITH_GRADIENT(Logit, LogitFunction);

@@ -17,7 +17,8 @@ class PReluBase : public Operator<Context> {
   PReluBase(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
         order_(this->template GetSingleArgument<std::string>("order", "NCHW")) {
-    CAFFE_ENFORCE(order_ == "NCHW" || order_ == "NHWC", "argument order: ", order_);
+    CAFFE_ENFORCE(order_ == "NCHW" || order_ == "NHWC",
+                  "argument order must be NCHW or NHWC, found ", order_);
   }
 
  protected:
@@ -34,10 +35,14 @@ class PReluBase : public Operator<Context> {
   // Throws EnforceNotMet naming the shapes if there are not as many slopes as channels.
   Sizes GetSizes(const Tensor& x, const Tensor& slope) const {
     if (slope.numel() == 1) return {.inner = x.numel()};
-    CAFFE_ENFORCE_GE(x.dim(), 2, "one slope per channel needs an axis of channels");
+    CAFFE_ENFORCE(
+        x.dim() >= 2,
+        "X must have an axis of channels where there is a slope for each channel, found shape ",
+        ShapeString(x.sizes()));
     const int axis = order_ == "NCHW" ? 1 : x.dim() - 1;
-    CAFFE_ENFORCE_EQ(slope.numel(), x.size(axis), "slope ", ShapeString(slope.sizes()), " for X ",
-                     ShapeString(x.sizes()), " in order ", order_);
+    CAFFE_ENFORCE(slope.numel() == x.size(axis),
+                  "Slope must have one element, or one for each channel: Slope has shape ",
+                  ShapeString(slope.sizes()), ", X ", ShapeString(x.sizes()), " in order ", order_);
     return {x.size_to_dim(axis), x.size(axis), x.size_from_dim(axis + 1)};
   }
 
@@ -76,8 +81,8 @@ class PReluGradientOp final : public PReluBase<Context> {
   bool DoRunWithType() {
     const Tensor &X = Input(1), &slope = Input(2), &dY = Input(3);
     const auto sizes = this->GetSizes(X, slope);
-    CAFFE_ENFORCE_EQ(dY.numel(), X.numel(), "gradient ", ShapeString(dY.sizes()), " for X ",
-                     ShapeString(X.sizes()));
+    CAFFE_ENFORCE(dY.numel() == X.numel(), "dY must have as many elements as X: dY has shape ",
+                  ShapeString(dY.sizes()), ", X ", ShapeString(X.sizes()));
     const T *x = X.data<T>(), *dy = dY.data<T>();
     const float* factors = slope.data<float>();
     Output(0)->ResizeLike(X);  // it may overwrite dY

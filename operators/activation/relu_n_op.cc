@@ -7,7 +7,7 @@ namespace caffe2 {
 
 ReluNFunction::ReluNFunction(const OperatorBase& op)
     : limit(op.GetSingleArgument<float>("n", 6.f)) {
-  CAFFE_ENFORCE_GT(limit, 0, "the argument n leaves nothing");
+  CAFFE_ENFORCE(limit > 0, "argument n must be positive, found ", limit);
 }
 
 REGISTER_CPU_OPERATOR_WITH_GRADIENT(ReluN, ReluNFunction);

@@ -16,7 +16,7 @@ void Arguments(OpSchema& schema) {
 SeluFunction::SeluFunction(const OperatorBase& op)
     : alpha(op.GetSingleArgument<float>("alpha", 1.6732632423543772f)),
       scale(op.GetSingleArgument<float>("scale", 1.0507009873554805f)) {
-  CAFFE_ENFORCE_GT(scale, 1, "the argument scale");
+  CAFFE_ENFORCE(scale > 1, "argument scale must be more than 1, found ", scale);
 }
 
 REGISTER_CPU_OPERATOR_WITH_GRADIENT(Selu, SeluFunction);

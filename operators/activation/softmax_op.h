@@ -41,8 +41,9 @@ class SoftmaxGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &y = Input(0), &dy = Input(1);
-    CAFFE_ENFORCE_EQ(y.numel(), dy.numel(), "Y ", ShapeString(y.sizes()), " and dY ",
-                     ShapeString(dy.sizes()));
+    CAFFE_ENFORCE(y.numel() == dy.numel(),
+                  "Y and dY must have the same number of elements: Y has shape ",
+                  ShapeString(y.sizes()), ", dY ", ShapeString(dy.sizes()));
     const int axis = y.canonical_axis_index(axis_);
     const T *y_data = y.data<T>(), *dy_data = dy.data<T>();
     Tensor* dx = Output(0);

@@ -14,8 +14,8 @@ std::vector<int64_t> AlignLegacy(const std::vector<int64_t>& a, const std::vecto
   std::vector<int64_t> aligned(a.size(), 1);
   if (CheckedNumel(b) == 1) return aligned;
   const int a_dims = static_cast<int>(a.size()), b_dims = static_cast<int>(b.size());
-  CAFFE_ENFORCE_GE(a_dims, b_dims, "with broadcast=1 the second shape ", ShapeString(b),
-                   " must be a part of the first ", ShapeString(a));
+  CAFFE_ENFORCE(a_dims >= b_dims, "with broadcast=1 the second shape ", ShapeString(b),
+                " must be a part of the first ", ShapeString(a));
   if (axis == -1) axis = a_dims - b_dims;
   CAFFE_ENFORCE(axis >= 0 && axis <= a_dims - b_dims, "broadcast axis ", axis,
                 " is out of range for shapes ", ShapeString(a), " and ", ShapeString(b));
@@ -23,8 +23,8 @@ std::vector<int64_t> AlignLegacy(const std::vector<int64_t>& a, const std::vecto
   while (first < b_dims && b[first] == 1) ++first;
   while (last > first && b[last] == 1) --last;
   for (int i = first; i <= last; ++i) {
-    CAFFE_ENFORCE_EQ(a[axis + i], b[i], "broadcast dimension mismatch: shapes ", ShapeString(a),
-                     " and ", ShapeString(b), " at axis ", axis);
+    CAFFE_ENFORCE(a[axis + i] == b[i], "broadcast dimension mismatch: ", a[axis + i], " and ", b[i],
+                  " of shapes ", ShapeString(a), " and ", ShapeString(b), " at axis ", axis);
     aligned[axis + i] = b[i];
   }
   return aligned;
@@ -41,7 +41,8 @@ void AddOuterDimension(BroadcastPlan* plan, int64_t size, int64_t a_stride, int6
       return;
     }
   }
-  CAFFE_ENFORCE_LT(plan->dims, BroadcastPlan::kMaxDims, "too many dimensions to broadcast");
+  CAFFE_ENFORCE(plan->dims < BroadcastPlan::kMaxDims, "at most ", BroadcastPlan::kMaxDims,
+                " axes can be broadcast, found more");
   plan->size[plan->dims] = size;
   plan->a_stride[plan->dims] = a_stride;
   plan->b_stride[plan->dims] = b_stride;
@@ -104,8 +105,8 @@ BroadcastRule::BroadcastRule(const ArgumentHelper& arguments)
       axis(arguments.GetSingleArgument<int>("axis", -1)) {
   const std::string axis_str = arguments.GetSingleArgument<std::string>("axis_str", "");
   if (axis_str.empty()) return;
-  CAFFE_ENFORCE_EQ(axis, -1, "axis and axis_str cannot be given together");
-  CAFFE_ENFORCE_EQ(axis_str.size(), size_t{1}, "axis_str must be one letter: ", axis_str);
+  CAFFE_ENFORCE(axis == -1, "the arguments axis and axis_str cannot be used together");
+  CAFFE_ENFORCE(axis_str.size() == 1, "argument axis_str must be one letter, found ", axis_str);
   const std::string order = arguments.GetSingleArgument<std::string>("order", "NCHW");
   const size_t position = order.find(axis_str);
   CAFFE_ENFORCE(position != std::string::npos, "axis_str ", axis_str, " is not part of order ",

@@ -21,8 +21,8 @@ template <class Context>
 void CopyElements(const Tensor& X, Tensor* Y, Context* context) {
   CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
   if (Y == &X) return;
-  CAFFE_ENFORCE_EQ(X.numel(), Y->numel(), "shapes ", ShapeString(X.sizes()), " and ",
-                   ShapeString(Y->sizes()), " differ in their number of elements");
+  CAFFE_ENFORCE(X.numel() == Y->numel(), "shapes ", ShapeString(X.sizes()), " and ",
+                ShapeString(Y->sizes()), " differ in their number of elements");
   context->CopyItems(X.dtype(), X.numel(), X.raw_data(), Y->raw_mutable_data(X.dtype()));
 }
 

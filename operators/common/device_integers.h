@@ -12,8 +12,8 @@ namespace caffe2 {
 inline RowIndices IntegersOf(const Tensor& tensor, int64_t rows, const char* what) {
   CAFFE_ENFORCE(tensor.IsType<int32_t>() || tensor.IsType<int64_t>(), what,
                 " must be int32 or int64, not ", tensor.dtype().name());
-  CAFFE_ENFORCE_EQ(tensor.dim(), 1, what, " ", ShapeString(tensor.sizes()),
-                   " must be one-dimensional");
+  CAFFE_ENFORCE(tensor.dim() == 1, what, " must be one-dimensional, found shape ",
+                ShapeString(tensor.sizes()));
   return {tensor.raw_data(), tensor.IsType<int64_t>(), tensor.numel(), rows};
 }
 

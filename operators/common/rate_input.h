@@ -9,7 +9,7 @@ namespace caffe2 {
 
 // Throws EnforceNotMet, naming `what`, unless the tensor has one element.
 inline Rate RateFor(const Tensor& scalar, const char* what, CPUContext* /*context*/) {
-  CAFFE_ENFORCE_EQ(scalar.numel(), 1, what, " must be a scalar, of one element");
+  CAFFE_ENFORCE(scalar.numel() == 1, what, " must have one element, found ", scalar.numel());
   return {scalar.data<float>()};
 }
 

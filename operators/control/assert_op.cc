@@ -42,8 +42,8 @@ class AtomicFetchAddOp final : public Operator<CPUContext> {
     const auto& mutex = Input<std::unique_ptr<std::mutex>>(0);
     CAFFE_ENFORCE(mutex != nullptr, "the mutex was not created");
     CAFFE_ENFORCE(Input(1).numel() == 1 && Input(2).numel() == 1,
-                  "both numbers must be scalars: ", ShapeString(Input(1).sizes()), " and ",
-                  ShapeString(Input(2).sizes()));
+                  "both numbers must have one element: their shapes are ",
+                  ShapeString(Input(1).sizes()), " and ", ShapeString(Input(2).sizes()));
     const std::lock_guard<std::mutex> lock(*mutex);
     const int32_t before = *Input(1).data<int32_t>(), step = *Input(2).data<int32_t>();
     Output(1)->Resize();
@@ -70,7 +70,8 @@ class ConditionalSetAtomicBoolOp final : public Operator<CPUContext> {
   bool RunOnDevice() override {
     const auto& value = Input<AtomicBoolPtr>(0);
     CAFFE_ENFORCE(value != nullptr, "the atomic bool was not created");
-    CAFFE_ENFORCE_EQ(Input(1).numel(), 1, "elements of the condition");
+    CAFFE_ENFORCE(Input(1).numel() == 1, "the condition must have one element, found ",
+                  Input(1).numel());
     if (*Input(1).data<bool>()) value->store(true);
     return true;
   }

@@ -12,7 +12,8 @@ class CreateCounterOp final : public Operator<CPUContext> {
  public:
   CreateCounterOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), init_count_(GetSingleArgument<int64_t>("init_count", 0)) {
-    CAFFE_ENFORCE_GE(init_count_, 0, "the argument init_count must not be negative");
+    CAFFE_ENFORCE(init_count_ >= 0, "argument init_count must not be negative, found ",
+                  init_count_);
   }
   bool RunOnDevice() override {
     *Output<std::unique_ptr<Counter>>(0) = std::make_unique<Counter>(init_count_);
@@ -29,7 +30,8 @@ class CounterOp final : public Operator<CPUContext> {
  public:
   CounterOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), init_count_(GetSingleArgument<int64_t>("init_count", 0)) {
-    CAFFE_ENFORCE_GE(init_count_, 0, "the argument init_count must not be negative");
+    CAFFE_ENFORCE(init_count_ >= 0, "argument init_count must not be negative, found ",
+                  init_count_);
   }
   bool RunOnDevice() override {
     const auto& counter = Input<std::unique_ptr<Counter>>(0);

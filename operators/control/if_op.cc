@@ -36,8 +36,8 @@ void SetRandomStateOf(NetBase* first, NetBase* second, const std::vector<uint64_
 
 bool ReadCondition(const OperatorBase& op) {
   const Tensor& condition = op.Input<Tensor>(0);
-  CAFFE_ENFORCE_EQ(condition.numel(), 1, "the condition must be one bool, but has shape ",
-                   ShapeString(condition.sizes()));
+  CAFFE_ENFORCE(condition.numel() == 1, "the condition must be one bool, found shape ",
+                ShapeString(condition.sizes()));
   return *condition.data<bool>();
 }
 

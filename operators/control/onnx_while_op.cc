@@ -65,12 +65,17 @@ class OnnxWhileOp final : public Operator<CPUContext> {
                   "the arguments save_scopes and disable_scopes cannot be used together");
     if (carried_ < 0) carried_ = InputSize() - kFirstCarriedIn;
     scans_ = OutputSize() - carried_;
-    CAFFE_ENFORCE(kFirstCarriedIn + carried_ <= InputSize() && scans_ >= 0, "of ", InputSize(),
-                  " inputs and ", OutputSize(), " outputs, ", carried_, " cannot be loop carried");
-    CAFFE_ENFORCE_GE(body_->external_input_size(), kFirstCarriedIn + carried_,
-                     "external inputs of the body: iteration, condition, loop carried ones");
-    CAFFE_ENFORCE_EQ(body_->external_output_size(), kFirstCarriedOut + carried_ + scans_,
-                     "external outputs of the body: condition, loop carried ones, scan outputs");
+    CAFFE_ENFORCE(kFirstCarriedIn + carried_ <= InputSize() && scans_ >= 0,
+                  "argument num_loop_carried_deps (", carried_, ") is too large for ", InputSize(),
+                  " inputs and ", OutputSize(), " outputs");
+    CAFFE_ENFORCE(body_->external_input_size() >= kFirstCarriedIn + carried_,
+                  "the body must have at least ", kFirstCarriedIn + carried_,
+                  " external inputs (iteration, condition and ", carried_,
+                  " loop-carried blobs), found ", body_->external_input_size());
+    CAFFE_ENFORCE(body_->external_output_size() == kFirstCarriedOut + carried_ + scans_,
+                  "the body must have ", kFirstCarriedOut + carried_ + scans_,
+                  " external outputs (condition, ", carried_, " loop-carried blobs and ", scans_,
+                  " scan outputs), found ", body_->external_output_size());
   }
 
   bool RunOnDevice() override {
@@ -107,7 +112,8 @@ class OnnxWhileOp final : public Operator<CPUContext> {
  private:
   template <typename T>
   static T ReadScalar(const Tensor& tensor) {
-    CAFFE_ENFORCE_EQ(tensor.numel(), 1, "elements of a trip count or condition");
+    CAFFE_ENFORCE(tensor.numel() == 1, "a trip count or condition must have one element, found ",
+                  tensor.numel());
     return *tensor.data<T>();
   }
 

@@ -82,7 +82,7 @@ template <>
 bool SummarizeOp<CPUContext>::RunOnDevice() {
   const Tensor& X = Input(0);
   const int64_t n = X.numel();
-  CAFFE_ENFORCE_GT(n, 0, "an empty tensor has no summary");
+  CAFFE_ENFORCE(n > 0, "an empty tensor has no summary");
   const float* x = X.data<float>();
   const float min = ReduceRow<MinReducer>(n, x), max = ReduceRow<MaxReducer>(n, x);
   double sum = 0;

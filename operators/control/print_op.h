@@ -32,8 +32,8 @@ class PrintOp final : public Operator<Context> {
         limit_(this->template GetSingleArgument<int>("limit", 0)),
         every_n_(this->template GetSingleArgument<int>("every_n", 1)),
         log_(*ws, def.input(0), ".log", this->template GetSingleArgument<bool>("to_file", false)) {
-    CAFFE_ENFORCE_GE(limit_, 0, "the argument limit must not be negative");
-    CAFFE_ENFORCE_GE(every_n_, 1, "the argument every_n must be positive");
+    CAFFE_ENFORCE(limit_ >= 0, "argument limit must not be negative, found ", limit_);
+    CAFFE_ENFORCE(every_n_ >= 1, "argument every_n must be positive, found ", every_n_);
   }
   bool RunOnDevice() override;
 

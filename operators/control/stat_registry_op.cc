@@ -64,7 +64,9 @@ class StatRegistryUpdateOp final : public StatRegistryOp {
   using StatRegistryOp::StatRegistryOp;
   bool RunOnDevice() override {
     const Tensor &keys = Input(0), &values = Input(1);
-    CAFFE_ENFORCE_EQ(keys.numel(), values.numel(), "keys and values");
+    CAFFE_ENFORCE(keys.numel() == values.numel(),
+                  "there must be one value for each key: there are ", keys.numel(), " keys and ",
+                  values.numel(), " values");
     StatRegistry* registry = Registry(2);
     const std::string* key = keys.data<std::string>();
     const int64_t* value = values.data<int64_t>();

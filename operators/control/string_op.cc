@@ -31,7 +31,7 @@ class StringMapOp final : public Operator<CPUContext> {
 struct StringLength {
   explicit StringLength(const OperatorBase& op)
       : length(op.GetSingleArgument<int64_t>("length", 3)) {
-    CAFFE_ENFORCE_GE(length, 0, "the argument length");
+    CAFFE_ENFORCE(length >= 0, "argument length must not be negative, found ", length);
   }
   size_t Of(const std::string& x) const { return std::min<size_t>(length, x.size()); }
   int64_t length;
@@ -68,7 +68,7 @@ class StringJoinOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         delimiter_(GetSingleArgument<std::string>("delimiter", ",")),
         axis_(GetSingleArgument<int>("axis", 0)) {
-    CAFFE_ENFORCE(axis_ == 0 || axis_ == 1, "the argument axis must be 0 or 1, not ", axis_);
+    CAFFE_ENFORCE(axis_ == 0 || axis_ == 1, "argument axis must be 0 or 1, found ", axis_);
   }
   bool RunOnDevice() override {
     return TensorTypes<float, double, int8_t, uint8_t, int16_t, uint16_t, int32_t, int64_t, bool,
@@ -77,8 +77,8 @@ class StringJoinOp final : public Operator<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() == 1 || X.dim() == 2, "X ", ShapeString(X.sizes()),
-                  " must have one or two dimensions");
+    CAFFE_ENFORCE(X.dim() == 1 || X.dim() == 2, "X must have one or two axes, found shape ",
+                  ShapeString(X.sizes()));
     CAFFE_ENFORCE(axis_ == 0 || X.dim() == 2, "X ", ShapeString(X.sizes()), " has no axis 1");
     const int64_t rows = X.size(0), columns = X.dim() == 2 ? X.size(1) : 1;
     const T* x = X.data<T>();

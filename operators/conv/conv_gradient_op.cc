@@ -55,7 +55,8 @@ class ConvGradientOp final : public Operator<CPUContext> {
         input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
         adds_(InputSize() > 3) {
     CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
-                  "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
+                  "there must be an output dfilter, ", no_bias_ ? "" : "an output dbias, ",
+                  "and possibly an output dX; found ", OutputSize(), " outputs");
     if (adds_) CheckConvGradientAccumulator(*this, input_gradient_);
     CAFFE_ENFORCE(!GetSingleArgument<bool>("float_gradients", false),
                   "float_gradients is for CUDA devices only");
@@ -104,13 +105,13 @@ class ConvGradientOp final : public Operator<CPUContext> {
   void Prepare(const Tensor& x, const Tensor& filter, const Tensor& dy) {
     CAFFE_ENFORCE(x.has_data() && filter.has_data() && dy.has_data(),
                   "an input of the gradient holds no data");
-    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY has type ", dy.dtype().name(), ", X ",
-                  x.dtype().name());
+    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY must have the type of X: dY is ", dy.dtype().name(),
+                  ", X ", x.dtype().name());
     const bool same = backward_filter_ && x.sizes() == x_dims_ && filter.sizes() == filter_dims_ &&
                       x.dtype() == problem_.type && filter.dtype() == problem_.filter_type;
     if (!same) Make(x, filter);
-    CAFFE_ENFORCE(dy.sizes() == dy_dims_, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
-                  ShapeString(dy_dims_));
+    CAFFE_ENFORCE(dy.sizes() == dy_dims_, "dY must have the shape of Y, ", ShapeString(dy_dims_),
+                  "; found ", ShapeString(dy.sizes()));
   }
 
   void Make(const Tensor& x, const Tensor& filter) {

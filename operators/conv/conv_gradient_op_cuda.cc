@@ -18,7 +18,8 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
         input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
         adds_(InputSize() > 3) {
     CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
-                  "outputs are dfilter", no_bias_ ? "" : ", dbias", " and possibly dX");
+                  "there must be an output dfilter, ", no_bias_ ? "" : "an output dbias, ",
+                  "and possibly an output dX; found ", OutputSize(), " outputs");
     if (adds_) CheckConvGradientAccumulator(*this, input_gradient_);
   }
 
@@ -30,11 +31,11 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   bool DoRunWithType() {
     const Tensor &x = Input(0), &filter = Input(1), &dy = Input(2);
     CAFFE_ENFORCE(dy.has_data(), "an input of the gradient holds no data");
-    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY has type ", dy.dtype().name(), ", X ",
-                  x.dtype().name());
+    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY must have the type of X: dY is ", dy.dtype().name(),
+                  ", X ", x.dtype().name());
     conv_.Prepare(x, filter);
-    CAFFE_ENFORCE(dy.sizes() == conv_.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
-                  ShapeString(conv_.y_dims()));
+    CAFFE_ENFORCE(dy.sizes() == conv_.y_dims(), "dY must have the shape of Y, ",
+                  ShapeString(conv_.y_dims()), "; found ", ShapeString(dy.sizes()));
     Output(0)->ResizeLike(filter);
     ConvGradientResult<T> d_filter(Output(0), conv_.GradientType(filter));
     std::optional<BiasGradient<T>> d_bias;

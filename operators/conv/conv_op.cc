@@ -39,9 +39,10 @@ class ConvOp final : public Operator<CPUContext> {
     if (constant_filter_ && !filter.shares_storage_with(filter_)) filter_.ShareData(filter);
     if (kSum) {
       const Tensor& z = Input(InputSize() - 1);
-      CAFFE_ENFORCE(z.sizes() == y_dims_, "Z has shape ", ShapeString(z.sizes()), ", Y ",
-                    ShapeString(y_dims_));
-      CAFFE_ENFORCE(z.dtype() == x.dtype(), "Z has type ", z.dtype().name());
+      CAFFE_ENFORCE(z.sizes() == y_dims_, "Z must have the shape of Y, ", ShapeString(y_dims_),
+                    "; found ", ShapeString(z.sizes()));
+      CAFFE_ENFORCE(z.dtype() == x.dtype(), "Z must have the type of X: Z is ", z.dtype().name(),
+                    ", X ", x.dtype().name());
       if (!IsInputOutputAlias(InputSize() - 1, 0)) Output(0)->CopyFrom(z);
     }
     Tensor* y = Output(0);
@@ -62,8 +63,8 @@ class ConvOp final : public Operator<CPUContext> {
     const TypeMeta bias_type = bias ? bias->dtype() : TypeMeta();
     if (bias) {
       CAFFE_ENFORCE(bias->has_data() && bias->dim() == 1 && bias->size(0) == filter.size(0),
-                    "the bias ", bias->DebugString(), " does not fit the filter ",
-                    filter.DebugString());
+                    "the bias must have one value for each filter: the bias is ",
+                    bias->DebugString(), ", the filter ", filter.DebugString());
     }
     if (conv_ && x.sizes() == x_dims_ && filter.sizes() == filter_dims_ &&
         x.dtype() == problem_.type && filter.dtype() == problem_.filter_type &&

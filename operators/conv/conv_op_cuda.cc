@@ -12,7 +12,8 @@ namespace caffe2 {
 
 void CheckConvInputs(const Tensor& x, const Tensor& filter) {
   CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
-  CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(), "the filter has type ",
+  CAFFE_ENFORCE(filter.dtype() == x.dtype() || filter.IsType<float>(),
+                "the filter must be float or have the type of X: the filter is ",
                 filter.dtype().name(), ", X ", x.dtype().name());
 }
 
@@ -156,14 +157,16 @@ class CudaConvOp final : public Operator<CUDAContext> {
   void CheckBias(const Tensor& filter) {
     if (!has_bias_) return;
     const Tensor& bias = Input(2);
-    CAFFE_ENFORCE(bias.has_data() && bias.dim() == 1 && bias.size(0) == filter.size(0), "the bias ",
-                  bias.DebugString(), " does not fit the filter ", filter.DebugString());
+    CAFFE_ENFORCE(bias.has_data() && bias.dim() == 1 && bias.size(0) == filter.size(0),
+                  "the bias must have one value for each filter: the bias is ", bias.DebugString(),
+                  ", the filter ", filter.DebugString());
   }
   void CheckAccumulator(const Tensor& x) {
     const Tensor& z = Input(InputSize() - 1);
-    CAFFE_ENFORCE(z.sizes() == conv_.y_dims(), "Z has shape ", ShapeString(z.sizes()), ", Y ",
-                  ShapeString(conv_.y_dims()));
-    CAFFE_ENFORCE(z.dtype() == x.dtype(), "Z has type ", z.dtype().name());
+    CAFFE_ENFORCE(z.sizes() == conv_.y_dims(), "Z must have the shape of Y, ",
+                  ShapeString(conv_.y_dims()), "; found ", ShapeString(z.sizes()));
+    CAFFE_ENFORCE(z.dtype() == x.dtype(), "Z must have the type of X: Z is ", z.dtype().name(),
+                  ", X ", x.dtype().name());
   }
 
   // As<T>, done once for each place that filters lie in.

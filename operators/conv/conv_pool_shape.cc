@@ -27,8 +27,8 @@ Values ReadPerAxis(const ArgumentHelper& arguments, const std::string& name, int
     values = {arguments.GetSingleArgument<int64_t>(name, missing)};
   }
   for (int64_t value : values) {
-    CAFFE_ENFORCE(value >= minimum && value <= kMaxInt, "argument ", name, " (", value,
-                  ") must be from ", minimum, " to ", kMaxInt);
+    CAFFE_ENFORCE(value >= minimum && value <= kMaxInt, "argument ", name, " must be from ",
+                  minimum, " to ", kMaxInt, ", found ", value);
   }
   return values;
 }
@@ -48,8 +48,8 @@ Values ReadGivenPads(const ArgumentHelper& arguments, int64_t minimum = 0) {
     if (!any) pads.clear();
   }
   for (int64_t pad : pads) {
-    CAFFE_ENFORCE(pad >= minimum && pad <= kMaxInt, "a pad (", pad, ") must be from ", minimum,
-                  " to ", kMaxInt);
+    CAFFE_ENFORCE(pad >= minimum && pad <= kMaxInt, "a pad must be from ", minimum, " to ", kMaxInt,
+                  ", found ", pad);
   }
   return pads;
 }
@@ -57,8 +57,8 @@ Values ReadGivenPads(const ArgumentHelper& arguments, int64_t minimum = 0) {
 Values ExpandAxes(const char* name, const Values& given, size_t count, int64_t missing) {
   if (given.empty()) return Values(count, missing);
   if (given.size() == 1) return Values(count, given[0]);
-  CAFFE_ENFORCE_EQ(given.size(), count, "the number of values of argument ", name,
-                   " must match the spatial axes of the input");
+  CAFFE_ENFORCE(given.size() == count, "argument ", name, " must have one value for each of the ",
+                count, " spatial axes of the input, found ", given.size());
   return given;
 }
 
@@ -70,7 +70,7 @@ StorageOrder ReadStorageOrder(const ArgumentHelper& arguments) {
   const std::string order = arguments.GetSingleArgument<std::string>("order", "NCHW");
   if (order == "NCHW") return StorageOrder::kNCHW;
   if (order == "NHWC") return StorageOrder::kNHWC;
-  CAFFE_THROW("order is \"", order, "\"; known: NCHW NHWC");
+  CAFFE_THROW("argument order must be NCHW or NHWC, found ", order);
 }
 
 std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank) {
@@ -78,8 +78,8 @@ std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank) {
 }
 
 ImageShape ImageShape::FromDims(const std::vector<int64_t>& dims, StorageOrder order) {
-  CAFFE_ENFORCE_GE(dims.size(), size_t{2}, "an image needs at least two axes; this one has shape ",
-                   ShapeString(dims));
+  CAFFE_ENFORCE(dims.size() >= 2, "an image must have at least two axes, found shape ",
+                ShapeString(dims));
   ImageShape shape;
   shape.batch = dims[0];
   const bool last = order == StorageOrder::kNHWC;
@@ -108,26 +108,27 @@ WindowArguments::WindowArguments(const ArgumentHelper& arguments)
       dilation_(ReadPerAxis(arguments, "dilation", 1, 1)),
       pads_(ReadGivenPads(arguments)),
       adj_(ReadPerAxis(arguments, "adj", 0, 0)) {
-  CAFFE_ENFORCE_GE(group_, 1);
-  CAFFE_ENFORCE(legacy_pad_ >= kNotSet && legacy_pad_ <= kCaffePooling, "argument legacy_pad (",
-                legacy_pad_, ") must be from 0 to 3");
+  CAFFE_ENFORCE(group_ >= 1, "argument group must be positive, found ", group_);
+  CAFFE_ENFORCE(legacy_pad_ >= kNotSet && legacy_pad_ <= kCaffePooling,
+                "argument legacy_pad must be from 0 to 3, found ", legacy_pad_);
   const auto all = [](const Values& values, int64_t wanted) {
     return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v == wanted; });
   };
   if (legacy_pad_ == kValid || legacy_pad_ == kSame) {
-    CAFFE_ENFORCE(pads_.empty(), "pads cannot be given together with legacy_pad VALID or SAME");
+    CAFFE_ENFORCE(pads_.empty(), "pads and legacy_pad VALID or SAME cannot be used together");
   }
   if (global_pooling_) {
     CAFFE_ENFORCE(all(stride_, 1) && all(dilation_, 1) && all(pads_, 0),
                   "global_pooling takes no stride, dilation or pad");
     kernel_.clear();
   } else {
-    CAFFE_ENFORCE(!kernel_.empty(), "argument kernel, kernels or kernel_h and kernel_w is missing");
+    CAFFE_ENFORCE(!kernel_.empty(),
+                  "there is no argument kernel, kernels, or kernel_h and kernel_w");
   }
 }
 
 Window WindowArguments::Expand(size_t rank) const {
-  CAFFE_ENFORCE(rank >= 1 && rank <= 3, "an image of ", rank, " spatial axes; 1 to 3 are possible");
+  CAFFE_ENFORCE(rank >= 1 && rank <= 3, "an image must have 1 to 3 spatial axes, found ", rank);
   Window window;
   window.kernel = ExpandAxes("kernel", kernel_, rank, 0);
   window.stride = ExpandAxes("stride", stride_, rank, 1);
@@ -145,7 +146,8 @@ void WindowArguments::ResolveAxis(int64_t input, size_t axis, Window* window) co
   int64_t& begin = window->pad_begin[axis];
   int64_t& end = window->pad_end[axis];
   int64_t& output = window->output[axis];
-  CAFFE_ENFORCE(input > 0 && input <= kMaxInt, "spatial axis ", axis, " of the input has ", input);
+  CAFFE_ENFORCE(input > 0 && input <= kMaxInt, "spatial axis ", axis,
+                " of the input must have from 1 to ", kMaxInt, " elements, found ", input);
   switch (legacy_pad_) {
     case kSame: {
       output = CeilDivide(input, stride);
@@ -158,15 +160,16 @@ void WindowArguments::ResolveAxis(int64_t input, size_t axis, Window* window) co
       output = CeilDivide(input + 2 * begin - reach, stride) + 1;
       // With padding, the last window must begin inside the image or its leading pad.
       if (begin > 0 && (output - 1) * stride >= input + begin) --output;
-      CAFFE_ENFORCE(output >= 1 && (output - 1) * stride < input + begin, "the window of ", kernel,
-                    " with stride ", stride, " leaves the input of ", input);
+      CAFFE_ENFORCE(output >= 1 && (output - 1) * stride < input + begin, "with a kernel of ",
+                    kernel, " and stride ", stride,
+                    " the last window begins past the end of an axis of ", input);
       end = std::max<int64_t>(0, (output - 1) * stride + reach - input - begin);
       break;
     }
     default: {
       const int64_t padded = input + begin + end;
-      CAFFE_ENFORCE_GE(padded, reach, "spatial axis ", axis, ": the padded input (", input, " + ",
-                       begin, " + ", end, ") is smaller than the dilated kernel");
+      CAFFE_ENFORCE(padded >= reach, "spatial axis ", axis, ": the padded input (", input, " + ",
+                    begin, " + ", end, ") is smaller than the dilated kernel (", reach, ")");
       output = (padded - reach) / stride + 1;
     }
   }
@@ -187,13 +190,16 @@ Window WindowArguments::ResolveTransposed(const std::vector<int64_t>& spatial) c
   for (size_t axis = 0; axis < spatial.size(); ++axis) {
     const int64_t stride = window.stride[axis], kernel = window.kernel[axis];
     CAFFE_ENFORCE(spatial[axis] > 0 && spatial[axis] <= kMaxInt, "spatial axis ", axis,
-                  " of the input has ", spatial[axis]);
-    CAFFE_ENFORCE_LT(adj[axis], stride, "adj must be less than the stride");
-    CAFFE_ENFORCE_EQ(window.dilation[axis], 1, "a transposed convolution has no dilation");
+                  " of the input must have from 1 to ", kMaxInt, " elements, found ",
+                  spatial[axis]);
+    CAFFE_ENFORCE(adj[axis] < stride, "argument adj (", adj[axis],
+                  ") must be less than the stride (", stride, ")");
+    CAFFE_ENFORCE(window.dilation[axis] == 1,
+                  "a transposed convolution must have dilation 1, found ", window.dilation[axis]);
     window.output[axis] = (spatial[axis] - 1) * stride + kernel + adj[axis] -
                           window.pad_begin[axis] - window.pad_end[axis];
-    CAFFE_ENFORCE_GT(window.output[axis], 0, "the pads remove the whole output on spatial axis ",
-                     axis);
+    CAFFE_ENFORCE(window.output[axis] > 0, "the pads remove the whole output on spatial axis ",
+                  axis);
   }
   return window;
 }

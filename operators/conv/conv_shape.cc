@@ -38,8 +38,9 @@ OpSchema::Cost CostOf(uint64_t flops, const std::vector<TensorShape>& inputs,
 
 ConvShape ConvShape::Make(const WindowArguments& arguments, const std::vector<int64_t>& x_dims,
                           const std::vector<int64_t>& filter_dims) {
-  CAFFE_ENFORCE_EQ(x_dims.size(), filter_dims.size(), "axes of the input ", ShapeString(x_dims),
-                   " and of the filter ", ShapeString(filter_dims));
+  CAFFE_ENFORCE(x_dims.size() == filter_dims.size(),
+                "the input and the filter must have the same number of axes: the input has shape ",
+                ShapeString(x_dims), ", the filter ", ShapeString(filter_dims));
   ConvShape shape;
   shape.x = ImageShape::FromDims(x_dims, arguments.order());
   shape.group = arguments.group();
@@ -48,15 +49,18 @@ ConvShape ConvShape::Make(const WindowArguments& arguments, const std::vector<in
   shape.filter = filter.Logical();
   CAFFE_ENFORCE(filter.spatial == shape.window.kernel, "the filter ", ShapeString(filter_dims),
                 " does not have the kernel ", ShapeString(shape.window.kernel));
-  CAFFE_ENFORCE(filter.batch > 0 && filter.channels > 0, "an empty filter ",
-                ShapeString(filter_dims));
-  CAFFE_ENFORCE_EQ(shape.x.channels % shape.group, 0, "the ", shape.x.channels,
-                   " channels of the input are not a multiple of the argument group (", shape.group,
-                   ")");
-  CAFFE_ENFORCE_EQ(filter.batch % shape.group, 0, "the ", filter.batch,
-                   " filters are not a multiple of the argument group (", shape.group, ")");
-  CAFFE_ENFORCE_EQ(filter.channels, shape.x.channels / shape.group, "channels of the filter ",
-                   ShapeString(filter_dims), " and of a group of the input ", ShapeString(x_dims));
+  CAFFE_ENFORCE(filter.batch > 0 && filter.channels > 0,
+                "the filter must not be empty, found shape ", ShapeString(filter_dims));
+  CAFFE_ENFORCE(shape.x.channels % shape.group == 0, "the ", shape.x.channels,
+                " channels of the input are not a multiple of the argument group (", shape.group,
+                ")");
+  CAFFE_ENFORCE(filter.batch % shape.group == 0, "the ", filter.batch,
+                " filters are not a multiple of the argument group (", shape.group, ")");
+  CAFFE_ENFORCE(
+      filter.channels == shape.x.channels / shape.group,
+      "the filter must have as many channels as a group of the input: the filter has shape ",
+      ShapeString(filter_dims), ", the input ", ShapeString(x_dims), ", and there are ",
+      shape.group, " groups");
   shape.y = {shape.x.batch, filter.batch, shape.window.output};
   return shape;
 }

@@ -14,8 +14,9 @@ namespace caffe2 {
 ConvShape MakeTransposedConvShape(const WindowArguments& arguments,
                                   const std::vector<int64_t>& x_dims,
                                   const std::vector<int64_t>& filter_dims) {
-  CAFFE_ENFORCE_EQ(x_dims.size(), filter_dims.size(), "axes of the input ", ShapeString(x_dims),
-                   " and of the filter ", ShapeString(filter_dims));
+  CAFFE_ENFORCE(x_dims.size() == filter_dims.size(),
+                "the input and the filter must have the same number of axes: the input has shape ",
+                ShapeString(x_dims), ", the filter ", ShapeString(filter_dims));
   const ImageShape filter = ImageShape::FromDims(filter_dims, arguments.order());
   ConvShape shape;
   shape.y = ImageShape::FromDims(x_dims, arguments.order());
@@ -24,13 +25,14 @@ ConvShape MakeTransposedConvShape(const WindowArguments& arguments,
   shape.filter = filter.Logical();
   CAFFE_ENFORCE(filter.spatial == shape.window.kernel, "the filter ", ShapeString(filter_dims),
                 " does not have the kernel ", ShapeString(shape.window.kernel));
-  CAFFE_ENFORCE_EQ(filter.batch, shape.y.channels, "filters ", ShapeString(filter_dims),
-                   " and channels of the input ", ShapeString(x_dims));
-  CAFFE_ENFORCE(filter.batch > 0 && filter.channels > 0, "an empty filter ",
-                ShapeString(filter_dims));
-  CAFFE_ENFORCE_EQ(filter.batch % shape.group, 0, "the ", filter.batch,
-                   " channels of the input are not a multiple of the argument group (", shape.group,
-                   ")");
+  CAFFE_ENFORCE(filter.batch == shape.y.channels,
+                "there must be one filter for each channel of the input: the filter has shape ",
+                ShapeString(filter_dims), ", the input ", ShapeString(x_dims));
+  CAFFE_ENFORCE(filter.batch > 0 && filter.channels > 0,
+                "the filter must not be empty, found shape ", ShapeString(filter_dims));
+  CAFFE_ENFORCE(filter.batch % shape.group == 0, "the ", filter.batch,
+                " channels of the input are not a multiple of the argument group (", shape.group,
+                ")");
   shape.x = {shape.y.batch, filter.channels * shape.group, shape.window.output};
   return shape;
 }
@@ -91,7 +93,9 @@ class ConvTransposeOp final : public ConvTransposeBase {
     conv_->Run(x.raw_data(), filter.raw_data(), y_data);
     if (InputSize() == 3) {
       const Tensor& bias = Input(2);
-      CAFFE_ENFORCE_EQ(bias.numel(), y_channels_.channels, "values of bias and channels of Y");
+      CAFFE_ENFORCE(bias.numel() == y_channels_.channels,
+                    "the bias must have one value for each of the ", y_channels_.channels,
+                    " channels of Y, found ", bias.numel());
       NormalizeChannels<T>(y_channels_, y_data, zeros_.data(), ones_.data(), bias.data<float>(),
                            nullptr, false, y_data);
     }
@@ -120,8 +124,8 @@ class ConvTransposeGradientOp final : public ConvTransposeBase {
       backward_filter_.reset();
       forward_.reset();
     }
-    CAFFE_ENFORCE(dy.sizes() == y_dims_, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
-                  ShapeString(y_dims_));
+    CAFFE_ENFORCE(dy.sizes() == y_dims_, "dY must have the shape of Y, ", ShapeString(y_dims_),
+                  "; found ", ShapeString(dy.sizes()));
     const T* dy_data = dy.data<T>();
     Tensor* d_filter = Output(0);
     d_filter->ResizeLike(filter);

@@ -21,7 +21,8 @@ struct ConvTransposeOutputs {
   static ConvTransposeOutputs Make(const OperatorBase& op) {
     const bool no_bias = op.GetSingleArgument<bool>("no_bias", false);
     CAFFE_ENFORCE(op.OutputSize() >= (no_bias ? 1 : 2) && op.OutputSize() <= (no_bias ? 2 : 3),
-                  "outputs are dfilter", no_bias ? "" : ", dbias", " and possibly dX");
+                  "there must be an output dfilter, ", no_bias ? "" : "an output dbias, ",
+                  "and possibly an output dX; found ", op.OutputSize(), " outputs");
     return {!no_bias, op.OutputSize() > (no_bias ? 1 : 2)};
   }
 };

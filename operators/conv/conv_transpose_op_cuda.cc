@@ -93,7 +93,8 @@ class CudaConvTransposeOp final : public ConvTransposeBase {
                       context_.device_id(), context_.stream());
     if (InputSize() < 3) return true;
     const Tensor& bias = Input(2);
-    CAFFE_ENFORCE_EQ(bias.numel(), layout_.channels, "values of bias and channels of Y");
+    CAFFE_ENFORCE(bias.numel() == layout_.channels, "the bias must have one value for each of the ",
+                  layout_.channels, " channels of Y, found ", bias.numel());
     LaunchChannelEpilogue<T>(layout_, As<T>(bias, &bias_copy, &context_), nullptr,
                              /*relu=*/false, y_data, context_.stream());
     return true;
@@ -111,8 +112,8 @@ class CudaConvTransposeGradientOp final : public ConvTransposeBase {
   bool DoRunWithType() {
     const Tensor &x = Input(0), &filter = Input(1), &dy = Input(2);
     Prepare(x, filter);
-    CAFFE_ENFORCE(dy.sizes() == y_dims_, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
-                  ShapeString(y_dims_));
+    CAFFE_ENFORCE(dy.sizes() == y_dims_, "dY must have the shape of Y, ", ShapeString(y_dims_),
+                  "; found ", ShapeString(dy.sizes()));
     const T* dy_data = dy.data<T>();
     FilterGradient<T>(x, filter, dy_data);
     if (outputs_.bias) BiasGradient<T>(dy_data);

@@ -10,7 +10,7 @@ namespace caffe2 {
 
 ColumnLayout ColumnLayoutFor(const OperatorDef& def, const std::vector<int64_t>& dims) {
   const WindowArguments arguments{ArgumentHelper(def)};
-  CAFFE_ENFORCE_EQ(dims.size(), 4u, "dimensions of the image");
+  CAFFE_ENFORCE(dims.size() == 4, "the image must have four axes, found shape ", ShapeString(dims));
   const ImageShape image = ImageShape::FromDims(dims, arguments.order());
   const Window window = arguments.Resolve(image.spatial);
   ColumnLayout layout{};

@@ -37,8 +37,9 @@ class Col2ImOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &image = this->template Input<Tensor>(1);
     const ColumnLayout layout = ColumnLayoutFor(debug_def(), image.sizes());
-    CAFFE_ENFORCE_EQ(X.numel(), CheckedNumel(ColumnDims(layout)), "elements of the columns ",
-                     ShapeString(X.sizes()), " for the image ", ShapeString(image.sizes()));
+    CAFFE_ENFORCE(X.numel() == CheckedNumel(ColumnDims(layout)), "the columns must have ",
+                  CheckedNumel(ColumnDims(layout)), " elements for an image of shape ",
+                  ShapeString(image.sizes()), ", found shape ", ShapeString(X.sizes()));
     const float* x = X.data<float>();
     Output(0)->ResizeLike(image);
     ForEach(Output(0)->numel(), ColumnSums{layout, x, Output(0)->template mutable_data<float>()},

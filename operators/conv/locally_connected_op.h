@@ -56,8 +56,8 @@ class LocallyConnectedOp final : public LocalBase<Context> {
     const float *x = Input(0).template data<float>(), *filter = Input(1).template data<float>(),
                 *bias = nullptr;
     if (InputSize() > 2) {
-      CAFFE_ENFORCE(Input(2).sizes() == s.bias, "the bias is ", ShapeString(Input(2).sizes()),
-                    ", not ", ShapeString(s.bias));
+      CAFFE_ENFORCE(Input(2).sizes() == s.bias, "the bias must have shape ", ShapeString(s.bias),
+                    ", found ", ShapeString(Input(2).sizes()));
       bias = Input(2).template data<float>();
     }
     Output(0)->Resize(s.y);
@@ -79,13 +79,14 @@ class LocallyConnectedGradientOp final : public LocalBase<Context> {
       : LocalBase<Context>(def, ws),
         no_bias_(this->template GetSingleArgument<bool>("no_bias", false)) {
     CAFFE_ENFORCE(OutputSize() <= (no_bias_ ? 2 : 3),
-                  "with no_bias the outputs are dfilter and dX");
+                  "with no_bias there must be at most two outputs, dfilter and dX; found ",
+                  OutputSize(), " outputs");
   }
   bool RunOnDevice() override {
     const LocalShape s = this->Shape();
     const Tensor &X = Input(0), &filter = Input(1), &dY = Input(2);
-    CAFFE_ENFORCE(dY.sizes() == s.y, "dY has shape ", ShapeString(dY.sizes()), ", Y ",
-                  ShapeString(s.y));
+    CAFFE_ENFORCE(dY.sizes() == s.y, "dY must have the shape of Y, ", ShapeString(s.y), "; found ",
+                  ShapeString(dY.sizes()));
     const float *x = X.data<float>(), *dy = dY.data<float>();
     Output(0)->ResizeLike(filter);
     Tensor list(CPU);

@@ -21,7 +21,8 @@ float* ResizeBnParams(int rows, int64_t channels, Tensor* bn_params) {
 
 void CheckLike(const Tensor& x, const Tensor* other, const char* name) {
   CAFFE_ENFORCE(other == nullptr || (other->sizes() == x.sizes() && other->dtype() == x.dtype()),
-                name, " is ", other->DebugString(), ", X ", x.DebugString());
+                name, " must have the shape and type of X: ", name, " is ", other->DebugString(),
+                ", X ", x.DebugString());
 }
 
 void OperatorParts::Add(const std::string& type, const std::vector<std::string>& inputs,

@@ -174,8 +174,8 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
                                            CUDAContext* context) {
   PreparedConv& conv = state_->conv;
   conv.Prepare(image.x, filter);
-  CAFFE_ENFORCE(dy.sizes() == conv.y_dims(), "dY has shape ", ShapeString(dy.sizes()), ", Y ",
-                ShapeString(conv.y_dims()));
+  CAFFE_ENFORCE(dy.sizes() == conv.y_dims(), "dY must have the shape of Y, ",
+                ShapeString(conv.y_dims()), "; found ", ShapeString(dy.sizes()));
   if (conv.empty() || !cuda::MayFuseNorm(conv.problem())) return false;
   if (normed != nullptr && also == nullptr) return false;  // engines add it
   const int64_t channels = conv.problem().x[1];

@@ -34,14 +34,15 @@ bool AwaitChange(std::condition_variable* changed, std::unique_lock<std::mutex>*
 }
 
 BlobsQueue::BlobsQueue(int64_t capacity, int64_t num_blobs) : num_blobs_(num_blobs) {
-  CAFFE_ENFORCE_GT(capacity, 0, "capacity of a queue");
-  CAFFE_ENFORCE_GT(num_blobs, 0, "num_blobs of a queue");
+  CAFFE_ENFORCE(capacity > 0, "the capacity of a queue must be positive, found ", capacity);
+  CAFFE_ENFORCE(num_blobs > 0, "num_blobs of a queue must be positive, found ", num_blobs);
   slots_.resize(capacity);
   for (auto& slot : slots_) slot.resize(num_blobs);
 }
 
 void BlobsQueue::CheckNumBlobs(const std::vector<Blob*>& blobs) const {
-  CAFFE_ENFORCE_EQ(static_cast<int64_t>(blobs.size()), num_blobs_, "blobs of a record");
+  CAFFE_ENFORCE(static_cast<int64_t>(blobs.size()) == num_blobs_,
+                "a record of the queue must have ", num_blobs_, " blobs, found ", blobs.size());
 }
 
 void BlobsQueue::SwapWith(int64_t record, const std::vector<Blob*>& blobs) {

@@ -18,7 +18,8 @@ const std::string& TextOf(const Blob& blob, const char* what) {
   CAFFE_ENFORCE(blob.IsType<Tensor>(), "the ", what, " in a queue must be a string, not ",
                 blob.meta().name());
   const Tensor& tensor = blob.Get<Tensor>();
-  CAFFE_ENFORCE_EQ(tensor.numel(), 1, "strings in the tensor that holds the ", what);
+  CAFFE_ENFORCE(tensor.numel() == 1, "the ", what, " in a queue must be one string, found ",
+                tensor.numel());
   return *tensor.data<std::string>();
 }
 
@@ -85,8 +86,9 @@ class CreateBlobsQueueDBOp final : public Operator<CPUContext> {
                                  GetSingleArgument<float>("timeout_secs", 0)};
     CAFFE_ENFORCE(options.key_blob < queue->num_blobs() && options.value_blob >= 0 &&
                       options.value_blob < queue->num_blobs(),
-                  "key_blob_index ", options.key_blob, " and value_blob_index ", options.value_blob,
-                  " in records of ", queue->num_blobs(), " blobs");
+                  "key_blob_index (", options.key_blob, ") or value_blob_index (",
+                  options.value_blob, ") is out of range for records of ", queue->num_blobs(),
+                  " blobs");
     *OperatorBase::Output<std::unique_ptr<db::DBReader>>(0) = std::make_unique<db::DBReader>(
         std::make_unique<QueueDB>(queue, options), "blobs_queue", debug_def().input(0));
     return true;

@@ -30,8 +30,9 @@ class CreateBlobsQueueOp final : public Operator<Context> {
         num_blobs_(this->template GetSingleArgument<int64_t>("num_blobs", 1)),
         unique_(this->template GetSingleArgument<bool>("enforce_unique_name", false)) {
     const auto names = this->template GetRepeatedArgument<std::string>("field_names");
-    CAFFE_ENFORCE(names.empty() || static_cast<int64_t>(names.size()) == num_blobs_, "the queue ",
-                  def.output(0), " of ", num_blobs_, " blobs has ", names.size(), " field_names");
+    CAFFE_ENFORCE(names.empty() || static_cast<int64_t>(names.size()) == num_blobs_,
+                  "argument field_names must have one name for each of the ", num_blobs_,
+                  " blobs of queue ", def.output(0), ", found ", names.size());
   }
 
   bool RunOnDevice() override {
@@ -119,7 +120,7 @@ class SafeDequeueBlobsOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         num_records_(this->template GetSingleArgument<int>("num_records", 1)),
         stop_(StopWith(ws)) {
-    CAFFE_ENFORCE_GT(num_records_, 0, "num_records");
+    CAFFE_ENFORCE(num_records_ > 0, "argument num_records must be positive, found ", num_records_);
   }
 
   bool RunOnDevice() override {
@@ -173,17 +174,20 @@ class WeightedSampleDequeueBlobsOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         index_output_(this->template GetSingleArgument<int>("table_idx_blob", -1)),
         stop_(StopWith(ws)) {
-    CAFFE_ENFORCE_LT(index_output_, this->OutputSize(), "table_idx_blob");
+    CAFFE_ENFORCE(index_output_ < this->OutputSize(), "argument table_idx_blob (", index_output_,
+                  ") must be less than the number of outputs (", this->OutputSize(), ")");
     const auto weights = this->template GetRepeatedArgument<float>("weights");
     CAFFE_ENFORCE(weights.empty() || static_cast<int>(weights.size()) == this->InputSize(),
-                  weights.size(), " weights for ", this->InputSize(), " queues");
+                  "argument weights must have one weight for each of the ", this->InputSize(),
+                  " queues, found ", weights.size());
     double sum = 0;
     for (int i = 0; i < this->InputSize(); ++i) {
       const float weight = weights.empty() ? 1.f : weights[i];
-      CAFFE_ENFORCE_GE(weight, 0.f, "weight of queue ", i);
+      CAFFE_ENFORCE(weight >= 0.f, "argument weights must not be negative, found ", weight,
+                    " for queue ", i);
       cumulative_.push_back(sum += weight);
     }
-    CAFFE_ENFORCE_GT(sum, 0., "sum of the weights");
+    CAFFE_ENFORCE(sum > 0., "argument weights must have a positive sum, found ", sum);
   }
 
   bool RunOnDevice() override {
@@ -193,8 +197,9 @@ class WeightedSampleDequeueBlobsOp final : public Operator<Context> {
     const auto queue = QueueOf<BlobsQueue>(*this, chosen);
     std::vector<Blob*> blobs = this->Outputs();
     const int more = this->OutputSize() - static_cast<int>(queue->num_blobs());
-    CAFFE_ENFORCE(more == 1 || more == 2, this->OutputSize(), " outputs for queue ", chosen,
-                  " of records of ", queue->num_blobs(), " blobs");
+    CAFFE_ENFORCE(more == 1 || more == 2, "there must be one or two outputs more than the ",
+                  queue->num_blobs(), " blobs of queue ", chosen, ", found ", this->OutputSize(),
+                  " outputs");
     blobs.resize(queue->num_blobs());
     const bool read = queue->Read(blobs, 0, stop_);
     WriteScalar(static_cast<int>(queue->num_blobs()), !read);

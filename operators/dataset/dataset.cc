@@ -70,7 +70,8 @@ TreeFields::Rows TreeFields::Count(const std::vector<const Tensor*>& columns, co
                   begin, " to ", begin + count);
     const int32_t* data = lengths.data<int32_t>();
     for (int64_t i = begin; i < begin + count; ++i) {
-      CAFFE_ENFORCE_GE(data[i], 0, "length ", i, " of field \"", names_[field], "\"");
+      CAFFE_ENFORCE(data[i] >= 0, "a length must not be negative, found ", data[i], " at position ",
+                    i, " of field \"", names_[field], "\"");
       counts[level] += data[i];
     }
   }
@@ -85,10 +86,13 @@ TreeFields::Rows TreeFields::Count(const std::vector<const Tensor*>& columns, co
 }
 
 int64_t TreeFields::NumRecords(const std::vector<const Tensor*>& columns) const {
-  CAFFE_ENFORCE_EQ(static_cast<int>(columns.size()), size(), "columns and fields");
+  CAFFE_ENFORCE(static_cast<int>(columns.size()) == size(),
+                "there must be one column for each of the ", size(), " fields, found ",
+                columns.size());
   for (int field = 0; field < size(); ++field) {
     if (levels_[field] != 0) continue;
-    CAFFE_ENFORCE_GE(columns[field]->dim(), 1, "field \"", names_[field], "\" must have rows");
+    CAFFE_ENFORCE(columns[field]->dim() >= 1, "field \"", names_[field],
+                  "\" must have at least one axis, found a scalar");
     return columns[field]->size(0);
   }
   CAFFE_THROW("no field is at the level of the records");
@@ -97,8 +101,9 @@ int64_t TreeFields::NumRecords(const std::vector<const Tensor*>& columns) const 
 void TreeFields::Check(const std::vector<const Tensor*>& columns) const {
   const Rows counts = Count(columns, Rows(num_levels(), 0), NumRecords(columns));
   for (int field = 0; field < size(); ++field) {
-    CAFFE_ENFORCE_EQ(columns[field]->size(0), counts[levels_[field]], "rows of field \"",
-                     names_[field], "\" do not match the lengths");
+    CAFFE_ENFORCE(columns[field]->size(0) == counts[levels_[field]], "field \"", names_[field],
+                  "\" must have ", counts[levels_[field]], " rows by its lengths, found ",
+                  columns[field]->size(0));
   }
 }
 
@@ -107,7 +112,9 @@ void CopyRows(const Tensor& X, int64_t begin, int64_t count, Tensor* Y) {
 }
 
 void AppendRows(const Tensor& X, Tensor* Y) {
-  CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "a tensor to append must have rows");
+  CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(),
+                "the tensor to append must have at least one axis and hold elements, found ",
+                X.DebugString());
   if (!Y->has_data() || (Y->dim() == 0 || Y->dtype() != X.dtype())) {
     CAFFE_ENFORCE(!Y->has_data() || Y->numel() == 0, "rows of ", X.DebugString(),
                   " cannot be appended to ", Y->DebugString());

@@ -78,13 +78,14 @@ class ReadNextBatchOp final : public CursorOp {
       : CursorOp(def, ws),
         batch_size_(GetSingleArgument<int64_t>("batch_size", 1)),
         whole_(GetSingleArgument<bool>("enforce_batch_size", false)) {
-    CAFFE_ENFORCE_GT(batch_size_, 0, "the argument batch_size");
+    CAFFE_ENFORCE(batch_size_ > 0, "argument batch_size must be positive, found ", batch_size_);
   }
   bool RunOnDevice() override {
     TreeCursor* cursor = Cursor();
     const std::vector<const Tensor*> columns = Columns(1);
     const TreeFields& fields = cursor->fields;
-    CAFFE_ENFORCE_EQ(OutputSize(), fields.size(), "outputs and fields");
+    CAFFE_ENFORCE(OutputSize() == fields.size(), "there must be one output for each of the ",
+                  fields.size(), " fields, found ", OutputSize());
     const int64_t records = fields.NumRecords(columns);
     Rows begin, counts;
     {
@@ -138,8 +139,9 @@ class SortAndShuffleOp final : public CursorOp {
         sort_by_(GetSingleArgument<int>("sort_by_field_idx", 1)),
         batch_size_(GetSingleArgument<int64_t>("batch_size", 1)),
         shuffle_size_(GetSingleArgument<int64_t>("shuffle_size", 1)) {
-    CAFFE_ENFORCE_GT(batch_size_, 0, "the argument batch_size");
-    CAFFE_ENFORCE_GT(shuffle_size_, 0, "the argument shuffle_size");
+    CAFFE_ENFORCE(batch_size_ > 0, "argument batch_size must be positive, found ", batch_size_);
+    CAFFE_ENFORCE(shuffle_size_ > 0, "argument shuffle_size must be positive, found ",
+                  shuffle_size_);
   }
   bool RunOnDevice() override {
     const TreeFields& fields = Cursor()->fields;
@@ -160,9 +162,12 @@ class SortAndShuffleOp final : public CursorOp {
   void SortGroups(const TreeFields& fields, const std::vector<const Tensor*>& columns,
                   std::vector<int64_t>* order) const {
     CAFFE_ENFORCE(sort_by_ >= 0 && sort_by_ < fields.size() && fields.level(sort_by_) == 0,
-                  "sort_by_field_idx is ", sort_by_, ", which is not a field of the records");
+                  "argument sort_by_field_idx (", sort_by_,
+                  ") must be the index of a field of the records");
     const std::vector<int64_t> keys = ReadIntegers(*columns[sort_by_], "the field to sort by");
-    CAFFE_ENFORCE_EQ(keys.size(), order->size(), "rows of the field to sort by");
+    CAFFE_ENFORCE(keys.size() == order->size(),
+                  "the field to sort by must have one row for each of the ", order->size(),
+                  " records, found ", keys.size());
     const auto n = static_cast<int64_t>(order->size());
     const int64_t group = std::min(n, shuffle_size_) * std::min(n, batch_size_);
     for (int64_t begin = 0; begin < n; begin += group) {
@@ -192,17 +197,21 @@ class ReadRandomBatchOp final : public CursorOp {
         batch_size_(GetSingleArgument<int64_t>("batch_size", 1)),
         whole_(GetSingleArgument<bool>("enforce_batch_size", false)),
         loop_(GetSingleArgument<bool>("loop_over", false)) {
-    CAFFE_ENFORCE_GT(batch_size_, 0, "the argument batch_size");
+    CAFFE_ENFORCE(batch_size_ > 0, "argument batch_size must be positive, found ", batch_size_);
   }
   bool RunOnDevice() override {
     TreeCursor* cursor = Cursor();
     const TreeFields& fields = cursor->fields;
     const Tensor &order = Input(1), &offsets = Input(2);
     const std::vector<const Tensor*> columns = Columns(3);
-    CAFFE_ENFORCE_EQ(OutputSize(), fields.size(), "outputs and fields");
-    CAFFE_ENFORCE_EQ(static_cast<int>(columns.size()), fields.size(), "columns and fields");
-    CAFFE_ENFORCE(offsets.dim() == 2 && offsets.size(1) == fields.num_levels(), "offsets ",
-                  ShapeString(offsets.sizes()), " for ", fields.num_levels(), " levels");
+    CAFFE_ENFORCE(OutputSize() == fields.size(), "there must be one output for each of the ",
+                  fields.size(), " fields, found ", OutputSize());
+    CAFFE_ENFORCE(static_cast<int>(columns.size()) == fields.size(),
+                  "there must be one column for each of the ", fields.size(), " fields, found ",
+                  columns.size());
+    CAFFE_ENFORCE(offsets.dim() == 2 && offsets.size(1) == fields.num_levels(),
+                  "offsets must be a matrix of ", fields.num_levels(), " columns, found shape ",
+                  ShapeString(offsets.sizes()));
     const std::vector<int64_t> records = NextRecords(cursor, order);
     CheckIndices(static_cast<int64_t>(records.size()), records.data(), offsets.size(0) - 1);
     const int64_t* offset = offsets.data<int64_t>();
@@ -240,8 +249,8 @@ class ReadRandomBatchOp final : public CursorOp {
     int64_t total = 0;
     for (const int64_t r : records) {
       const int64_t begin = offset[r * stride], end = offset[(r + 1) * stride];
-      CAFFE_ENFORCE(begin >= 0 && begin <= end && end <= X.size(0), "rows from ", begin, " to ",
-                    end, " of a column ", ShapeString(X.sizes()));
+      CAFFE_ENFORCE(begin >= 0 && begin <= end && end <= X.size(0), "rows ", begin, " to ", end,
+                    " are out of range for a column of shape ", ShapeString(X.sizes()));
       total += end - begin;
     }
     RowCopier rows(X, total, Y);
@@ -260,7 +269,7 @@ class TrimDatasetOp final : public CursorOp {
       : CursorOp(def, ws),
         fields_(GetRepeatedArgument<std::string>("fields")),
         multiple_of_(GetSingleArgument<int64_t>("multiple_of", 1)) {
-    CAFFE_ENFORCE_GT(multiple_of_, 0, "the argument multiple_of");
+    CAFFE_ENFORCE(multiple_of_ > 0, "argument multiple_of must be positive, found ", multiple_of_);
   }
   bool RunOnDevice() override {
     const std::vector<const Tensor*> columns = Columns(0);
@@ -302,9 +311,12 @@ class TreeCursorSerializer final : public BlobSerializer {
       Tensor offsets;
       DeserializeTensor(proto.tensor(), &offsets);
       cursor->offsets = ReadIntegers(offsets, "offsets");
-      for (const int64_t offset : cursor->offsets) CAFFE_ENFORCE_GE(offset, 0, "an offset");
+      for (const int64_t offset : cursor->offsets)
+        CAFFE_ENFORCE(offset >= 0, "an offset of the cursor must not be negative, found ", offset);
       CAFFE_ENFORCE(cursor->offsets.size() <= static_cast<size_t>(cursor->fields.num_levels()),
-                    "the cursor \"", proto.name(), "\" has ", cursor->offsets.size(), " offsets");
+                    "the cursor \"", proto.name(), "\" has ", cursor->offsets.size(),
+                    " offsets, more than the ", cursor->fields.num_levels(),
+                    " levels of its fields");
     }
     *blob->GetMutable<CursorPtr>() = std::move(cursor);
   }

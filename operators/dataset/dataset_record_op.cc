@@ -71,7 +71,8 @@ class ConcatTensorVectorOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE(!vector.empty(), "the tensor vector is empty");
     std::vector<const Tensor*> parts;
     for (const Tensor& tensor : vector) {
-      CAFFE_ENFORCE_GE(tensor.dim(), 1, "a tensor of the vector must have rows");
+      CAFFE_ENFORCE(tensor.dim() >= 1,
+                    "a tensor of the vector must have at least one axis, found a scalar");
       parts.push_back(&tensor);
     }
     Concatenate(parts, Output(0));
@@ -84,7 +85,7 @@ class CollectTensorOp final : public Operator<CPUContext> {
  public:
   CollectTensorOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), capacity_(GetSingleArgument<int64_t>("num_to_collect", -1)) {
-    CAFFE_ENFORCE_GT(capacity_, 0, "the argument num_to_collect");
+    CAFFE_ENFORCE(capacity_ > 0, "argument num_to_collect must be positive, found ", capacity_);
   }
   bool RunOnDevice() override {
     ++seen_;
@@ -156,9 +157,11 @@ class UnPackRecordsOp final : public Operator<CPUContext> {
  public:
   UnPackRecordsOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), fields_(GetRepeatedArgument<std::string>("fields")) {
-    CAFFE_ENFORCE_EQ(OutputSize(), fields_.size(), "outputs and fields");
+    CAFFE_ENFORCE(OutputSize() == fields_.size(), "there must be one output for each of the ",
+                  fields_.size(), " fields, found ", OutputSize());
     CAFFE_ENFORCE(InputSize() == 1 || InputSize() == 1 + fields_.size(),
-                  "there must be one prototype for each field, or none");
+                  "there must be one prototype for each of the ", fields_.size(),
+                  " fields, or none; found ", InputSize() - 1);
   }
   bool RunOnDevice() override {
     const Tensor& packed = Input(0);
@@ -173,7 +176,7 @@ class UnPackRecordsOp final : public Operator<CPUContext> {
         parts.push_back(&(*records[r])[i]);
       }
       if (parts.empty()) {
-        CAFFE_ENFORCE_GT(InputSize(), 1, "there are neither records nor prototypes");
+        CAFFE_ENFORCE(InputSize() > 1, "there are neither records nor prototypes");
         CopyRows(Input(1 + i), 0, 0, Output(i));
       } else {
         Concatenate(parts, Output(i));

@@ -7,8 +7,8 @@ namespace caffe2 {
 
 RebatchingQueue::RebatchingQueue(int64_t capacity, int64_t num_blobs)
     : capacity_(capacity), num_blobs_(num_blobs) {
-  CAFFE_ENFORCE_GT(capacity, 0, "capacity of a queue");
-  CAFFE_ENFORCE_GT(num_blobs, 0, "num_blobs of a queue");
+  CAFFE_ENFORCE(capacity > 0, "the capacity of a queue must be positive, found ", capacity);
+  CAFFE_ENFORCE(num_blobs > 0, "num_blobs of a queue must be positive, found ", num_blobs);
 }
 
 bool RebatchingQueue::Push(Element element, const WhileWaiting& while_waiting) {
@@ -23,7 +23,9 @@ bool RebatchingQueue::Push(Element element, const WhileWaiting& while_waiting) {
 
 bool RebatchingQueue::Enqueue(const std::vector<const Tensor*>& tensors, bool batch,
                               const WhileWaiting& while_waiting) {
-  CAFFE_ENFORCE_EQ(static_cast<int64_t>(tensors.size()), num_blobs_, "tensors of an element");
+  CAFFE_ENFORCE(static_cast<int64_t>(tensors.size()) == num_blobs_,
+                "an element of the queue must have ", num_blobs_, " tensors, found ",
+                tensors.size());
   Element copies(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) copies[i].CopyFrom(*tensors[i]);
   if (!batch) return Push(std::move(copies), while_waiting);
@@ -66,8 +68,10 @@ void RebatchingQueue::Stack(const std::vector<Element>& elements, size_t i, Tens
 
 bool RebatchingQueue::Dequeue(int64_t n, const std::vector<Tensor*>& outputs,
                               const WhileWaiting& while_waiting) {
-  CAFFE_ENFORCE_GT(n, 0, "num_elements");
-  CAFFE_ENFORCE_EQ(static_cast<int64_t>(outputs.size()), num_blobs_, "tensors of an element");
+  CAFFE_ENFORCE(n > 0, "argument num_elements must be positive, found ", n);
+  CAFFE_ENFORCE(static_cast<int64_t>(outputs.size()) == num_blobs_,
+                "there must be one output for each of the ", num_blobs_,
+                " tensors of an element, found ", outputs.size());
   std::vector<Element> taken;
   {
     std::unique_lock<std::mutex> lock(mutex_);

@@ -52,8 +52,8 @@ bool TextFileReader::ReadLine(std::vector<std::string>* fields) {
   }
   if (stream_.bad()) throw IoError("cannot read " + file_);
   ++line_;
-  CAFFE_ENFORCE_EQ(fields->size() - before, field_types_.size(), "fields in line ", line_, " of ",
-                   file_);
+  CAFFE_ENFORCE(fields->size() - before == field_types_.size(), "line ", line_, " of ", file_,
+                " must have ", field_types_.size(), " fields, found ", fields->size() - before);
   return true;
 }
 
@@ -68,9 +68,11 @@ class CreateTextFileReaderOp final : public Operator<CPUContext> {
         file_(GetSingleArgument<std::string>("filename", "")),
         num_passes_(GetSingleArgument<int64_t>("num_passes", 1)) {
     CAFFE_ENFORCE(!file_.empty(), "the argument filename is missing");
-    CAFFE_ENFORCE_GE(num_passes_, 0, "the argument num_passes");
+    CAFFE_ENFORCE(num_passes_ >= 0, "argument num_passes must not be negative, found ",
+                  num_passes_);
     for (const int type : GetRepeatedArgument<int>("field_types")) {
-      CAFFE_ENFORCE(TensorProto::DataType_IsValid(type), "field type ", type);
+      CAFFE_ENFORCE(TensorProto::DataType_IsValid(type),
+                    "argument field_types must be data types, found ", type);
       field_types_.push_back(DataTypeToTypeMeta(static_cast<TensorProto::DataType>(type)));
     }
     CAFFE_ENFORCE(!field_types_.empty(), "the argument field_types must name at least one field");
@@ -90,13 +92,14 @@ class TextFileReaderReadOp final : public Operator<CPUContext> {
  public:
   TextFileReaderReadOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), batch_size_(GetSingleArgument<int64_t>("batch_size", 1)) {
-    CAFFE_ENFORCE_GT(batch_size_, 0, "the argument batch_size");
+    CAFFE_ENFORCE(batch_size_ > 0, "argument batch_size must be positive, found ", batch_size_);
   }
   bool RunOnDevice() override {
     const ReaderPtr& reader = Input<ReaderPtr>(0);
     CAFFE_ENFORCE(reader != nullptr, "the reader was not created");
     const auto num_fields = static_cast<int64_t>(reader->field_types().size());
-    CAFFE_ENFORCE_EQ(num_fields, OutputSize(), "fields of ", reader->file(), " and outputs");
+    CAFFE_ENFORCE(num_fields == OutputSize(), "there must be one output for each of the ",
+                  num_fields, " fields of ", reader->file(), ", found ", OutputSize());
     const std::vector<std::string> fields = reader->Read(batch_size_);
     const int64_t lines = static_cast<int64_t>(fields.size()) / num_fields;
     for (int i = 0; i < OutputSize(); ++i) {

@@ -32,15 +32,16 @@ class BBoxTransformOp final : public Operator<CPUContext> {
     constexpr int64_t kSize = Transform::kSize;
     const Tensor &rois = Input(0), &deltas = Input(1);
     const bool with_image = rois.dim() == 2 && rois.size(1) == kSize + 1;
-    CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == kSize || with_image), "rois ",
-                  ShapeString(rois.sizes()), " must be M x ", kSize, " or M x ", kSize + 1);
+    CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == kSize || with_image), "rois must be M x ",
+                  kSize, " or M x ", kSize + 1, ", found shape ", ShapeString(rois.sizes()));
     CAFFE_ENFORCE(
         deltas.dim() == 2 && deltas.size(0) == rois.size(0) && deltas.size(1) % kSize == 0,
-        "deltas ", ShapeString(deltas.sizes()), " for rois ", ShapeString(rois.sizes()),
-        " must be M x ", kSize, "K");
+        "deltas must be M x ", kSize, "K for M rois: deltas has shape ",
+        ShapeString(deltas.sizes()), ", rois ", ShapeString(rois.sizes()));
     const std::vector<ImageInfo> images = ReadImages(Input(2));
-    CAFFE_ENFORCE(with_image || images.size() == 1, "rois without an image index are for one ",
-                  "image, but im_info has ", images.size());
+    CAFFE_ENFORCE(with_image || images.size() == 1,
+                  "rois without an image index need one image, found ", images.size(),
+                  " in im_info");
     const float *roi = rois.data<float>(), *delta = deltas.data<float>();
     Tensor* Y = Output(0);
     Y->ResizeLike(deltas);
@@ -65,22 +66,24 @@ class BBoxTransformOp final : public Operator<CPUContext> {
   }
 
   static std::vector<ImageInfo> ReadImages(const Tensor& info) {
-    CAFFE_ENFORCE(info.dim() == 2 && info.size(1) == 3, "im_info ", ShapeString(info.sizes()),
-                  " must be N x 3");
+    CAFFE_ENFORCE(info.dim() == 2 && info.size(1) == 3, "im_info must be N x 3, found shape ",
+                  ShapeString(info.sizes()));
     std::vector<ImageInfo> images;
     const float* row = info.data<float>();
     for (int64_t i = 0; i < info.size(0); ++i, row += 3) {
-      CAFFE_ENFORCE(row[2] > 0 && std::isfinite(row[2]), "the scale of image ", i, " is ", row[2]);
+      CAFFE_ENFORCE(row[2] > 0 && std::isfinite(row[2]), "the scale of image ", i,
+                    " must be positive and finite, found ", row[2]);
       const float height = row[0] / row[2] + 0.5f, width = row[1] / row[2] + 0.5f;
-      CAFFE_ENFORCE(height >= 0 && height < 1e9f && width >= 0 && width < 1e9f, "image ", i, " is ",
-                    row[0], " x ", row[1]);
+      CAFFE_ENFORCE(height >= 0 && height < 1e9f && width >= 0 && width < 1e9f,
+                    "the size of image ", i, " must be from 0 to 1e9, found ", row[0], " x ",
+                    row[1]);
       images.push_back({row[2], static_cast<int64_t>(height), static_cast<int64_t>(width)});
     }
     return images;
   }
   static int64_t ImageOf(float index, size_t images) {
-    CAFFE_ENFORCE(index >= 0 && index < static_cast<float>(images), "a box of image ", index,
-                  " of ", images);
+    CAFFE_ENFORCE(index >= 0 && index < static_cast<float>(images), "image index ", index,
+                  " of a box is out of range for ", images, " images");
     return static_cast<int64_t>(index);
   }
 

@@ -29,12 +29,13 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
         count_background_(GetSingleArgument<bool>("output_classes_include_bg_cls", true)) {
     const auto method = GetSingleArgument<std::string>("soft_nms_method", "linear");
     CAFFE_ENFORCE(method == "linear" || method == "gaussian",
-                  "soft_nms_method must be linear or gaussian, not ", method);
+                  "argument soft_nms_method must be linear or gaussian, found ", method);
     suppression_.gaussian = method == "gaussian";
     suppression_.sigma = GetSingleArgument<float>("soft_nms_sigma", 0.5f);
     suppression_.threshold = threshold_;
     suppression_.least_score = GetSingleArgument<float>("soft_nms_min_score_thres", 0.001f);
-    CAFFE_ENFORCE_GT(suppression_.sigma, 0, "the argument soft_nms_sigma");
+    CAFFE_ENFORCE(suppression_.sigma > 0, "argument soft_nms_sigma must be positive, found ",
+                  suppression_.sigma);
     measure_.one = GetSingleArgument<bool>("legacy_plus_one", true) ? 1.f : 0.f;
     CAFFE_ENFORCE(OutputSize() != 5, "there are 3, 4 or 6 outputs, not 5");
   }
@@ -68,31 +69,33 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
 
   static void CheckMatrix(const Tensor& X, const char* name) {
     const bool matrix = X.dim() == 2 || (X.dim() == 4 && X.size(2) == 1 && X.size(3) == 1);
-    CAFFE_ENFORCE(matrix, name, " ", ShapeString(X.sizes()), " must be a matrix");
+    CAFFE_ENFORCE(matrix, name, " must be a matrix, found shape ", ShapeString(X.sizes()));
   }
   void CheckShapes() {
     const Tensor &scores = Input(0), &boxes = Input(1);
     CheckMatrix(scores, "scores");
     CheckMatrix(boxes, "boxes");
     classes_ = scores.size(1);
-    CAFFE_ENFORCE_GT(classes_, 0, "classes");
+    CAFFE_ENFORCE(classes_ > 0, "scores must have at least one class, found ", classes_);
     const int64_t columns = BoxColumn(classes_ - 1) + 1;
     CAFFE_ENFORCE(boxes.size(0) == scores.size(0) && boxes.size(1) == columns * box_size(),
-                  "boxes ", ShapeString(boxes.sizes()), " for scores ", ShapeString(scores.sizes()),
-                  " must be N x ", columns * box_size());
+                  "boxes must be N x ", columns * box_size(),
+                  " for N rows of scores: boxes has shape ", ShapeString(boxes.sizes()),
+                  ", scores ", ShapeString(scores.sizes()));
   }
   // The number of rows of each image.
   std::vector<int64_t> ReadSplits() const {
     const int64_t rows = Input(0).size(0);
     if (InputSize() < 3) return {rows};
     const Tensor& input = Input(2);
-    CAFFE_ENFORCE_EQ(input.dim(), 1, "batch_splits ", ShapeString(input.sizes()),
-                     " must be one-dimensional");
+    CAFFE_ENFORCE(input.dim() == 1, "batch_splits must be one-dimensional, found shape ",
+                  ShapeString(input.sizes()));
     std::vector<int64_t> splits;
     if (input.IsType<float>()) {
       for (const float* n = input.data<float>(); n != input.data<float>() + input.numel(); ++n) {
-        CAFFE_ENFORCE(*n >= 0 && *n <= static_cast<float>(rows), "an element of batch_splits is ",
-                      *n, ", but there are ", rows, " rows");
+        CAFFE_ENFORCE(*n >= 0 && *n <= static_cast<float>(rows),
+                      "an element of batch_splits must be from 0 to ", rows,
+                      ", the rows of scores; found ", *n);
         splits.push_back(static_cast<int64_t>(*n));
       }
     } else {
@@ -100,10 +103,12 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
     }
     int64_t sum = 0;
     for (const int64_t n : splits) {
-      CAFFE_ENFORCE(n >= 0 && n <= rows - sum, "batch_splits do not add up to ", rows, " rows");
+      CAFFE_ENFORCE(n >= 0 && n <= rows - sum, "batch_splits must add up to the ", rows,
+                    " rows of scores, found ", n, " after ", sum);
       sum += n;
     }
-    CAFFE_ENFORCE_EQ(sum, rows, "the sum of batch_splits, and the rows");
+    CAFFE_ENFORCE(sum == rows, "batch_splits must add up to the ", rows,
+                  " rows of scores, but add up to ", sum);
     return splits;
   }
 

@@ -11,8 +11,10 @@ const float kMaxGrowth = std::log(1000.f / 16.f);  // of a side, as a logarithm
 constexpr float kDegrees = 57.29577951f;           // in a radian
 
 void CheckWeights(const std::vector<float>& weights) {
-  CAFFE_ENFORCE_EQ(weights.size(), 4u, "weights of (dx, dy, dw, dh)");
-  for (const float weight : weights) CAFFE_ENFORCE_NE(weight, 0, "a weight");
+  CAFFE_ENFORCE(weights.size() == 4, "argument weights must be 4 numbers (dx, dy, dw, dh), found ",
+                weights.size());
+  for (const float weight : weights)
+    CAFFE_ENFORCE(weight != 0, "argument weights must not contain 0");
 }
 
 float ReadPlusOne(const OperatorBase& op) {
@@ -189,7 +191,7 @@ void BoxTransform::Describe(OpSchema& schema) {
 }
 
 std::vector<int64_t> SortByScore(int64_t n, const float* scores, int64_t limit) {
-  for (int64_t i = 0; i < n; ++i) CAFFE_ENFORCE(!std::isnan(scores[i]), "score ", i, " is a NaN");
+  for (int64_t i = 0; i < n; ++i) CAFFE_ENFORCE(!std::isnan(scores[i]), "score ", i, " is NaN");
   std::vector<int64_t> order(n);
   std::iota(order.begin(), order.end(), int64_t{0});
   const int64_t count = limit > 0 ? std::min(n, limit) : n;

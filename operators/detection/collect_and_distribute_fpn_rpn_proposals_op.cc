@@ -19,8 +19,9 @@ struct Levels {
   Levels(const OperatorBase& op, const std::string& kind)
       : min(op.GetSingleArgument<int>(kind + "_min_level", 2)),
         max(op.GetSingleArgument<int>(kind + "_max_level", kind == "rpn" ? 6 : 5)) {
-    CAFFE_ENFORCE(min <= max && int64_t{max} - min < (1 << 20), kind, "_min_level is ", min, ", ",
-                  kind, "_max_level ", max);
+    CAFFE_ENFORCE(min <= max && int64_t{max} - min < (1 << 20), "argument ", kind, "_min_level (",
+                  min, ") must be at most ", kind, "_max_level (", max,
+                  "), and less than 2^20 levels below it");
   }
   int count() const { return max - min + 1; }
   int min, max;
@@ -31,7 +32,8 @@ class Collector {
  public:
   explicit Collector(const OperatorBase& op)
       : levels_(op, "rpn"), limit_(op.GetSingleArgument<int>("rpn_post_nms_topN", 2000)) {
-    CAFFE_ENFORCE_EQ(op.InputSize(), 2 * levels_.count(), "inputs, two for each RPN level");
+    CAFFE_ENFORCE(op.InputSize() == 2 * levels_.count(), "there must be ", 2 * levels_.count(),
+                  " inputs, two for each RPN level; found ", op.InputSize());
   }
 
   void Collect(const OperatorBase& op, Tensor* best) {
@@ -49,9 +51,11 @@ class Collector {
     for (int level = 0; level < levels_.count(); ++level) {
       const auto &rois = op.Input<Tensor>(level),
                  &scores = op.Input<Tensor>(levels_.count() + level);
-      CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == kRoiSize, "rois ", level, " ",
-                    ShapeString(rois.sizes()), " must be n x 5");
-      CAFFE_ENFORCE_EQ(scores.numel(), rois.size(0), "scores ", level, ", one for each roi");
+      CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == kRoiSize, "the rois of level ", level,
+                    " must be n x 5, found shape ", ShapeString(rois.sizes()));
+      CAFFE_ENFORCE(scores.numel() == rois.size(0), "level ", level,
+                    " must have one score for each of the ", rois.size(0), " rois, found ",
+                    scores.numel());
       const float* score = scores.data<float>();
       scores_.insert(scores_.end(), score, score + scores.numel());
       total += rois.size(0);
@@ -77,15 +81,16 @@ class Distributor {
       : levels_(op, "roi"),
         canonical_scale_(op.GetSingleArgument<int>("roi_canonical_scale", 224)),
         canonical_level_(op.GetSingleArgument<int>("roi_canonical_level", 4)) {
-    CAFFE_ENFORCE_GT(canonical_scale_, 0, "the argument roi_canonical_scale");
+    CAFFE_ENFORCE(canonical_scale_ > 0, "argument roi_canonical_scale must be positive, found ",
+                  canonical_scale_);
   }
   int levels() const { return levels_.count(); }
 
   // Writes the proposals of each level to outputs `first`, first + 1, ..., and then, for each of
   // `rois`, its row in the joined outputs of all levels.
   void Distribute(const Tensor& rois, int first, Operator<CPUContext>* op) const {
-    CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == kRoiSize, "rois ", ShapeString(rois.sizes()),
-                  " must be n x 5");
+    CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == kRoiSize, "rois must be n x 5, found shape ",
+                  ShapeString(rois.sizes()));
     const int64_t n = rois.size(0);
     std::vector<std::vector<int64_t>> of_level(levels());
     const float* roi = rois.data<float>();
@@ -109,7 +114,7 @@ class Distributor {
   // floor(canonical level + log2(side / canonical side)), for the side of a square of its area.
   int LevelOf(const float* roi) const {
     const float area = BoxMeasure().area({roi[1], roi[2], roi[3], roi[4]});
-    CAFFE_ENFORCE(area >= 0, "the area of a roi is ", area);
+    CAFFE_ENFORCE(area >= 0, "the area of a roi must not be negative, found ", area);
     const float side = std::sqrt(area) / static_cast<float>(canonical_scale_);
     const float level = std::floor(static_cast<float>(canonical_level_) + std::log2(side + 1e-6f));
     return static_cast<int>(
@@ -124,8 +129,9 @@ class CollectAndDistributeOp final : public Operator<CPUContext> {
  public:
   CollectAndDistributeOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), collector_(*this), distributor_(*this) {
-    CAFFE_ENFORCE_EQ(OutputSize(), distributor_.levels() + 2,
-                     "outputs, one for each RoI level, and two");
+    CAFFE_ENFORCE(OutputSize() == distributor_.levels() + 2, "there must be ",
+                  distributor_.levels() + 2,
+                  " outputs, one for each RoI level and two more; found ", OutputSize());
   }
   bool RunOnDevice() override {
     collector_.Collect(*this, Output(0));
@@ -155,8 +161,9 @@ class DistributeOp final : public Operator<CPUContext> {
  public:
   DistributeOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), distributor_(*this) {
-    CAFFE_ENFORCE_EQ(OutputSize(), distributor_.levels() + 1,
-                     "outputs, one for each RoI level, and one");
+    CAFFE_ENFORCE(OutputSize() == distributor_.levels() + 1, "there must be ",
+                  distributor_.levels() + 1,
+                  " outputs, one for each RoI level and one more; found ", OutputSize());
   }
   bool RunOnDevice() override {
     distributor_.Distribute(Input(0), 0, this);

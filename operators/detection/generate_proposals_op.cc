@@ -18,7 +18,7 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
         most_after_(GetSingleArgument<int>("post_nms_topN", 300)),
         threshold_(GetSingleArgument<float>("nms_thresh", 0.7f)),
         min_size_(GetSingleArgument<float>("min_size", 16.f)) {
-    CAFFE_ENFORCE_GT(scale_, 0, "the argument spatial_scale");
+    CAFFE_ENFORCE(scale_ > 0, "argument spatial_scale must be positive, found ", scale_);
   }
 
   bool RunOnDevice() override {
@@ -48,18 +48,21 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
   // `size` is the number of values of a box.
   static void CheckShapes(int64_t size, const Tensor& scores, const Tensor& deltas,
                           const Tensor& info, const Tensor& anchors) {
-    CAFFE_ENFORCE_EQ(scores.dim(), 4, "scores ", ShapeString(scores.sizes()),
-                     " must be N x A x H x W");
+    CAFFE_ENFORCE(scores.dim() == 4, "scores must be N x A x H x W, found shape ",
+                  ShapeString(scores.sizes()));
     std::vector<int64_t> expected = scores.sizes();
     expected[1] *= size;
-    CAFFE_ENFORCE(deltas.sizes() == expected, "bbox_deltas ", ShapeString(deltas.sizes()),
-                  " for scores ", ShapeString(scores.sizes()), " must be N x ", size, "A x H x W");
+    CAFFE_ENFORCE(deltas.sizes() == expected, "bbox_deltas must be N x ", size,
+                  "A x H x W for scores N x A x H x W: bbox_deltas has shape ",
+                  ShapeString(deltas.sizes()), ", scores ", ShapeString(scores.sizes()));
     expected = {scores.size(0), 3};
-    CAFFE_ENFORCE(info.sizes() == expected, "im_info ", ShapeString(info.sizes()), " for scores ",
-                  ShapeString(scores.sizes()), " must be N x 3");
+    CAFFE_ENFORCE(info.sizes() == expected,
+                  "im_info must be N x 3 for scores N x A x H x W: im_info has shape ",
+                  ShapeString(info.sizes()), ", scores ", ShapeString(scores.sizes()));
     expected = {scores.size(1), size};
-    CAFFE_ENFORCE(anchors.sizes() == expected, "anchors ", ShapeString(anchors.sizes()),
-                  " for scores ", ShapeString(scores.sizes()), " must be A x ", size);
+    CAFFE_ENFORCE(anchors.sizes() == expected, "anchors must be A x ", size,
+                  " for scores N x A x H x W: anchors has shape ", ShapeString(anchors.sizes()),
+                  ", scores ", ShapeString(scores.sizes()));
   }
 
   // Appends the proposals of one image, whose scores are A x H x W and deltas kSize A x H x W.
@@ -70,8 +73,9 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
     const int64_t anchors = Input(0).size(1), width = Input(0).size(3);
     const int64_t area = Input(0).size(2) * width;
     const float *info = Input(2).data<float>() + 3 * image, *anchor = Input(3).data<float>();
-    CAFFE_ENFORCE(info[0] >= 0 && info[0] < 1e9f && info[1] >= 0 && info[1] < 1e9f, "image ", image,
-                  " is ", info[0], " x ", info[1]);
+    CAFFE_ENFORCE(info[0] >= 0 && info[0] < 1e9f && info[1] >= 0 && info[1] < 1e9f,
+                  "the size of image ", image, " must be from 0 to 1e9, found ", info[0], " x ",
+                  info[1]);
     // Candidates are ordered by pixel, then by anchor. Equal scores keep this order.
     std::vector<float> by_pixel;
     by_pixel.reserve(anchors * area);

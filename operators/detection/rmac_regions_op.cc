@@ -18,13 +18,14 @@ class RMACRegionsOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         scales_(GetSingleArgument<int>("scales", 3)),
         overlap_(GetSingleArgument<float>("overlap", 0.4f)) {
-    CAFFE_ENFORCE_GT(scales_, 0, "the argument scales");
+    CAFFE_ENFORCE(scales_ > 0, "argument scales must be positive, found ", scales_);
   }
 
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() == 4 && X.size(2) > 0 && X.size(3) > 0, "X ", ShapeString(X.sizes()),
-                  " must be a batch of images in the order NCHW");
+    CAFFE_ENFORCE(X.dim() == 4 && X.size(2) > 0 && X.size(3) > 0,
+                  "X must be images with pixels in order NCHW, found shape ",
+                  ShapeString(X.sizes()));
     const std::vector<Square> squares = Squares(X.size(2), X.size(3));
     Output(0)->Resize(X.size(0) * static_cast<int64_t>(squares.size()), 5);
     float* roi = Output(0)->mutable_data<float>();

@@ -14,9 +14,9 @@ RegionReader::RegionReader(const OperatorBase& op, bool rotated, StorageOrder or
       ratio_(op.GetSingleArgument<int>("sampling_ratio", -1)),
       scale_(op.GetSingleArgument<float>("spatial_scale", 1.f)),
       aligned_(op.GetSingleArgument<bool>("aligned", false)) {
-  CAFFE_ENFORCE_GT(height_, 0, "the argument pooled_h");
-  CAFFE_ENFORCE_GT(width_, 0, "the argument pooled_w");
-  CAFFE_ENFORCE_GT(scale_, 0, "the argument spatial_scale");
+  CAFFE_ENFORCE(height_ > 0, "argument pooled_h must be positive, found ", height_);
+  CAFFE_ENFORCE(width_ > 0, "argument pooled_w must be positive, found ", width_);
+  CAFFE_ENFORCE(scale_ > 0, "argument spatial_scale must be positive, found ", scale_);
 }
 
 ImageLayout RegionReader::LayoutOf(const std::vector<int64_t>& dims) const {
@@ -25,10 +25,10 @@ ImageLayout RegionReader::LayoutOf(const std::vector<int64_t>& dims) const {
 }
 
 ImageLayout RegionReader::CheckShapes(const Tensor& X, const Tensor& rois) const {
-  CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must have four axes");
+  CAFFE_ENFORCE(X.dim() == 4, "X must have four axes, found shape ", ShapeString(X.sizes()));
   CAFFE_ENFORCE(rois.dim() == 2 && (rois.size(1) == box_size() || rois.size(1) == box_size() + 1),
-                "RoIs ", ShapeString(rois.sizes()), " must be R x ", box_size() + 1, ", or R x ",
-                box_size(), " of image 0");
+                "RoIs must be R x ", box_size() + 1, ", or R x ", box_size(),
+                " of image 0; found shape ", ShapeString(rois.sizes()));
   return LayoutOf(X.sizes());
 }
 
@@ -39,8 +39,8 @@ std::vector<int64_t> RegionReader::OutputDims(const ImageLayout& x, int64_t regi
 
 RegionParser RegionReader::ParserOf(const ImageLayout& x, const Tensor& rois) const {
   const bool names_image = rois.size(1) > box_size();
-  CAFFE_ENFORCE(names_image || x.batch > 0 || rois.size(0) == 0,
-                "there are regions, but X has no images");
+  CAFFE_ENFORCE(names_image || x.batch > 0 || rois.size(0) == 0, "there are ", rois.size(0),
+                " regions, but X has no images");
   return {rotated_, aligned_, names_image, x.batch, height_, width_, ratio_, scale_};
 }
 
@@ -61,11 +61,12 @@ void ThrowRegion(int problem, int64_t region, double value, int64_t images) {
     case kRegionImage:
       CAFFE_THROW("region ", region, " is in image ", value, ", but there are ", images, " images");
     case kRegionCorner:
-      CAFFE_THROW("region ", region, " has a corner at ", value);
+      CAFFE_THROW("region ", region, " has a corner at ", value,
+                  ", which is not finite or too far away");
     case kRegionSide:
-      CAFFE_THROW("region ", region, " has a side of ", value);
+      CAFFE_THROW("region ", region, " has a side of ", value, ", which is not finite or too long");
     case kRegionAngle:
-      CAFFE_THROW("region ", region, " is rotated by ", value);
+      CAFFE_THROW("region ", region, " is rotated by ", value, ", which is not a finite angle");
     default:
       CAFFE_THROW("region ", region, " has too many samples: ", value);
   }
@@ -159,8 +160,9 @@ void DescribeRoIAlign(OpSchema& schema) {
 std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector<TensorShape>& in,
                                        StorageOrder order) {
   const ArgumentHelper arguments(def);
-  CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2, "X ",
-                ShapeString(GetDimsVector(in[0])), " and RoIs ", ShapeString(GetDimsVector(in[1])));
+  CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2,
+                "X must have four axes and RoIs two: X has shape ",
+                ShapeString(GetDimsVector(in[0])), ", RoIs ", ShapeString(GetDimsVector(in[1])));
   const bool channels_last = order == StorageOrder::kNHWC;
   std::vector<int64_t> dims{in[1].dims(0), arguments.GetSingleArgument<int>("pooled_h", 1),
                             arguments.GetSingleArgument<int>("pooled_w", 1)};

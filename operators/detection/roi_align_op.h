@@ -86,9 +86,9 @@ class RoIAlignGradientOp final : public Operator<Context> {
     const Tensor &X = Input(0), &dY = Input(2);
     const auto& R = this->template Input<Tensor>(1);
     const ImageLayout in = reader_.CheckShapes(X, R);
-    CAFFE_ENFORCE(dY.sizes() == reader_.OutputDims(in, R.size(0)), "gradient ",
-                  ShapeString(dY.sizes()), " for X ", ShapeString(X.sizes()), " and RoIs ",
-                  ShapeString(R.sizes()));
+    CAFFE_ENFORCE(dY.sizes() == reader_.OutputDims(in, R.size(0)), "dY must have the shape of Y, ",
+                  ShapeString(reader_.OutputDims(in, R.size(0))), "; found ",
+                  ShapeString(dY.sizes()));
     const float* dy = dY.data<float>();
     Output(0)->ResizeLike(X);
     ScatterRegions(reader_, in, reader_.LayoutOf(dY.sizes()), R, dy,

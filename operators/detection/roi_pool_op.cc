@@ -28,7 +28,8 @@ static void ScatterMaxima(const PoolGrid& grid, int64_t count, const PooledRegio
     float* plane = dx + region.image * grid.channels * area;
     for (int64_t c = 0; c < grid.channels; ++c, plane += area) {
       for (int64_t cell = 0; cell < cells; ++cell, ++argmax, ++dy) {
-        CAFFE_ENFORCE_LT(*argmax, area, "argmax of image ", region.image);
+        CAFFE_ENFORCE(*argmax < area, "an argmax of image ", region.image, " must be less than ",
+                      area, ", its number of pixels; found ", *argmax);
         if (*argmax >= 0) plane[*argmax] += *dy;
       }
     }
@@ -55,8 +56,9 @@ OPERATOR_SCHEMA(RoIPool)
     .NumOutputs(1, 2)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       const ArgumentHelper arguments(def);
-      CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2, "X ",
-                    ShapeString(GetDimsVector(in[0])), " and RoIs ",
+      CAFFE_ENFORCE(in[0].dims_size() == 4 && in[1].dims_size() == 2,
+                    "X must have four axes and RoIs two: X has shape ",
+                    ShapeString(GetDimsVector(in[0])), ", RoIs ",
                     ShapeString(GetDimsVector(in[1])));
       const std::vector<int64_t> dims{in[1].dims(0), in[0].dims(1),
                                       arguments.GetSingleArgument<int>("pooled_h", 1),

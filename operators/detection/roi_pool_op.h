@@ -26,20 +26,21 @@ class RoIPoolBase : public Operator<Context> {
         height_(this->template GetSingleArgument<int>("pooled_h", 1)),
         width_(this->template GetSingleArgument<int>("pooled_w", 1)),
         scale_(this->template GetSingleArgument<float>("spatial_scale", 1.f)) {
-    CAFFE_ENFORCE_GT(height_, 0, "the argument pooled_h");
-    CAFFE_ENFORCE_GT(width_, 0, "the argument pooled_w");
-    CAFFE_ENFORCE_GT(scale_, 0, "the argument spatial_scale");
+    CAFFE_ENFORCE(height_ > 0, "argument pooled_h must be positive, found ", height_);
+    CAFFE_ENFORCE(width_ > 0, "argument pooled_w must be positive, found ", width_);
+    CAFFE_ENFORCE(scale_ > 0, "argument spatial_scale must be positive, found ", scale_);
     const auto order = this->template GetSingleArgument<std::string>("order", "NCHW");
-    CAFFE_ENFORCE_EQ(order, "NCHW", "the storage order");
+    CAFFE_ENFORCE(order == "NCHW", "argument order must be NCHW, found ", order);
   }
 
  protected:
   const Tensor& CheckRegions(const Tensor& X) const {
     const auto& rois = this->template Input<Tensor>(1);
-    CAFFE_ENFORCE_EQ(X.dim(), 4, "X ", ShapeString(X.sizes()), " must be N x C x H x W");
-    CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == 5, "RoIs ", ShapeString(rois.sizes()),
-                  " must be R x 5");
-    CAFFE_ENFORCE_LE(X.size_from_dim(2), std::numeric_limits<int>::max(), "pixels of an image");
+    CAFFE_ENFORCE(X.dim() == 4, "X must be N x C x H x W, found shape ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == 5, "RoIs must be R x 5, found shape ",
+                  ShapeString(rois.sizes()));
+    CAFFE_ENFORCE(X.size_from_dim(2) <= std::numeric_limits<int>::max(), "an image has ",
+                  X.size_from_dim(2), " pixels, more than ", std::numeric_limits<int>::max());
     return rois;
   }
   PoolGrid GridOf(const Tensor& X) const {
@@ -57,7 +58,7 @@ class RoIPoolOp final : public RoIPoolBase<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   RoIPoolOp(const OperatorDef& def, Workspace* ws) : RoIPoolBase<Context>(def, ws) {
     CAFFE_ENFORCE(this->is_test_ ? OutputSize() == 1 : OutputSize() == 2,
-                  "RoIPool has two outputs, or with is_test one, not ", OutputSize());
+                  "RoIPool must have two outputs, or with is_test one; found ", OutputSize());
   }
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
@@ -93,9 +94,10 @@ class RoIPoolGradientOp final : public RoIPoolBase<Context> {
     const int64_t count = rois.size(0);
     CAFFE_ENFORCE(dY.numel() == count * X.size(1) * this->height_ * this->width_ &&
                       argmaxes.numel() == dY.numel(),
-                  "gradient ", ShapeString(dY.sizes()), " and argmaxes ",
-                  ShapeString(argmaxes.sizes()), " for X ", ShapeString(X.sizes()), " and ", count,
-                  " RoIs");
+                  "dY and argmaxes must have ", count * X.size(1) * this->height_ * this->width_,
+                  " elements for X of shape ", ShapeString(X.sizes()), " and ", count,
+                  " RoIs: dY has shape ", ShapeString(dY.sizes()), ", argmaxes ",
+                  ShapeString(argmaxes.sizes()));
     const float* dy = dY.data<float>();
     const int* argmax = argmaxes.data<int>();
     Tensor* dX = Output(0);

@@ -17,11 +17,12 @@ class BatchBoxCoxOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &X = Input(0), &L1 = Input(1), &L2 = Input(2);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "the data must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1, "the data must have at least one axis, found a scalar");
     const int64_t columns = X.size_from_dim(1);
-    CAFFE_ENFORCE(L1.numel() == columns && L2.numel() == columns, "lambda1 ",
-                  ShapeString(L1.sizes()), " and lambda2 ", ShapeString(L2.sizes()), " for data ",
-                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(L1.numel() == columns && L2.numel() == columns,
+                  "lambda1 and lambda2 must have one element for each of the ", columns,
+                  " columns of the data: lambda1 has shape ", ShapeString(L1.sizes()), ", lambda2 ",
+                  ShapeString(L2.sizes()), ", the data ", ShapeString(X.sizes()));
     const T *x = X.template data<T>(), *lambda1 = L1.template data<T>(),
             *lambda2 = L2.template data<T>();
     Output(0)->ResizeLike(X);

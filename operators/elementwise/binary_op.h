@@ -223,9 +223,9 @@ class BinaryGradientOp final : public Operator<Context> {
   // Throws unless dC has as many elements as C under `plan`, an output that overwrites dC has dC's
   // size, and no output overwrites an operand.
   void Check(const BroadcastPlan& plan, const Tensor& dC, const Tensor& A, const Tensor& B) {
-    CAFFE_ENFORCE_EQ(dC.numel(), plan.numel, "the gradient's shape ", ShapeString(dC.sizes()),
-                     " differs from the shape of the result of ", ShapeString(A.sizes()), " and ",
-                     ShapeString(B.sizes()));
+    CAFFE_ENFORCE(dC.numel() == plan.numel, "dC must have ", plan.numel,
+                  " elements for operands of shape ", ShapeString(A.sizes()), " and ",
+                  ShapeString(B.sizes()), ", found shape ", ShapeString(dC.sizes()));
     for (int i : {0, 1}) {
       const Tensor* gradient = Output(i);
       CAFFE_ENFORCE(gradient != &dC || (i == 0 ? A : B).numel() == dC.numel(), "output ", i,

@@ -20,7 +20,7 @@ static Number NumberOf(TypeMeta type) {
   for (const auto& [meta, number] : numbers) {
     if (meta == type) return number;
   }
-  CAFFE_THROW("no number: ", type.name());
+  CAFFE_THROW("cannot cast elements of type ", type.name(), ", which are not numbers");
 }
 
 template <>

@@ -10,7 +10,7 @@ namespace caffe2 {
 ClipFunction::ClipFunction(const OperatorBase& op)
     : low(op.GetSingleArgument<float>("min", std::numeric_limits<float>::lowest())),
       high(op.GetSingleArgument<float>("max", std::numeric_limits<float>::max())) {
-  CAFFE_ENFORCE_LE(low, high, "the argument min is above the argument max");
+  CAFFE_ENFORCE(low <= high, "argument min (", low, ") is larger than argument max (", high, ")");
 }
 
 static void DescribeBounds(OpSchema& schema) {

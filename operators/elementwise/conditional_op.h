@@ -10,10 +10,11 @@ namespace caffe2 {
 inline void CheckChoices(const Tensor& condition, const Tensor& yes, const Tensor& no) {
   CAFFE_ENFORCE(
       yes.sizes() == no.sizes() && yes.dtype() == no.dtype() && yes.has_data() && no.has_data(),
-      "the choices differ: ", yes.DebugString(), " and ", no.DebugString());
+      "both choices must have the same shape and type, and hold elements: found ",
+      yes.DebugString(), " and ", no.DebugString());
   CAFFE_ENFORCE(condition.dim() == 1 && yes.dim() >= 1 && condition.numel() == yes.size(0),
-                "there must be one condition for each row: condition ",
-                ShapeString(condition.sizes()), ", data ", ShapeString(yes.sizes()));
+                "there must be one condition for each row of the data: the condition has shape ",
+                ShapeString(condition.sizes()), ", the data ", ShapeString(yes.sizes()));
 }
 
 // y[i] = the last position of query[i] among n values, or `missing`. The last argument chooses the

@@ -66,8 +66,8 @@ class ElementwiseLinearGradientOp final : public ElementwiseLinearBase<Context> 
   bool RunOnDevice() override {
     const Tensor &dY = Input(0), &X = Input(1), &W = Input(2);
     const MatrixSize size = this->CheckSizes(X, W);
-    CAFFE_ENFORCE(dY.sizes() == X.sizes(), "gradient ", ShapeString(dY.sizes()), " for X ",
-                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(dY.sizes() == X.sizes(), "dY must have the shape of X: dY has shape ",
+                  ShapeString(dY.sizes()), ", X ", ShapeString(X.sizes()));
     const float *dy = dY.data<float>(), *x = X.data<float>(), *w = W.data<float>();
     Output(0)->ResizeLike(X);
     Output(1)->ResizeLike(W);

@@ -28,9 +28,9 @@ class VariadicOp final : public Operator<Context> {
   bool DoRunWithType() {
     const Tensor& first = Input(0);
     for (int k = 0; k < InputSize(); ++k) {
-      CAFFE_ENFORCE(Input(k).sizes() == first.sizes(), "inputs of different shapes: input 0 is ",
-                    ShapeString(first.sizes()), ", input ", k, " is ",
-                    ShapeString(Input(k).sizes()));
+      CAFFE_ENFORCE(Input(k).sizes() == first.sizes(),
+                    "all inputs must have the same shape: input 0 has shape ",
+                    ShapeString(first.sizes()), ", input ", k, " ", ShapeString(Input(k).sizes()));
       Input(k).template data<T>();  // of the right type, and with data
     }
     Tensor* Y = Output(0);

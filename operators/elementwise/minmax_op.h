@@ -18,12 +18,12 @@ class SelectGradientOp final : public Operator<Context> {
   bool DoRunWithType() {
     const Tensor &Y = Input(0), &dY = Input(1);
     const T *y = Y.template data<T>(), *dy = dY.template data<T>();
-    CAFFE_ENFORCE(Y.sizes() == dY.sizes(), "shapes differ: ", ShapeString(Y.sizes()), " and ",
-                  ShapeString(dY.sizes()));
+    CAFFE_ENFORCE(Y.sizes() == dY.sizes(), "Y and dY must have the same shape: Y has shape ",
+                  ShapeString(Y.sizes()), ", dY ", ShapeString(dY.sizes()));
     for (int k = 0; k < OutputSize(); ++k) {
       const Tensor& X = Input(k + 2);
-      CAFFE_ENFORCE(X.sizes() == Y.sizes(), "input ", k,
-                    " has another shape than the output: ", ShapeString(X.sizes()));
+      CAFFE_ENFORCE(X.sizes() == Y.sizes(), "input ", k, " must have the shape of Y: input ", k,
+                    " has shape ", ShapeString(X.sizes()), ", Y ", ShapeString(Y.sizes()));
       const T* x = X.template data<T>();
       Output(k)->ResizeLike(X);
       ForEach(X.numel(), SelectGradient<T>{y, dy, x, Output(k)->template mutable_data<T>()},

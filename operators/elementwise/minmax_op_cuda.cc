@@ -15,8 +15,9 @@ class CudaVariadicOp final : public Operator<CUDAContext> {
   bool DoRunWithType() {
     std::vector<const T*> inputs;
     for (int k = 0; k < InputSize(); ++k) {
-      CAFFE_ENFORCE(Input(k).sizes() == Input(0).sizes(), "inputs of different shapes: input 0 is ",
-                    ShapeString(Input(0).sizes()), ", input ", k, " is ",
+      CAFFE_ENFORCE(Input(k).sizes() == Input(0).sizes(),
+                    "all inputs must have the same shape: input 0 has shape ",
+                    ShapeString(Input(0).sizes()), ", input ", k, " ",
                     ShapeString(Input(k).sizes()));
       inputs.push_back(Input(k).template data<T>());
     }

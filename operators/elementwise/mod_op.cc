@@ -7,7 +7,7 @@ namespace caffe2 {
 ModFunction::ModFunction(const OperatorBase& op)
     : divisor(op.GetSingleArgument<int64_t>("divisor", 0)),
       follow_divisor(op.GetSingleArgument<bool>("sign_follow_divisor", false)) {
-  CAFFE_ENFORCE_NE(divisor, 0, "the argument divisor");
+  CAFFE_ENFORCE(divisor != 0, "argument divisor must not be 0");
 }
 
 REGISTER_CPU_OPERATOR(Mod, UnaryOp<CPUContext, ModFunction, IntegerTypes>);

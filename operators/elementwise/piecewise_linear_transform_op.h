@@ -24,9 +24,10 @@ class PiecewiseLinearTransformOp final : public Operator<Context> {
         intercepts_(this->template GetRepeatedArgument<float>("intercepts")) {
     const bool given = !bounds_.empty();
     CAFFE_ENFORCE(given == !slopes_.empty() && given == !intercepts_.empty(),
-                  "bounds, slopes and intercepts must be given together");
-    CAFFE_ENFORCE_EQ(InputSize(), given ? 1 : 4, "inputs, of which there are 4 where bounds, ",
-                     "slopes and intercepts are no arguments");
+                  "the arguments bounds, slopes and intercepts must be given together");
+    CAFFE_ENFORCE(InputSize() == (given ? 1 : 4), "there must be ", given ? 1 : 4, " inputs ",
+                  given ? "with" : "without",
+                  " the arguments bounds, slopes and intercepts; found ", InputSize());
   }
 
   bool RunOnDevice() override {
@@ -36,11 +37,12 @@ class PiecewiseLinearTransformOp final : public Operator<Context> {
       Read(3, &intercepts_);
     }
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() == 2 || (binary_ && X.dim() == 1), "predictions ", ShapeString(X.sizes()),
-                  " must be a matrix");
+    CAFFE_ENFORCE(X.dim() == 2 || (binary_ && X.dim() == 1),
+                  "the predictions must be a matrix, found shape ", ShapeString(X.sizes()));
     const int64_t rows = X.size(0), columns = X.size_from_dim(1);
-    CAFFE_ENFORCE(!binary_ || columns == 1 || columns == 2, "predictions ", ShapeString(X.sizes()),
-                  " must have one or two columns if they are binary");
+    CAFFE_ENFORCE(!binary_ || columns == 1 || columns == 2,
+                  "binary predictions must have one or two columns, found shape ",
+                  ShapeString(X.sizes()));
     const int64_t pieces = CheckFunctions(binary_ ? 1 : columns);
     const float* x = X.data<float>();
     Tensor lists[3] = {Tensor(CPU), Tensor(CPU), Tensor(CPU)};
@@ -68,10 +70,12 @@ class PiecewiseLinearTransformOp final : public Operator<Context> {
   int64_t CheckFunctions(int64_t columns) const {
     const auto total = static_cast<int64_t>(slopes_.size());
     const int64_t pieces = columns == 0 ? 0 : total / columns;
-    CAFFE_ENFORCE(slopes_.size() == intercepts_.size() && pieces > 0 && pieces * columns == total &&
-                      static_cast<int64_t>(bounds_.size()) == total + columns,
-                  bounds_.size(), " bounds, ", slopes_.size(), " slopes and ", intercepts_.size(),
-                  " intercepts for ", columns, " functions");
+    CAFFE_ENFORCE(
+        slopes_.size() == intercepts_.size() && pieces > 0 && pieces * columns == total &&
+            static_cast<int64_t>(bounds_.size()) == total + columns,
+        "there must be as many slopes as intercepts, and one more bound, for each of the ", columns,
+        " functions: found ", bounds_.size(), " bounds, ", slopes_.size(), " slopes and ",
+        intercepts_.size(), " intercepts");
     for (int64_t c = 0; c < columns; ++c) {
       const float* bounds = bounds_.data() + c * (pieces + 1);
       CAFFE_ENFORCE(std::is_sorted(bounds, bounds + pieces + 1), "the bounds of function ", c,

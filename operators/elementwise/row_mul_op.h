@@ -10,8 +10,9 @@ namespace caffe2 {
 
 // The number of rows of X. Throws EnforceNotMet unless w has one number for each.
 inline int64_t CheckRowFactors(const Tensor& X, const Tensor& w) {
-  CAFFE_ENFORCE(X.dim() >= 1 && w.numel() == X.size(0), "numbers ", ShapeString(w.sizes()),
-                " for the rows of ", ShapeString(X.sizes()));
+  CAFFE_ENFORCE(X.dim() >= 1 && w.numel() == X.size(0),
+                "w must have one element for each row of mat: w has shape ", ShapeString(w.sizes()),
+                ", mat ", ShapeString(X.sizes()));
   return X.size(0);
 }
 
@@ -43,7 +44,7 @@ class ReduceTailSumOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "mat must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1, "mat must have at least one axis, found a scalar");
     const int64_t rows = X.size(0), width = X.size_from_dim(1);
     const T* x = X.data<T>();
     Output(0)->Resize(rows);
@@ -80,7 +81,8 @@ class ReduceFrontWeightedSumGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &W = Input(0), &dY = Input(1);
-    CAFFE_ENFORCE_EQ(W.dim(), 1, "SCALARS ", ShapeString(W.sizes()), " must be one-dimensional");
+    CAFFE_ENFORCE(W.dim() == 1, "SCALARS must be one-dimensional, found shape ",
+                  ShapeString(W.sizes()));
     const T *w = W.data<T>(), *dy = dY.data<T>();
     std::vector<int64_t> dims = dY.sizes();
     dims.insert(dims.begin(), W.size(0));

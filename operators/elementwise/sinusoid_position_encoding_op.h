@@ -18,8 +18,8 @@ class SinusoidPositionEncodingOp final : public Operator<Context> {
         size_(this->template GetSingleArgument<int>("embedding_size", 100)),
         alpha_(this->template GetSingleArgument<float>("alpha", 10000.f)),
         amplitude_(this->template GetSingleArgument<float>("amplitude", 1.f)) {
-    CAFFE_ENFORCE_GT(size_, 0, "the argument embedding_size");
-    CAFFE_ENFORCE_GT(alpha_, 0, "the argument alpha");
+    CAFFE_ENFORCE(size_ > 0, "argument embedding_size must be positive, found ", size_);
+    CAFFE_ENFORCE(alpha_ > 0, "argument alpha must be positive, found ", alpha_);
   }
   bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(0).dtype()); }
   template <typename Index>

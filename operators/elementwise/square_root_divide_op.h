@@ -17,8 +17,9 @@ class SquareRootDivideOp final : public Operator<Context> {
   template <typename S>
   bool DoRunWithType() {
     const Tensor &X = Input(0), &scale = Input(1);
-    CAFFE_ENFORCE(X.dim() >= 1 && scale.numel() == X.size(0), "scale ", ShapeString(scale.sizes()),
-                  " for the rows of ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(X.dim() >= 1 && scale.numel() == X.size(0),
+                  "scale must have one element for each row of the data: scale has shape ",
+                  ShapeString(scale.sizes()), ", the data ", ShapeString(X.sizes()));
     const float* x = X.data<float>();
     Output(0)->ResizeLike(X);
     ForEach(X.numel(),

@@ -16,9 +16,9 @@ class SumOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor& first = Input(0);
     for (int i = 1; i < InputSize(); ++i) {
-      CAFFE_ENFORCE(Input(i).sizes() == first.sizes(), "inputs of different shapes: input 0 is ",
-                    ShapeString(first.sizes()), ", input ", i, " is ",
-                    ShapeString(Input(i).sizes()));
+      CAFFE_ENFORCE(Input(i).sizes() == first.sizes(),
+                    "all inputs must have the same shape: input 0 has shape ",
+                    ShapeString(first.sizes()), ", input ", i, " ", ShapeString(Input(i).sizes()));
     }
     if (InputSize() == 1) {
       CopyTensor(first, Output(0), &context_);

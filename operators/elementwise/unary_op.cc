@@ -19,8 +19,9 @@ void CheckSameSizes(const OperatorBase& op) {
   const auto& first = op.Input<Tensor>(0);
   for (int i = 1; i < op.InputSize(); ++i) {
     const auto& input = op.Input<Tensor>(i);
-    CAFFE_ENFORCE_EQ(input.numel(), first.numel(), "input ", i, " has shape ",
-                     ShapeString(input.sizes()), ", input 0 ", ShapeString(first.sizes()));
+    CAFFE_ENFORCE(input.numel() == first.numel(), "input ", i,
+                  " must have as many elements as input 0: input ", i, " has shape ",
+                  ShapeString(input.sizes()), ", input 0 ", ShapeString(first.sizes()));
   }
 }
 

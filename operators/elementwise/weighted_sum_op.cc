@@ -27,8 +27,8 @@ CAFFE2_SIMD_CLONES void AddScaled(int64_t n, float weight, const float* x, float
 
 // The value of a weight input. Throws EnforceNotMet unless it has one element.
 float WeightOf(const Tensor& weight) {
-  CAFFE_ENFORCE_EQ(weight.numel(), 1, "a weight must have one element, but has shape ",
-                   ShapeString(weight.sizes()));
+  CAFFE_ENFORCE(weight.numel() == 1, "a weight must have one element, found shape ",
+                ShapeString(weight.sizes()));
   return *weight.data<float>();
 }
 

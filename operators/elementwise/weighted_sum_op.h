@@ -20,8 +20,9 @@ class WeightedSumOp final : public Operator<Context> {
     const Tensor& first = Input(0);
     for (int k = 0; k < InputSize(); k += 2) {
       const Tensor& X = Input(k);
-      CAFFE_ENFORCE_EQ(X.numel(), first.numel(), "inputs of different sizes: input 0 is ",
-                       ShapeString(first.sizes()), ", input ", k, " is ", ShapeString(X.sizes()));
+      CAFFE_ENFORCE(X.numel() == first.numel(),
+                    "all terms must have the same number of elements: input 0 has shape ",
+                    ShapeString(first.sizes()), ", input ", k, " ", ShapeString(X.sizes()));
       X.template data<T>();  // of the right type, and with data
     }
     Tensor* Y = Output(0);
@@ -46,7 +47,9 @@ class WeightedSumGradientOp final : public Operator<Context> {
   WeightedSumGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
         grad_on_w_(this->template GetSingleArgument<bool>("grad_on_w", false)) {
-    CAFFE_ENFORCE_EQ(OutputSize(), (grad_on_w_ ? 2 : 1) * (InputSize() / 2));
+    CAFFE_ENFORCE(OutputSize() == ((grad_on_w_ ? 2 : 1) * (InputSize() / 2)), "there must be ",
+                  (grad_on_w_ ? 2 : 1) * (InputSize() / 2), " outputs for ", InputSize(),
+                  " inputs, found ", OutputSize());
   }
 
   bool RunOnDevice() override {
@@ -60,7 +63,9 @@ class WeightedSumGradientOp final : public Operator<Context> {
                   Output(k)->template mutable_data<float>(), dy);
       if (!grad_on_w_) continue;
       const Tensor& X = Input(2 * k + 1);
-      CAFFE_ENFORCE_EQ(X.numel(), dY.numel());
+      CAFFE_ENFORCE(X.numel() == dY.numel(),
+                    "a term must have as many elements as the gradient: it has shape ",
+                    ShapeString(X.sizes()), ", the gradient ", ShapeString(dY.sizes()));
       Tensor* dw = Output(pairs + k);
       dw->Resize(1);
       TotalProduct(X.numel(), X.data<float>(), dy, dw->template mutable_data<float>(), &context_);

@@ -8,7 +8,8 @@ namespace caffe2 {
 template <>
 template <typename T>
 void WeightedSumOp<CUDAContext>::Add(int64_t n, T* y) {
-  CAFFE_ENFORCE_LE(InputSize() / 2, kMaxTerms, "too many terms for one WeightedSum");
+  CAFFE_ENFORCE(InputSize() / 2 <= kMaxTerms, "WeightedSum takes at most ", kMaxTerms,
+                " terms on CUDA devices, found ", InputSize() / 2);
   Terms terms;
   for (int k = 0; k < InputSize(); k += 2) {
     const CudaScalar weight = ReadScalar(Input<Tensor>(k + 1), "a weight");

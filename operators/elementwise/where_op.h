@@ -29,8 +29,8 @@ class WhereOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &condition = Input(0), &X = Input(1), &Y = Input(2);
-    CAFFE_ENFORCE(X.sizes() == Y.sizes(), "X and Y differ in shape: ", ShapeString(X.sizes()),
-                  " and ", ShapeString(Y.sizes()));
+    CAFFE_ENFORCE(X.sizes() == Y.sizes(), "X and Y must have the same shape: X has shape ",
+                  ShapeString(X.sizes()), ", Y ", ShapeString(Y.sizes()));
     if (on_rows_) {
       CAFFE_ENFORCE(condition.dim() == 1 && X.dim() >= 1 && condition.numel() == X.size(0),
                     "the condition must have one element for each row, but its shape is ",

@@ -62,15 +62,17 @@ void ConstantFiller::Read(const ArgumentHelper& arguments, TensorProto::DataType
       };
       return;
     default:
-      CAFFE_THROW("cannot fill tensors of type ", TensorProto::DataType_Name(type));
+      CAFFE_THROW("argument dtype must be a type that can be filled, found ",
+                  TensorProto::DataType_Name(type));
   }
 }
 
 void ConstantFiller::SetValue(const Tensor& on_any_device) {
   Tensor copy(CPU);
   const Tensor& value = OnHost(on_any_device, &copy);
-  CAFFE_ENFORCE(value.numel() == 1 && value.dtype() == meta_, "the value ", value.DebugString(),
-                " must be one element of ", meta_.name());
+  CAFFE_ENFORCE(value.numel() == 1 && value.dtype() == meta_,
+                "input 1, the value, must be one element of ", meta_.name(), ", found ",
+                value.DebugString());
   if (meta_.Match<std::string>()) {
     text_ = *value.data<std::string>();
   } else {

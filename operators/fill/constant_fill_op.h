@@ -42,7 +42,7 @@ class ConstantFillOp final : public FillerOp<Context> {
       : FillerOp<Context>(def, ws),
         filler_(ArgumentHelper(this->debug_def()), ConstantFillType(this->debug_def())) {
     CAFFE_ENFORCE(InputSize() < 2 || !this->HasArgument("value"),
-                  "the value is given twice: as an argument and as an input");
+                  "the argument value and input 1 cannot be used together");
   }
 
  protected:

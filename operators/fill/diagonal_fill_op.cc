@@ -14,12 +14,14 @@ class DiagonalFillOp final : public FillerOp<Context> {
 
  protected:
   bool Fill(Tensor* output) override {
-    CAFFE_ENFORCE_GE(output->dim(), 2, "a diagonal needs at least two dimensions, shape ",
-                     ShapeString(output->sizes()));
+    CAFFE_ENFORCE(output->dim() >= 2,
+                  "the output of DiagonalFill must have at least two axes, found shape ",
+                  ShapeString(output->sizes()));
     int64_t entries = output->size(0), step = 0, stride = 1;
     for (int d = output->dim() - 1; d >= 0; --d) {
       CAFFE_ENFORCE(output->dim() == 2 || output->size(d) == output->size(0),
-                    "the dimensions must be equal, shape ", ShapeString(output->sizes()));
+                    "an output of more than two axes must have equal dimensions, found shape ",
+                    ShapeString(output->sizes()));
       entries = std::min(entries, output->size(d));
       step += stride;
       stride *= output->size(d);

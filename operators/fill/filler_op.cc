@@ -14,7 +14,7 @@ FillerShape::FillerShape(const ArgumentHelper& arguments, bool has_input)
   CAFFE_ENFORCE(!arguments.HasSingleArgumentOfType<int64_t>("shape"),
                 "the argument shape must be a list of dimensions, not one number");
   if (has_input) {
-    CAFFE_ENFORCE(shape_.empty(), "the argument shape and an input cannot be given together");
+    CAFFE_ENFORCE(shape_.empty(), "the argument shape and an input cannot be used together");
   } else {
     CAFFE_ENFORCE(extra_shape_.empty(), "the argument extra_shape needs an input");
     CAFFE_ENFORCE(!input_as_shape_, "the argument input_as_shape needs an input");
@@ -74,13 +74,13 @@ TensorProto::DataType DataTypeArgument(const ArgumentHelper& arguments, const st
                    [](unsigned char c) { return std::toupper(c); });
     TensorProto::DataType type;
     CAFFE_ENFORCE(TensorProto::DataType_Parse(text, &type), "argument ", name,
-                  " is not a data type: ", text);
+                  " must be a data type, found ", text);
     number = type;
   } else {
     number = arguments.GetSingleArgument<int>(name, default_type);
   }
   CAFFE_ENFORCE(TensorProto::DataType_IsValid(number) && number != TensorProto::UNDEFINED,
-                "argument ", name, " is not a data type: ", number);
+                "argument ", name, " must be a data type, found ", number);
   return static_cast<TensorProto::DataType>(number);
 }
 

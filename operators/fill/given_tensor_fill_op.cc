@@ -51,14 +51,16 @@ Tensor ReadValues(const ArgumentHelper& arguments, TensorProto::DataType type) {
     case TensorProto::STRING:
       return ReadValues<std::string>(arguments);
     default:
-      CAFFE_THROW("cannot fill tensors of type ", TensorProto::DataType_Name(type));
+      CAFFE_THROW("argument dtype must be a type that can be filled, found ",
+                  TensorProto::DataType_Name(type));
   }
 }
 
 // The bytes of the single string in `values`.
 Tensor ReadBytes(const ArgumentHelper& arguments) {
   const auto values = arguments.GetRepeatedArgument<std::string>("values");
-  CAFFE_ENFORCE_EQ(values.size(), size_t{1}, "values must be one string of bytes");
+  CAFFE_ENFORCE(values.size() == 1, "argument values must be one string of bytes, found ",
+                values.size(), " strings");
   return Tensor({static_cast<int64_t>(values[0].size())},
                 std::vector<uint8_t>(values[0].begin(), values[0].end()));
 }
@@ -73,8 +75,9 @@ class GivenTensorFillOp final : public FillerOp<Context> {
 
  protected:
   bool Fill(Tensor* output) override {
-    CAFFE_ENFORCE_EQ(output->numel(), values_.numel(), "the argument values does not fit shape ",
-                     ShapeString(output->sizes()));
+    CAFFE_ENFORCE(output->numel() == values_.numel(), "argument values must have ", output->numel(),
+                  " values for the shape ", ShapeString(output->sizes()), ", found ",
+                  values_.numel());
     context_.CopyItems(values_.dtype(), values_.numel(), values_.raw_data(),
                        output->raw_mutable_data(values_.dtype()));
     return true;

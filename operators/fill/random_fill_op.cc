@@ -18,9 +18,12 @@ class Bounds {
   // If inputs give an empty range, the output gets no rows, as in Caffe2.
   void Read(const OperatorBase& op, Tensor* output) {
     if (op.InputSize() == 3) {
-      CAFFE_ENFORCE(!given_, "min and max are given twice: as arguments and as inputs");
+      CAFFE_ENFORCE(!given_,
+                    "the arguments min and max and the inputs min and max cannot be used together");
       const auto &min = op.Input<Tensor>(1), &max = op.Input<Tensor>(2);
-      CAFFE_ENFORCE(min.numel() == 1 && max.numel() == 1, "min and max must have one element");
+      CAFFE_ENFORCE(min.numel() == 1 && max.numel() == 1,
+                    "min and max must have one element each: their shapes are ",
+                    ShapeString(min.sizes()), " and ", ShapeString(max.sizes()));
       min_ = *min.data<T>();
       max_ = *max.data<T>();
       if (min_ > max_ && std::is_integral_v<T> && output->dim() > 0) {
@@ -86,7 +89,7 @@ class Gaussian {
   explicit Gaussian(const ArgumentHelper& arguments)
       : mean_(arguments.GetSingleArgument<float>("mean", 0.f)),
         std_(arguments.GetSingleArgument<float>("std", 1.f)) {
-    CAFFE_ENFORCE_GE(std_, 0.f, "the argument std must not be negative");
+    CAFFE_ENFORCE(std_ >= 0.f, "argument std must not be negative, found ", std_);
   }
   void Prepare(const OperatorBase&, Tensor*) {}
   float Sample(RandomGenerator& random) const { return mean_ + std_ * random.Normal(); }
@@ -97,8 +100,8 @@ class Gaussian {
 
 // The number of elements for each index of dimension `dim`, a fan of a weight tensor.
 float Fan(const Tensor& output, int dim) {
-  CAFFE_ENFORCE_GT(output.dim(), dim, "the fan of a weight needs more dimensions than shape ",
-                   ShapeString(output.sizes()), " has");
+  CAFFE_ENFORCE(output.dim() > dim, "the output must have more than ", dim,
+                " axes, so that its fan is known; found shape ", ShapeString(output.sizes()));
   return output.numel() == 0 ? 1.f : static_cast<float>(output.numel() / output.size(dim));
 }
 

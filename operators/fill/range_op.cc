@@ -37,7 +37,8 @@ class RangeOp final : public Operator<Context> {
  private:
   template <typename T>
   T Value(int i) const {
-    CAFFE_ENFORCE_EQ(Input(i).numel(), 1, "input ", i, " must have one element");
+    CAFFE_ENFORCE(Input(i).numel() == 1, "input ", i, " must have one element, found shape ",
+                  ShapeString(Input(i).sizes()));
     return *Input(i).template data<T>();
   }
 };
@@ -62,11 +63,13 @@ class LengthsRangeFillOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(LengthsRangeFillOp);
   bool RunOnDevice() override {
     const Tensor& lengths = Input(0);
-    CAFFE_ENFORCE_EQ(lengths.dim(), 1, "the lengths must be one-dimensional");
+    CAFFE_ENFORCE(lengths.dim() == 1, "the lengths must be one-dimensional, found shape ",
+                  ShapeString(lengths.sizes()));
     const int32_t* length = lengths.data<int32_t>();
     int64_t total = 0;
     for (int64_t i = 0; i < lengths.numel(); ++i) {
-      CAFFE_ENFORCE_GE(length[i], 0, "negative length at position ", i);
+      CAFFE_ENFORCE(length[i] >= 0, "a length must not be negative, found ", length[i],
+                    " at position ", i);
       total += length[i];
     }
     Tensor* Y = Output(0);

@@ -13,7 +13,8 @@ class UniqueUniformFillOp final : public FillerOp<Context> {
       : FillerOp<Context>(def, ws),
         type_(DataTypeArgument(ArgumentHelper(this->debug_def()), "dtype", TensorProto::INT32)) {
     CAFFE_ENFORCE(type_ == TensorProto::INT32 || type_ == TensorProto::INT64,
-                  "the argument dtype must be INT32 or INT64");
+                  "argument dtype must be INT32 or INT64, found ",
+                  TensorProto::DataType_Name(type_));
   }
 
  protected:
@@ -26,7 +27,7 @@ class UniqueUniformFillOp final : public FillerOp<Context> {
   bool FillWith(Tensor* output) {
     const int64_t min = this->template GetSingleArgument<T>("min", 0);
     const int64_t max = this->template GetSingleArgument<T>("max", 0);
-    CAFFE_ENFORCE_LE(min, max, "min is larger than max");
+    CAFFE_ENFORCE(min <= max, "min (", min, ") is larger than max (", max, ")");
     std::unordered_set<T> used;
     if (InputSize() >= 2) {
       const Tensor& avoid = Input(1);

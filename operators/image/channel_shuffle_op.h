@@ -21,15 +21,15 @@ class ChannelShuffleOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         order_(ReadStorageOrder(ArgumentHelper(def))),
         group_(this->template GetSingleArgument<int64_t>("group", 1)) {
-    CAFFE_ENFORCE_GE(group_, 1);
+    CAFFE_ENFORCE(group_ >= 1, "argument group must be positive, found ", group_);
   }
 
   bool RunOnDevice() override {
     const Tensor& x = Input(0);
     CAFFE_ENFORCE(x.has_data() && x.dtype().copy() == nullptr, "cannot shuffle ", x.DebugString());
     const ImageShape image = ImageShape::FromDims(x.sizes(), order_);
-    CAFFE_ENFORCE_EQ(image.channels % group_, 0, "the ", image.channels,
-                     " channels are not a multiple of the argument group (", group_, ")");
+    CAFFE_ENFORCE(image.channels % group_ == 0, "the ", image.channels,
+                  " channels are not a multiple of the argument group (", group_, ")");
     Tensor* y = Output(0);
     y->ResizeLike(x);
     void* to = y->raw_mutable_data(x.dtype());

@@ -22,13 +22,16 @@ db::ImageView<Pixel> ViewOf(const int64_t* stored_dims, int num_dims, const Pixe
                             size_t elements) {
   const auto is_channels = [](int64_t n) { return n == 1 || n == 3; };
   int64_t dims[3] = {0, 0, 1};  // two dims: height and width
-  CAFFE_ENFORCE(num_dims == 2 || num_dims == 3, "an image tensor of ", num_dims, " dims");
+  CAFFE_ENFORCE(num_dims == 2 || num_dims == 3, "an image tensor must have 2 or 3 dims, found ",
+                num_dims);
   for (int i = 0; i < num_dims; ++i) {
     dims[i] = stored_dims[i];
-    CAFFE_ENFORCE(dims[i] > 0 && dims[i] <= kMaxSide, "dim ", i, " of an image is ", dims[i]);
+    CAFFE_ENFORCE(dims[i] > 0 && dims[i] <= kMaxSide, "the dims of an image must be from 1 to ",
+                  kMaxSide, ", found ", dims[i], " for dim ", i);
   }
-  CAFFE_ENFORCE_EQ(dims[0] * dims[1] * dims[2], static_cast<int64_t>(elements),
-                   "elements of an image of ", dims[0], "x", dims[1], "x", dims[2]);
+  CAFFE_ENFORCE(dims[0] * dims[1] * dims[2] == static_cast<int64_t>(elements), "an image of ",
+                dims[0], "x", dims[1], "x", dims[2], " must have ", dims[0] * dims[1] * dims[2],
+                " elements, found ", elements);
   const int a = static_cast<int>(dims[0]), b = static_cast<int>(dims[1]),
             c = static_cast<int>(dims[2]);
   if (!is_channels(c) && is_channels(a)) return db::ImageView<Pixel>::Planar(data, b, c, a);
@@ -59,8 +62,8 @@ void ForEachNumber(const TensorProto& proto, const char* what, const Action& act
   } else if (proto.data_type() == TensorProto::FLOAT) {
     for (int i = 0; i < proto.float_data_size(); ++i) action(i, proto.float_data(i));
   } else {
-    CAFFE_THROW(what, " of type ", TensorProto::DataType_Name(proto.data_type()),
-                " where INT32 or FLOAT is expected");
+    CAFFE_THROW(what, " must be INT32 or FLOAT, found ",
+                TensorProto::DataType_Name(proto.data_type()));
   }
 }
 
@@ -88,8 +91,10 @@ bool HasFloats(const std::string& record, bool is_datum) {
 }
 
 db::BoundingBox ReadBox(const TensorProto& proto) {
-  CAFFE_ENFORCE_EQ(proto.int32_data_size(), 4, "numbers of a bounding box");
-  CAFFE_ENFORCE_GT(proto.int32_data(2), 0, "height of a bounding box");
+  CAFFE_ENFORCE(proto.int32_data_size() == 4, "a bounding box must be 4 numbers, found ",
+                proto.int32_data_size());
+  CAFFE_ENFORCE(proto.int32_data(2) > 0, "a bounding box must have a positive height, found ",
+                proto.int32_data(2));
   return {proto.int32_data(0), proto.int32_data(1), proto.int32_data(2), proto.int32_data(3)};
 }
 
@@ -242,14 +247,17 @@ void ImageInputDecoder::DecodeDatum(const db::Record& record, db::InputBatch* ba
     return WriteFile(datum.data, {}, record, batch, item);
   }
   for (const int side : {datum.channels, datum.height, datum.width}) {
-    CAFFE_ENFORCE(side > 0 && side <= kMaxSide, "a Datum of ", datum.channels, "x", datum.height,
-                  "x", datum.width, " (an encoded image without its flag?)");
+    CAFFE_ENFORCE(side > 0 && side <= kMaxSide, "the sides of a Datum must be from 1 to ", kMaxSide,
+                  ", found ", datum.channels, "x", datum.height, "x", datum.width,
+                  " (an encoded image without its flag?)");
   }
   const int64_t elements = int64_t{datum.channels} * datum.height * datum.width;
   const bool floats = !datum.float_data.empty();
-  CAFFE_ENFORCE_EQ(static_cast<int64_t>(floats ? datum.float_data.size() : datum.data.size()),
-                   elements, "values of a Datum of ", datum.channels, "x", datum.height, "x",
-                   datum.width);
+  CAFFE_ENFORCE(
+      static_cast<int64_t>(floats ? datum.float_data.size() : datum.data.size()) == elements,
+      "a Datum of ", datum.channels, "x", datum.height, "x", datum.width, " must have ", elements,
+      " values, found ",
+      static_cast<int64_t>(floats ? datum.float_data.size() : datum.data.size()));
   if (floats) {
     WriteImage(db::ImageView<float>::Planar(datum.float_data.data(), datum.height, datum.width,
                                             datum.channels),
@@ -310,7 +318,8 @@ void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingB
                                    int item) const {
   switch (proto.data_type()) {
     case TensorProto::STRING:
-      CAFFE_ENFORCE_EQ(proto.string_data_size(), 1, "strings in an encoded image");
+      CAFFE_ENFORCE(proto.string_data_size() == 1, "an encoded image must be one string, found ",
+                    proto.string_data_size(), " strings");
       WriteFile(proto.string_data(0), box, record, batch, item);
       break;
     case TensorProto::BYTE:
@@ -327,19 +336,20 @@ void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingB
                  box, record, batch, item);
       break;
     default:
-      CAFFE_THROW("an image of type ", TensorProto::DataType_Name(proto.data_type()),
-                  " where STRING, BYTE or FLOAT is expected");
+      CAFFE_THROW("an image must be STRING, BYTE or FLOAT, found ",
+                  TensorProto::DataType_Name(proto.data_type()));
   }
 }
 
 void ImageInputDecoder::WriteLabel(const TensorProto& proto, Tensor* labels, int item) const {
   CAFFE_ENFORCE(NumberType(proto) == labels->dtype(),
-                "a label must have the type of the first record's label");
+                "a label must have the type of the first record's label, ", labels->dtype().name(),
+                "; found ", NumberType(proto).name());
   const int count = CountNumbers(proto);
   const int64_t row = int64_t{item} * options_.num_labels;
   switch (options_.label_type) {
     case LabelType::kSingle:
-      CAFFE_ENFORCE_GT(count, 0, "a label must be at least one number");
+      CAFFE_ENFORCE(count > 0, "a label must be at least one number, found ", count);
       ForEachNumber(proto, "label", [&](int i, auto value) {
         if (i > 0) return;
         if constexpr (std::is_same_v<decltype(value), int32_t>) CheckLabel(value);
@@ -355,7 +365,8 @@ void ImageInputDecoder::WriteLabel(const TensorProto& proto, Tensor* labels, int
       });
       break;
     case LabelType::kMultiDense:
-      CAFFE_ENFORCE_EQ(count, options_.num_labels, "numbers in a dense label and num_labels");
+      CAFFE_ENFORCE(count == options_.num_labels, "a dense label must be ", options_.num_labels,
+                    " numbers (num_labels), found ", count);
       ForEachNumber(proto, "label", [&](int i, auto value) { SetNumber(labels, row + i, value); });
       break;
   }

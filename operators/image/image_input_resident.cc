@@ -12,15 +12,19 @@ namespace {
 
 void CheckOptions(const ImageInputOptions& options) {
   const db::ImageTransformOptions& transform = options.transform;
-  CAFFE_ENFORCE_GT(transform.scale, 0, "resident images have one size: the argument scale");
+  CAFFE_ENFORCE(
+      transform.scale > 0,
+      "the argument scale must be positive, because resident images have one size; found ",
+      transform.scale);
   CAFFE_ENFORCE(transform.scale_jitter == db::ScaleJitter::kNone && !transform.warp &&
                     transform.random_scale_min <= 0 && transform.box.height <= 0,
                 "resident images are not scaled again: scale_jitter_type, warp, random_scale and "
                 "bounding boxes cannot be used");
   CAFFE_ENFORCE(options.label_type == LabelType::kSingle && options.output_sizes.empty(),
                 "resident images need label_type 0 and no outputs after data and label");
-  CAFFE_ENFORCE_EQ(options.max_bad_records, 0,
-                   "max_bad_records cannot be used with resident images");
+  CAFFE_ENFORCE(options.max_bad_records == 0,
+                "max_bad_records cannot be used with resident images, found ",
+                options.max_bad_records);
 }
 
 // The options that decode `count` whole images as one batch.

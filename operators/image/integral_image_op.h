@@ -9,11 +9,11 @@
 namespace caffe2 {
 
 inline PlaneSize PlanesOf(const Tensor& x) {
-  CAFFE_ENFORCE_EQ(x.dim(), 4, "X ", ShapeString(x.sizes()), " must have four axes");
+  CAFFE_ENFORCE(x.dim() == 4, "X must have four axes, found shape ", ShapeString(x.sizes()));
   return {x.size(2), x.size(3)};
 }
 inline std::vector<int64_t> IntegralDims(std::vector<int64_t> dims) {
-  CAFFE_ENFORCE_EQ(dims.size(), 4u, "axes of X ", ShapeString(dims));
+  CAFFE_ENFORCE(dims.size() == 4, "X must have four axes, found shape ", ShapeString(dims));
   ++dims[2];
   ++dims[3];
   return dims;
@@ -50,8 +50,8 @@ class IntegralImageGradientOp final : public Operator<Context> {
     const Tensor &X = Input(0), &dY = Input(1);
     const PlaneSize size = PlanesOf(X);
     const int64_t planes = X.size(0) * X.size(1);
-    CAFFE_ENFORCE(dY.sizes() == IntegralDims(X.sizes()), "dY ", ShapeString(dY.sizes()), " for X ",
-                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(dY.sizes() == IntegralDims(X.sizes()), "dY must have the shape ",
+                  ShapeString(IntegralDims(X.sizes())), ", found ", ShapeString(dY.sizes()));
     const float* dy = dY.data<float>();
     Output(0)->ResizeLike(X);
     float* dx = Output(0)->template mutable_data<float>();

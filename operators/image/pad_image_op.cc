@@ -11,15 +11,15 @@ PadMode ReadPadMode(const ArgumentHelper& arguments) {
   if (mode == "constant") return PadMode::kConstant;
   if (mode == "reflect") return PadMode::kReflect;
   if (mode == "edge") return PadMode::kEdge;
-  CAFFE_THROW("mode is \"", mode, "\"; known: constant reflect edge");
+  CAFFE_THROW("argument mode must be constant, reflect or edge, found \"", mode, "\"");
 }
 
 // The source index of each of the `size` + begin + end places. Negative pads crop.
 std::vector<int64_t> MapAxis(PadMode mode, int64_t size, int64_t begin, int64_t end) {
   CAFFE_ENFORCE(mode == PadMode::kConstant || size > 0,
                 "an empty axis can be padded with a constant only");
-  CAFFE_ENFORCE_GE(size + begin + end, 0, "pads ", begin, " and ", end,
-                   " crop more than an axis of ", size, " has");
+  CAFFE_ENFORCE(size + begin + end >= 0, "pads ", begin, " and ", end,
+                " crop more than an axis of ", size, " has");
   CAFFE_ENFORCE(mode != PadMode::kReflect || (begin < size && end < size), "pads ", begin, " and ",
                 end, " reflect more than an axis of ", size, " has");
   std::vector<int64_t> map;
@@ -41,8 +41,9 @@ std::vector<int64_t> MapAxis(PadMode mode, int64_t size, int64_t begin, int64_t 
 PadImageShape PadImageShape::Make(const ArgumentHelper& arguments,
                                   const std::vector<int64_t>& dims) {
   const StorageOrder order = ReadStorageOrder(arguments);
-  CAFFE_ENFORCE_EQ(arguments.GetSingleArgument<int>("legacy_pad", 0), 0,
-                   "PadImage does not take the argument legacy_pad");
+  CAFFE_ENFORCE(arguments.GetSingleArgument<int>("legacy_pad", 0) == 0,
+                "PadImage does not take the argument legacy_pad, found ",
+                arguments.GetSingleArgument<int>("legacy_pad", 0));
   const PadMode mode = ReadPadMode(arguments);
   PadImageShape shape;
   shape.planes = PixelPlanes::Make(dims, order);
@@ -60,12 +61,13 @@ std::vector<int64_t> PadImageShape::InputDims(const ArgumentHelper& arguments,
                                               const std::vector<int64_t>& dy_dims) {
   const StorageOrder order = ReadStorageOrder(arguments);
   ImageShape image = ImageShape::FromDims(dy_dims, order);
-  CAFFE_ENFORCE_EQ(image.spatial.size(), size_t{2}, "spatial axes of ", ShapeString(dy_dims));
+  CAFFE_ENFORCE(image.spatial.size() == 2, "dY must have two spatial axes, found shape ",
+                ShapeString(dy_dims));
   const std::vector<int64_t> pads = ReadPads(arguments, 2);
   for (int axis = 0; axis < 2; ++axis) {
     image.spatial[axis] -= pads[axis] + pads[axis + 2];
-    CAFFE_ENFORCE_GE(image.spatial[axis], 0, "dY ", ShapeString(dy_dims),
-                     " is smaller than the pads");
+    CAFFE_ENFORCE(image.spatial[axis] >= 0, "dY of shape ", ShapeString(dy_dims),
+                  " is smaller than the pads");
   }
   return image.ToDims(order);
 }

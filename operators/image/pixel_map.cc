@@ -20,7 +20,8 @@ int64_t GrainOf(int64_t values) {
 
 PixelPlanes PixelPlanes::Make(const std::vector<int64_t>& dims, StorageOrder order) {
   const ImageShape image = ImageShape::FromDims(dims, order);
-  CAFFE_ENFORCE_EQ(image.spatial.size(), size_t{2}, "spatial axes of ", ShapeString(dims));
+  CAFFE_ENFORCE(image.spatial.size() == 2, "X must have two spatial axes, found shape ",
+                ShapeString(dims));
   const bool last = order == StorageOrder::kNHWC;
   return {image.batch * (last ? 1 : image.channels), image.spatial[0], image.spatial[1],
           last ? image.channels : 1};

@@ -35,8 +35,9 @@ ResizeShape::ResizeShape(const std::vector<int64_t>& dims, StorageOrder order, i
     : planes(PixelPlanes::Make(dims, order)) {
   constexpr int64_t kMaxPixels = std::numeric_limits<int32_t>::max();
   CAFFE_ENFORCE(height > 0 && height <= kMaxPixels && width > 0 && width <= kMaxPixels,
-                "images of ", height, " x ", width, " pixels");
-  CAFFE_ENFORCE(planes.height > 0 && planes.width > 0, "images ", ShapeString(dims),
+                "the output must be from 1 to ", kMaxPixels, " pixels high and wide, found ",
+                height, " x ", width);
+  CAFFE_ENFORCE(planes.height > 0 && planes.width > 0, "the images of shape ", ShapeString(dims),
                 " have no pixels");
   const auto scale = [](int64_t to, int64_t from) {
     return static_cast<float>(to) / static_cast<float>(from);

@@ -82,8 +82,8 @@ class ResizeGradientOp final : public Operator<Context> {
     const Tensor* scales =
         InputSize() > 2 ? &OnHost(this->template Input<Tensor>(2), &copy) : nullptr;
     const ResizeShape shape = Scale::Make(ArgumentHelper(this->debug_def()), scales, x.sizes());
-    CAFFE_ENFORCE(dy.sizes() == shape.output, "dY has shape ", ShapeString(dy.sizes()), ", Y ",
-                  ShapeString(shape.output));
+    CAFFE_ENFORCE(dy.sizes() == shape.output, "dY must have the shape of Y, ",
+                  ShapeString(shape.output), "; found ", ShapeString(dy.sizes()));
     const T* dy_data = dy.data<T>();
     Tensor* dx = Output(0);
     dx->ResizeLike(x);

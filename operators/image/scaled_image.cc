@@ -14,8 +14,9 @@ ImageScales ImageScales::Read(const ArgumentHelper& arguments, const Tensor* sca
     return {arguments.GetSingleArgument<float>("height_scale", 1.f),
             arguments.GetSingleArgument<float>("width_scale", 1.f)};
   }
-  CAFFE_ENFORCE_EQ(scales->numel(), 2, "scales ", ShapeString(scales->sizes()),
-                   " must hold two numbers, height_scale and width_scale; found");
+  CAFFE_ENFORCE(scales->numel() == 2,
+                "scales must hold two numbers, height_scale and width_scale; found shape ",
+                ShapeString(scales->sizes()));
   return {scales->data<float>()[0], scales->data<float>()[1]};
 }
 
@@ -28,7 +29,7 @@ int64_t ScaledSize(const char* name, int64_t size, float scale) {
   CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), name, " (", scale,
                 ") must be positive and finite");
   const double scaled = static_cast<double>(size) * scale;
-  CAFFE_ENFORCE_LT(scaled, kMaxPixels, name, " (", scale, ") is too large for ", size, " pixels");
+  CAFFE_ENFORCE(scaled < kMaxPixels, name, " (", scale, ") is too large for ", size, " pixels");
   return static_cast<int64_t>(scaled);
 }
 

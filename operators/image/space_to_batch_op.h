@@ -16,18 +16,21 @@ struct SpaceBatchShape : SpaceBatchLayout {
   // `dims` is the shape of the joined images or, with `apart`, of the larger batch.
   static SpaceBatchShape Make(const ArgumentHelper& arguments, const std::vector<int64_t>& dims,
                               bool apart) {
-    CAFFE_ENFORCE_EQ(dims.size(), 4u, "the image ", ShapeString(dims), " must have four axes");
-    CAFFE_ENFORCE(ReadStorageOrder(arguments) == StorageOrder::kNCHW, "the order must be NCHW");
+    CAFFE_ENFORCE(dims.size() == 4, "the input must have four axes, found shape ",
+                  ShapeString(dims));
+    CAFFE_ENFORCE(ReadStorageOrder(arguments) == StorageOrder::kNCHW,
+                  "argument order must be NCHW");
     const auto block = arguments.GetSingleArgument<int64_t>("block_size", 2);
     CAFFE_ENFORCE(block > 0 && block <= kMaxBlock, "argument block_size (", block,
                   ") must be from 1 to ", kMaxBlock);
     const std::vector<int64_t> pads = ReadPads(arguments, 2);
-    for (const int64_t pad : pads) CAFFE_ENFORCE_GE(pad, 0, "a pad");
+    for (const int64_t pad : pads)
+      CAFFE_ENFORCE(pad >= 0, "a pad must not be negative, found ", pad);
     SpaceBatchShape s{{dims[0], dims[1], dims[2], dims[3], block, pads[0], pads[1]}};
     const int64_t more_rows = pads[0] + pads[2], more_columns = pads[1] + pads[3];
     if (apart) {
-      CAFFE_ENFORCE_EQ(dims[0] % (block * block), 0, "images of ", ShapeString(dims),
-                       " in blocks of ", block * block);
+      CAFFE_ENFORCE(dims[0] % (block * block) == 0, "the number of images must be a multiple of ",
+                    block * block, " (block_size squared), found shape ", ShapeString(dims));
       s.batch = dims[0] / (block * block);
       s.height = CheckedNumel({dims[2], block}) - more_rows;
       s.width = CheckedNumel({dims[3], block}) - more_columns;

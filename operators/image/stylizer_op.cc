@@ -19,15 +19,16 @@ class StylizerPreprocessOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         noise_std_(GetSingleArgument<float>("noise_std", 10.f)),
         noise_size_(GetSingleArgument<int>("noise_size", 491)) {
-    CAFFE_ENFORCE(noise_std_ >= 0, "noise_std is ", noise_std_);
-    CAFFE_ENFORCE_GT(noise_size_, 0, "noise_size");
+    CAFFE_ENFORCE(noise_std_ >= 0, "argument noise_std must not be negative, found ", noise_std_);
+    CAFFE_ENFORCE(noise_size_ > 0, "argument noise_size must be positive, found ", noise_size_);
   }
 
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &mean = Input(1);
-    CAFFE_ENFORCE(X.dim() == 4 && X.size(3) == kPacked, "X must be N x H x W x 4, not ",
+    CAFFE_ENFORCE(X.dim() == 4 && X.size(3) == kPacked, "X must be N x H x W x 4, found shape ",
                   ShapeString(X.sizes()));
-    CAFFE_ENFORCE_EQ(mean.numel(), kColors, "mean needs a value for each of B, G and R");
+    CAFFE_ENFORCE(mean.numel() == kColors, "mean must have a value for each of B, G and R, found ",
+                  mean.numel());
     const int64_t pixels = X.size(1) * X.size(2);
     Tensor* Y = Output(0);
     Y->Resize(X.size(0), kColors, X.size(1), X.size(2));
@@ -67,9 +68,10 @@ class StylizerDeprocessOp final : public Operator<CPUContext> {
 
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &mean = Input(1);
-    CAFFE_ENFORCE(X.dim() == 4 && X.size(1) == kColors, "X must be N x 3 x H x W, not ",
+    CAFFE_ENFORCE(X.dim() == 4 && X.size(1) == kColors, "X must be N x 3 x H x W, found shape ",
                   ShapeString(X.sizes()));
-    CAFFE_ENFORCE_EQ(mean.numel(), kColors, "mean needs a value for each of B, G and R");
+    CAFFE_ENFORCE(mean.numel() == kColors, "mean must have a value for each of B, G and R, found ",
+                  mean.numel());
     const int64_t pixels = X.size(2) * X.size(3);
     Tensor* Y = Output(0);
     Y->Resize(X.size(0), X.size(2), X.size(3), kPacked);

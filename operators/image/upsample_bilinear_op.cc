@@ -11,7 +11,7 @@ OPERATOR_SCHEMA(UpsampleBilinear)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       if (in.size() > 1) return std::vector<TensorShape>{UnknownTensorShape()};
       std::vector<int64_t> dims = GetDimsVector(in[0]);
-      CAFFE_ENFORCE_EQ(dims.size(), 4u, "axes of X ", ShapeString(dims));
+      CAFFE_ENFORCE(dims.size() == 4, "X must have four axes, found shape ", ShapeString(dims));
       const ImageScales by = ImageScales::Read(ArgumentHelper(def), nullptr);
       dims[2] = ScaledSize("height_scale", dims[2], by.height);
       dims[3] = ScaledSize("width_scale", dims[3], by.width);

@@ -24,7 +24,7 @@ class UpsampleBilinearBase : public Operator<Context> {
 
   // `scales` is the index of the optional input that holds the scales.
   Plan MakePlan(const Tensor& x, int scales) const {
-    CAFFE_ENFORCE_EQ(x.dim(), 4, "X ", ShapeString(x.sizes()), " must have four axes");
+    CAFFE_ENFORCE(x.dim() == 4, "X must have four axes, found shape ", ShapeString(x.sizes()));
     Tensor copy(CPU);
     const Tensor* given =
         InputSize() > scales ? &OnHost(this->template Input<Tensor>(scales), &copy) : nullptr;
@@ -75,8 +75,8 @@ class UpsampleBilinearGradientOp final : public UpsampleBilinearBase<Context> {
   bool DoRunWithType() {
     const Tensor &dY = Input(0), &X = Input(1);
     const auto plan = this->MakePlan(X, 2);
-    CAFFE_ENFORCE(dY.sizes() == plan.output_dims, "dY has shape ", ShapeString(dY.sizes()), ", Y ",
-                  ShapeString(plan.output_dims));
+    CAFFE_ENFORCE(dY.sizes() == plan.output_dims, "dY must have the shape of Y, ",
+                  ShapeString(plan.output_dims), "; found ", ShapeString(dY.sizes()));
     const T* dy = dY.data<T>();
     Output(0)->ResizeLike(X);
     ForEachRow(

@@ -36,7 +36,8 @@ std::string FormatCheckpointPath(const std::string& pattern, int64_t iteration) 
     } else if (at < pattern.size() && pattern[at] == '%') {
       path += pattern[at++];
     } else {
-      CAFFE_ENFORCE_EQ(++conversions, 1, "conversions in the database pattern \"", pattern, "\"");
+      CAFFE_ENFORCE(++conversions == 1, "the database pattern \"", pattern,
+                    "\" must have exactly one conversion of an integer");
       path += FormatConversion(pattern, iteration, &at);
     }
   }

@@ -24,14 +24,15 @@ class CheckpointOp final : public Operator<Context> {
             ResolveDBPath(*this, *ws, this->template GetSingleArgument<std::string>("db", ""))),
         every_(this->template GetSingleArgument<int>("every", 1)),
         names_(def.input().begin(), def.input().end()) {
-    CAFFE_ENFORCE(!db_type_.empty(), def.type(), " needs db_type");
-    CAFFE_ENFORCE_GT(every_, 0, "every");
+    CAFFE_ENFORCE(!db_type_.empty(), def.type(), " needs the argument db_type");
+    CAFFE_ENFORCE(every_ > 0, "argument every must be positive, found ", every_);
     FormatCheckpointPath(pattern_, 0);  // throws now if the pattern is wrong
   }
 
   bool RunOnDevice() override {
     const Tensor& counter = Input(0);
-    CAFFE_ENFORCE_EQ(counter.numel(), 1, "elements of the iteration counter");
+    CAFFE_ENFORCE(counter.numel() == 1, "the iteration counter must have one element, found ",
+                  counter.numel());
     Tensor host;
     host.CopyFrom(counter);
     const int64_t iteration = host.template data<int64_t>()[0];

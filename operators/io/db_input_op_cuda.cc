@@ -21,7 +21,8 @@ CudaDBInputOp::CudaDBInputOp(const OperatorDef& def, Workspace* ws)
     : DBInputOp<CUDAContext>(def, ws, MakeUploader(def)), images_(context_.device()) {
   constexpr int kMaxSide = 1 << 15;  // kernels count the pixels of an image in an int
   if (normalization()) {
-    CAFFE_ENFORCE_LE(normalization()->params.crop, kMaxSide, "crop with use_gpu_transform");
+    CAFFE_ENFORCE(normalization()->params.crop <= kMaxSide, "argument crop must be at most ",
+                  kMaxSide, " with use_gpu_transform, found ", normalization()->params.crop);
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 std::string ResolveDBPath(const OperatorBase& op, const Workspace& ws, const std::string& path) {
-  CAFFE_ENFORCE(!path.empty(), op.type(), " needs the path of a database");
+  CAFFE_ENFORCE(!path.empty(), "the path of the database for ", op.type(), " is empty");
   if (op.GetSingleArgument<int>("absolute_path", 0) != 0) return path;
   return (std::filesystem::path(ws.RootFolder()) / path).string();
 }
@@ -39,8 +39,8 @@ void SaveBlobs(const std::vector<const Blob*>& blobs, const std::vector<std::str
 SerializationOptions SerializationOptionsOf(const OperatorBase& op) {
   SerializationOptions options;
   const auto bytes = op.GetSingleArgument<std::string>("options", "");
-  CAFFE_ENFORCE(options.ParseFromString(bytes), "options of ", op.type(), " (", bytes.size(),
-                " bytes) are not a SerializationOptions");
+  CAFFE_ENFORCE(options.ParseFromString(bytes), "argument options of ", op.type(),
+                " must be a serialized SerializationOptions, found ", bytes.size(), " other bytes");
   return options;
 }
 
@@ -88,20 +88,23 @@ void BlobLoader::Take(const std::string& key, const std::string& value) {
     fresh.total = CheckedNumel({tensor.dims().begin(), tensor.dims().end()});
   }
   State& state = states_.emplace(name, fresh).first->second;
-  CAFFE_ENFORCE_EQ(state.source, sources_, "blob \"", name, "\" is found in two databases: number");
-  CAFFE_ENFORCE_EQ(state.total, fresh.total, "elements of blob \"", name, "\" by its records");
+  CAFFE_ENFORCE(state.source == sources_, "blob \"", name, "\" is in two databases, number ",
+                state.source, " and ", sources_);
+  CAFFE_ENFORCE(state.total == fresh.total, "the records of blob \"", name,
+                "\" disagree on its size: ", state.total, " and ", fresh.total, " elements");
   DeserializeBlob(proto, blob);  // checks the segment
   const bool is_part = proto.has_tensor() && proto.tensor().has_segment();
   const auto& segment = proto.tensor().segment();
   state.loaded += is_part ? segment.end() - segment.begin() : fresh.total;
-  CAFFE_ENFORCE_LE(state.loaded, state.total, "the records of blob \"", name,
-                   "\" overlap: elements");
+  CAFFE_ENFORCE(state.loaded <= state.total, "the records of blob \"", name,
+                "\" overlap: they have ", state.loaded, " elements, the blob ", state.total);
 }
 
 void BlobLoader::Finish() {
   for (const auto& [name, state] : states_) {
-    CAFFE_ENFORCE_EQ(state.loaded, state.total, "blob \"", name,
-                     "\" is not complete; elements read and expected");
+    CAFFE_ENFORCE(state.loaded == state.total, "blob \"", name,
+                  "\" is not complete: ", state.loaded, " of ", state.total,
+                  " elements were found");
   }
   if (options_.allow_incomplete) return;
   const std::set<std::string> wanted(options_.names.begin(), options_.names.end());

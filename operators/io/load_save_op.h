@@ -74,17 +74,18 @@ class SaveOp final : public Operator<Context> {
         path_(ResolveDBPath(*this, *ws, this->template GetSingleArgument<std::string>("db", ""))),
         names_(this->template GetRepeatedArgument<std::string>("blob_name_overrides")),
         options_(SerializationOptionsOf(*this)) {
-    CAFFE_ENFORCE(!db_type_.empty(), "Save needs db_type");
+    CAFFE_ENFORCE(!db_type_.empty(), "Save needs the argument db_type");
     const auto prefix = this->template GetSingleArgument<std::string>("strip_prefix", "");
     CAFFE_ENFORCE(names_.empty() || prefix.empty(),
-                  "Save takes blob_name_overrides or strip_prefix, not both");
+                  "the arguments blob_name_overrides and strip_prefix cannot be used together");
     if (names_.empty()) {
       for (const std::string& name : def.input()) names_.push_back(StripPrefix(name, prefix));
     }
-    CAFFE_ENFORCE_EQ(static_cast<int>(names_.size()), InputSize(),
-                     "blob_name_overrides and inputs");
+    CAFFE_ENFORCE(static_cast<int>(names_.size()) == InputSize(),
+                  "argument blob_name_overrides must have one name for each of the ", InputSize(),
+                  " inputs, found ", names_.size());
     const auto chunk_size = this->template GetSingleArgument<int64_t>("chunk_size", -1);
-    CAFFE_ENFORCE_GE(chunk_size, -1, "chunk_size");
+    CAFFE_ENFORCE(chunk_size >= -1, "argument chunk_size must be at least -1, found ", chunk_size);
     // The argument's -1 and 0 are the message's 0 and -1.
     options_.add_options()->set_chunk_size(chunk_size > 0 ? chunk_size : -1 - chunk_size);
   }
@@ -115,12 +116,13 @@ class LoadOp final : public Operator<Context> {
     options_.ws = ws;
     if (options_.names.empty()) options_.names.assign(def.output().begin(), def.output().end());
     CAFFE_ENFORCE(options_.names.size() == Outputs().size() || options_.load_all,
-                  "source_blob_names (", options_.names.size(), ") and outputs (", OutputSize(),
-                  ") differ");
+                  "argument source_blob_names must have one name for each of the ", OutputSize(),
+                  " outputs, found ", options_.names.size());
     paths_ = this->template GetRepeatedArgument<std::string>("dbs");
     const auto path = this->template GetSingleArgument<std::string>("db", "");
     if (!path.empty()) paths_.push_back(path);
-    CAFFE_ENFORCE(InputSize() > 0 || !paths_.empty(), "Load needs db, dbs or a reader as input");
+    CAFFE_ENFORCE(InputSize() > 0 || !paths_.empty(),
+                  "Load needs the argument db or dbs, or a reader as input");
   }
 
   bool RunOnDevice() override {

@@ -43,7 +43,8 @@ class TensorProtosDecoder {
  public:
   TensorProtosDecoder(int num_outputs, int batch_size, int64_t max_bad_records)
       : num_outputs_(num_outputs), batch_size_(batch_size), max_bad_records_(max_bad_records) {
-    CAFFE_ENFORCE_GE(batch_size_, 0, "batch_size");
+    CAFFE_ENFORCE(batch_size_ >= 0, "argument batch_size must not be negative, found ",
+                  batch_size_);
   }
   void Prepare(db::InputBatch* batch) const;
   void Decode(db::InputBatch* batch, int item) const;
@@ -66,7 +67,9 @@ TensorProtos TensorProtosDecoder::Parse(const std::string& record) const {
     CAFFE_THROW("the record is not a TensorProtos",
                 datum ? "; it looks like a caffe Datum: read it with ImageInput" : "");
   }
-  CAFFE_ENFORCE_EQ(protos.protos_size(), num_outputs_, "tensors in the record and outputs");
+  CAFFE_ENFORCE(protos.protos_size() == num_outputs_,
+                "a record must have one tensor for each of the ", num_outputs_, " outputs, found ",
+                protos.protos_size());
   return protos;
 }
 
@@ -88,11 +91,13 @@ void TensorProtosDecoder::Prepare(db::InputBatch* batch) const {
       const TensorProto& proto = protos.protos(i);
       std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
       // A record cannot hold more elements than bytes. Checked before memory is allocated.
-      CAFFE_ENFORCE_LE(CheckedNumel(dims), static_cast<int64_t>(first.value.size()),
-                       "elements of tensor ", i, " in a record of so many bytes");
+      CAFFE_ENFORCE(CheckedNumel(dims) <= static_cast<int64_t>(first.value.size()), "tensor ", i,
+                    " has ", CheckedNumel(dims), " elements, more than its record has bytes (",
+                    first.value.size(), ")");
       if (batch_size_ > 0) dims.insert(dims.begin(), batch_size_);
       const TypeMeta meta = DataTypeToTypeMeta(proto.data_type());
-      CAFFE_ENFORCE(meta, "tensor ", i, " has data type ", proto.data_type());
+      CAFFE_ENFORCE(meta, "tensor ", i, " has data type ", proto.data_type(),
+                    ", which is not supported");
       batch->outputs[i].Resize(dims);
       batch->outputs[i].raw_mutable_data(meta);
     }

@@ -23,10 +23,11 @@ bool IsAmongBest(const float* row, int64_t d, int64_t label, int k) {
 template <>
 bool AccuracyOp<CPUContext>::RunOnDevice() {
   const Tensor &x = Input(0), &labels = Input(1);
-  CAFFE_ENFORCE_EQ(x.dim(), 2, "predictions ", ShapeString(x.sizes()), " must be a matrix");
+  CAFFE_ENFORCE(x.dim() == 2, "predictions must be a matrix, found shape ", ShapeString(x.sizes()));
   const int64_t n = x.size(0), d = x.size(1);
-  CAFFE_ENFORCE_EQ(labels.numel(), n, "label ", ShapeString(labels.sizes()), " for predictions ",
-                   ShapeString(x.sizes()));
+  CAFFE_ENFORCE(labels.numel() == n,
+                "there must be one label for each row of predictions: labels has shape ",
+                ShapeString(labels.sizes()), ", predictions ", ShapeString(x.sizes()));
   const float* x_data = x.data<float>();
   Tensor narrowed(CPU);
   const int* label_data = IndexLabels(labels, &narrowed, &context_);

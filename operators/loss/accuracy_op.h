@@ -11,7 +11,7 @@ class AccuracyOp final : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   AccuracyOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), top_k_(this->template GetSingleArgument<int>("top_k", 1)) {
-    CAFFE_ENFORCE_GT(top_k_, 0, "argument top_k");
+    CAFFE_ENFORCE(top_k_ > 0, "argument top_k must be positive, found ", top_k_);
   }
   bool RunOnDevice() override;
 

@@ -12,7 +12,7 @@ class CudaAccuracyOp final : public Operator<CUDAContext> {
  public:
   CudaAccuracyOp(const OperatorDef& def, Workspace* ws)
       : Operator<CUDAContext>(def, ws), top_k_(GetSingleArgument<int>("top_k", 1)) {
-    CAFFE_ENFORCE_GT(top_k_, 0, "argument top_k");
+    CAFFE_ENFORCE(top_k_ > 0, "argument top_k must be positive, found ", top_k_);
   }
   bool RunOnDevice() override {
     return ActivationTypes<CUDAContext>::Dispatch(this, Input(0).dtype());
@@ -20,10 +20,12 @@ class CudaAccuracyOp final : public Operator<CUDAContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(0), &labels = Input(1);
-    CAFFE_ENFORCE_EQ(x.dim(), 2, "predictions ", ShapeString(x.sizes()), " must be a matrix");
+    CAFFE_ENFORCE(x.dim() == 2, "predictions must be a matrix, found shape ",
+                  ShapeString(x.sizes()));
     const int64_t n = x.size(0);
-    CAFFE_ENFORCE_EQ(labels.numel(), n, "label ", ShapeString(labels.sizes()), " for predictions ",
-                     ShapeString(x.sizes()));
+    CAFFE_ENFORCE(labels.numel() == n,
+                  "there must be one label for each row of predictions: labels has shape ",
+                  ShapeString(labels.sizes()), ", predictions ", ShapeString(x.sizes()));
     Tensor hits(context_.device());
     hits.Resize(n);
     Tensor narrowed(context_.device());

@@ -20,7 +20,8 @@ bool AveragedLossOp<CPUContext>::RunOnDevice() {
 template <>
 bool AveragedLossGradientOp<CPUContext>::RunOnDevice() {
   const Tensor &x = Input(0), &d_mean = Input(1);
-  CAFFE_ENFORCE_EQ(d_mean.numel(), 1, "the gradient of the mean must be a scalar");
+  CAFFE_ENFORCE(d_mean.numel() == 1, "the gradient of the mean must have one element, found ",
+                d_mean.numel());
   const float share = *d_mean.data<float>() / static_cast<float>(std::max<int64_t>(1, x.numel()));
   Tensor* dx = Output(0);
   dx->ResizeLike(x);

@@ -19,7 +19,8 @@ bool AveragedLossOp<CUDAContext>::RunOnDevice() {
 template <>
 bool AveragedLossGradientOp<CUDAContext>::RunOnDevice() {
   const Tensor &x = Input(0), &d_mean = Input(1);
-  CAFFE_ENFORCE_EQ(d_mean.numel(), 1, "the gradient of the mean must be a scalar");
+  CAFFE_ENFORCE(d_mean.numel() == 1, "the gradient of the mean must have one element, found ",
+                d_mean.numel());
   Tensor* dx = Output(0);
   dx->ResizeLike(x);
   LaunchFillFrom(x.numel(), 1.f / static_cast<float>(std::max<int64_t>(1, x.numel())),

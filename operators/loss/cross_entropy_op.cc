@@ -16,12 +16,13 @@ struct Sizes {
 
 // The rows (first axis) and classes (other axes) of X. A vector is one row.
 Sizes RowsOf(const Tensor& x) {
-  CAFFE_ENFORCE_GE(x.dim(), 1, "probabilities must have an axis of classes");
+  CAFFE_ENFORCE(x.dim() >= 1, "the probabilities must have an axis of classes, found a scalar");
   return x.dim() == 1 ? Sizes{1, x.size(0)} : Sizes{x.size(0), x.size_from_dim(1)};
 }
 
 void CheckRowGradient(const Tensor& dy, int64_t n) {
-  CAFFE_ENFORCE_EQ(dy.numel(), n, "gradient ", ShapeString(dy.sizes()), ": one value per row");
+  CAFFE_ENFORCE(dy.numel() == n, "the gradient must have one value for each of the ", n,
+                " rows, found shape ", ShapeString(dy.sizes()));
 }
 
 }  // namespace
@@ -29,14 +30,15 @@ void CheckRowGradient(const Tensor& dy, int64_t n) {
 int64_t CheckIndexLabels(const Tensor& x, const Tensor& labels) {
   const Sizes s = RowsOf(x);
   CAFFE_ENFORCE(labels.numel() == s.n && (labels.dim() <= 1 || labels.size_from_dim(1) == 1),
-                "label ", ShapeString(labels.sizes()), " for probabilities ",
-                ShapeString(x.sizes()), ": one class index per row is needed");
+                "label must have one class index for each row: label has shape ",
+                ShapeString(labels.sizes()), ", the probabilities ", ShapeString(x.sizes()));
   return s.n;
 }
 
 int64_t CheckProbabilityLabels(const Tensor& x, const Tensor& labels) {
-  CAFFE_ENFORCE(labels.sizes() == x.sizes(), "label ", ShapeString(labels.sizes()),
-                " for probabilities ", ShapeString(x.sizes()), ": the shapes must agree");
+  CAFFE_ENFORCE(labels.sizes() == x.sizes(),
+                "label must have the shape of the probabilities: label has shape ",
+                ShapeString(labels.sizes()), ", the probabilities ", ShapeString(x.sizes()));
   return RowsOf(x).n;
 }
 
@@ -88,7 +90,8 @@ REGISTER_CPU_OPERATOR(MakeTwoClassGradient, MakeTwoClassGradientOp<CPUContext>);
 namespace {
 
 std::vector<TensorShape> InferRows(const OperatorDef&, const std::vector<TensorShape>& in) {
-  CAFFE_ENFORCE_GE(in[0].dims_size(), 1);
+  CAFFE_ENFORCE(in[0].dims_size() >= 1,
+                "the probabilities must have an axis of classes, found a scalar");
   return {CreateTensorShape({in[0].dims_size() == 1 ? 1 : in[0].dims(0)}, in[0].data_type())};
 }
 
@@ -165,7 +168,8 @@ OPERATOR_SCHEMA(MakeTwoClassGradient)
     .NumInputs(1)
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      CAFFE_ENFORCE_GE(in[0].dims_size(), 1);
+      CAFFE_ENFORCE(in[0].dims_size() >= 1,
+                    "the probabilities must have an axis of classes, found a scalar");
       TensorShape out = in[0];
       out.mutable_dims()->RemoveLast();
       return std::vector<TensorShape>{out};

@@ -65,7 +65,8 @@ class CrossEntropyGradientOp final : public Operator<Context> {
   bool DoRunWithType() {
     const Tensor &x = Input(0), &labels = Input(1), &dy = Input(2);
     const int64_t rows = CheckProbabilityLabels(x, labels);
-    CAFFE_ENFORCE_EQ(dy.numel(), rows, "gradient ", ShapeString(dy.sizes()), ": one value per row");
+    CAFFE_ENFORCE(dy.numel() == rows, "the gradient must have one value for each of the ", rows,
+                  " rows, found shape ", ShapeString(dy.sizes()));
     const T *x_data = x.data<T>(), *t = labels.data<T>(), *dy_data = dy.data<T>();
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
@@ -107,8 +108,9 @@ class MakeTwoClassGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& dy = Input(0);
-    CAFFE_ENFORCE(dy.dim() >= 1 && dy.size(-1) == 2, "gradient ", ShapeString(dy.sizes()),
-                  ": the last axis must have size 2");
+    CAFFE_ENFORCE(dy.dim() >= 1 && dy.size(-1) == 2,
+                  "the last axis of the gradient must have size 2, found shape ",
+                  ShapeString(dy.sizes()));
     const T* dy_data = dy.data<T>();
     Tensor* dx = Output(0);
     dx->Resize(std::vector<int64_t>(dy.sizes().begin(), dy.sizes().end() - 1));

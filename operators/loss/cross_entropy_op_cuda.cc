@@ -29,7 +29,8 @@ class CudaLabelCrossEntropyGradientOp final : public Operator<CUDAContext> {
   bool RunOnDevice() override {
     const Tensor &x = Input(0), &labels = Input(1), &dy = Input(2);
     const int64_t n = CheckIndexLabels(x, labels);
-    CAFFE_ENFORCE_EQ(dy.numel(), n, "gradient ", ShapeString(dy.sizes()), ": one value per row");
+    CAFFE_ENFORCE(dy.numel() == n, "the gradient must have one value for each of the ", n,
+                  " rows, found shape ", ShapeString(dy.sizes()));
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
     Tensor narrowed(context_.device());

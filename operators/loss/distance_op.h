@@ -13,8 +13,8 @@ struct RowSize {
 
   // Throws EnforceNotMet, naming the shapes, unless they are equal.
   static RowSize OfPair(const Tensor& X, const Tensor& Y) {
-    CAFFE_ENFORCE(X.sizes() == Y.sizes(), "X ", ShapeString(X.sizes()), " and Y ",
-                  ShapeString(Y.sizes()), " must have the same shape");
+    CAFFE_ENFORCE(X.sizes() == Y.sizes(), "X and Y must have the same shape: X has shape ",
+                  ShapeString(X.sizes()), ", Y ", ShapeString(Y.sizes()));
     const int64_t rows = X.dim() == 0 ? 1 : X.size(0);
     return {rows, rows == 0 ? 0 : X.numel() / rows};
   }
@@ -51,8 +51,8 @@ class DistanceGradientOp final : public Operator<Context> {
   bool DoRunWithType() {
     const Tensor &X = Input(0), &Y = Input(1), &dD = Input(2);
     const RowSize size = RowSize::OfPair(X, Y);
-    CAFFE_ENFORCE_EQ(dD.numel(), size.rows, "gradient ", ShapeString(dD.sizes()), " for X ",
-                     ShapeString(X.sizes()));
+    CAFFE_ENFORCE(dD.numel() == size.rows, "the gradient must have one value for each of the ",
+                  size.rows, " rows of X, found shape ", ShapeString(dD.sizes()));
     const T *x = X.data<T>(), *y = Y.data<T>(), *d = dD.data<T>();
     Output(0)->ResizeLike(X);
     Output(1)->ResizeLike(Y);

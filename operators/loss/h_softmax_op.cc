@@ -16,8 +16,8 @@ class HSoftmaxSearchOp final : public Operator<CPUContext> {
         top_n_(GetSingleArgument<int>("topN", 5)),
         beam_(GetSingleArgument<float>("beam", 0.01f)) {
     CAFFE_ENFORCE(tree_.ParseFromString(GetSingleArgument<std::string>("tree", "")),
-                  "argument tree is not a serialized TreeProto");
-    CAFFE_ENFORCE_GE(top_n_, 0, "topN");
+                  "argument tree must be a serialized TreeProto");
+    CAFFE_ENFORCE(top_n_ >= 0, "argument topN must not be negative, found ", top_n_);
   }
 
   bool RunOnDevice() override {

@@ -17,11 +17,12 @@ namespace caffe2 {
 
 // Throws unless W is [rows, D] and b [rows], for samples X of D numbers each.
 inline NodeWeights NodeWeightsOf(const Tensor& X, const Tensor& W, const Tensor& b) {
-  CAFFE_ENFORCE_GE(X.dim(), 1, "axes of X");
+  CAFFE_ENFORCE(X.dim() >= 1, "X must have at least one axis, found a scalar");
   const int64_t dim = X.size_from_dim(1);
-  CAFFE_ENFORCE(W.dim() == 2 && W.size(1) == dim, "W ", ShapeString(W.sizes()), " for samples of ",
-                dim, " numbers");
-  CAFFE_ENFORCE_EQ(b.numel(), W.size(0), "elements of b, and rows of W");
+  CAFFE_ENFORCE(W.dim() == 2 && W.size(1) == dim, "W must be a matrix of rows of ", dim,
+                " elements, as many as a sample; found shape ", ShapeString(W.sizes()));
+  CAFFE_ENFORCE(b.numel() == W.size(0), "b must have one element for each of the ", W.size(0),
+                " rows of W, found ", b.numel());
   return {W.data<float>(), b.data<float>(), dim};
 }
 
@@ -34,7 +35,7 @@ class HSoftmaxBase : public Operator<Context> {
     HierarchyProto hierarchy;
     CAFFE_ENFORCE(
         hierarchy.ParseFromString(this->template GetSingleArgument<std::string>("hierarchy", "")),
-        "argument hierarchy is not a serialized HierarchyProto");
+        "argument hierarchy must be a serialized HierarchyProto");
     for (const PathProto& path : hierarchy.paths()) {
       for (const PathNodeProto& node : path.path_nodes()) {
         CAFFE_ENFORCE(node.index() >= 0 && node.target() >= 0 && node.target() < node.length(),
@@ -61,8 +62,9 @@ class HSoftmaxBase : public Operator<Context> {
   Samples FindPaths(const Tensor& X, int64_t rows) const {
     Tensor copy(CPU);
     const Tensor& labels = OnHost(this->template Input<Tensor>(3), &copy);
-    CAFFE_ENFORCE(labels.dim() == 1 && labels.size(0) == X.size(0), "labels ",
-                  ShapeString(labels.sizes()), " for X ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(labels.dim() == 1 && labels.size(0) == X.size(0),
+                  "there must be one label for each row of X: labels has shape ",
+                  ShapeString(labels.sizes()), ", X ", ShapeString(X.sizes()));
     Tensor narrowed(CPU);
     CPUContext host;
     const int* label = IndexLabels(labels, &narrowed, &host);
@@ -71,8 +73,8 @@ class HSoftmaxBase : public Operator<Context> {
       const auto found = paths_.find(label[s]);
       CAFFE_ENFORCE(found != paths_.end(), "label ", label[s], " is not a word of the hierarchy");
       for (const PathNodeProto& node : found->second.path_nodes()) {
-        CAFFE_ENFORCE_LE(int64_t{node.index()} + node.length(), rows,
-                         "rows of W that the hierarchy needs");
+        CAFFE_ENFORCE(int64_t{node.index()} + node.length() <= rows, "the hierarchy needs ",
+                      int64_t{node.index()} + node.length(), " rows of W, which has ", rows);
         samples.steps.push_back(
             {s, node.index(), node.length(), node.target(), samples.probabilities});
         samples.probabilities += node.length();
@@ -120,8 +122,10 @@ class HSoftmaxGradientOp final : public HSoftmaxBase<Context> {
     const Tensor &X = Input(0), &dY = Input(5);
     const NodeWeights weights = NodeWeightsOf(X, Input(1), Input(2));
     const auto samples = this->FindPaths(X, Input(1).size(0));
-    CAFFE_ENFORCE_EQ(Input(4).numel(), samples.probabilities, "elements of intermediate_output");
-    CAFFE_ENFORCE_EQ(dY.numel(), X.size(0), "elements of dY");
+    CAFFE_ENFORCE(Input(4).numel() == samples.probabilities, "intermediate_output must have ",
+                  samples.probabilities, " elements, found ", Input(4).numel());
+    CAFFE_ENFORCE(dY.numel() == X.size(0), "dY must have one element for each of the ", X.size(0),
+                  " rows of X, found ", dY.numel());
     const auto *x = X.data<float>(), *p = Input(4).template data<float>(), *dy = dY.data<float>();
     float* grads[3];
     for (int i = 0; i < 3; ++i) {

@@ -62,12 +62,13 @@ class HuffmanTreeHierarchyOp final : public Operator<CPUContext> {
  public:
   HuffmanTreeHierarchyOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), num_classes_(GetSingleArgument<int>("num_classes", -1)) {
-    CAFFE_ENFORCE_GT(num_classes_, 0, "num_classes");
+    CAFFE_ENFORCE(num_classes_ > 0, "argument num_classes must be positive, found ", num_classes_);
   }
 
   bool RunOnDevice() override {
     const Tensor& labels = Input(0);
-    CAFFE_ENFORCE_EQ(labels.dim(), 1, "axes of the labels");
+    CAFFE_ENFORCE(labels.dim() == 1, "the labels must be one-dimensional, found shape ",
+                  ShapeString(labels.sizes()));
     std::vector<int64_t> counts(num_classes_);
     for (const int64_t label : ReadIndices(labels, num_classes_)) ++counts[label];
     const std::vector<Branch> branches = HuffmanTree(counts);

@@ -19,7 +19,8 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
       : Operator<Context>(def, ws), flat_(this->template GetSingleArgument<bool>("flat", false)) {}
 
   bool RunOnDevice() override {
-    CAFFE_ENFORCE_EQ(Input(0).numel(), 1, "the loss scale must be a scalar");
+    CAFFE_ENFORCE(Input(0).numel() == 1, "the loss scale must have one element, found ",
+                  Input(0).numel());
     Output(0)->Resize(1);
     const float* scale = Input(0).template data<float>();
     float* found_inf = Output(0)->template mutable_data<float>();
@@ -31,8 +32,9 @@ class CheckFiniteAndUnscaleOp final : public Operator<Context> {
     const int done = UnscaleThose<float>(scale, found_inf) +
                      UnscaleThose<float16>(scale, found_inf) +
                      UnscaleThose<bfloat16>(scale, found_inf);
-    CAFFE_ENFORCE_EQ(done, InputSize() - 1,
-                     "gradients that are neither float, float16 nor bfloat16 among the inputs");
+    CAFFE_ENFORCE(done == InputSize() - 1,
+                  "all gradients must be float, float16 or bfloat16, found ",
+                  InputSize() - 1 - done, " of another type");
     return true;
   }
 
@@ -92,15 +94,19 @@ class UpdateLossScaleOp final : public Operator<Context> {
         rule_{this->template GetSingleArgument<float>("growth_factor", 2.f),
               this->template GetSingleArgument<float>("backoff_factor", 0.5f),
               this->template GetSingleArgument<int>("growth_interval", 2000)} {
-    CAFFE_ENFORCE_GE(rule_.growth_factor, 1.f);
-    CAFFE_ENFORCE(rule_.backoff_factor > 0 && rule_.backoff_factor < 1, "backoff_factor is ",
+    CAFFE_ENFORCE(rule_.growth_factor >= 1.f, "argument growth_factor must be at least 1, found ",
+                  rule_.growth_factor);
+    CAFFE_ENFORCE(rule_.backoff_factor > 0 && rule_.backoff_factor < 1,
+                  "argument backoff_factor must be more than 0 and less than 1, found ",
                   rule_.backoff_factor);
-    CAFFE_ENFORCE_GT(rule_.growth_interval, 0);
+    CAFFE_ENFORCE(rule_.growth_interval > 0, "argument growth_interval must be positive, found ",
+                  rule_.growth_interval);
   }
 
   bool RunOnDevice() override {
     for (int i = 0; i < 3; ++i) {
-      CAFFE_ENFORCE_EQ(Input(i).numel(), 1, "input ", i, " must be a scalar");
+      CAFFE_ENFORCE(Input(i).numel() == 1, "input ", i, " must have one element, found ",
+                    Input(i).numel());
     }
     const float *scale = Input(0).template data<float>(),
                 *found_inf = Input(2).template data<float>();

@@ -16,9 +16,9 @@ class MultiClassAccuracyOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &labels = Input(1);
-    CAFFE_ENFORCE(X.dim() == 2 && labels.dim() == 1 && labels.size(0) == X.size(0), "predictions ",
-                  ShapeString(X.sizes()), " and labels ", ShapeString(labels.sizes()),
-                  " must be N x D and N");
+    CAFFE_ENFORCE(X.dim() == 2 && labels.dim() == 1 && labels.size(0) == X.size(0),
+                  "there must be one label for each row of predictions: predictions has shape ",
+                  ShapeString(X.sizes()), ", labels ", ShapeString(labels.sizes()));
     const int64_t rows = X.size(0), classes = X.size(1);
     const float* x = X.data<float>();
     Tensor narrowed(CPU);
@@ -46,13 +46,14 @@ class APMeterOp final : public Operator<CPUContext> {
  public:
   APMeterOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), capacity_(GetSingleArgument<int64_t>("buffer_size", 1000)) {
-    CAFFE_ENFORCE_GT(capacity_, 0, "the argument buffer_size");
+    CAFFE_ENFORCE(capacity_ > 0, "argument buffer_size must be positive, found ", capacity_);
   }
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &labels = Input(1);
-    CAFFE_ENFORCE(X.dim() == 2 && labels.sizes() == X.sizes(), "predictions ",
-                  ShapeString(X.sizes()), " and labels ", ShapeString(labels.sizes()),
-                  " must both be N x D");
+    CAFFE_ENFORCE(
+        X.dim() == 2 && labels.sizes() == X.sizes(),
+        "predictions and labels must be matrices of the same shape: predictions has shape ",
+        ShapeString(X.sizes()), ", labels ", ShapeString(labels.sizes()));
     const int64_t classes = X.size(1);
     CAFFE_ENFORCE(kept_.empty() || static_cast<int64_t>(kept_.front().size()) == classes,
                   "predictions ", ShapeString(X.sizes()), " follow predictions of ",

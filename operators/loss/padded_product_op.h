@@ -22,9 +22,9 @@ class PaddedProductBase : public Operator<Context> {
   // How the elements of rows of X and Y pair up, and whether the rows of X are longer. Throws
   // EnforceNotMet for shapes that do not fit.
   PaddedPairs CheckSizes(const Tensor& X, const Tensor& Y, bool* x_longer) const {
-    CAFFE_ENFORCE(X.dim() == Y.dim() && X.dim() >= 1 && X.size(0) == Y.size(0), "X ",
-                  ShapeString(X.sizes()), " and Y ", ShapeString(Y.sizes()),
-                  " must have as many rows");
+    CAFFE_ENFORCE(X.dim() == Y.dim() && X.dim() >= 1 && X.size(0) == Y.size(0),
+                  "X and Y must have the same number of rows: X has shape ", ShapeString(X.sizes()),
+                  ", Y ", ShapeString(Y.sizes()));
     const int64_t dx = X.size_from_dim(1), dy = Y.size_from_dim(1);
     const PaddedPairs pairs{std::max(dx, dy), std::min(dx, dy), pad_, replicate_};
     CAFFE_ENFORCE(!replicate_ || (pairs.shorter > 0 && pairs.longer % pairs.shorter == 0),
@@ -66,8 +66,9 @@ class DotProductWithPaddingGradientOp final : public PaddedProductBase<Context> 
     const Tensor &X = Input(0), &Y = Input(1), &dZ = Input(2);
     bool x_longer = false;
     const PaddedPairs pairs = this->CheckSizes(X, Y, &x_longer);
-    CAFFE_ENFORCE_EQ(dZ.numel(), X.size(0), "gradient ", ShapeString(dZ.sizes()), " for X ",
-                     ShapeString(X.sizes()));
+    CAFFE_ENFORCE(dZ.numel() == X.size(0),
+                  "dZ must have one element for each row of X: dZ has shape ",
+                  ShapeString(dZ.sizes()), ", X ", ShapeString(X.sizes()));
     const float *longer = (x_longer ? X : Y).template data<float>(),
                 *shorter = (x_longer ? Y : X).template data<float>(), *dz = dZ.data<float>();
     Output(0)->ResizeLike(X);

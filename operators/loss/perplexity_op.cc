@@ -12,8 +12,8 @@ class PerplexityOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_EQ(X.dim(), 1, "probabilities ", ShapeString(X.sizes()),
-                     " must be one-dimensional");
+    CAFFE_ENFORCE(X.dim() == 1, "the probabilities must be one-dimensional, found shape ",
+                  ShapeString(X.sizes()));
     const float* x = X.data<float>();
     // The mean of the logarithms: the product would underflow.
     double sum = 0;

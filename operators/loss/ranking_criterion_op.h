@@ -21,9 +21,9 @@ class CriterionOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     for (int i = 1; i < InputSize(); ++i) {
-      CAFFE_ENFORCE(Input(i).sizes() == Input(0).sizes(), "input ", i, " ",
-                    ShapeString(Input(i).sizes()), " is not shaped like input 0 ",
-                    ShapeString(Input(0).sizes()));
+      CAFFE_ENFORCE(Input(i).sizes() == Input(0).sizes(),
+                    "all inputs must have the same shape: input ", i, " has shape ",
+                    ShapeString(Input(i).sizes()), ", input 0 ", ShapeString(Input(0).sizes()));
     }
     ForEach(Input(0).numel(), Loss::template Bind<T>(this), &context_);
     return true;

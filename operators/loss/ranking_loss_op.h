@@ -47,8 +47,8 @@ class ListLossBase : public Operator<Context> {
 // Throws unless there is a label for each score.
 inline void CheckLabels(const Tensor& X, const Tensor& label) {
   CAFFE_ENFORCE((X.dim() == 1 || (X.dim() == 2 && X.size(1) == 1)) && label.numel() == X.numel(),
-                "scores ", ShapeString(X.sizes()), " and labels ", ShapeString(label.sizes()),
-                " must be lists of one length");
+                "there must be one label for each score: the scores have shape ",
+                ShapeString(X.sizes()), ", the labels ", ShapeString(label.sizes()));
 }
 
 template <class Context>
@@ -82,7 +82,8 @@ class PairWiseLossGradientOp final : public ListLossBase<Context> {
     std::vector<int64_t> storage;
     Tensor list(CPU);
     const auto lists = this->ReadLists(3, X.numel(), &storage, &list);
-    CAFFE_ENFORCE_EQ(d_loss.numel(), lists.count, "gradients, one for each list");
+    CAFFE_ENFORCE(d_loss.numel() == lists.count, "there must be one gradient for each of the ",
+                  lists.count, " lists, found ", d_loss.numel());
     const float *x = X.data<float>(), *label = labels.data<float>(), *g = d_loss.data<float>();
     Output(0)->ResizeLike(X);
     ForEachRow(lists.count, lists.width,
@@ -107,8 +108,9 @@ class LambdaRankNdcgOp final : public ListLossBase<Context> {
 
   bool RunOnDevice() override {
     const Tensor &Y = Input(0), &R = Input(1);
-    CAFFE_ENFORCE(Y.dim() == 1, "y ", ShapeString(Y.sizes()), " must be one-dimensional");
-    CAFFE_ENFORCE_EQ(R.numel(), Y.numel(), "relevances, one for each score");
+    CAFFE_ENFORCE(Y.dim() == 1, "y must be one-dimensional, found shape ", ShapeString(Y.sizes()));
+    CAFFE_ENFORCE(R.numel() == Y.numel(), "there must be one relevance for each of the ", Y.numel(),
+                  " scores, found ", R.numel());
     std::vector<int64_t> storage;
     Tensor list(CPU);
     const auto lists = this->ReadLists(2, Y.numel(), &storage, &list);
@@ -152,7 +154,7 @@ class LambdaRankNdcgGradientOp final : public ListLossBase<Context> {
   bool RunOnDevice() override {
     const int after = InputSize() - 2;
     const Tensor &Y = Input(0), &cached = Input(after), &d_loss = Input(after + 1);
-    CAFFE_ENFORCE(Y.dim() == 1, "y ", ShapeString(Y.sizes()), " must be one-dimensional");
+    CAFFE_ENFORCE(Y.dim() == 1, "y must be one-dimensional, found shape ", ShapeString(Y.sizes()));
     std::vector<int64_t> storage;
     Tensor list(CPU);
     const auto lists = this->ReadLists(InputSize() > 3 ? 1 : -1, Y.numel(), &storage, &list);

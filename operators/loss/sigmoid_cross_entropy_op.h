@@ -20,7 +20,8 @@ struct LogitRows {
                   weights == nullptr ? "" : ShapeString(weights->sizes()),
                   " must have the same shape");
     const int64_t d = x.dim() == 0 ? 1 : x.size(-1);
-    CAFFE_ENFORCE_GT(d, 0, "the last axis of ", ShapeString(x.sizes()), " is empty");
+    CAFFE_ENFORCE(d > 0, "the last axis of the logits must not be empty, found shape ",
+                  ShapeString(x.sizes()));
     return {x.numel() / d, d};
   }
   static std::vector<int64_t> LossDims(std::vector<int64_t> dims) {
@@ -76,8 +77,8 @@ class SigmoidCrossEntropyGradientOp final : public Operator<Context> {
     const Tensor &dy = Input(0), &x = Input(1), &t = Input(2);
     const Tensor* weights = kWeighted ? &Input(3) : nullptr;
     const LogitRows rows = LogitRows::Make(x, t, weights);
-    CAFFE_ENFORCE_EQ(dy.numel(), rows.n, "gradient ", ShapeString(dy.sizes()), " for logits ",
-                     ShapeString(x.sizes()));
+    CAFFE_ENFORCE(dy.numel() == rows.n, "the gradient must have one value for each of the ", rows.n,
+                  " rows of the logits, found shape ", ShapeString(dy.sizes()));
     const T *dy_data = dy.data<T>(), *x_data = x.data<T>();
     Tensor* dx = Output(0);
     dx->ResizeLike(x);

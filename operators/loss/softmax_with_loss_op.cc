@@ -28,7 +28,8 @@ double SumOfWeights(const float* weights, int64_t n) {
 float DistributionLoss(int64_t row, int64_t d, const float* p, const float* t) {
   double loss = 0, total = 0;
   for (int64_t j = 0; j < d; ++j) {
-    CAFFE_ENFORCE_GE(t[j], 0, "label probability of row ", row, ", class ", j);
+    CAFFE_ENFORCE(t[j] >= 0, "a label probability must not be negative, found ", t[j], " in row ",
+                  row, ", class ", j);
     loss -= std::log(std::max(p[j], kMinProbability)) * t[j];
     total += t[j];
   }
@@ -82,8 +83,11 @@ bool SoftmaxWithLossGradientOp<CPUContext>::RunOnDevice() {
   const Tensor* weights = weighted ? &Input(2) : nullptr;
   const Tensor &p = Input(weighted ? 3 : 2), &d_loss = Input(weighted ? 4 : 3);
   const Sizes s = CheckShapes(x, labels, weights);
-  CAFFE_ENFORCE_EQ(p.numel(), x.numel(), "softmax ", ShapeString(p.sizes()));
-  CAFFE_ENFORCE_EQ(d_loss.numel(), 1, "the gradient of the loss must be a scalar");
+  CAFFE_ENFORCE(p.numel() == x.numel(),
+                "softmax must have as many elements as the logits: softmax has shape ",
+                ShapeString(p.sizes()), ", the logits ", ShapeString(x.sizes()));
+  CAFFE_ENFORCE(d_loss.numel() == 1, "the gradient of the loss must have one element, found ",
+                d_loss.numel());
   const float* weight_data = weights != nullptr ? weights->data<float>() : nullptr;
   const float* p_data = p.data<float>();
   const float* t_prob = label_prob_ ? labels.data<float>() : nullptr;

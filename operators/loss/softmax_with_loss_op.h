@@ -20,7 +20,7 @@ class SoftmaxWithLossBase : public Operator<Context> {
         scale_(this->template GetSingleArgument<float>("scale", 1.f)),
         label_prob_(this->template GetSingleArgument<int>("label_prob", 0) != 0),
         average_by_rows_(this->template GetSingleArgument<int>("average_by_batch_size", 0) != 0) {
-    CAFFE_ENFORCE_GE(scale_, 0);
+    CAFFE_ENFORCE(scale_ >= 0, "argument scale must not be negative, found ", scale_);
   }
 
  protected:
@@ -61,13 +61,14 @@ typename SoftmaxWithLossBase<Context>::Sizes SoftmaxWithLossBase<Context>::Check
     const Tensor& x, const Tensor& labels, const Tensor* weights) const {
   const int axis = x.canonical_axis_index(axis_);
   const Sizes s{.n = x.size_to_dim(axis), .d = x.size_from_dim(axis)};
-  CAFFE_ENFORCE_EQ(labels.numel(), label_prob_ ? s.n * s.d : s.n, "label ",
-                   ShapeString(labels.sizes()), " for logits ", ShapeString(x.sizes()),
-                   label_prob_ ? ": one probability per class is needed"
-                               : ": one class index per row is needed");
+  CAFFE_ENFORCE(labels.numel() == (label_prob_ ? s.n * s.d : s.n), "label must have one ",
+                label_prob_ ? "probability for each class of each row" : "class index for each row",
+                ": label has shape ", ShapeString(labels.sizes()), ", the logits ",
+                ShapeString(x.sizes()));
   if (weights != nullptr) {
-    CAFFE_ENFORCE_EQ(weights->numel(), s.n, "weights ", ShapeString(weights->sizes()),
-                     " for logits ", ShapeString(x.sizes()));
+    CAFFE_ENFORCE(weights->numel() == s.n,
+                  "there must be one weight for each row of the logits: weights has shape ",
+                  ShapeString(weights->sizes()), ", the logits ", ShapeString(x.sizes()));
   }
   return s;
 }

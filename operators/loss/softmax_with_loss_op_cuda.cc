@@ -65,8 +65,11 @@ class CudaSoftmaxWithLossGradientOp final : public SoftmaxWithLossBase<CUDAConte
     const Tensor* weights = weighted ? &Input(2) : nullptr;
     const Tensor &p = Input(weighted ? 3 : 2), &d_loss = Input(weighted ? 4 : 3);
     const Sizes s = CheckShapes(x, labels, weights);
-    CAFFE_ENFORCE_EQ(p.numel(), x.numel(), "softmax ", ShapeString(p.sizes()));
-    CAFFE_ENFORCE_EQ(d_loss.numel(), 1, "the gradient of the loss must be a scalar");
+    CAFFE_ENFORCE(p.numel() == x.numel(),
+                  "softmax must have as many elements as the logits: softmax has shape ",
+                  ShapeString(p.sizes()), ", the logits ", ShapeString(x.sizes()));
+    CAFFE_ENFORCE(d_loss.numel() == 1, "the gradient of the loss must have one element, found ",
+                  d_loss.numel());
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
     Tensor factor(context_.device());

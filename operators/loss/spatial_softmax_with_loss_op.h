@@ -19,25 +19,27 @@ class SpatialSoftmaxWithLossBase : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   SpatialSoftmaxWithLossBase(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), scale_(this->template GetSingleArgument<float>("scale", 1.f)) {
-    CAFFE_ENFORCE_GE(scale_, 0, "the argument scale");
+    CAFFE_ENFORCE(scale_ >= 0, "argument scale must not be negative, found ", scale_);
     const auto order = this->template GetSingleArgument<std::string>("order", "NCHW");
-    CAFFE_ENFORCE_EQ(order, "NCHW", "the storage order");
+    CAFFE_ENFORCE(order == "NCHW", "argument order must be NCHW, found ", order);
   }
 
  protected:
   // `narrowed` must live as long as the result (index_labels.h).
   PixelLabels CheckShapes(const Tensor& X, const Tensor& labels, const Tensor* weights,
                           Tensor* narrowed) {
-    CAFFE_ENFORCE_EQ(X.dim(), 4, "logits ", ShapeString(X.sizes()), " must be N x C x H x W");
+    CAFFE_ENFORCE(X.dim() == 4, "the logits must be N x C x H x W, found shape ",
+                  ShapeString(X.sizes()));
     PixelLabels p{X.size(0), X.size(1), X.size_from_dim(2)};
     CAFFE_ENFORCE(labels.dim() == 3 && labels.size(0) == p.batch && labels.size(1) == X.size(2) &&
                       labels.size(2) == X.size(3),
-                  "labels ", ShapeString(labels.sizes()), " for logits ", ShapeString(X.sizes()),
-                  " must be N x H x W");
+                  "the labels must be N x H x W for logits N x C x H x W: labels has shape ",
+                  ShapeString(labels.sizes()), ", the logits ", ShapeString(X.sizes()));
     p.labels = IndexLabels(labels, narrowed, &context_);
     if (weights != nullptr) {
-      CAFFE_ENFORCE(weights->sizes() == labels.sizes(), "weights ", ShapeString(weights->sizes()),
-                    " for labels ", ShapeString(labels.sizes()));
+      CAFFE_ENFORCE(weights->sizes() == labels.sizes(),
+                    "there must be one weight for each label: weights has shape ",
+                    ShapeString(weights->sizes()), ", labels ", ShapeString(labels.sizes()));
       p.weights = weights->data<float>();
     }
     return p;
@@ -89,7 +91,9 @@ class SpatialSoftmaxWithLossGradientOp final : public SpatialSoftmaxWithLossBase
     Tensor narrowed(context_.device());
     const PixelLabels pixels =
         this->CheckShapes(X, Input(1), weighted ? &Input(2) : nullptr, &narrowed);
-    CAFFE_ENFORCE_EQ(P.numel(), X.numel(), "softmax ", ShapeString(P.sizes()));
+    CAFFE_ENFORCE(P.numel() == X.numel(),
+                  "softmax must have as many elements as the logits: softmax has shape ",
+                  ShapeString(P.sizes()), ", the logits ", ShapeString(X.sizes()));
     const Rate d_loss = RateFor(this->template Input<Tensor>(weighted ? 4 : 3),
                                 "the gradient of the loss", &context_);
     const T* p = P.data<T>();

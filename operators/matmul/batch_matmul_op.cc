@@ -11,8 +11,8 @@ std::vector<int64_t> BroadcastDims(const std::vector<int64_t>& a, const std::vec
   for (size_t i = 0; i < dims.size(); ++i) {  // from the last axis
     const int64_t a_size = i < a.size() ? a[a.size() - 1 - i] : 1;
     const int64_t b_size = i < b.size() ? b[b.size() - 1 - i] : 1;
-    CAFFE_ENFORCE(a_size == b_size || a_size == 1 || b_size == 1,
-                  "leading axes cannot be broadcast: ", ShapeString(a), " and ", ShapeString(b));
+    CAFFE_ENFORCE(a_size == b_size || a_size == 1 || b_size == 1, "the leading axes ",
+                  ShapeString(a), " and ", ShapeString(b), " cannot be broadcast");
     dims[dims.size() - 1 - i] = a_size == 1 ? b_size : a_size;
   }
   return dims;
@@ -51,13 +51,16 @@ BatchMatMulPlan PlanBatchMatMul(const std::vector<int64_t>& a_dims,
   p.m = a[a.size() - (trans_a ? 1 : 2)];
   p.k = a[a.size() - (trans_a ? 2 : 1)];
   p.n = b[b.size() - (trans_b ? 2 : 1)];
-  CAFFE_ENFORCE_EQ(p.k, b[b.size() - (trans_b ? 1 : 2)], "A ", ShapeString(a_dims),
-                   trans_a ? " transposed" : "", " times B ", ShapeString(b_dims),
-                   trans_b ? " transposed" : "");
+  CAFFE_ENFORCE(p.k == (b[b.size() - (trans_b ? 1 : 2)]),
+                "the columns of A and the rows of B must match: A has shape ", ShapeString(a_dims),
+                trans_a ? " (transposed)" : "", ", B ", ShapeString(b_dims),
+                trans_b ? " (transposed)" : "");
   a.resize(a.size() - 2);
   b.resize(b.size() - 2);
-  CAFFE_ENFORCE(broadcast || a == b, "the leading axes of A ", ShapeString(a_dims), " and B ",
-                ShapeString(b_dims), " differ");
+  CAFFE_ENFORCE(
+      broadcast || a == b,
+      "the leading axes of A and B must be the same without the argument broadcast: A has shape ",
+      ShapeString(a_dims), ", B ", ShapeString(b_dims));
   p.y_dims = BroadcastDims(a, b);
   p.batch = CheckedNumel(p.y_dims);
   p.one_a = CheckedNumel(a) == 1;
@@ -124,8 +127,8 @@ class GetBatchMatMulGradient final : public GradientMakerBase {
 
   std::vector<OperatorDef> GetGradientDefs() override {
     const ArgumentHelper arguments(Def());
-    CAFFE_ENFORCE_EQ(arguments.GetSingleArgument<int>("broadcast", 0), 0,
-                     "no gradient flows through BatchMatMul with broadcast");
+    CAFFE_ENFORCE(arguments.GetSingleArgument<int>("broadcast", 0) == 0,
+                  "no gradient flows through BatchMatMul with broadcast");
     const bool trans_a = arguments.GetSingleArgument<int>("trans_a", 0) != 0;
     const bool trans_b = arguments.GetSingleArgument<int>("trans_b", 0) != 0;
     return {trans_a ? Product(I(1), trans_b, GO(0), true, GI(0))

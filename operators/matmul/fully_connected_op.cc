@@ -11,8 +11,8 @@ namespace {
 
 int Axis(const OperatorDef& def, const char* name, int ndim) {
   const int axis = ArgumentHelper(def).GetSingleArgument<int>(name, 1);
-  CAFFE_ENFORCE(axis >= -ndim && axis < ndim, name, " ", axis, " is out of range for ", ndim,
-                " dimensions");
+  CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "argument ", name, " (", axis,
+                ") is out of range for ", ndim, " axes");
   return axis < 0 ? axis + ndim : axis;
 }
 

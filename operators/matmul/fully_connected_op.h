@@ -57,8 +57,8 @@ class FullyConnectedOp final : public FullyConnectedBase<Context> {
   bool DoRunWithType() {
     const Tensor &x = Input(X), &w = Input(W), &b = Input(B);
     const auto s = GetFullyConnectedSizes(x, w, this->axis_, this->axis_w_, kTransposed);
-    CAFFE_ENFORCE(b.dim() == 1 && b.size(0) == s.n, "bias ", ShapeString(b.sizes()), " for W ",
-                  ShapeString(w.sizes()), "; wanted [", s.n, "]");
+    CAFFE_ENFORCE(b.dim() == 1 && b.size(0) == s.n, "b must have shape [", s.n, "] for W of shape ",
+                  ShapeString(w.sizes()), ", found ", ShapeString(b.sizes()));
     Tensor* y = Output(Y);
     const int axis = x.canonical_axis_index(this->axis_);
     y_dims_.assign(x.sizes().begin(), x.sizes().begin() + axis);
@@ -89,8 +89,9 @@ class FullyConnectedGradientOp final : public FullyConnectedBase<Context> {
   bool DoRunWithType() {
     const Tensor &x = Input(X), &w = Input(W), &dy = Input(DY);
     const auto s = GetFullyConnectedSizes(x, w, this->axis_, this->axis_w_, kTransposed);
-    CAFFE_ENFORCE_EQ(dy.numel(), s.m * s.n, "dY ", ShapeString(dy.sizes()), " for X ",
-                     ShapeString(x.sizes()), " and W ", ShapeString(w.sizes()));
+    CAFFE_ENFORCE(dy.numel() == s.m * s.n, "dY must have ", s.m * s.n, " elements for X of shape ",
+                  ShapeString(x.sizes()), " and W of shape ", ShapeString(w.sizes()),
+                  ", found shape ", ShapeString(dy.sizes()));
     const T* dy_data = dy.data<T>();
     Tensor *dw = Output(DW), *db = Output(DB);
     dw->ResizeLike(w);

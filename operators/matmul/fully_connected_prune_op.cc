@@ -56,7 +56,7 @@ OPERATOR_SCHEMA(FCGradient_Prune)
     .EnforceInplace({{1, 2}, {2, 3}, {4, 4}, {5, 5}})
     .FillUsing(DescribeState)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
-      CAFFE_ENFORCE_GT(in[1].dims_size(), 0, "axes of W");
+      CAFFE_ENFORCE(in[1].dims_size() > 0, "W must have at least one axis, found a scalar");
       std::vector<TensorShape> out{in[1], CreateTensorShape({in[1].dims(0)}, TensorProto::FLOAT),
                                    in[1], in[2],
                                    in[4], in[5]};

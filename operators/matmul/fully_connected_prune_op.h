@@ -16,25 +16,27 @@ struct PrunedShape {
   int64_t m, n, k;  // X is m x k, W n x k
 
   static PrunedShape Of(const std::vector<int64_t>& x, const std::vector<int64_t>& w) {
-    CAFFE_ENFORCE(!x.empty() && w.size() >= 2 && w[0] > 0, "X ", ShapeString(x), " and W ",
-                  ShapeString(w), " must be matrices");
+    CAFFE_ENFORCE(!x.empty() && w.size() >= 2 && w[0] > 0,
+                  "X must have at least one axis and W at least two and a row: X has shape ",
+                  ShapeString(x), ", W ", ShapeString(w));
     const int64_t m = x.size() > 1 ? x[0] : 1, k = CheckedNumel(w) / w[0];
-    CAFFE_ENFORCE_EQ(CheckedNumel(x), m * k, "X ", ShapeString(x), " and W ", ShapeString(w),
-                     " do not match");
+    CAFFE_ENFORCE(CheckedNumel(x) == m * k, "the columns of X and W must match: X has shape ",
+                  ShapeString(x), ", W ", ShapeString(w));
     return {m, w[0], k};
   }
 };
 
 // Throws unless `state` has the shape of the weight.
 inline void CheckLikeWeight(const Tensor& w, const Tensor& state, const char* name) {
-  CAFFE_ENFORCE(state.sizes() == w.sizes(), name, " ", ShapeString(state.sizes()), " for W ",
-                ShapeString(w.sizes()));
+  CAFFE_ENFORCE(state.sizes() == w.sizes(), name, " must have the shape of W: ", name,
+                " has shape ", ShapeString(state.sizes()), ", W ", ShapeString(w.sizes()));
 }
 
 // share[0] = the share of weights that are left.
 template <class Context>
 void WriteShareLeft(const Tensor& mask, Tensor* share, Context* context) {
-  CAFFE_ENFORCE_GT(mask.numel(), 0, "elements of the mask");
+  CAFFE_ENFORCE(mask.numel() > 0, "the mask must not be empty, found shape ",
+                ShapeString(mask.sizes()));
   const float* data = mask.data<float>();
   ForEachRow(1, mask.numel(), ShareLeft{mask.numel(), data, share->mutable_data<float>()}, context);
 }
@@ -48,7 +50,8 @@ class FCPruneOp final : public Operator<Context> {
     const Tensor &X = Input(0), &W = Input(1), &mask = Input(2), &b = Input(3);
     const PrunedShape s = PrunedShape::Of(X.sizes(), W.sizes());
     CheckLikeWeight(W, mask, "Mask");
-    CAFFE_ENFORCE_EQ(b.numel(), s.n, "values of bias and outputs of W");
+    CAFFE_ENFORCE(b.numel() == s.n, "the bias must have one value for each of the ", s.n,
+                  " rows of W, found ", b.numel());
     Tensor* Y = Output(0);
     Y->Resize(X.dim() > 1 ? std::vector<int64_t>{s.m, s.n} : std::vector<int64_t>{s.n});
     math::GemmBias<float>(false, true, s.m, s.n, s.k, X.data<float>(), W.data<float>(),
@@ -74,7 +77,8 @@ class FCPruneGradientOp final : public Operator<Context> {
     const PrunedShape s = PrunedShape::Of(X.sizes(), W->sizes());
     CheckLikeWeight(*W, *mask, "Mask");
     CheckLikeWeight(*W, *Output(4), "Ag_dW");
-    CAFFE_ENFORCE_EQ(dY.numel(), s.m * s.n, "elements of dY ", ShapeString(dY.sizes()));
+    CAFFE_ENFORCE(dY.numel() == s.m * s.n, "dY must have ", s.m * s.n, " elements, found shape ",
+                  ShapeString(dY.sizes()));
     const float threshold = ReadNumber(6), least_share = ReadNumber(7);
     const auto *x = X.data<float>(), *dy = dY.data<float>();
     Tensor *dW = Output(0), *db = Output(1);
@@ -99,7 +103,8 @@ class FCPruneGradientOp final : public Operator<Context> {
   float ReadNumber(int i) const {
     Tensor copy(CPU);
     const Tensor& number = OnHost(this->template Input<Tensor>(i), &copy);
-    CAFFE_ENFORCE_EQ(number.numel(), 1, "thres and comp_lb must be scalars");
+    CAFFE_ENFORCE(number.numel() == 1, "thres and comp_lb must have one element each, found ",
+                  number.numel());
     return *number.data<float>();
   }
   float ShareOf(const Tensor& mask) {

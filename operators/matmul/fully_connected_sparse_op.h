@@ -19,7 +19,7 @@ class FullyConnectedSparseOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(FullyConnectedSparseOp);
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &values = Input(1), &b = Input(4);
-    CAFFE_ENFORCE_EQ(X.dim(), 2, "X ", ShapeString(X.sizes()), " must be a matrix");
+    CAFFE_ENFORCE(X.dim() == 2, "X must be a matrix, found shape ", ShapeString(X.sizes()));
     const int64_t rows = X.size(0), width = X.size(1);
     Tensor copy(CPU), list(CPU);
     const std::vector<int64_t> ends =
@@ -30,7 +30,8 @@ class FullyConnectedSparseOp final : public Operator<Context> {
                   "iw must ascend from 0 to the ", count, " values of the weight, in ", outputs,
                   " steps, one for each element of b");
     const RowIndices columns = CheckedIndices(Input(3), width, &context_);
-    CAFFE_ENFORCE_EQ(columns.n, count, "jw, one for each value");
+    CAFFE_ENFORCE(columns.n == count, "jw must have one column for each of the ", count,
+                  " values, found ", columns.n);
     const float *x = X.data<float>(), *w = values.data<float>(), *bias = b.data<float>();
     Output(0)->Resize(rows, outputs);
     ForEach(rows * outputs,

@@ -18,8 +18,8 @@ MatrixShape OperandShape(const OperatorDef& def, const std::string& name,
   const std::vector<int64_t> dims = GetDimsVector(shape);
   const int ndim = static_cast<int>(dims.size());
   int axis = arguments.GetSingleArgument<int>("axis_" + name, 1);
-  CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "axis_", name, " ", axis, " is out of range for ",
-                ShapeString(dims));
+  CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "argument axis_", name, " (", axis,
+                ") is out of range for shape ", ShapeString(dims));
   if (axis < 0) axis += ndim;
   MatrixShape matrix{CheckedNumel(dims.data(), axis),
                      CheckedNumel(dims.data() + axis, dims.size() - axis)};
@@ -81,7 +81,7 @@ class GetMatMulGradient final : public GradientMakerBase {
     const Factor a{I(0), arguments.GetSingleArgument<int>("axis_a", 1)};
     const Factor b{I(1), arguments.GetSingleArgument<int>("axis_b", 1)};
     // A given shape need not be a matrix, and the gradient of Y has it.
-    CAFFE_ENFORCE_EQ(Def().input_size(), 2, "no gradient flows through MatMul with a given shape");
+    CAFFE_ENFORCE(Def().input_size() == 2, "no gradient flows through MatMul with a given shape");
     const Factor g{GO(0), 1};
     return {trans_a ? Product(b, trans_b, g, true, I(0), GI(0))
                     : Product(g, false, b, !trans_b, I(0), GI(0)),

@@ -27,13 +27,14 @@ class MatMulOp final : public Operator<Context> {
     int64_t b_rows = b.size_to_dim(axis_b), n = b.size_from_dim(axis_b);
     if (trans_a_) std::swap(m, k);
     if (trans_b_) std::swap(b_rows, n);
-    CAFFE_ENFORCE_EQ(k, b_rows, "A ", ShapeString(a.sizes()), (trans_a_ ? " transposed" : ""),
-                     " split before axis ", axis_a, ", B ", ShapeString(b.sizes()),
-                     (trans_b_ ? " transposed" : ""), " split before axis ", axis_b);
+    CAFFE_ENFORCE(k == b_rows, "the columns of A and the rows of B must match: A has shape ",
+                  ShapeString(a.sizes()), (trans_a_ ? " (transposed)" : ""), " split before axis ",
+                  axis_a, ", B ", ShapeString(b.sizes()), (trans_b_ ? " (transposed)" : ""),
+                  " split before axis ", axis_b);
     Tensor* y = Output(0);
     if (InputSize() > SHAPE) {
-      CAFFE_ENFORCE_EQ(Input(SHAPE).numel(), m * n, "the product is ", m, " x ", n, ", not ",
-                       ShapeString(Input(SHAPE).sizes()));
+      CAFFE_ENFORCE(Input(SHAPE).numel() == m * n, "the product is ", m, " x ", n,
+                    ", which does not fit input 2 of shape ", ShapeString(Input(SHAPE).sizes()));
       y->ResizeLike(Input(SHAPE));
     } else {
       y->Resize(m, n);

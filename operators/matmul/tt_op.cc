@@ -9,7 +9,7 @@ OPERATOR_SCHEMA(TT)
     .NumInputs(3)
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
-      CAFFE_ENFORCE_GE(in[0].dims_size(), 1);
+      CAFFE_ENFORCE(in[0].dims_size() >= 1, "X must have at least one axis, found a scalar");
       const int64_t out =
           CheckedNumel(ArgumentHelper(def).GetRepeatedArgument<int64_t>("out_sizes"));
       return std::vector<TensorShape>{CreateTensorShape({in[0].dims(0), out}, in[0].data_type())};

@@ -28,21 +28,25 @@ class TtOp final : public Operator<Context> {
                   "inp_sizes, out_sizes and tt_ranks have ", inputs_.size(), ", ", outputs_.size(),
                   " and ", ranks_.size(), " values; tt_ranks needs one more than the others");
     for (const Sizes* sizes : {&inputs_, &outputs_, &ranks_}) {
-      for (const int64_t size : *sizes) CAFFE_ENFORCE_GE(size, 1, "a size or rank");
+      for (const int64_t size : *sizes)
+        CAFFE_ENFORCE(size >= 1, "the sizes and ranks must be at least 1, found ", size);
     }
-    CAFFE_ENFORCE(ranks_.front() == 1 && ranks_.back() == 1, "the first and last rank are ",
-                  ranks_.front(), " and ", ranks_.back(), ", not 1");
+    CAFFE_ENFORCE(ranks_.front() == 1 && ranks_.back() == 1,
+                  "the first and last of tt_ranks must be 1, found ", ranks_.front(), " and ",
+                  ranks_.back());
   }
 
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &b = Input(1), &cores = Input(2);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "axes of X");
+    CAFFE_ENFORCE(X.dim() >= 1, "X must have at least one axis, found a scalar");
     const int64_t in = CheckedNumel(inputs_), out = CheckedNumel(outputs_);
     const int64_t rows = X.size(0);
-    CAFFE_ENFORCE_EQ(X.size_from_dim(1), in, "X ", ShapeString(X.sizes()), " for inp_sizes ",
-                     ShapeString(inputs_));
-    CAFFE_ENFORCE_EQ(b.numel(), out, "b for out_sizes ", ShapeString(outputs_));
-    CAFFE_ENFORCE_EQ(cores.numel(), CoreElements(), "cores for these sizes and ranks");
+    CAFFE_ENFORCE(X.size_from_dim(1) == in, "a row of X must have ", in, " elements for inp_sizes ",
+                  ShapeString(inputs_), ", found shape ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(b.numel() == out, "b must have ", out, " elements for out_sizes ",
+                  ShapeString(outputs_), ", found ", b.numel());
+    CAFFE_ENFORCE(cores.numel() == CoreElements(), "cores must have ", CoreElements(),
+                  " elements for these sizes and ranks, found ", cores.numel());
     Output(0)->Resize(rows, out);
     const float* bias = b.data<float>();
     Tensor buffers[2] = {Tensor(context_.device()), Tensor(context_.device())};

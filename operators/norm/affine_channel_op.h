@@ -22,8 +22,9 @@ class AffineChannelBase : public Operator<Context> {
   // The shape of an image; throws unless `values` has one float for each channel.
   ChannelShape CheckShapes(const Tensor& image, const Tensor& values, const char* name) const {
     const ChannelShape shape = ChannelShape::Make(image.sizes(), order_);
-    CAFFE_ENFORCE_EQ(values.numel(), shape.channels, "elements of ", name, ", for an image ",
-                     ShapeString(image.sizes()));
+    CAFFE_ENFORCE(values.numel() == shape.channels, name,
+                  " must have one element for each channel of the image: ", name, " has shape ",
+                  ShapeString(values.sizes()), ", the image ", ShapeString(image.sizes()));
     return shape;
   }
 
@@ -80,8 +81,8 @@ class AffineChannelGradientOp final : public AffineChannelBase<Context> {
   template <typename T>
   void SumProducts(const ChannelShape& shape, const T* dy) {
     const Tensor& X = Input(1);
-    CAFFE_ENFORCE(X.sizes() == Input(0).sizes(), "gradient ", ShapeString(Input(0).sizes()),
-                  " for X ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(X.sizes() == Input(0).sizes(), "dY must have the shape of X: dY has shape ",
+                  ShapeString(Input(0).sizes()), ", X ", ShapeString(X.sizes()));
     for (int i : {1, 2}) Output(i)->Resize(shape.channels);
     SumChannelProducts(shape, X.data<T>(), dy, Output(1)->template mutable_data<float>(),
                        Output(2)->template mutable_data<float>(), &context_);

@@ -47,12 +47,13 @@ class ChannelBackpropStatsOp final : public Operator<CPUContext> {
   bool DoRunWithType() {
     const Tensor& x = Input(0);
     const Tensor& dy = Input(3);
-    CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY has shape ", ShapeString(dy.sizes()), ", X ",
-                  ShapeString(x.sizes()));
+    CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY must have the shape of X: dY has shape ",
+                  ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     for (int i : {1, 2}) {
-      CAFFE_ENFORCE_EQ(Input(i).numel(), shape.channels, "input ", i, " (", debug_def().input(i),
-                       ") needs one value for each channel");
+      CAFFE_ENFORCE(Input(i).numel() == shape.channels, "input ", i, " (", debug_def().input(i),
+                    ") must have one value for each of the ", shape.channels, " channels, found ",
+                    Input(i).numel());
     }
     for (int i = 0; i < 2; ++i) Output(i)->Resize(shape.channels);
     NormalizeGradient<T> in;

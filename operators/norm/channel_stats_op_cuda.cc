@@ -20,8 +20,8 @@ class CudaChannelStatsOp final : public Operator<CUDAContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(0), &g = Input(kBackprop ? 3 : 0);
-    CAFFE_ENFORCE(g.sizes() == x.sizes(), "dY has shape ", ShapeString(g.sizes()), ", X ",
-                  ShapeString(x.sizes()));
+    CAFFE_ENFORCE(g.sizes() == x.sizes(), "dY must have the shape of X: dY has shape ",
+                  ShapeString(g.sizes()), ", X ", ShapeString(x.sizes()));
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     const ChannelLayout layout = LayoutOf(shape);
     const float *mean = nullptr, *inverse_std = nullptr;
@@ -41,8 +41,9 @@ class CudaChannelStatsOp final : public Operator<CUDAContext> {
 
  private:
   const float* ChannelInput(int i, const ChannelShape& shape) const {
-    CAFFE_ENFORCE_EQ(Input(i).numel(), shape.channels, "input ", i, " (", debug_def().input(i),
-                     ") needs one value for each channel");
+    CAFFE_ENFORCE(Input(i).numel() == shape.channels, "input ", i, " (", debug_def().input(i),
+                  ") must have one value for each of the ", shape.channels, " channels, found ",
+                  Input(i).numel());
     return Input(i).data<float>();
   }
 

@@ -96,8 +96,9 @@ class GetGroupNormGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
   std::vector<OperatorDef> GetGradientDefs() override {
-    CAFFE_ENFORCE_EQ(Def().output_size(), 3,
-                     "the gradient of GroupNorm needs its outputs mean and inv_std; outputs");
+    CAFFE_ENFORCE(Def().output_size() == 3,
+                  "the gradient of GroupNorm needs its outputs mean and inv_std, found ",
+                  Def().output_size(), " outputs");
     return SingleGradientDef("GroupNormGradient", "",
                              std::vector{GO(0), I(0), I(1), I(2), O(1), O(2)},
                              std::vector{GI(0), GI(1), GI(2)});
@@ -119,7 +120,7 @@ OPERATOR_SCHEMA(GroupNorm)
     .NumInputs(3)
     .NumOutputs({1, 3})
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
-      CAFFE_ENFORCE_GT(in[0].dims_size(), 0);
+      CAFFE_ENFORCE(in[0].dims_size() > 0, "X must have at least one axis, found a scalar");
       const int64_t groups =
           ArgumentHelper(def).GetSingleArgument<int>("group", kDefaultNormGroups);
       std::vector<TensorShape> out{in[0]};

@@ -19,8 +19,8 @@ class GroupNormBase : public Operator<Context> {
         group_(this->template GetSingleArgument<int>("group", kDefaultNormGroups)),
         epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
         order_(ReadStorageOrder(ArgumentHelper(def))) {
-    CAFFE_ENFORCE_GE(group_, 1, "argument group");
-    CAFFE_ENFORCE_GE(epsilon_, 0, "argument epsilon");
+    CAFFE_ENFORCE(group_ >= 1, "argument group must be positive, found ", group_);
+    CAFFE_ENFORCE(epsilon_ >= 0, "argument epsilon must not be negative, found ", epsilon_);
   }
 
  protected:
@@ -28,11 +28,12 @@ class GroupNormBase : public Operator<Context> {
   // one value for each channel.
   GroupLayout Layout(const Tensor& x, const Tensor& gamma, const Tensor& beta) const {
     const ImageShape image = ImageShape::FromDims(x.sizes(), order_);
-    CAFFE_ENFORCE_EQ(image.channels % group_, 0, image.channels, " channels do not divide into ",
-                     group_, " groups");
-    CAFFE_ENFORCE(gamma.numel() == image.channels && beta.numel() == image.channels, "gamma ",
-                  ShapeString(gamma.sizes()), " and beta ", ShapeString(beta.sizes()), " for X ",
-                  ShapeString(x.sizes()));
+    CAFFE_ENFORCE(image.channels % group_ == 0, "the ", image.channels,
+                  " channels of X must be a multiple of the argument group (", group_, ")");
+    CAFFE_ENFORCE(gamma.numel() == image.channels && beta.numel() == image.channels,
+                  "gamma and beta must have one element for each of the ", image.channels,
+                  " channels of X: gamma has shape ", ShapeString(gamma.sizes()), ", beta ",
+                  ShapeString(beta.sizes()), ", X ", ShapeString(x.sizes()));
     const int64_t size = image.SpatialSize();
     const bool last = order_ == StorageOrder::kNHWC;
     return {image.batch, group_,          image.channels / group_,
@@ -89,9 +90,12 @@ class GroupNormGradientOp final : public GroupNormBase<Context> {
   bool DoRunWithType() {
     const Tensor &dY = Input(0), &X = Input(1), &gamma = Input(2), &beta = Input(3);
     const GroupLayout l = this->Layout(X, gamma, beta);
-    CAFFE_ENFORCE_EQ(dY.numel(), X.numel(), "dY ", ShapeString(dY.sizes()), " for X ",
-                     ShapeString(X.sizes()));
-    for (int i : {4, 5}) CAFFE_ENFORCE_EQ(Input(i).numel(), l.images * l.groups, "input ", i);
+    CAFFE_ENFORCE(dY.numel() == X.numel(), "dY must have as many elements as X: dY has shape ",
+                  ShapeString(dY.sizes()), ", X ", ShapeString(X.sizes()));
+    for (int i : {4, 5})
+      CAFFE_ENFORCE(Input(i).numel() == l.images * l.groups, "input ", i,
+                    " must have one value for each image and group, ", l.images * l.groups,
+                    "; found ", Input(i).numel());
     const T *dy = dY.data<T>(), *x = X.data<T>();
     Output(0)->ResizeLike(X);
     for (int i : {1, 2}) Output(i)->ResizeLike(gamma);

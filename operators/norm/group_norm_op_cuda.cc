@@ -30,7 +30,8 @@ template <typename T>
 void GroupNormOp<CUDAContext>::Normalize(const GroupLayout& l, const T* x, const float* scale,
                                          const float* bias, float* mean, float* inverse, T* y) {
   const int64_t groups = l.images * l.groups;
-  CAFFE_ENFORCE_LE(l.channels(), std::numeric_limits<int32_t>::max(), "channels");
+  CAFFE_ENFORCE(l.channels() <= std::numeric_limits<int32_t>::max(), "X has ", l.channels(),
+                " channels, more than ", std::numeric_limits<int32_t>::max());
   Tensor own(context_.device());
   own.Resize(2, groups);
   float* moments = own.mutable_data<float>();
@@ -52,7 +53,8 @@ void GroupNormGradientOp<CUDAContext>::Gradients(const GroupLayout& l, const T* 
   const float *gamma = Input(2).data<float>(), *mean = Input(4).data<float>(),
               *inverse = Input(5).data<float>();
   const int64_t groups = l.images * l.groups;
-  CAFFE_ENFORCE_LE(l.channels(), std::numeric_limits<int32_t>::max(), "channels");
+  CAFFE_ENFORCE(l.channels() <= std::numeric_limits<int32_t>::max(), "X has ", l.channels(),
+                " channels, more than ", std::numeric_limits<int32_t>::max());
   DoubleRows sums(2, l.images * l.channels(), &context_);
   SumChannels(l, dy, x, sums.dots(), &context_);
   Tensor means(context_.device());

@@ -53,11 +53,13 @@ template <typename T>
 bool InstanceNormGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(0), &scale = Input(1), &bias = Input(2), &dy = Input(3);
   const Layout l = GetLayout(x, scale, bias);
-  CAFFE_ENFORCE_EQ(dy.numel(), x.numel(), "dY ", ShapeString(dy.sizes()), " for X ",
-                   ShapeString(x.sizes()));
+  CAFFE_ENFORCE(dy.numel() == x.numel(), "dY must have as many elements as X: dY has shape ",
+                ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
   const float* saved[2] = {nullptr, nullptr};  // mean, inv_stdev
   for (int i = 4; i < InputSize(); ++i) {
-    CAFFE_ENFORCE_EQ(Input(i).numel(), l.images * l.channels, "input ", i);
+    CAFFE_ENFORCE(Input(i).numel() == l.images * l.channels, "input ", i,
+                  " must have one value for each image and channel, ", l.images * l.channels,
+                  "; found ", Input(i).numel());
     saved[i - 4] = Input(i).data<float>();
   }
   const T *x_data = x.data<T>(), *dy_data = dy.data<T>();
@@ -106,7 +108,8 @@ OPERATOR_SCHEMA(InstanceNorm)
     .AllowInplace({{0, 0}})
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
       const auto order = ArgumentHelper(def).GetSingleArgument<std::string>("order", "NCHW");
-      CAFFE_ENFORCE_GE(in[0].dims_size(), 3);
+      CAFFE_ENFORCE(in[0].dims_size() >= 3, "X must have at least three axes, found ",
+                    in[0].dims_size());
       const int64_t channels = in[0].dims(order == "NCHW" ? 1 : in[0].dims_size() - 1);
       std::vector<TensorShape> out{in[0]};
       out.resize(def.output_size(),

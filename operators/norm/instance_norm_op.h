@@ -16,8 +16,9 @@ class InstanceNormBase : public Operator<Context> {
       : Operator<Context>(def, ws),
         epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-5f)),
         order_(this->template GetSingleArgument<std::string>("order", "NCHW")) {
-    CAFFE_ENFORCE_GE(epsilon_, 0, "argument epsilon");
-    CAFFE_ENFORCE(order_ == "NCHW" || order_ == "NHWC", "argument order: ", order_);
+    CAFFE_ENFORCE(epsilon_ >= 0, "argument epsilon must not be negative, found ", epsilon_);
+    CAFFE_ENFORCE(order_ == "NCHW" || order_ == "NHWC",
+                  "argument order must be NCHW or NHWC, found ", order_);
   }
 
  protected:
@@ -32,12 +33,15 @@ class InstanceNormBase : public Operator<Context> {
   };
   // Throws EnforceNotMet unless scale and bias have one element for each channel.
   Layout GetLayout(const Tensor& x, const Tensor& scale, const Tensor& bias) const {
-    CAFFE_ENFORCE_GE(x.dim(), 3, "X ", ShapeString(x.sizes()), " needs at least three axes");
+    CAFFE_ENFORCE(x.dim() >= 3, "X must have at least three axes, found shape ",
+                  ShapeString(x.sizes()));
     const bool nchw = order_ == "NCHW";
     const int64_t channels = x.size(nchw ? 1 : -1);
-    CAFFE_ENFORCE(scale.numel() == channels && bias.numel() == channels, "scale ",
-                  ShapeString(scale.sizes()), " and bias ", ShapeString(bias.sizes()), " for X ",
-                  ShapeString(x.sizes()), " in order ", order_);
+    CAFFE_ENFORCE(scale.numel() == channels && bias.numel() == channels,
+                  "scale and bias must have one element for each of the ", channels,
+                  " channels of X in order ", order_, ": scale has shape ",
+                  ShapeString(scale.sizes()), ", bias ", ShapeString(bias.sizes()), ", X ",
+                  ShapeString(x.sizes()));
     int64_t size = 1;
     for (int axis = 1; axis < x.dim(); ++axis)
       size *= axis == (nchw ? 1 : x.dim() - 1) ? 1 : x.size(axis);

@@ -35,11 +35,13 @@ template <typename T>
 bool InstanceNormGradientOp<CUDAContext>::DoRunWithType() {
   const Tensor &x = Input(0), &scale = Input(1), &bias = Input(2), &dy = Input(3);
   const Layout l = GetLayout(x, scale, bias);
-  CAFFE_ENFORCE_EQ(dy.numel(), x.numel(), "dY ", ShapeString(dy.sizes()), " for X ",
-                   ShapeString(x.sizes()));
+  CAFFE_ENFORCE(dy.numel() == x.numel(), "dY must have as many elements as X: dY has shape ",
+                ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
   RowNormalizationGradient<T> gradient;
   for (int i = 4; i < InputSize(); ++i) {
-    CAFFE_ENFORCE_EQ(Input(i).numel(), l.images * l.channels, "input ", i);
+    CAFFE_ENFORCE(Input(i).numel() == l.images * l.channels, "input ", i,
+                  " must have one value for each image and channel, ", l.images * l.channels,
+                  "; found ", Input(i).numel());
     (i == 4 ? gradient.mean : gradient.inverse_deviation) = Input(i).data<float>();
   }
   gradient.x = x.data<T>();

@@ -52,9 +52,10 @@ bool LayerNormGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &dy = Input(0), &y = Input(1), &stdev = Input(3), &x = Input(4);
   const int axis = x.canonical_axis_index(axis_);
   const int64_t rows = x.size_to_dim(axis), d = x.size_from_dim(axis);
-  CAFFE_ENFORCE(dy.numel() == x.numel() && y.numel() == x.numel() && stdev.numel() == rows, "dY ",
-                ShapeString(dy.sizes()), ", Y ", ShapeString(y.sizes()), " and stdev ",
-                ShapeString(stdev.sizes()), " for X ", ShapeString(x.sizes()));
+  CAFFE_ENFORCE(dy.numel() == x.numel() && y.numel() == x.numel() && stdev.numel() == rows,
+                "dY and Y must have as many elements as X, and stdev one for each of its ", rows,
+                " rows: dY has shape ", ShapeString(dy.sizes()), ", Y ", ShapeString(y.sizes()),
+                ", stdev ", ShapeString(stdev.sizes()), ", X ", ShapeString(x.sizes()));
   const T *dy_data = dy.data<T>(), *y_data = y.data<T>();
   const float* stdev_data = stdev.data<float>();
   Tensor* dx = Output(0);

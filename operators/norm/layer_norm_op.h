@@ -13,7 +13,7 @@ class LayerNormOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         axis_(this->template GetSingleArgument<int>("axis", 1)),
         epsilon_(this->template GetSingleArgument<float>("epsilon", 1e-3f)) {
-    CAFFE_ENFORCE_GE(epsilon_, 0, "argument epsilon");
+    CAFFE_ENFORCE(epsilon_ >= 0, "argument epsilon must not be negative, found ", epsilon_);
   }
   bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(0).dtype()); }
   template <typename T>

@@ -33,8 +33,10 @@ bool LayerNormGradientOp<CUDAContext>::DoRunWithType() {
   const int axis = x.canonical_axis_index(axis_);
   const NormalizedRows rows{.rows = x.size_to_dim(axis), .size = x.size_from_dim(axis)};
   CAFFE_ENFORCE(dy.numel() == x.numel() && y.numel() == x.numel() && stdev.numel() == rows.rows,
-                "dY ", ShapeString(dy.sizes()), ", Y ", ShapeString(y.sizes()), " and stdev ",
-                ShapeString(stdev.sizes()), " for X ", ShapeString(x.sizes()));
+                "dY and Y must have as many elements as X, and stdev one for each of its ",
+                rows.rows, " rows: dY has shape ", ShapeString(dy.sizes()), ", Y ",
+                ShapeString(y.sizes()), ", stdev ", ShapeString(stdev.sizes()), ", X ",
+                ShapeString(x.sizes()));
   RowNormalizationGradient<T> gradient;
   gradient.z = y.data<T>();
   gradient.dy = dy.data<T>();

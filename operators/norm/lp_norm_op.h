@@ -20,7 +20,7 @@ class LpNormBase : public Operator<Context> {
       : Operator<Context>(def, ws),
         p_(this->template GetSingleArgument<int>("p", 2)),
         average_(this->template GetSingleArgument<bool>("average", false)) {
-    CAFFE_ENFORCE(p_ == 1 || p_ == 2, "the argument p must be 1 or 2, not ", p_);
+    CAFFE_ENFORCE(p_ == 1 || p_ == 2, "argument p must be 1 or 2, found ", p_);
   }
 
  protected:

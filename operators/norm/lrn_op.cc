@@ -89,8 +89,9 @@ bool LrnGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(0), &y = Input(1), &dy = Input(2);
   const Layout l = GetLayout(x);
   const int64_t image = l.channels * l.inner;
-  CAFFE_ENFORCE(y.numel() == x.numel() && dy.numel() == x.numel(), "Y ", ShapeString(y.sizes()),
-                " and dY ", ShapeString(dy.sizes()), " for X ", ShapeString(x.sizes()));
+  CAFFE_ENFORCE(y.numel() == x.numel() && dy.numel() == x.numel(),
+                "Y and dY must have as many elements as X: Y has shape ", ShapeString(y.sizes()),
+                ", dY ", ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
   const T *x_data = x.data<T>(), *y_data = y.data<T>(), *dy_data = dy.data<T>();
   Tensor* dx = Output(0);
   dx->ResizeLike(x);

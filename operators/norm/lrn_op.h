@@ -19,10 +19,12 @@ class LrnBase : public Operator<Context> {
         beta_(this->template GetSingleArgument<float>("beta", 0.f)),
         bias_(this->template GetSingleArgument<float>("bias", 1.f)),
         order_(this->template GetSingleArgument<std::string>("order", "NCHW")) {
-    CAFFE_ENFORCE(size_ > 0 && size_ % 2 == 1, "argument size must be odd and positive: ", size_);
-    CAFFE_ENFORCE_GT(alpha_, 0, "argument alpha");
-    CAFFE_ENFORCE_GT(beta_, 0, "argument beta");
-    CAFFE_ENFORCE(order_ == "NCHW" || order_ == "NHWC", "argument order: ", order_);
+    CAFFE_ENFORCE(size_ > 0 && size_ % 2 == 1, "argument size must be odd and positive, found ",
+                  size_);
+    CAFFE_ENFORCE(alpha_ > 0, "argument alpha must be positive, found ", alpha_);
+    CAFFE_ENFORCE(beta_ > 0, "argument beta must be positive, found ", beta_);
+    CAFFE_ENFORCE(order_ == "NCHW" || order_ == "NHWC",
+                  "argument order must be NCHW or NHWC, found ", order_);
   }
 
  protected:
@@ -33,7 +35,7 @@ class LrnBase : public Operator<Context> {
     int64_t inner = 0;
   };
   Layout GetLayout(const Tensor& x) const {
-    CAFFE_ENFORCE_EQ(x.dim(), 4, "X ", ShapeString(x.sizes()), " must have four axes");
+    CAFFE_ENFORCE(x.dim() == 4, "X must have four axes, found shape ", ShapeString(x.sizes()));
     if (order_ == "NCHW") return {x.size(0), x.size(1), x.size(2) * x.size(3)};
     return {x.size(0) * x.size(1) * x.size(2), x.size(3), 1};
   }

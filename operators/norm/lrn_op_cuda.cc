@@ -27,8 +27,9 @@ template <typename T>
 bool LrnGradientOp<CUDAContext>::DoRunWithType() {
   const Tensor &x = Input(0), &y = Input(1), &dy = Input(2);
   const Layout l = GetLayout(x);
-  CAFFE_ENFORCE(y.numel() == x.numel() && dy.numel() == x.numel(), "Y ", ShapeString(y.sizes()),
-                " and dY ", ShapeString(dy.sizes()), " for X ", ShapeString(x.sizes()));
+  CAFFE_ENFORCE(y.numel() == x.numel() && dy.numel() == x.numel(),
+                "Y and dY must have as many elements as X: Y has shape ", ShapeString(y.sizes()),
+                ", dY ", ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
   Tensor scratch(context_.device());
   scratch.ResizeLike(x);
   Output(0)->ResizeLike(x);

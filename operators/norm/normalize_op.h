@@ -48,8 +48,8 @@ class NormalizeGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &X = Input(0), &dY = Input(1);
-    CAFFE_ENFORCE(X.sizes() == dY.sizes(), "gradient ", ShapeString(dY.sizes()), " for X ",
-                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(X.sizes() == dY.sizes(), "dY must have the shape of X: dY has shape ",
+                  ShapeString(dY.sizes()), ", X ", ShapeString(X.sizes()));
     const VectorLayout v = VectorsAlong(X, axis_);
     const T *x = X.data<T>(), *dy = dY.data<T>();
     Tensor* dX = Output(0);

@@ -26,8 +26,9 @@ class RmsNormBase : public Operator<Context> {
     rows.axis = x.canonical_axis_index(axis_);
     rows.count = x.size_to_dim(rows.axis);
     rows.size = x.size_from_dim(rows.axis);
-    CAFFE_ENFORCE_EQ(gamma.numel(), rows.size, "gamma or beta ", ShapeString(gamma.sizes()),
-                     " for X ", ShapeString(x.sizes()), " with axis ", axis_);
+    CAFFE_ENFORCE(gamma.numel() == rows.size, "gamma and beta must have ", rows.size,
+                  " elements, as many as X from axis ", axis_, " on: gamma has shape ",
+                  ShapeString(gamma.sizes()), ", X ", ShapeString(x.sizes()));
     return rows;
   }
 
@@ -41,7 +42,7 @@ class RmsNormOp final : public RmsNormBase<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   RmsNormOp(const OperatorDef& def, Workspace* ws)
       : RmsNormBase<Context>(def, ws), eps_(this->template GetSingleArgument<float>("eps", 0.f)) {
-    CAFFE_ENFORCE_GE(eps_, 0, "argument eps");
+    CAFFE_ENFORCE(eps_ >= 0, "argument eps must not be negative, found ", eps_);
   }
   bool RunOnDevice() override { return FloatTypes::Dispatch(this, Input(0).dtype()); }
 
@@ -49,7 +50,8 @@ class RmsNormOp final : public RmsNormBase<Context> {
   bool DoRunWithType() {
     const Tensor &X = Input(0), &gamma = Input(1), &beta = Input(2);
     const auto rows = this->RowsOf(X, gamma);
-    CAFFE_ENFORCE_EQ(beta.numel(), rows.size, "beta");
+    CAFFE_ENFORCE(beta.numel() == rows.size, "beta must have ", rows.size,
+                  " elements, as many as X from the argument axis on; found ", beta.numel());
     RmsNormRows<T> normalize{rows.size,      eps_,    X.data<T>(), gamma.data<T>(),
                              beta.data<T>(), nullptr, nullptr};
     Output(0)->ResizeLike(X);
@@ -78,9 +80,10 @@ class RmsNormGradientOp final : public RmsNormBase<Context> {
   bool DoRunWithType() {
     const Tensor &dY = Input(0), &X = Input(1), &gamma = Input(2), &rrms = Input(3);
     const auto rows = this->RowsOf(X, gamma);
-    CAFFE_ENFORCE(dY.numel() == X.numel() && rrms.numel() == rows.count, "dY ",
-                  ShapeString(dY.sizes()), " and rrms ", ShapeString(rrms.sizes()), " for X ",
-                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(dY.numel() == X.numel() && rrms.numel() == rows.count,
+                  "dY must have as many elements as X, and rrms one for each of its ", rows.count,
+                  " rows: dY has shape ", ShapeString(dY.sizes()), ", rrms ",
+                  ShapeString(rrms.sizes()), ", X ", ShapeString(X.sizes()));
     const T *dy = dY.data<T>(), *x = X.data<T>();
     const auto* r = rrms.data<ArithmeticType<T>>();
     Output(0)->ResizeLike(X);

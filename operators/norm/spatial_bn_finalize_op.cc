@@ -54,8 +54,8 @@ class SpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(0), &g = Input(2);
-    CAFFE_ENFORCE(g.sizes() == x.sizes(), "g has shape ", ShapeString(g.sizes()), ", X ",
-                  ShapeString(x.sizes()));
+    CAFFE_ENFORCE(g.sizes() == x.sizes(), "g must have the shape of X: g has shape ",
+                  ShapeString(g.sizes()), ", X ", ShapeString(x.sizes()));
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     const int64_t channels = shape.channels;
     const float* d_scale = BnParamsRowOf(Input(3), kBnParamsGradientRows, kDScaleRow, channels);

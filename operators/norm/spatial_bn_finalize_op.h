@@ -15,7 +15,8 @@ class SpatialBNFinalizeBase : public SpatialBNOpBase<Context> {
   SpatialBNFinalizeBase(const OperatorDef& def, Workspace* ws)
       : SpatialBNOpBase<Context>(def, ws),
         momentum_(this->template GetSingleArgument<float>("momentum", 0.9f)) {
-    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
+    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "argument momentum must be from 0 to 1, found ",
+                  momentum_);
     CAFFE_ENFORCE(!this->is_test_, "SpatialBNFinalize is for training: is_test must be 0");
   }
 

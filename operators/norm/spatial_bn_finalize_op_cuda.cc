@@ -46,8 +46,8 @@ class CudaSpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CUDAContext
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(0), &g = Input(2);
-    CAFFE_ENFORCE(g.sizes() == x.sizes(), "g has shape ", ShapeString(g.sizes()), ", X ",
-                  ShapeString(x.sizes()));
+    CAFFE_ENFORCE(g.sizes() == x.sizes(), "g must have the shape of X: g has shape ",
+                  ShapeString(g.sizes()), ", X ", ShapeString(x.sizes()));
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     const auto row = [&](int r) {
       return BnParamsRowOf(Input(1), kBnParamsRows, r, shape.channels);

@@ -28,8 +28,8 @@ class SpatialBNGradientOp final : public SpatialBNOpBase<CPUContext> {
   bool DoRunWithType() {
     const Tensor& x = Input(0);
     const Tensor& dy = Input(kAt.dy);
-    CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY has shape ", ShapeString(dy.sizes()), ", X ",
-                  ShapeString(x.sizes()));
+    CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY must have the shape of X: dY has shape ",
+                  ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     const float* scale = ChannelInput(kAt.scale, shape);
     for (auto* values : {&inverse_std_, &factor_, &by_x_, &constant_}) {
@@ -72,7 +72,8 @@ class SpatialBNGradientOp final : public SpatialBNOpBase<CPUContext> {
       in->bias = ChannelInput(kAt.bias, shape);
     } else if constexpr (kEpilogue == BatchNormEpilogue::kSumRelu) {
       const Tensor& y = Input(kAt.y);
-      CAFFE_ENFORCE(y.sizes() == Input(0).sizes(), "Y has shape ", ShapeString(y.sizes()));
+      CAFFE_ENFORCE(y.sizes() == Input(0).sizes(), "Y must have the shape of X: Y has shape ",
+                    ShapeString(y.sizes()), ", X ", ShapeString(Input(0).sizes()));
       in->mask = ReluMask::kFromY;
       in->y = y.data<T>();
       Tensor* dz = Output(3);

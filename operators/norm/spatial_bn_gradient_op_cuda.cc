@@ -23,8 +23,8 @@ class CudaSpatialBNGradientOp final : public SpatialBNOpBase<CUDAContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(0), &dy = Input(kAt.dy);
-    CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY has shape ", ShapeString(dy.sizes()), ", X ",
-                  ShapeString(x.sizes()));
+    CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY must have the shape of X: dY has shape ",
+                  ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
     const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
     const ChannelLayout layout = LayoutOf(shape);
     BatchNormGradient<T> in;
@@ -56,7 +56,8 @@ class CudaSpatialBNGradientOp final : public SpatialBNOpBase<CUDAContext> {
 
   template <typename T>
   void SetMask(const Tensor& y, const Tensor& x, BatchNormGradient<T>* in) {
-    CAFFE_ENFORCE(y.sizes() == x.sizes(), "Y has shape ", ShapeString(y.sizes()));
+    CAFFE_ENFORCE(y.sizes() == x.sizes(), "Y must have the shape of X: Y has shape ",
+                  ShapeString(y.sizes()), ", X ", ShapeString(x.sizes()));
     in->y = y.data<T>();
     Tensor* dz = Output(3);
     dz->ResizeLike(y);

@@ -23,16 +23,18 @@ class SpatialBNOpBase : public Operator<Context> {
         is_test_(this->template GetSingleArgument<bool>("is_test", false)),
         epsilon_(this->template GetSingleArgument<double>("epsilon", 1e-5)),
         num_batches_(this->template GetSingleArgument<int>("num_batches", 1)) {
-    CAFFE_ENFORCE_GE(epsilon_, 0);
-    CAFFE_ENFORCE_GE(num_batches_, 1);
+    CAFFE_ENFORCE(epsilon_ >= 0, "argument epsilon must not be negative, found ", epsilon_);
+    CAFFE_ENFORCE(num_batches_ >= 1, "argument num_batches must be at least 1, found ",
+                  num_batches_);
   }
 
  protected:
   // The values of input i. Throws EnforceNotMet unless there is one for each channel.
   const float* ChannelInput(int i, const ChannelShape& shape) const {
     const Tensor& tensor = Input(i);
-    CAFFE_ENFORCE_EQ(tensor.numel(), shape.channels, "input ", i, " (", debug_def().input(i),
-                     ") needs one value for each channel");
+    CAFFE_ENFORCE(tensor.numel() == shape.channels, "input ", i, " (", debug_def().input(i),
+                  ") must have one value for each of the ", shape.channels, " channels, found ",
+                  tensor.numel());
     return tensor.template data<float>();
   }
   float* ChannelOutput(int i, const ChannelShape& shape) {
@@ -61,8 +63,10 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
         momentum_(this->template GetSingleArgument<float>("momentum", 0.9f)),
         sums_(adds_ ? 6 : 5),
         sums_are_given_(InputSize() > sums_) {
-    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "momentum is ", momentum_);
-    CAFFE_ENFORCE_EQ(OutputSize(), this->is_test_ ? 1 : 5, "outputs with is_test ", this->is_test_);
+    CAFFE_ENFORCE(momentum_ >= 0 && momentum_ <= 1, "argument momentum must be from 0 to 1, found ",
+                  momentum_);
+    CAFFE_ENFORCE(OutputSize() == (this->is_test_ ? 1 : 5), "with is_test ", this->is_test_,
+                  " there must be ", this->is_test_ ? 1 : 5, " outputs, found ", OutputSize());
     CAFFE_ENFORCE(sums_are_given_ || this->num_batches_ == 1, "num_batches is ", this->num_batches_,
                   ", but the sums over the batches are not given as inputs");
     const bool own_sums = epilogue != BatchNormEpilogue::kNone ||
@@ -76,8 +80,8 @@ class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
   template <typename T>
   const T* Addend(const Tensor& x) const {
     if (!adds_) return nullptr;
-    CAFFE_ENFORCE(Input(5).sizes() == x.sizes(), "Z has shape ", ShapeString(Input(5).sizes()),
-                  ", X ", ShapeString(x.sizes()));
+    CAFFE_ENFORCE(Input(5).sizes() == x.sizes(), "Z must have the shape of X: Z has shape ",
+                  ShapeString(Input(5).sizes()), ", X ", ShapeString(x.sizes()));
     return Input(5).template data<T>();
   }
 

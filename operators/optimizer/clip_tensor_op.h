@@ -14,7 +14,7 @@ class ClipTensorByScalingOp final : public Operator<Context> {
   ClipTensorByScalingOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
         threshold_(this->template GetSingleArgument<float>("threshold", 0.f)) {
-    CAFFE_ENFORCE_GT(threshold_, 0, "argument threshold");
+    CAFFE_ENFORCE(threshold_ > 0, "argument threshold must be positive, found ", threshold_);
   }
   bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
 

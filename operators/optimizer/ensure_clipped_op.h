@@ -17,7 +17,8 @@ class EnsureClippedOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         limit_{this->template GetSingleArgument<float>("min", std::numeric_limits<float>::lowest()),
                this->template GetSingleArgument<float>("max", std::numeric_limits<float>::max())} {
-    CAFFE_ENFORCE_LE(limit_.low, limit_.high, "argument min is larger than max");
+    CAFFE_ENFORCE(limit_.low <= limit_.high, "argument min (", limit_.low,
+                  ") is larger than argument max (", limit_.high, ")");
   }
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
@@ -28,8 +29,8 @@ class EnsureClippedOp final : public Operator<Context> {
       MapElements(limit_, X.numel(), &context_, Y->template mutable_data<float>(), x);
       return true;
     }
-    CAFFE_ENFORCE(Y == &X, "rows are clipped in place");
-    CAFFE_ENFORCE_GE(X.dim(), 1, "the parameter must have rows");
+    CAFFE_ENFORCE(Y == &X, "with indices the output must be the blob of the parameter");
+    CAFFE_ENFORCE(X.dim() >= 1, "the parameter must have at least one axis, found a scalar");
     UpdateRows(Input(1), X.size(0),
                LimitRow{X.size_from_dim(1), limit_, Y->template mutable_data<float>()}, &context_);
     return true;

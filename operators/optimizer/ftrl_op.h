@@ -19,7 +19,7 @@ Rate FtrlRate(const Operator<Context>& op, int i, Context* context) {
                         ? RateFor(op.template Input<Tensor>(i), "alpha", context)
                         : Rate{nullptr, op.template GetSingleArgument<float>("alpha", 0.005f)};
   if (rate.address == nullptr || Context::kDeviceType == CPU) {
-    CAFFE_ENFORCE_GT(rate(), 0, "alpha");
+    CAFFE_ENFORCE(rate() > 0, "alpha must be positive, found ", rate());
   }
   return rate;
 }

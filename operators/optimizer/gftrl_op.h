@@ -17,7 +17,7 @@ class GFtrlOp final : public UpdateOp<Context> {
 
   bool RunOnDevice() override {
     const Tensor& var = Input(VAR);
-    CAFFE_ENFORCE_GE(var.dim(), 1, "the parameter must have rows");
+    CAFFE_ENFORCE(var.dim() >= 1, "the parameter must have at least one axis, found a scalar");
     const int64_t outputs = var.size(0), features = var.size_from_dim(1);
     auto update = this->MakeUpdate(rule_);
     update.lr = FtrlRate(*this, ALPHA, &context_);

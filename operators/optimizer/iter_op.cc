@@ -13,11 +13,13 @@ namespace {
 using MutexPtr = std::unique_ptr<std::mutex>;
 
 void Increment(Tensor* counter) {
-  CAFFE_ENFORCE_EQ(counter->numel(), 1, "an iteration counter has one element");
-  CAFFE_ENFORCE(counter->IsType<int64_t>(), "an iteration counter is int64, not ",
+  CAFFE_ENFORCE(counter->numel() == 1, "an iteration counter must have one element, found shape ",
+                ShapeString(counter->sizes()));
+  CAFFE_ENFORCE(counter->IsType<int64_t>(), "an iteration counter must be int64, found ",
                 counter->dtype().name());
   int64_t* value = counter->mutable_data<int64_t>();
-  CAFFE_ENFORCE_LT(*value, std::numeric_limits<int64_t>::max(), "the iteration counter is full");
+  CAFFE_ENFORCE(*value < std::numeric_limits<int64_t>::max(),
+                "the iteration counter cannot count beyond ", std::numeric_limits<int64_t>::max());
   ++*value;
 }
 

@@ -17,8 +17,10 @@ class LearningRateAdaptionOp final : public Operator<Context> {
 
   bool RunOnDevice() override {
     const Tensor &lr = Input(0), &grad = Input(1), &effective = Input(2);
-    CAFFE_ENFORCE_EQ(lr.numel(), 1, "elements of lr");
-    CAFFE_ENFORCE_EQ(grad.numel(), effective.numel(), "elements of grad and effgrad");
+    CAFFE_ENFORCE(lr.numel() == 1, "lr must have one element, found ", lr.numel());
+    CAFFE_ENFORCE(grad.numel() == effective.numel(),
+                  "grad and effgrad must have the same number of elements: grad has shape ",
+                  ShapeString(grad.sizes()), ", effgrad ", ShapeString(effective.sizes()));
     const float *g = grad.data<float>(), *e = effective.data<float>(), *rate = lr.data<float>();
     const int64_t n = grad.numel();
     Tensor sums(context_.device());

@@ -21,7 +21,8 @@ class LearningRateOp final : public Operator<Context> {
 
   bool RunOnDevice() override {
     const Tensor& counter = Input(0);  // on the host, for operators on any device
-    CAFFE_ENFORCE_EQ(counter.numel(), 1, "the iteration counter has one element");
+    CAFFE_ENFORCE(counter.numel() == 1, "the iteration counter must have one element, found shape ",
+                  ShapeString(counter.sizes()));
     const int64_t iteration = *counter.data<int64_t>() + iter_offset_;
     const auto rate = static_cast<float>(base_lr_ * policy_(iteration));
     Tensor* out = Output(0);

@@ -30,12 +30,14 @@ class Arguments {
   int64_t RequiredPositive(const std::string& name) const {
     Require(name);
     const int64_t value = arguments_.GetSingleArgument<int64_t>(prefix_ + name, 0);
-    CAFFE_ENFORCE_GT(value, 0, "argument ", prefix_, name, " of learning rate policy ", policy_);
+    CAFFE_ENFORCE(value > 0, "argument ", prefix_, name, " of learning rate policy ", policy_,
+                  " must be positive, found ", value);
     return value;
   }
   int64_t NotNegative(const std::string& name) const {
     const int64_t value = arguments_.GetSingleArgument<int64_t>(prefix_ + name, 0);
-    CAFFE_ENFORCE_GE(value, 0, "argument ", prefix_, name, " of learning rate policy ", policy_);
+    CAFFE_ENFORCE(value >= 0, "argument ", prefix_, name, " of learning rate policy ", policy_,
+                  " must not be negative, found ", value);
     return value;
   }
   const std::string& prefix() const { return prefix_; }
@@ -100,7 +102,9 @@ LearningRatePolicy Cosine(const Arguments& a) {
   const double max_rate = a.RequiredFloat("max_lr"), min_rate = a.Float("min_lr", 0);
   const auto period = static_cast<double>(a.RequiredPositive("period"));
   const double growth = a.Float("t_mult", 1), shrink = a.Float("lr_shrink", 0.99);
-  CAFFE_ENFORCE_GE(growth, 1, "argument t_mult of learning rate policy cosine");
+  CAFFE_ENFORCE(growth >= 1,
+                "argument t_mult of learning rate policy cosine must be at least 1, found ",
+                growth);
   return [=](int64_t i) {
     auto at = static_cast<double>(i);
     double length = period, scale = 1;
@@ -136,7 +140,8 @@ LearningRatePolicy Gate(const Arguments& a) {
 LearningRatePolicy Slope(const Arguments& a) {
   const int64_t start = a.NotNegative("num_iter_1"), end = a.NotNegative("num_iter_2");
   const double first = a.Float("multiplier_1", 1), second = a.Float("multiplier_2", 1);
-  CAFFE_ENFORCE_LT(start, end, "num_iter_1 and num_iter_2 of learning rate policy slope");
+  CAFFE_ENFORCE(start < end, "learning rate policy slope needs num_iter_1 (", start,
+                ") less than num_iter_2 (", end, ")");
   return [=](int64_t i) {
     if (i < start) return first;
     const double part = static_cast<double>(i - start) / static_cast<double>(end - start);
@@ -159,11 +164,13 @@ LearningRatePolicy Hill(const Arguments& a) {
 // first one also in iteration 0); the last one stays.
 LearningRatePolicy Composite(const Arguments& a) {
   const auto lengths = a.all().GetRepeatedArgument<int64_t>(a.prefix() + "sub_policy_num_iters");
-  CAFFE_ENFORCE(!lengths.empty(), "learning rate policy composite needs sub_policy_num_iters");
+  CAFFE_ENFORCE(!lengths.empty(),
+                "learning rate policy composite needs the argument sub_policy_num_iters");
   std::vector<std::pair<int64_t, LearningRatePolicy>> parts;  // with their last iteration
   int64_t end = 0;
   for (size_t k = 0; k < lengths.size(); ++k) {
-    CAFFE_ENFORCE_GT(lengths[k], 0, "argument sub_policy_num_iters");
+    CAFFE_ENFORCE(lengths[k] > 0, "argument sub_policy_num_iters must be positive, found ",
+                  lengths[k]);
     end += lengths[k];
     const std::string prefix = MakeString(a.prefix(), "sub_policy_", k, "_");
     const auto name = a.all().GetSingleArgument<std::string>(prefix + "policy", "");

@@ -27,7 +27,8 @@ class MomentumSgdOp final : public UpdateOp<Context, T> {
                               .states_out = 1,
                               .step_out = 0}),
         rule_(ReadRule<WithWeightDecay<MomentumSgdRule>>(*this)) {
-    CAFFE_ENFORCE(this->HasParam() || rule_.weight_decay == 0, "weight_decay needs the parameter");
+    CAFFE_ENFORCE(this->HasParam() || rule_.weight_decay == 0,
+                  "the argument weight_decay needs the parameter as an input");
   }
 
   bool RunOnDevice() override {

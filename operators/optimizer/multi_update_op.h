@@ -101,14 +101,19 @@ class MultiUpdateOp final : public Operator<Context> {
         decay_(this->template GetRepeatedArgument<float>("weight_decay")),
         copied_(this->template GetRepeatedArgument<int>("copied")),
         run_{.rule = ReadRule<Rule>(*this), .decays = Tensor(context_.device())} {
-    CAFFE_ENFORCE(count_ > 0 && flags_ <= 2, "inputs of ", this->type(), ": ", InputSize());
+    CAFFE_ENFORCE(count_ > 0 && flags_ <= 2, this->type(), " cannot divide its ", InputSize(),
+                  " inputs among parameters");
     if (decay_.empty()) decay_.assign(count_, 0.f);
-    CAFFE_ENFORCE_EQ(static_cast<int>(decay_.size()), count_, this->type(),
-                     ": one weight_decay for each parameter");
-    CAFFE_ENFORCE_EQ(OutputSize(), (kStates + 1) * count_ + static_cast<int>(copied_.size()),
-                     "outputs of ", this->type());
+    CAFFE_ENFORCE(static_cast<int>(decay_.size()) == count_, this->type(),
+                  " needs one weight_decay for each of the ", count_, " parameters, found ",
+                  decay_.size());
+    CAFFE_ENFORCE(OutputSize() == (kStates + 1) * count_ + static_cast<int>(copied_.size()),
+                  this->type(), " needs ",
+                  (kStates + 1) * count_ + static_cast<int>(copied_.size()), " outputs, found ",
+                  OutputSize());
     for (const int i : copied_) {
-      CAFFE_ENFORCE(i >= 0 && i < count_, this->type(), ": there is no parameter ", i, " to copy");
+      CAFFE_ENFORCE(i >= 0 && i < count_, this->type(), " is to copy parameter ", i, ", but has ",
+                    count_, " parameters");
     }
     const bool half = this->template GetSingleArgument<int>("copy_type", TensorProto::FLOAT16) ==
                       TensorProto::FLOAT16;
@@ -153,11 +158,13 @@ class MultiUpdateOp final : public Operator<Context> {
   static constexpr int kControlScalars = CorrectedRule<Rule> ? 2 : 1;
 
   void CheckGradient(const Tensor& param, const Tensor& grad) const {
-    CAFFE_ENFORCE(grad.has_data() && grad.sizes() == param.sizes(), "gradient is ",
+    CAFFE_ENFORCE(grad.has_data() && grad.sizes() == param.sizes(),
+                  "a gradient must have the shape of its parameter: the gradient is ",
                   grad.DebugString(), ", the parameter ", param.DebugString());
     const bool narrow = grad.IsType<float16>() || grad.IsType<bfloat16>();
     CAFFE_ENFORCE(grad.dtype() == run_.grad_type && (narrow || grad.template IsType<float>()),
-                  "gradients of ", this->type(), " have one type: ", grad.DebugString());
+                  "all gradients of ", this->type(), " must have one type, found ",
+                  grad.DebugString());
   }
 
   float* Like(const Tensor& input, int output) {

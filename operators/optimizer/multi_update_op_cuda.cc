@@ -37,7 +37,8 @@ BlockUpdate<Rule> UpdateOf(const MultiUpdateRun<Rule>& run, const Part<Rule>& pa
   update.copy_type = NumberOf(run.copy_type);
   CAFFE_ENFORCE(part.copy == nullptr || update.grad_type == Number::kFloat ||
                     update.grad_type == update.copy_type,
-                "gradients in ", run.grad_type.name(), ", copies in ", run.copy_type.name());
+                "the copies must have the type of the 16-bit gradients: gradients are ",
+                run.grad_type.name(), ", copies ", run.copy_type.name());
   return update;
 }
 

@@ -8,15 +8,16 @@ namespace caffe2 {
 
 // Throws EnforceNotMet naming both shapes unless `state` has as many elements as the parameter.
 inline void CheckOptimizerState(const Tensor& param, const Tensor& state, const char* name) {
-  CAFFE_ENFORCE_EQ(state.numel(), param.numel(), name, " ", ShapeString(state.sizes()),
-                   " for parameter ", ShapeString(param.sizes()));
+  CAFFE_ENFORCE(state.numel() == param.numel(), name,
+                " must have as many elements as the parameter: ", name, " has shape ",
+                ShapeString(state.sizes()), ", the parameter ", ShapeString(param.sizes()));
 }
 
 // The same for a state of one number for each row of the parameter.
 inline void CheckRowWiseState(const Tensor& param, const Tensor& state, const char* name) {
-  CAFFE_ENFORCE(param.dim() >= 1 && state.numel() == param.size(0), name, " ",
-                ShapeString(state.sizes()), " for the rows of parameter ",
-                ShapeString(param.sizes()));
+  CAFFE_ENFORCE(param.dim() >= 1 && state.numel() == param.size(0), name,
+                " must have one element for each row of the parameter: ", name, " has shape ",
+                ShapeString(state.sizes()), ", the parameter ", ShapeString(param.sizes()));
 }
 
 // The elements of a tensor that an operator updates in place, as its schema demands. Throws
@@ -31,12 +32,14 @@ T* UpdatedData(Tensor* tensor) {
 // are int32 or int64, and the gradient has one row for each. Does not check the values of the
 // indices.
 inline int64_t CheckRowGradient(const Tensor& param, const Tensor& indices, const Tensor& grad) {
-  CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
+  CAFFE_ENFORCE(param.dim() >= 1, "the parameter must have at least one axis, found a scalar");
   CAFFE_ENFORCE(indices.IsType<int32_t>() || indices.IsType<int64_t>(),
                 "indices must be int32 or int64, not ", indices.dtype().name());
   const int64_t width = param.size_from_dim(1);
-  CAFFE_ENFORCE_EQ(grad.numel(), indices.numel() * width, "gradient ", ShapeString(grad.sizes()),
-                   " for ", indices.numel(), " rows of parameter ", ShapeString(param.sizes()));
+  CAFFE_ENFORCE(grad.numel() == indices.numel() * width,
+                "the gradient must have one row for each of the ", indices.numel(),
+                " indices: it has shape ", ShapeString(grad.sizes()), ", the parameter ",
+                ShapeString(param.sizes()));
   return width;
 }
 
@@ -44,7 +47,8 @@ inline int64_t CheckRowGradient(const Tensor& param, const Tensor& indices, cons
 template <class Context>
 const float* FoundInf(const Operator<Context>* op, int i) {
   if (op->InputSize() <= i) return nullptr;
-  CAFFE_ENFORCE_EQ(op->Input(i).numel(), 1, "found_inf must be a scalar");
+  CAFFE_ENFORCE(op->Input(i).numel() == 1, "found_inf must have one element, found ",
+                op->Input(i).numel());
   return op->Input(i).template data<float>();
 }
 inline constexpr const char* kFoundInfDoc =

@@ -27,7 +27,8 @@ class SparseAdamOp final : public SparseUpdateOp<Context, AdamRule> {
     if (!rectified_) return SparseUpdateOp<Context, AdamRule>::RunOnDevice();
     Tensor copy(CPU);
     const Tensor& iter = OnHost(this->template Input<Tensor>(this->layout_.iter), &copy);
-    CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+    CAFFE_ENFORCE(iter.numel() == 1, "the iteration counter must have one element, found shape ",
+                  ShapeString(iter.sizes()));
     const auto rule = RectifiedAdamRule::At(this->rule_, *iter.template data<int64_t>());
     this->UpdateParamRows(this->template MakeRows<SparseUpdate>(rule));
     return true;

@@ -15,13 +15,13 @@ class SparseLpRegularizerOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         p_(this->template GetSingleArgument<float>("p", 2)),
         lambda_(this->template GetSingleArgument<float>("reg_lambda", 1e-5f)) {
-    CAFFE_ENFORCE(p_ == 1 || p_ == 2, "the argument p is ", p_, ", and must be 1 or 2");
-    CAFFE_ENFORCE(lambda_ >= 0 && lambda_ < 1, "the argument reg_lambda is ", lambda_,
-                  ", and must be in [0, 1)");
+    CAFFE_ENFORCE(p_ == 1 || p_ == 2, "argument p must be 1 or 2, found ", p_);
+    CAFFE_ENFORCE(lambda_ >= 0 && lambda_ < 1,
+                  "argument reg_lambda must be at least 0 and less than 1, found ", lambda_);
   }
   bool RunOnDevice() override {
     const Tensor& param = Input(0);
-    CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
+    CAFFE_ENFORCE(param.dim() >= 1, "the parameter must have at least one axis, found a scalar");
     UpdateRows(Input(1), param.size(0),
                ShrinkRow{param.size_from_dim(1), p_ == 2, lambda_, UpdatedData<float>(Output(0))},
                &context_);

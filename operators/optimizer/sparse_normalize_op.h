@@ -15,12 +15,12 @@ class SparseNormalizeOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         only_above_(this->template GetSingleArgument<bool>("use_max_norm", true)),
         norm_(this->template GetSingleArgument<float>("norm", 1.f)) {
-    CAFFE_ENFORCE_GE(norm_, 0, "the argument norm");
+    CAFFE_ENFORCE(norm_ >= 0, "argument norm must not be negative, found ", norm_);
   }
 
   bool RunOnDevice() override {
     const Tensor& param = Input(0);
-    CAFFE_ENFORCE_GE(param.dim(), 1, "the parameter must have rows");
+    CAFFE_ENFORCE(param.dim() >= 1, "the parameter must have at least one axis, found a scalar");
     UpdateRows(
         Input(1), param.size(0),
         NormalizeRow<T>{param.size_from_dim(1), only_above_, norm_, UpdatedData<T>(Output(0))},

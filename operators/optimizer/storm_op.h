@@ -25,12 +25,16 @@ class StormBase : public UpdateOp<Context> {
   template <class Elements>
   void SetRates(Elements* update, Tensor* storage) {
     const Tensor &sum = Input(GRAD_SQ_SUM), &grad = Input(this->layout_.grad);
-    CAFFE_ENFORCE_EQ(sum.numel(), 1, "elements of grad_sq_sum ", ShapeString(sum.sizes()));
+    CAFFE_ENFORCE(sum.numel() == 1, "grad_sq_sum must have one element, found shape ",
+                  ShapeString(sum.sizes()));
     storage->Resize(3);  // the squares, rate, alpha
     float* step = storage->template mutable_data<float>();
     SumOfSquares(grad.numel(), update->grad, step, &context_);
     if constexpr (Context::kDeviceType == CPU) {
-      CAFFE_ENFORCE_GT(beta_ + *sum.data<float>() + *step, 0, "beta + grad_sq_sum");
+      CAFFE_ENFORCE(
+          beta_ + *sum.data<float>() + *step > 0,
+          "the sum of beta, grad_sq_sum and the squared gradient must be positive, found ",
+          beta_ + *sum.data<float>() + *step);
     }
     const float* old_sum = sum.data<float>();
     float* new_sum = this->Like(sum, GRAD_SQ_SUM);

@@ -26,7 +26,8 @@ void ReadArguments(const OperatorBase& op, WithWeightDecay<Rule>* rule) {
 // update_op_cuda.h has the version for devices.
 template <CorrectedRule Rule>
 Rate CorrectionOf(const Rule& rule, const Tensor& iter, CPUContext* /*context*/) {
-  CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+  CAFFE_ENFORCE(iter.numel() == 1, "the iteration counter must have one element, found shape ",
+                ShapeString(iter.sizes()));
   return {nullptr, rule.Correction(*iter.data<int64_t>())};
 }
 
@@ -112,9 +113,10 @@ class UpdateOp : public Operator<Context> {
     using Rule = typename Update::Rule;
     if constexpr (Update::kStride > 1) {  // one tensor holds all states, interleaved
       const Tensor& states = Input(layout_.states);
-      CAFFE_ENFORCE_EQ(states.numel(), Update::kStride * like.numel(), Rule::kStateNames[0], " ",
-                       ShapeString(states.sizes()), " for parameter ", ShapeString(like.sizes()),
-                       ": two values for each element are needed");
+      CAFFE_ENFORCE(states.numel() == Update::kStride * like.numel(), Rule::kStateNames[0],
+                    " must have ", Update::kStride,
+                    " values for each element of the parameter: it has shape ",
+                    ShapeString(states.sizes()), ", the parameter ", ShapeString(like.sizes()));
       const T* from = states.data<T>();
       T* to = Like(states, layout_.states_out);
       for (int s = 0; s < Rule::kStates; ++s) {

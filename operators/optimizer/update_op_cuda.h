@@ -13,7 +13,8 @@ namespace caffe2 {
 // As on the host. Waits for an iteration that is on the device.
 template <CorrectedRule Rule>
 Rate CorrectionOf(const Rule& rule, const Tensor& iter, CUDAContext* /*context*/) {
-  CAFFE_ENFORCE_EQ(iter.numel(), 1, "the iteration counter has one element");
+  CAFFE_ENFORCE(iter.numel() == 1, "the iteration counter must have one element, found shape ",
+                ShapeString(iter.sizes()));
   cuda::HostValues* values = cuda::RecordedHostValues();
   if (values != nullptr && iter.GetDeviceType() == CPU) {
     const auto correction = [rule, count = iter.data<int64_t>()] {

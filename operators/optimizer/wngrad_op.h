@@ -25,7 +25,8 @@ class WngradBase : public UpdateOp<Context> {
   template <class Elements>
   void SetRate(float* rate, Elements* update, Tensor* storage) {
     const Tensor& b = Input(SEQ_B);
-    CAFFE_ENFORCE_EQ(b.numel(), 1, "elements of seq_b ", ShapeString(b.sizes()));
+    CAFFE_ENFORCE(b.numel() == 1, "seq_b must have one element, found shape ",
+                  ShapeString(b.sizes()));
     storage->Resize(2);  // the squares, the rate
     float* step = storage->template mutable_data<float>();
     if (rate == nullptr) rate = step + 1;

@@ -64,8 +64,8 @@ class LpPoolGradientOp final : public LpPoolBase<Context> {
     const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
     const float size = this->PrepareWindows(X);
     CAFFE_ENFORCE(Y.sizes() == this->y_dims_ && dY.sizes() == this->y_dims_,
-                  "Y and dY have shapes ", ShapeString(Y.sizes()), " and ", ShapeString(dY.sizes()),
-                  ", expected ", ShapeString(this->y_dims_));
+                  "Y and dY must have shape ", ShapeString(this->y_dims_), ", found ",
+                  ShapeString(Y.sizes()), " and ", ShapeString(dY.sizes()));
     const float *x = X.data<float>(), *y = Y.data<float>(), *dy = dY.data<float>();
     Tensor buffer(context_.device());
     buffer.ResizeLike(Y);

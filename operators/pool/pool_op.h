@@ -10,12 +10,13 @@ namespace caffe2 {
 // The window of a pooling on an image of these dimensions. Throws EnforceNotMet unless the image
 // has spatial axes, pads are less than the kernel and dilation is 1.
 inline Window ResolvePool(const WindowArguments& arguments, const ImageShape& x) {
-  CAFFE_ENFORCE(!x.spatial.empty(), "pooling needs an image with spatial axes");
+  CAFFE_ENFORCE(!x.spatial.empty(), "the input must be images with spatial axes");
   const Window window = arguments.Resolve(x.spatial);
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     CAFFE_ENFORCE(window.pad_begin[i] < window.kernel[i], "the pad of axis ", i, " is ",
                   window.pad_begin[i], ", which is not less than the kernel ", window.kernel[i]);
-    CAFFE_ENFORCE_EQ(window.dilation[i], 1, "pooling does not take the argument dilation");
+    CAFFE_ENFORCE(window.dilation[i] == 1, "pooling does not take the argument dilation, found ",
+                  window.dilation[i]);
   }
   return window;
 }
@@ -86,8 +87,8 @@ class PoolGradientOp final : public PoolOpBase<Context> {
     const Tensor &x = Input(0), &y = Input(1), &dy = Input(2);
     this->Prepare(x);
     CAFFE_ENFORCE(y.sizes() == this->y_dims_ && dy.sizes() == this->y_dims_,
-                  "Y and dY have shapes ", ShapeString(y.sizes()), " and ", ShapeString(dy.sizes()),
-                  ", expected ", ShapeString(this->y_dims_));
+                  "Y and dY must have shape ", ShapeString(this->y_dims_), ", found ",
+                  ShapeString(y.sizes()), " and ", ShapeString(dy.sizes()));
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
     PoolGradient(kKind, this->shape_, x.data<T>(), y.data<T>(), dy.data<T>(),

@@ -56,7 +56,8 @@ struct LeakyReluFunction {
   static constexpr bool kKeeps = true;
   explicit LeakyReluFunction(const OperatorBase& op)
       : alpha(op.GetSingleArgument<float>("alpha", 0.01f)) {
-    CAFFE_ENFORCE(alpha > 0 && alpha < 1, "argument alpha (", alpha, ") must be between 0 and 1");
+    CAFFE_ENFORCE(alpha > 0 && alpha < 1,
+                  "argument alpha must be more than 0 and less than 1, found ", alpha);
   }
   uint8_t operator()(int q, const Quantization& from, const Quantization&) const {
     const int steps = q - from.zero_point;
@@ -81,7 +82,7 @@ class Int8SoftmaxOp final : public Int8Operator {
   bool RunOnDevice() override {
     const Int8TensorCPU& X = Levels(0);
     const Quantization from = Quantization::Of(X), to = ReadUnitRange(*this);
-    CAFFE_ENFORCE_GE(X.t.dim(), 1, "X must have rows");
+    CAFFE_ENFORCE(X.t.dim() >= 1, "X must have at least one axis, found a scalar");
     const int64_t rows = X.t.size(0), width = X.t.size_from_dim(1);
     // exp(scale * (q - max)), by max - q.
     std::array<float, 256> powers;

@@ -20,8 +20,10 @@ class Int8AddOp final : public Int8Operator {
     const std::vector<int64_t> dims = Levels(0).t.sizes();
     for (int k = 0; k < InputSize(); ++k) {
       const Int8TensorCPU& X = Levels(k);
-      CAFFE_ENFORCE(X.t.sizes() == dims, "summands of shapes ", ShapeString(dims), " and ",
-                    ShapeString(X.t.sizes()), ": there is no broadcasting");
+      CAFFE_ENFORCE(X.t.sizes() == dims,
+                    "all inputs must have the same shape, because there is no broadcasting: their "
+                    "shapes are ",
+                    ShapeString(dims), " and ", ShapeString(X.t.sizes()));
       const Quantization from = Quantization::Of(X);
       for (int q = 0; q < 256; ++q) tables[k][q] = from.Dequantize(static_cast<uint8_t>(q));
       terms[k] = X.t.data<uint8_t>();

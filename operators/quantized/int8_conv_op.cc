@@ -24,7 +24,8 @@ CAFFE2_SIMD_CLONES void AddProducts(int64_t n, const uint8_t* x, int32_t x_zero,
 }
 
 void CheckImages(const std::vector<int64_t>& dims) {
-  CAFFE_ENFORCE_EQ(dims.size(), size_t{4}, "axes of the images ", ShapeString(dims));
+  CAFFE_ENFORCE(dims.size() == 4, "the images must have four axes, found shape ",
+                ShapeString(dims));
 }
 
 // A convolution of images N x H x W x C. The forms with a sum add their last input.
@@ -191,7 +192,8 @@ class Int8ConvTransposeOp final : public Int8ProductOp {
   Int8ConvTransposeOp(const OperatorDef& def, Workspace* ws)
       : Int8ProductOp(def, ws, false), arguments_(ArgumentHelper(def)) {
     CheckChannelsLast(*this);
-    CAFFE_ENFORCE_EQ(arguments_.group(), 1, "Int8ConvTranspose does not take the argument group");
+    CAFFE_ENFORCE(arguments_.group() == 1,
+                  "Int8ConvTranspose does not take the argument group, found ", arguments_.group());
   }
   bool RunOnDevice() override {
     const Tensor &X = Levels(0).t, &W = Levels(1).t;
@@ -260,7 +262,8 @@ class Int8FCOp final : public Int8ProductOp {
     const Tensor &X = Levels(0).t, &W = Levels(1).t;
     CAFFE_ENFORCE(
         X.dim() >= 1 && W.dim() >= 1 && X.size_from_dim(1) == W.size_from_dim(1) && W.numel() > 0,
-        "X ", ShapeString(X.sizes()), " and W ", ShapeString(W.sizes()), " do not go together");
+        "a row of X must have as many elements as a row of W: X has shape ", ShapeString(X.sizes()),
+        ", W ", ShapeString(W.sizes()));
     const int64_t m = X.size(0), n = W.size(0), k = W.size_from_dim(1);
     const Operands in = Read(n);
     Result y = MakeResult(in, {m, n}, Activation::kNone);
@@ -298,7 +301,8 @@ std::vector<TensorShape> InferConvTranspose(const OperatorDef& def,
   return {CreateTensorShape(shape.x.ToDims(StorageOrder::kNHWC), ResultType(def))};
 }
 std::vector<TensorShape> InferFC(const OperatorDef& def, const std::vector<TensorShape>& in) {
-  CAFFE_ENFORCE(in[0].dims_size() >= 1 && in[1].dims_size() >= 1, "X and W must have rows");
+  CAFFE_ENFORCE(in[0].dims_size() >= 1 && in[1].dims_size() >= 1,
+                "X and W must have at least one axis");
   return {CreateTensorShape({in[0].dims(0), in[1].dims(0)}, ResultType(def))};
 }
 

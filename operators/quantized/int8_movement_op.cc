@@ -89,8 +89,8 @@ TensorBox BoxOf(const ArgumentHelper& arguments, const std::vector<int64_t>& dim
                               arguments.GetRepeatedArgument<int64_t>("ends"), dims);
   }
   const auto dim = arguments.GetSingleArgument<int64_t>("dim", 0);
-  CAFFE_ENFORCE(dim >= 0 && dim < static_cast<int64_t>(dims.size()), "dim ", dim,
-                " is out of range for ", ShapeString(dims));
+  CAFFE_ENFORCE(dim >= 0 && dim < static_cast<int64_t>(dims.size()), "argument dim (", dim,
+                ") is out of range for shape ", ShapeString(dims));
   std::vector<int64_t> starts(dims.size(), 0), ends(dims.size(), -1);
   starts[dim] = arguments.GetSingleArgument<int64_t>("start_idx", 0);
   ends[dim] = arguments.GetSingleArgument<int64_t>("end_idx", -1);
@@ -120,7 +120,7 @@ class Int8ReshapeOp final : public Int8Operator {
  public:
   Int8ReshapeOp(const OperatorDef& def, Workspace* ws) : Int8Operator(def, ws) {
     CAFFE_ENFORCE(InputSize() == 2 || HasArgument("shape"),
-                  "the new shape is neither an argument nor an input");
+                  "there is neither an argument shape nor an input 1 for the new shape");
   }
   bool RunOnDevice() override {
     const Int8TensorCPU& X = Levels(0);
@@ -172,14 +172,14 @@ class Int8ChannelShuffleOp final : public Int8Operator {
   Int8ChannelShuffleOp(const OperatorDef& def, Workspace* ws)
       : Int8Operator(def, ws), group_(GetSingleArgument<int64_t>("group", 1)) {
     CheckChannelsLast(*this);
-    CAFFE_ENFORCE_GE(group_, 1, "the argument group");
+    CAFFE_ENFORCE(group_ >= 1, "argument group must be positive, found ", group_);
   }
   bool RunOnDevice() override {
     const Int8TensorCPU& X = Levels(0);
-    CAFFE_ENFORCE_GE(X.t.dim(), 1, "X must have channels");
+    CAFFE_ENFORCE(X.t.dim() >= 1, "X must have at least one axis, found a scalar");
     const int64_t channels = X.t.size(X.t.dim() - 1);
-    CAFFE_ENFORCE_EQ(channels % group_, 0, "the ", channels,
-                     " channels are not a multiple of the argument group (", group_, ")");
+    CAFFE_ENFORCE(channels % group_ == 0, "the ", channels,
+                  " channels are not a multiple of the argument group (", group_, ")");
     Tensor* Y = SetResult(Kept(X));
     Y->ResizeLike(X.t);
     TransposeRuns(X.t.size_to_dim(X.t.dim() - 1), group_, channels / group_, 1, sizeof(uint8_t),
@@ -194,7 +194,8 @@ class Int8ChannelShuffleOp final : public Int8Operator {
 ResizeShape ScaledShape(const ArgumentHelper& arguments, const std::vector<int64_t>& dims) {
   if (arguments.HasArgument("output_size")) {
     const auto size = arguments.GetRepeatedArgument<int64_t>("output_size");
-    CAFFE_ENFORCE_EQ(size.size(), size_t{2}, "numbers in output_size, which are height and width");
+    CAFFE_ENFORCE(size.size() == 2, "argument output_size must be height and width, found ",
+                  size.size(), " numbers");
     return {dims, StorageOrder::kNHWC, size[0], size[1]};
   }
   const ImageScales by = ImageScales::Read(arguments, nullptr);

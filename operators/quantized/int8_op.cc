@@ -8,10 +8,10 @@ namespace caffe2::int8 {
 namespace {
 
 Quantization Checked(float scale, int64_t zero_point) {
-  CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), "a scale of ", scale,
-                " is not positive and finite");
+  CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), "a scale must be positive and finite, found ",
+                scale);
   CAFFE_ENFORCE(zero_point >= 0 && zero_point <= std::numeric_limits<uint8_t>::max(),
-                "a zero point of ", zero_point, " is not a level from 0 to 255");
+                "a zero point must be from 0 to 255, found ", zero_point);
   return {scale, static_cast<uint8_t>(zero_point)};
 }
 
@@ -59,7 +59,7 @@ Quantization Int8Operator::Kept(const Int8TensorCPU& X) const {
 
 void CheckChannelsLast(const OperatorBase& op) {
   const auto order = op.GetSingleArgument<std::string>("order", "NCHW");
-  CAFFE_ENFORCE(order == "NHWC", op.type(), " takes images of order NHWC only, not ", order);
+  CAFFE_ENFORCE(order == "NHWC", op.type(), " takes images in order NHWC only, found ", order);
 }
 
 void DescribeFloatResult(OpSchema& schema) {

@@ -18,7 +18,8 @@ class Pooling {
       : image_(ImageShape::FromDims(dims, StorageOrder::kNHWC)),
         window_(ResolvePool(arguments, image_)),
         include_pad_(include_pad) {
-    CAFFE_ENFORCE_EQ(dims.size(), size_t{4}, "axes of the images ", ShapeString(dims));
+    CAFFE_ENFORCE(dims.size() == 4, "the images must have four axes, found shape ",
+                  ShapeString(dims));
   }
 
   std::vector<int64_t> OutputDims() const {

@@ -39,8 +39,8 @@ Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, bool has_acc
       w_scales_(GetRepeatedArgument<float>("W_scales")) {
   CAFFE_ENFORCE(!(float_result_ && has_accumulator_), type(), " does not take ", kDequantizeOutput);
   for (const float scale : w_scales_) {
-    CAFFE_ENFORCE(scale > 0 && std::isfinite(scale), "a scale of ", scale,
-                  " in W_scales is not positive and finite");
+    CAFFE_ENFORCE(scale > 0 && std::isfinite(scale),
+                  "argument W_scales must have positive and finite scales, found ", scale);
   }
 }
 
@@ -51,13 +51,15 @@ Int8ProductOp::Operands Int8ProductOp::Read(int64_t channels) const {
   in.w_zero = w.zero_point;
   in.units.assign(channels, static_cast<double>(x.scale) * w.scale);
   if (!w_scales_.empty()) {
-    CAFFE_ENFORCE_EQ(static_cast<int64_t>(w_scales_.size()), channels,
-                     "numbers in W_scales and channels of Y");
+    CAFFE_ENFORCE(static_cast<int64_t>(w_scales_.size()) == channels,
+                  "argument W_scales must have one scale for each of the ", channels,
+                  " channels of Y, found ", w_scales_.size());
     for (int64_t c = 0; c < channels; ++c)
       in.units[c] = static_cast<double>(x.scale) * w_scales_[c];
   }
   if (has_bias_) {
-    CAFFE_ENFORCE_EQ(Bias().numel(), channels, "values of bias and channels of Y");
+    CAFFE_ENFORCE(Bias().numel() == channels, "the bias must have one value for each of the ",
+                  channels, " channels of Y, found ", Bias().numel());
     in.bias = Bias().data<int32_t>();
   }
   if (has_accumulator_) in.Z = &Levels(InputSize() - 1);
@@ -71,8 +73,8 @@ Int8ProductOp::Result Int8ProductOp::MakeResult(const Operands& in,
   result.units_ = in.units;
   result.activation_ = activation;
   if (in.Z != nullptr) {
-    CAFFE_ENFORCE(in.Z->t.sizes() == dims, "Z has shape ", ShapeString(in.Z->t.sizes()), ", Y ",
-                  ShapeString(dims));
+    CAFFE_ENFORCE(in.Z->t.sizes() == dims, "Z must have the shape of Y: Z has shape ",
+                  ShapeString(in.Z->t.sizes()), ", Y ", ShapeString(dims));
     result.accumulator_ = Quantization::Of(*in.Z);
   }
   if (float_result_) {

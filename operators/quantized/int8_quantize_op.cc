@@ -58,15 +58,17 @@ class Int8GivenFillOp final : public Operator<CPUContext> {
         scale_(GetSingleArgument<float>("Y_scale", 1)),
         zero_point_(GetSingleArgument<int32_t>("Y_zero_point", 0)),
         shape_(GetRepeatedArgument<int64_t>("shape")) {
-    CAFFE_ENFORCE(scale_ > 0 && std::isfinite(scale_), "a scale of ", scale_);
+    CAFFE_ENFORCE(scale_ > 0 && std::isfinite(scale_),
+                  "argument Y_scale must be positive and finite, found ", scale_);
     if constexpr (std::is_same_v<T, uint8_t>) {
       const auto bytes = GetSingleArgument<std::string>("values", "");
       values_.assign(bytes.begin(), bytes.end());
     } else {
       values_ = GetRepeatedArgument<T>("values");
     }
-    CAFFE_ENFORCE_EQ(CheckedNumel(shape_), static_cast<int64_t>(values_.size()),
-                     "elements of shape ", ShapeString(shape_), " and values given");
+    CAFFE_ENFORCE(CheckedNumel(shape_) == static_cast<int64_t>(values_.size()),
+                  "argument values must have ", CheckedNumel(shape_), " values for the shape ",
+                  ShapeString(shape_), ", found ", values_.size());
   }
   bool RunOnDevice() override {
     auto* y = Output<Int8TensorCPU>(0);

@@ -13,8 +13,9 @@ class Int8RoIAlignOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         reader_(*this, /*rotated=*/false, StorageOrder::kNHWC),
         result_(Quantization::Read(*this)) {
-    CAFFE_ENFORCE_EQ(GetSingleArgument<std::string>("order", "NHWC"), "NHWC",
-                     "the order of quantized images");
+    CAFFE_ENFORCE(GetSingleArgument<std::string>("order", "NHWC") == "NHWC",
+                  "argument order must be NHWC for quantized images, found ",
+                  GetSingleArgument<std::string>("order", "NHWC"));
   }
   bool RunOnDevice() override {
     const auto& X = Input<Int8TensorCPU>(0);

@@ -33,7 +33,8 @@ struct RowFormat {
     return (width + per_byte() - 1) / per_byte() + factor_bytes();
   }
   int64_t width(int64_t stride) const {
-    CAFFE_ENFORCE_GE(stride, factor_bytes(), "bytes of a fused row");
+    CAFFE_ENFORCE(stride >= factor_bytes(), "a row of quantized data must have at least the ",
+                  factor_bytes(), " bytes of its scale and bias, found ", stride);
     return (stride - factor_bytes()) * per_byte();
   }
 };
@@ -57,8 +58,8 @@ class QuantizedMatrix {
   // Throws EnforceNotMet, naming the shapes, for inputs that do not match.
   QuantizedMatrix(const OperatorBase& op, int data, int scale_bias, bool any_shape = false) {
     const Tensor& matrix = op.Input<Tensor>(data);
-    CAFFE_ENFORCE(matrix.dim() == 2 || (any_shape && matrix.dim() > 0), "quantized data ",
-                  ShapeString(matrix.sizes()), " must be a matrix");
+    CAFFE_ENFORCE(matrix.dim() == 2 || (any_shape && matrix.dim() > 0),
+                  "the quantized data must be a matrix, found shape ", ShapeString(matrix.sizes()));
     rows_ = matrix.size_to_dim(matrix.dim() - 1);
     stride_ = matrix.size(matrix.dim() - 1);
     width_ = kFormat.width(stride_);
@@ -66,8 +67,9 @@ class QuantizedMatrix {
     if (kFormat.fused) return;
     const Tensor& factors = op.Input<Tensor>(scale_bias);
     CAFFE_ENFORCE(factors.dim() == 2 && factors.size(0) == rows_ && factors.size(1) == 2,
-                  "scale_bias ", ShapeString(factors.sizes()), " for data ",
-                  ShapeString(matrix.sizes()), " must be N x 2");
+                  "scale_bias must be ", rows_,
+                  " x 2, one row for each row of the data; found shape ",
+                  ShapeString(factors.sizes()));
     scale_bias_ = factors.data<float>();
   }
 

@@ -28,8 +28,8 @@ struct Packing {
 };
 
 void CheckBits(int bits) {
-  CAFFE_ENFORCE(bits == 1 || bits == 2 || bits == 4 || bits == 8, "bitwidth is ", bits,
-                ", and must be 1, 2, 4 or 8");
+  CAFFE_ENFORCE(bits == 1 || bits == 2 || bits == 4 || bits == 8,
+                "argument bitwidth must be 1, 2, 4 or 8, found ", bits);
 }
 
 class FloatToFusedRandRowwiseQuantizedOp final : public Operator<CPUContext> {
@@ -43,8 +43,8 @@ class FloatToFusedRandRowwiseQuantizedOp final : public Operator<CPUContext> {
 
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() == 2 && X.size(1) > 0, "X ", ShapeString(X.sizes()),
-                  " must be a matrix with columns");
+    CAFFE_ENFORCE(X.dim() == 2 && X.size(1) > 0, "X must be a matrix with columns, found shape ",
+                  ShapeString(X.sizes()));
     const Packing packing{.bits = bits_, .width = X.size(1)};
     const int64_t stride = kHeader + packing.bytes();
     const float* x = X.data<float>();
@@ -105,7 +105,9 @@ class FusedRandRowwiseQuantizedToFloatOp final : public Operator<CPUContext> {
   static Packing ReadPacking(const uint8_t* row, int64_t stride) {
     CheckBits(row[0]);
     Packing packing{.bits = row[0]};
-    CAFFE_ENFORCE_LT(row[1], packing.per_byte(), "unused elements of the last byte");
+    CAFFE_ENFORCE(row[1] < packing.per_byte(), "a row is damaged: it says that ",
+                  static_cast<int>(row[1]), " elements of its last byte, which holds ",
+                  packing.per_byte(), ", are unused");
     packing.width = (stride - kHeader) * packing.per_byte() - row[1];
     return packing;
   }
@@ -126,7 +128,8 @@ class FusedRandRowwiseQuantizedToFloatOp final : public Operator<CPUContext> {
 std::vector<TensorShape> InferPacked(const OperatorDef& def, const std::vector<TensorShape>& in) {
   const int bits = ArgumentHelper(def).GetSingleArgument<int>("bitwidth", 8);
   CheckBits(bits);
-  CAFFE_ENFORCE_EQ(in[0].dims_size(), 2, "axes of the input");
+  CAFFE_ENFORCE(in[0].dims_size() == 2, "the input must be a matrix, found ", in[0].dims_size(),
+                " axes");
   const Packing packing{.bits = bits, .width = in[0].dims(1)};
   return {CreateTensorShape({in[0].dims(0), kHeader + packing.bytes()}, TensorProto::UINT8)};
 }

@@ -14,11 +14,12 @@ class QuantizeFusedOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "X must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1, "X must have at least one axis, found a scalar");
     const int64_t rows = X.size_to_dim(X.dim() - 1), width = X.size(X.dim() - 1);
-    CAFFE_ENFORCE_GT(width, 0, "elements of a row of X");
-    CAFFE_ENFORCE_EQ(width % kOut.per_byte(), 0, "elements of a row of X do not fill bytes of ",
-                     kOut.per_byte(), " levels");
+    CAFFE_ENFORCE(width > 0, "the rows of X must not be empty, found shape ",
+                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(width % kOut.per_byte() == 0, "a row of X must fill whole bytes of ",
+                  kOut.per_byte(), " levels, found ", width, " elements");
     const T* x = X.data<T>();
     std::vector<int64_t> dims = X.sizes();
     dims.back() = kOut.stride(width);
@@ -47,9 +48,10 @@ class QuantizeRowsOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "X must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1, "X must have at least one axis, found a scalar");
     const int64_t rows = X.size(0), width = X.size_from_dim(1);
-    CAFFE_ENFORCE_GT(width, 0, "elements of a row of X");
+    CAFFE_ENFORCE(width > 0, "the rows of X must not be empty, found shape ",
+                  ShapeString(X.sizes()));
     const auto* x = X.data<float>();
     Output(0)->ResizeLike(X);
     Output(1)->Resize(rows, 2);
@@ -96,7 +98,7 @@ class DequantizeRowsOp final : public Operator<CPUContext> {
 template <RowFormat kOut>
 Shapes InferQuantize(const OperatorDef&, const Shapes& in) {
   std::vector<int64_t> dims = GetDimsVector(in[0]);
-  CAFFE_ENFORCE(!dims.empty(), "X must have rows");
+  CAFFE_ENFORCE(!dims.empty(), "X must have at least one axis, found a scalar");
   dims.back() = kOut.stride(dims.back());
   return {CreateTensorShape(dims, TensorProto::UINT8)};
 }
@@ -104,7 +106,7 @@ Shapes InferQuantize(const OperatorDef&, const Shapes& in) {
 template <RowFormat kFormat, TensorProto::DataType type>
 Shapes InferDequantize(const OperatorDef&, const Shapes& in) {
   std::vector<int64_t> dims = GetDimsVector(in[0]);
-  CAFFE_ENFORCE(!dims.empty(), "quantized data must have rows");
+  CAFFE_ENFORCE(!dims.empty(), "the quantized data must have at least one axis, found a scalar");
   dims.back() = kFormat.width(dims.back());
   return {CreateTensorShape(dims, type)};
 }
@@ -190,7 +192,7 @@ OPERATOR_SCHEMA(FloatToRowwiseQuantized8Bits)
     .NumInputs(1)
     .NumOutputs(2)
     .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
-      CAFFE_ENFORCE_GT(in[0].dims_size(), 0, "X must have rows");
+      CAFFE_ENFORCE(in[0].dims_size() > 0, "X must have at least one axis, found a scalar");
       return Shapes{CreateTensorShape(GetDimsVector(in[0]), TensorProto::UINT8),
                     CreateTensorShape({in[0].dims(0), 2}, TensorProto::FLOAT)};
     })
@@ -214,7 +216,8 @@ OPERATOR_SCHEMA(GatherFused8BitRowwise)
     .NumInputs(2)
     .NumOutputs(1)
     .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
-      CAFFE_ENFORCE_EQ(in[0].dims_size(), 2, "axes of the quantized matrix");
+      CAFFE_ENFORCE(in[0].dims_size() == 2, "the quantized data must be a matrix, found ",
+                    in[0].dims_size(), " axes");
       std::vector<int64_t> dims = GetDimsVector(in[1]);
       dims.push_back(kFused8Bit.width(in[0].dims(1)));
       return Shapes{CreateTensorShape(dims, TensorProto::FLOAT)};

@@ -44,7 +44,9 @@ class SparseLengthsQuantizedOp final : public Operator<CPUContext> {
         Segments::FromLengths(Input(kIndices + 1), static_cast<int64_t>(rows.size()));
     const float* weights = nullptr;
     if (kWeighted) {
-      CAFFE_ENFORCE_EQ(Input(1).numel(), segments.size(), "weights, one for each index");
+      CAFFE_ENFORCE(Input(1).numel() == segments.size(),
+                    "there must be one weight for each of the ", segments.size(),
+                    " indices, found ", Input(1).numel());
       weights = Input(1).data<float>();
     }
     const int64_t width = matrix.width();
@@ -95,9 +97,12 @@ class SparseLookupOp final : public Operator<CPUContext> {
     const RowMapping mapping(Input(2));
     const Segments segments = Segments::FromLengths(lengths, indices.numel());
     const bool weighted = InputSize() > 3;
-    CAFFE_ENFORCE_EQ(OutputSize(), weighted ? 3 : 2, "outputs, of which weights need an input");
+    CAFFE_ENFORCE(OutputSize() == (weighted ? 3 : 2), "there must be ", weighted ? 3 : 2,
+                  " outputs, found ", OutputSize());
     if (weighted)
-      CAFFE_ENFORCE_EQ(Input(3).numel(), indices.numel(), "weights, one for each index");
+      CAFFE_ENFORCE(Input(3).numel() == indices.numel(),
+                    "there must be one weight for each of the ", indices.numel(),
+                    " indices, found ", Input(3).numel());
     const auto* index = indices.data<Index>();
     const float* weight = weighted ? Input(3).data<float>() : nullptr;
     std::vector<Index> kept;

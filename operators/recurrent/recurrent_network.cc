@@ -22,7 +22,8 @@ std::vector<RecurrentLink> ReadLinks(const OperatorDef& def, const std::string& 
                 window.size(), " entries");
   std::vector<RecurrentLink> links;
   for (size_t i = 0; i < internal.size(); ++i) {
-    CAFFE_ENFORCE_GT(window[i], 0, prefix, "link_window of ", internal[i]);
+    CAFFE_ENFORCE(window[i] > 0, "argument ", prefix, "link_window must be positive, found ",
+                  window[i], " for ", internal[i]);
     links.push_back({internal[i], external[i], offset[i], window[i]});
   }
   return links;
@@ -86,7 +87,7 @@ bool IsLinked(const Tensor& external, int64_t row, int64_t window, const Tensor&
 }  // namespace
 
 void LinkRows(const Tensor& external, int64_t row, int64_t window, Tensor* internal) {
-  CAFFE_ENFORCE_GE(external.dim(), 1, "a linked tensor has no dimension of time");
+  CAFFE_ENFORCE(external.dim() >= 1, "the linked tensor must have a time axis, found a scalar");
   CAFFE_ENFORCE(row >= 0 && window <= external.size(0) - row, "rows ", row, " to ",
                 row + window - 1, " are not in a tensor of shape ", ShapeString(external.sizes()));
   if (internal->dim() == external.dim() && internal->size(0) == window &&

@@ -92,10 +92,14 @@ auto RecurrentNetworkGradientOp<Context>::ReadStateGradients() const -> std::vec
   const auto source = this->template GetRepeatedArgument<std::string>("alias_src");
   const auto offset = this->template GetRepeatedArgument<int>("alias_offset");
   const auto aliases = static_cast<int>(std::min(source.size(), offset.size()));
-  CAFFE_ENFORCE_EQ(states.size(), initial_states_.size(),
-                   "recurrent_states and initial_recurrent_state_ids differ in length");
-  CAFFE_ENFORCE_EQ(OutputSize(), static_cast<int>(1 + params_.size() + states.size()),
-                   "outputs are the gradients of the sequence, parameters and initial states");
+  CAFFE_ENFORCE(states.size() == initial_states_.size(), "arguments recurrent_states (",
+                states.size(), ") and initial_recurrent_state_ids (", initial_states_.size(),
+                ") must have the same length");
+  CAFFE_ENFORCE(
+      OutputSize() == static_cast<int>(1 + params_.size() + states.size()), "there must be ",
+      static_cast<int>(1 + params_.size() + states.size()),
+      " outputs, the gradients of the sequence, the parameters and the initial states; found ",
+      OutputSize());
   for (const std::string& state : states) {
     StateGradient gradient;
     gradient.name = Renamed(state + "_grad");
@@ -195,8 +199,9 @@ void RecurrentNetworkGradientOp<Context>::AddLastGradients() {
     const Tensor& last = Input(state.outer_last);
     Tensor* gradient = BlobGetMutableTensor(state.blob, context_.device());
     const int64_t row = gradient->size_from_dim(1);
-    CAFFE_ENFORCE_EQ(last.numel(), row, "gradient ", ShapeString(last.sizes()),
-                     " of the last step of ", state.name, " ", ShapeString(gradient->sizes()));
+    CAFFE_ENFORCE(last.numel() == row, "the gradient of the last step of ", state.name,
+                  " must have ", row, " elements: it has shape ", ShapeString(last.sizes()),
+                  ", the gradient of all steps ", ShapeString(gradient->sizes()));
     AddTo(row, last.data<float>(),
           gradient->template mutable_data<float>() + (gradient->size(0) - 1) * row, &context_);
   }
@@ -222,8 +227,9 @@ template <class Context>
 bool RecurrentNetworkGradientOp<Context>::RunOnDevice() {
   const auto& scratch = this->template Input<ScratchWorkspaces>(InputSize() - 1);
   const int64_t steps = ForwardInput(0).size(0);
-  CAFFE_ENFORCE_GE(static_cast<int64_t>(scratch.steps.size()), steps,
-                   "the forward operator kept the workspaces of fewer steps");
+  CAFFE_ENFORCE(static_cast<int64_t>(scratch.steps.size()) >= steps,
+                "the forward operator must keep the workspaces of ", steps, " steps, found ",
+                scratch.steps.size());
   InitializeGradients();
   AddLastGradients();
   DeferredWaits waits;  // steps are started one after another, without waits

@@ -9,8 +9,8 @@ namespace caffe2 {
 
 inline int64_t ReadTimestep(const OperatorBase& op) {
   const auto& timestep = op.Input<Tensor>(0);
-  CAFFE_ENFORCE_EQ(timestep.numel(), 1, "the timestep must be one int32, but has shape ",
-                   ShapeString(timestep.sizes()));
+  CAFFE_ENFORCE(timestep.numel() == 1, "the timestep must be one int32, found shape ",
+                ShapeString(timestep.sizes()));
   Tensor copy(CPU);
   return *OnHost(timestep, &copy).data<int32_t>();
 }
@@ -23,7 +23,7 @@ class RNNApplyLinkOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         offset_(this->template GetSingleArgument<int>("offset", 0)),
         window_(this->template GetSingleArgument<int>("window", 1)) {
-    CAFFE_ENFORCE_GT(window_, 0);
+    CAFFE_ENFORCE(window_ > 0, "argument window must be positive, found ", window_);
   }
 
   bool RunOnDevice() override {
@@ -47,10 +47,13 @@ class AccumulateInputGradientOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor& outer = Input(OUTER);
     Tensor* gradient = Output(GRADIENT);
-    CAFFE_ENFORCE(outer.dim() > 0 && gradient->dim() > 0, "tensors without a dimension of time");
+    CAFFE_ENFORCE(outer.dim() > 0 && gradient->dim() > 0,
+                  "both tensors must have a time axis: their shapes are ",
+                  ShapeString(outer.sizes()), " and ", ShapeString(gradient->sizes()));
     const int64_t t = ReadTimestep(*this), row = outer.size_from_dim(1);
-    CAFFE_ENFORCE_EQ(row, gradient->size_from_dim(1), "rows of different sizes: shapes ",
-                     ShapeString(outer.sizes()), " and ", ShapeString(gradient->sizes()));
+    CAFFE_ENFORCE(row == gradient->size_from_dim(1),
+                  "a row must have the same size in both tensors: their shapes are ",
+                  ShapeString(outer.sizes()), " and ", ShapeString(gradient->sizes()));
     CAFFE_ENFORCE(
         t >= 0 && t < outer.size(0) && t + offset_ >= 0 && t + offset_ < gradient->size(0), "row ",
         t, " of shape ", ShapeString(outer.sizes()), " or row ", t + offset_, " of shape ",

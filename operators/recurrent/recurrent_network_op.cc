@@ -27,8 +27,10 @@ std::vector<TensorShape> InferRecurrentNetwork(const OperatorDef& def,
   for (size_t i = 0; i < std::min(states.size(), ids.size()); ++i) {
     const std::vector<int64_t> sequence = GetDimsVector(in.at(0));
     const std::vector<int64_t> initial = GetDimsVector(in.at(ids[i]));
-    CAFFE_ENFORCE(sequence.size() >= 2 && !initial.empty(), "shapes ", ShapeString(sequence),
-                  " and ", ShapeString(initial), " are no sequence and initial state");
+    CAFFE_ENFORCE(
+        sequence.size() >= 2 && !initial.empty(),
+        "the sequence must have at least two axes and the initial state one: their shapes are ",
+        ShapeString(sequence), " and ", ShapeString(initial));
     state_dims[states[i]] = {sequence[0] + InitialLength(initial), sequence[1], initial.back()};
   }
   const auto source = arguments.GetRepeatedArgument<std::string>("alias_src");

@@ -75,8 +75,9 @@ template <class Context>
 void RecurrentNetworkOp<Context>::ReadStates() {
   const auto names = this->template GetRepeatedArgument<std::string>("recurrent_states");
   const auto inputs = this->template GetRepeatedArgument<int>("initial_recurrent_state_ids");
-  CAFFE_ENFORCE_EQ(names.size(), inputs.size(),
-                   "recurrent_states and initial_recurrent_state_ids differ in length");
+  CAFFE_ENFORCE(names.size() == inputs.size(), "arguments recurrent_states (", names.size(),
+                ") and initial_recurrent_state_ids (", inputs.size(),
+                ") must have the same length");
   for (size_t i = 0; i < names.size(); ++i) {
     CAFFE_ENFORCE(inputs[i] >= 0 && inputs[i] < InputSize(),
                   "initial_recurrent_state_ids: ", inputs[i], " is none of ", InputSize(),
@@ -122,8 +123,8 @@ void RecurrentNetworkOp<Context>::InitializeState(const State& state, int64_t st
 template <class Context>
 bool RecurrentNetworkOp<Context>::RunOnDevice() {
   const Tensor& sequence = Input(0);
-  CAFFE_ENFORCE_GE(sequence.dim(), 2, "the sequence must be [T, N, ...], but has shape ",
-                   ShapeString(sequence.sizes()));
+  CAFFE_ENFORCE(sequence.dim() >= 2, "the sequence must be [T, N, ...], found shape ",
+                ShapeString(sequence.sizes()));
   const int64_t steps = sequence.size(0);
   for (const State& state : states_) InitializeState(state, steps, sequence.size(1));
 

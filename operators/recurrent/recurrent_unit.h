@@ -51,13 +51,16 @@ class RecurrentUnitBase : public Operator<Context> {
     *input = state + 2;
     if (has_lengths_) {
       const Tensor& lengths = Input((*input)++);
-      CAFFE_ENFORCE_EQ(lengths.numel(), step.rows, "sequence lengths for states ",
-                       ShapeString(states.sizes()));
+      CAFFE_ENFORCE(lengths.numel() == step.rows,
+                    "there must be one sequence length for each of the ", step.rows,
+                    " rows of the states, which have shape ", ShapeString(states.sizes()),
+                    "; found ", lengths.numel());
       step.lengths = lengths.data<int32_t>();
     }
     Tensor copy(CPU);  // for a timestep on a device
     const Tensor& timestep = OnHost(this->template Input<Tensor>((*input)++), &copy);
-    CAFFE_ENFORCE_EQ(timestep.numel(), 1, "the timestep is one int32");
+    CAFFE_ENFORCE(timestep.numel() == 1, "the timestep must be one int32, found shape ",
+                  ShapeString(timestep.sizes()));
     step.timestep = *timestep.data<int32_t>();
     return step;
   }
@@ -65,9 +68,9 @@ class RecurrentUnitBase : public Operator<Context> {
   // The elements of input i. Throws EnforceNotMet unless it has as many elements as input `like`.
   template <typename T = float>
   const T* DataLike(int i, int like) const {
-    CAFFE_ENFORCE_EQ(Input(i).numel(), Input(like).numel(), "inputs ", i, " and ", like,
-                     " have shapes ", ShapeString(Input(i).sizes()), " and ",
-                     ShapeString(Input(like).sizes()));
+    CAFFE_ENFORCE(Input(i).numel() == Input(like).numel(), "inputs ", i, " and ", like,
+                  " must have the same number of elements: their shapes are ",
+                  ShapeString(Input(i).sizes()), " and ", ShapeString(Input(like).sizes()));
     return Input(i).template data<T>();
   }
 

@@ -17,8 +17,8 @@ void ArgSchema(OpSchema& schema) {
         std::vector<int64_t> dims = GetDimsVector(in[0]);
         const int ndim = static_cast<int>(dims.size());
         int axis = arguments.GetSingleArgument<int>("axis", -1);
-        CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "axis ", axis, " is out of range for ",
-                      ShapeString(dims));
+        CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "argument axis (", axis,
+                      ") is out of range for shape ", ShapeString(dims));
         if (axis < 0) axis += ndim;
         if (arguments.GetSingleArgument<int>("keepdims", 1) != 0) {
           dims[axis] = 1;

@@ -21,20 +21,21 @@ class BisectPercentileOp final : public Operator<CPUContext> {
                   mapping_.size(), ", ", lower_.size(), " and ", upper_.size(), " points");
     const auto points = static_cast<int64_t>(raw_.size());
     for (const int64_t length : GetRepeatedArgument<int64_t>("lengths")) {
-      CAFFE_ENFORCE(length > 0 && length <= points - begin_.back(), "length ", length,
-                    " of feature ", begin_.size() - 1, ", of ", points, " points from ",
-                    begin_.back());
+      CAFFE_ENFORCE(length > 0 && length <= points - begin_.back(),
+                    "the lengths must be positive and add up to the ", points, " points: length ",
+                    length, " of feature ", begin_.size() - 1, " begins at point ", begin_.back());
       CheckSorted(begin_.back(), begin_.back() + length);
       begin_.push_back(begin_.back() + length);
     }
-    CAFFE_ENFORCE_EQ(begin_.back(), points, "the sum of lengths, and the points");
+    CAFFE_ENFORCE(begin_.back() == points, "the lengths must add up to the ", points,
+                  " points, but add up to ", begin_.back());
   }
 
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
     const auto features = static_cast<int64_t>(begin_.size()) - 1;
-    CAFFE_ENFORCE(X.dim() == 2 && X.size(1) == features, "raw_values ", ShapeString(X.sizes()),
-                  " must be N x ", features);
+    CAFFE_ENFORCE(X.dim() == 2 && X.size(1) == features, "raw_values must be N x ", features,
+                  ", found shape ", ShapeString(X.sizes()));
     const float* x = X.data<float>();
     Output(0)->ResizeLike(X);
     float* y = Output(0)->mutable_data<float>();

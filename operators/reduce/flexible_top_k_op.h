@@ -12,14 +12,16 @@ namespace caffe2 {
 
 // Reads the k of each row of X. Throws EnforceNotMet unless each is from 1 to the length of a row.
 inline Segments ReadCounts(const Tensor& X, const Tensor& k) {
-  CAFFE_ENFORCE_GE(X.dim(), 1, "X must have an axis");
+  CAFFE_ENFORCE(X.dim() >= 1, "X must have at least one axis, found a scalar");
   Tensor copy(CPU);
   Segments counts = Segments::FromLengths(OnHost(k, &copy));
-  CAFFE_ENFORCE_EQ(counts.count(), X.size_to_dim(X.dim() - 1), "elements of k, for X ",
-                   ShapeString(X.sizes()));
+  CAFFE_ENFORCE(counts.count() == X.size_to_dim(X.dim() - 1),
+                "k must have one element for each row of X, which has shape ",
+                ShapeString(X.sizes()), "; found ", counts.count());
   for (int64_t r = 0; r < counts.count(); ++r) {
     CAFFE_ENFORCE(counts.length(r) > 0 && counts.length(r) <= X.size(X.dim() - 1), "k of row ", r,
-                  " is ", counts.length(r), ", for X ", ShapeString(X.sizes()));
+                  " must be from 1 to the last dimension of X, which has shape ",
+                  ShapeString(X.sizes()), "; found ", counts.length(r));
   }
   return counts;
 }
@@ -56,8 +58,9 @@ class FlexibleTopKGradientOp final : public Operator<Context> {
     const Segments counts = ReadCounts(X, this->template Input<Tensor>(1));
     const int64_t width = X.size(X.dim() - 1);
     CAFFE_ENFORCE(d_values.numel() == counts.size() && indices.numel() == counts.size(),
-                  "gradient ", ShapeString(d_values.sizes()), " and indices ",
-                  ShapeString(indices.sizes()), " for ", counts.size(), " values");
+                  "the gradient and the indices must have ", counts.size(),
+                  " elements: the gradient has shape ", ShapeString(d_values.sizes()),
+                  ", the indices ", ShapeString(indices.sizes()));
     const float* dy = d_values.data<float>();
     const int64_t* index = indices.data<int64_t>();
     Tensor copy(CPU), list(CPU);

@@ -16,9 +16,10 @@ class HistogramOp final : public Operator<CPUContext> {
  public:
   HistogramOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), edges_(GetRepeatedArgument<float>("bin_edges")) {
-    CAFFE_ENFORCE_GE(edges_.size(), 2u, "Number of bin edges must be greater than or equal to 2");
+    CAFFE_ENFORCE(edges_.size() >= 2, "argument bin_edges must have at least 2 edges, found ",
+                  edges_.size());
     CAFFE_ENFORCE(std::is_sorted(edges_.begin(), edges_.end(), std::less_equal<float>()),
-                  "bin_edges must be a strictly increasing sequence of values");
+                  "argument bin_edges must be strictly increasing");
   }
 
   bool RunOnDevice() override {
@@ -55,12 +56,12 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
         log_start_(GetSingleArgument<float>("logspace_start",
                                             GetSingleArgument<float>("logspacing_start", 1e-24f))),
         absolute_(GetSingleArgument<bool>("abs", false)) {
-    CAFFE_ENFORCE_GE(bins_, 1, "Number of bins must be greater than or equal to 1.");
+    CAFFE_ENFORCE(bins_ >= 1, "argument num_bins must be at least 1, found ", bins_);
     const auto spacing = GetSingleArgument<std::string>("bin_spacing", "linear");
-    CAFFE_ENFORCE(spacing == "linear" || spacing == "logarithmic", "bin_spacing is \"", spacing,
-                  "\", and must be linear or logarithmic");
+    CAFFE_ENFORCE(spacing == "linear" || spacing == "logarithmic",
+                  "argument bin_spacing must be linear or logarithmic, found \"", spacing, "\"");
     logarithmic_ = spacing == "logarithmic";
-    CAFFE_ENFORCE(log_start_ > 0, "logspace_start is ", log_start_, ", and must be positive");
+    CAFFE_ENFORCE(log_start_ > 0, "argument logspace_start must be positive, found ", log_start_);
   }
 
   bool RunOnDevice() override { return HistogramTypes::Dispatch(this, Input(0).dtype()); }
@@ -139,8 +140,9 @@ class AccumulateHistogramOp final : public Operator<CPUContext> {
         lower_(GetSingleArgument<float>("lower_bound", 0)),
         upper_(GetSingleArgument<float>("upper_bound", 1)),
         buckets_(GetSingleArgument<int64_t>("num_buckets", 1)) {
-    CAFFE_ENFORCE_GT(buckets_, 0, "the argument num_buckets");
-    CAFFE_ENFORCE(upper_ > lower_, "upper_bound ", upper_, " must be above lower_bound ", lower_);
+    CAFFE_ENFORCE(buckets_ > 0, "argument num_buckets must be positive, found ", buckets_);
+    CAFFE_ENFORCE(upper_ > lower_, "argument upper_bound (", upper_,
+                  ") must be larger than lower_bound (", lower_, ")");
     so_far_.resize(CheckedNumel({buckets_ + 2}), 0);
   }
 

@@ -15,9 +15,11 @@ template <bool colwise>
 struct MatrixShape {
   std::vector<int64_t> kept, output;
   explicit MatrixShape(const std::vector<int64_t>& x) {
-    CAFFE_ENFORCE_EQ(x.size(), size_t{3}, "the input must be a batch of matrices, but has shape ",
-                     ShapeString(x));
-    CAFFE_ENFORCE_GT(x[colwise ? 1 : 2], 0, "the maximum of no elements");
+    CAFFE_ENFORCE(x.size() == 3, "the input must be a batch of matrices, found shape ",
+                  ShapeString(x));
+    CAFFE_ENFORCE((x[colwise ? 1 : 2]) > 0,
+                  "the maximum of no elements is not defined: the input has shape ",
+                  ShapeString(x));
     kept = colwise ? std::vector<int64_t>{x[0], 1, x[2]} : std::vector<int64_t>{x[0], x[1], 1};
     output = {x[0], colwise ? x[2] : x[1]};
   }
@@ -47,9 +49,10 @@ class MatrixMaxGradientOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
     const MatrixShape<colwise> shape(X.sizes());
-    CAFFE_ENFORCE(Y.sizes() == shape.output && dY.sizes() == shape.output, "Y has shape ",
-                  ShapeString(Y.sizes()), " and dY ", ShapeString(dY.sizes()), " for X of ",
-                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(Y.sizes() == shape.output && dY.sizes() == shape.output,
+                  "Y and dY must have shape ", ShapeString(shape.output), " for X of shape ",
+                  ShapeString(X.sizes()), ": Y has shape ", ShapeString(Y.sizes()), ", dY ",
+                  ShapeString(dY.sizes()));
     const float *x = X.data<float>(), *y = Y.data<float>(), *dy = dY.data<float>();
     Tensor* dX = Output(0);
     dX->ResizeLike(X);

@@ -29,12 +29,14 @@ class PercentileOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &map = Input(1);
-    CAFFE_ENFORCE(X.dim() == 2 && map.dim() == 2 && map.size(1) == 2, "original_values ",
-                  ShapeString(X.sizes()), " must be N x F, value_to_pct ", ShapeString(map.sizes()),
-                  " n x 2");
+    CAFFE_ENFORCE(
+        X.dim() == 2 && map.dim() == 2 && map.size(1) == 2,
+        "original_values must be N x F and value_to_pct n x 2: original_values has shape ",
+        ShapeString(X.sizes()), ", value_to_pct ", ShapeString(map.sizes()));
     const Segments features = Segments::FromLengths(Input(2), map.size(0));
-    CAFFE_ENFORCE_EQ(features.count(), X.size(1), "lengths, for original_values ",
-                     ShapeString(X.sizes()));
+    CAFFE_ENFORCE(features.count() == X.size(1),
+                  "there must be one length for each column of original_values, which has shape ",
+                  ShapeString(X.sizes()), "; found ", features.count());
     const std::vector<Point> points = ReadPoints(map, features);
     const float* x = X.data<float>();
     Output(0)->ResizeLike(X);
@@ -54,7 +56,8 @@ class PercentileOp final : public Operator<CPUContext> {
     const float* row = map.data<float>();
     for (int64_t i = 0; i < map.size(0); ++i) points.push_back({row[2 * i], row[2 * i + 1]});
     for (int64_t f = 0; f < features.count(); ++f) {
-      CAFFE_ENFORCE_GT(features.length(f), 0, "points of feature ", f);
+      CAFFE_ENFORCE(features.length(f) > 0, "feature ", f, " must have at least one point, found ",
+                    features.length(f));
       for (int64_t k = 1; k < features.length(f); ++k) {
         const int64_t i = features.entry(f, k);
         CAFFE_ENFORCE(points[i - 1].value <= points[i].value, "the values of feature ", f,

@@ -14,8 +14,8 @@ class QuantileOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         quantile_(GetSingleArgument<float>("quantile", -1.f)),
         abs_(GetSingleArgument<bool>("abs", true)) {
-    CAFFE_ENFORCE(quantile_ >= 0 && quantile_ <= 1, "argument quantile (", quantile_,
-                  ") must be from 0 to 1");
+    CAFFE_ENFORCE(quantile_ >= 0 && quantile_ <= 1, "argument quantile must be from 0 to 1, found ",
+                  quantile_);
   }
   bool RunOnDevice() override {
     return TensorTypes<float, double>::Dispatch(this, Input(0).dtype());
@@ -29,7 +29,7 @@ class QuantileOp final : public Operator<CPUContext> {
     }
     CAFFE_ENFORCE(!values.empty(), "Quantile needs at least one element");
     for (T& value : values) {
-      CAFFE_ENFORCE(!std::isnan(value), "a NaN has no rank");
+      CAFFE_ENFORCE(!std::isnan(value), "the inputs of Quantile must not contain NaN");
       if (abs_) value = std::abs(value);
     }
     const auto n = static_cast<int64_t>(values.size());

@@ -33,12 +33,14 @@ void ReduceResults(const ReduceSideLayout& layout, const int32_t* lengths, const
 }  // namespace
 
 void CheckLengths(const Tensor& lengths, const ReduceSideLayout& layout, bool needs_elements) {
-  CAFFE_ENFORCE_EQ(lengths.numel(), layout.results, "there must be one length for each result");
+  CAFFE_ENFORCE(lengths.numel() == layout.results, "there must be one length for each of the ",
+                layout.results, " results, found ", lengths.numel());
   const int32_t* length = lengths.data<int32_t>();
   for (int64_t j = 0; j < layout.results; ++j) {
     CAFFE_ENFORCE(length[j] >= 0 && length[j] <= layout.count, "length ", length[j],
                   " at position ", j, " is out of range for ", layout.count, " elements");
-    CAFFE_ENFORCE(!needs_elements || length[j] > 0, "the maximum of no elements");
+    CAFFE_ENFORCE(!needs_elements || length[j] > 0,
+                  "the maximum of no elements is not defined: the length at position ", j, " is 0");
   }
 }
 

@@ -62,7 +62,7 @@ class ReduceSideBase : public Operator<Context> {
   const int32_t* Lengths(int input, const ReduceSideLayout& layout, bool needs_elements) {
     if (InputSize() <= input) {
       CAFFE_ENFORCE(!needs_elements || layout.count > 0 || layout.results == 0,
-                    "the maximum of no elements");
+                    "the maximum of no elements is not defined: the reduced axes are empty");
       return nullptr;
     }
     Tensor copy(CPU);
@@ -113,14 +113,16 @@ class ReduceSideGradientOp final : public ReduceSideBase<Context, kSide, kReduct
     const Tensor &dY = Input(0), &X = this->template Input<Tensor>(1);
     const std::vector<int64_t> shape = InputShape(X);
     const ReduceSideLayout layout(shape, this->reduced_, kSide);
-    CAFFE_ENFORCE_EQ(dY.numel(), layout.results, "the gradient's shape ", ShapeString(dY.sizes()),
-                     " is not the shape of the reduction of ", ShapeString(shape));
+    CAFFE_ENFORCE(dY.numel() == layout.results, "dY must have one element for each of the ",
+                  layout.results, " results, found shape ", ShapeString(dY.sizes()),
+                  " for X of shape ", ShapeString(shape));
     const int32_t* lengths = this->Lengths(kReadsValues ? 3 : 2, layout, false);
     const T *x = nullptr, *y = nullptr;
     if constexpr (kReadsValues) {
       x = X.data<T>();
       y = Input(2).template data<T>();
-      CAFFE_ENFORCE_EQ(Input(2).numel(), dY.numel());
+      CAFFE_ENFORCE(Input(2).numel() == dY.numel(), "there must be one length for each of the ",
+                    dY.numel(), " results, found ", Input(2).numel());
     }
     const T* dy = dY.data<T>();
     Tensor* dX = Output(0);

@@ -43,7 +43,8 @@ class SumElementsGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &X = Input(0), &dY = Input(1);
-    CAFFE_ENFORCE_EQ(dY.numel(), 1, "the gradient of a sum must have one element");
+    CAFFE_ENFORCE(dY.numel() == 1, "the gradient of a sum must have one element, found ",
+                  dY.numel());
     const auto dy = Widen(*dY.data<T>());
     const bool average = average_ && X.numel() > 0;
     const T value = Narrow<T>(average ? dy / static_cast<ArithmeticType<T>>(X.numel()) : dy);

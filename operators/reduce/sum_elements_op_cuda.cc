@@ -44,7 +44,8 @@ class CudaSumElementsGradientOp final : public Operator<CUDAContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &X = Input(0), &dY = Input(1);
-    CAFFE_ENFORCE_EQ(dY.numel(), 1, "the gradient of a sum must have one element");
+    CAFFE_ENFORCE(dY.numel() == 1, "the gradient of a sum must have one element, found ",
+                  dY.numel());
     Tensor* dX = Output(0);
     dX->ResizeLike(X);
     const float factor = average_ && X.numel() > 0 ? 1.f / static_cast<float>(X.numel()) : 1.f;

@@ -69,8 +69,8 @@ OPERATOR_SCHEMA(TopK)
       std::vector<int64_t> dims = GetDimsVector(in[0]);
       const int ndim = static_cast<int>(dims.size());
       const int axis = arguments.GetSingleArgument<int>("axis", -1);
-      CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "axis ", axis, " is out of range for ",
-                    ShapeString(dims));
+      CAFFE_ENFORCE(axis >= -ndim && axis < ndim, "argument axis (", axis,
+                    ") is out of range for shape ", ShapeString(dims));
       dims[axis < 0 ? axis + ndim : axis] = arguments.GetSingleArgument<int>("k", -1);
       std::vector<TensorShape> out{CreateTensorShape(dims, in[0].data_type()),
                                    CreateTensorShape(dims, TensorProto::INT64)};

@@ -17,7 +17,7 @@ class TopKBase : public Operator<Context> {
       : Operator<Context>(def, ws),
         k_(this->template GetSingleArgument<int>("k", -1)),
         axis_(this->template GetSingleArgument<int>("axis", -1)) {
-    CAFFE_ENFORCE_GE(k_, 1, "argument k");
+    CAFFE_ENFORCE(k_ >= 1, "argument k must be positive, found ", k_);
   }
 
  protected:
@@ -81,9 +81,9 @@ class TopKGradientOp final : public TopKBase<Context> {
     const LineLayout layout{x.size(axis), x.size_from_dim(axis + 1)};
     CAFFE_ENFORCE(d_values.numel() == x.size_to_dim(axis) * this->k_ * layout.inner &&
                       indices.numel() == d_values.numel(),
-                  "gradient ", ShapeString(d_values.sizes()), " and indices ",
-                  ShapeString(indices.sizes()), " for X ", ShapeString(x.sizes()), " and k ",
-                  this->k_);
+                  "the gradient and the indices must fit X of shape ", ShapeString(x.sizes()),
+                  " and k ", this->k_, ": the gradient has shape ", ShapeString(d_values.sizes()),
+                  ", the indices ", ShapeString(indices.sizes()));
     return layout;
   }
 };

@@ -31,7 +31,8 @@ class LengthsToRangesOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Segments segments = Segments::FromLengths(Input(0));
-    CAFFE_ENFORCE_LE(segments.size(), std::numeric_limits<int32_t>::max(), "sum of the lengths");
+    CAFFE_ENFORCE(segments.size() <= std::numeric_limits<int32_t>::max(), "the lengths add up to ",
+                  segments.size(), ", more than ", std::numeric_limits<int32_t>::max());
     Tensor* ranges = Output(0);
     ranges->Resize(segments.count(), 2);
     int32_t* range = ranges->mutable_data<int32_t>();
@@ -51,7 +52,8 @@ class LengthsToOffsetsOp final : public Operator<CPUContext> {
         last_(GetSingleArgument<bool>("include_last_offset", false)) {}
   bool RunOnDevice() override {
     const Segments segments = Segments::FromLengths(Input(0));
-    CAFFE_ENFORCE_LE(segments.size(), std::numeric_limits<int32_t>::max(), "sum of the lengths");
+    CAFFE_ENFORCE(segments.size() <= std::numeric_limits<int32_t>::max(), "the lengths add up to ",
+                  segments.size(), ", more than ", std::numeric_limits<int32_t>::max());
     Output(0)->Resize(segments.count() + (last_ ? 1 : 0));
     int32_t* offset = Output(0)->mutable_data<int32_t>();
     for (int64_t s = 0; s < segments.count(); ++s) {
@@ -75,10 +77,12 @@ class SegmentIdsToLengthsOp final : public Operator<CPUContext> {
     const std::vector<int64_t> values = ReadIntegers(ids, "segment_ids");
     CAFFE_ENFORCE(ids.dim() == 1 && std::is_sorted(values.begin(), values.end()),
                   "segment ids must be one-dimensional and sorted");
-    CAFFE_ENFORCE(values.empty() || values[0] >= 0, "segment id ", values[0]);
+    CAFFE_ENFORCE(values.empty() || values[0] >= 0, "a segment id must not be negative, found ",
+                  values[0]);
     const int64_t min = InputSize() > 1 && Input(1).dim() > 0 ? Input(1).size(0) : 0;
     const int64_t count = std::max(min, values.empty() ? 0 : CountOf(values.back()));
-    CAFFE_ENFORCE_LE(count, int64_t{1} << 31, "number of segments");
+    CAFFE_ENFORCE(count <= int64_t{1} << 31, "there are ", count, " segments, more than ",
+                  int64_t{1} << 31);
     std::vector<int32_t> lengths(count);
     for (const int64_t id : values) ++lengths[id];
     Tensor* Y = Output(0);
@@ -99,7 +103,8 @@ class SegmentIdsToLengthsOp final : public Operator<CPUContext> {
 
  private:
   static int64_t CountOf(int64_t last) {
-    CAFFE_ENFORCE_LT(last, int64_t{1} << 31, "segment id");
+    CAFFE_ENFORCE(last < int64_t{1} << 31, "a segment id must be less than ", int64_t{1} << 31,
+                  ", found ", last);
     return last + 1;
   }
 };
@@ -129,11 +134,13 @@ class LengthsToShapeOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& lengths = Input(0);
-    CAFFE_ENFORCE_EQ(lengths.dim(), 1, "lengths must be one-dimensional");
+    CAFFE_ENFORCE(lengths.dim() == 1, "the lengths must be one-dimensional, found shape ",
+                  ShapeString(lengths.sizes()));
     const std::vector<int64_t> values = ReadIntegers(lengths, "lengths");
-    CAFFE_ENFORCE(!values.empty(), "there are no lengths");
+    CAFFE_ENFORCE(!values.empty(), "there must be at least one length, found none");
     for (const int64_t value : values) {
-      CAFFE_ENFORCE_EQ(value, values[0], "lengths that are not all the same");
+      CAFFE_ENFORCE(value == values[0], "all lengths must be the same, found ", value, " and ",
+                    values[0]);
     }
     Tensor* shape = Output(0);
     shape->Resize(2);

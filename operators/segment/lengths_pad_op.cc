@@ -17,9 +17,10 @@ class LengthsSplitOp final : public Operator<CPUContext> {
     const Segments segments = Segments::FromLengths(Input(0));
     int64_t parts = parts_;
     if (InputSize() == 2) {
-      CAFFE_ENFORCE_EQ(Input(1).numel(), 1, "elements of n_split");
+      CAFFE_ENFORCE(Input(1).numel() == 1, "n_split must have one element, found ",
+                    Input(1).numel());
       parts = *Input(1).data<int32_t>();
-      CAFFE_ENFORCE_GT(parts, 0, "n_split");
+      CAFFE_ENFORCE(parts > 0, "n_split must be positive, found ", parts);
     }
     Output(0)->Resize(CheckedNumel({segments.count(), parts}));
     int32_t* y = Output(0)->mutable_data<int32_t>();

@@ -20,8 +20,9 @@ class LengthsTileOp final : public Operator<Context> {
     Tensor lengths_copy(CPU);
     const Segments segments =
         Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &lengths_copy));
-    CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.count() && X.has_data(), "there are ",
-                  segments.count(), " lengths for DATA ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.count() && X.has_data(),
+                  "DATA must have one row for each of the ", segments.count(), " lengths, found ",
+                  X.DebugString());
     RowCopierFor<Context> rows(X, segments.size(), Output(0), &context_);
     for (int64_t s = 0; s < segments.count(); ++s) {
       for (int64_t k = 0; k < segments.length(s); ++k) rows.Append(s);
@@ -39,7 +40,8 @@ class LengthsGatherOp final : public Operator<Context> {
   using Operator<Context>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "ITEMS must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(),
+                  "ITEMS must have at least one axis and hold elements, found ", X.DebugString());
     Tensor lengths_copy(CPU);
     const Segments segments =
         Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &lengths_copy), X.size(0));
@@ -66,7 +68,7 @@ class LengthsPadOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         value_(this->template GetSingleArgument<double>("padding_value", -1)),
         length_(this->template GetSingleArgument<int64_t>("target_length", -1)) {
-    CAFFE_ENFORCE_GE(length_, 0, "the argument target_length");
+    CAFFE_ENFORCE(length_ >= 0, "argument target_length must not be negative, found ", length_);
   }
   bool RunOnDevice() override {
     return TensorTypes<float, double, int32_t, int64_t>::Dispatch(this, Input(0).dtype());
@@ -74,7 +76,7 @@ class LengthsPadOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "DATA must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1, "DATA must have at least one axis, found a scalar");
     const auto value = static_cast<T>(value_);
     const auto& lengths = this->template Input<Tensor>(1);
     if constexpr (Context::kDeviceType == CUDA) {
@@ -90,7 +92,8 @@ class LengthsPadOp final : public Operator<Context> {
     RowCopierFor<Context> rows(X, CheckedNumel({segments.count(), length_}), Output(0), &context_);
     for (int64_t s = 0; s < segments.count(); ++s) {
       const int64_t n = segments.length(s);
-      CAFFE_ENFORCE_LE(n, length_, "length of segment ", s, " and target_length");
+      CAFFE_ENFORCE(n <= length_, "the length of segment ", s, " (", n,
+                    ") is larger than target_length (", length_, ")");
       if (n > 0) rows.Append(segments.entry(s, 0), n);
       rows.AppendValue(length_ - n, value);
     }

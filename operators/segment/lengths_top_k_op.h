@@ -21,7 +21,7 @@ class LengthsTopKBase : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   LengthsTopKBase(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), k_(this->template GetSingleArgument<int64_t>("k", -1)) {
-    CAFFE_ENFORCE_GT(k_, 0, "the argument k");
+    CAFFE_ENFORCE(k_ > 0, "argument k must be positive, found ", k_);
   }
 
  protected:
@@ -36,7 +36,7 @@ class LengthsTopKOp final : public LengthsTopKBase<Context> {
   using LengthsTopKBase<Context>::LengthsTopKBase;
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &lengths = Input(1);
-    CAFFE_ENFORCE_EQ(X.dim(), 1, "X ", ShapeString(X.sizes()), " must be one-dimensional");
+    CAFFE_ENFORCE(X.dim() == 1, "X must be one-dimensional, found shape ", ShapeString(X.sizes()));
     const float* x = X.data<float>();
     Output(0)->Resize(lengths.numel(), this->k_);
     Output(1)->Resize(lengths.numel(), this->k_);
@@ -59,8 +59,9 @@ class LengthsTopKGradientOp final : public LengthsTopKBase<Context> {
     const Tensor &indices = Input(1), &d_values = Input(2);
     CAFFE_ENFORCE(
         indices.numel() == segments.count() * this->k_ && d_values.numel() == indices.numel(),
-        "indices ", ShapeString(indices.sizes()), " and gradient ", ShapeString(d_values.sizes()),
-        " for ", segments.count(), " segments");
+        "the indices and the gradient must have ", this->k_, " elements for each of the ",
+        segments.count(), " segments: the indices have shape ", ShapeString(indices.sizes()),
+        ", the gradient ", ShapeString(d_values.sizes()));
     const auto* index = indices.data<int32_t>();
     const float* dy = d_values.data<float>();
     CheckPositions(segments, OnHost(indices, &indices_copy));
@@ -80,7 +81,7 @@ class LengthsTopKGradientOp final : public LengthsTopKBase<Context> {
     for (int64_t i = 0; i < indices.numel(); ++i) {
       const int64_t s = i / this->k_;
       CAFFE_ENFORCE(index[i] >= -1 && index[i] < segments.length(s), "index ", index[i],
-                    " in segment ", s);
+                    " is out of range for segment ", s, " of ", segments.length(s), " elements");
     }
   }
 };

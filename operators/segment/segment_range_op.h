@@ -13,7 +13,7 @@ namespace caffe2 {
 
 // The offset of each run of rows with one id, and the end of the last run.
 inline std::vector<int64_t> RangesOf(const Tensor& X, const Tensor& ids) {
-  CAFFE_ENFORCE_GE(X.dim(), 1, "DATA must have rows");
+  CAFFE_ENFORCE(X.dim() >= 1, "DATA must have at least one axis, found a scalar");
   Tensor copy(CPU);
   return Segments::FromSortedIds(OnHost(ids, &copy), X.size(0)).Offsets();
 }
@@ -46,9 +46,10 @@ class SegmentRangeGradientOp final : public Operator<Context> {
     const Tensor &X = Input(0), &Y = Input(1), &dY = Input(2);
     const std::vector<int64_t> offsets = RangesOf(X, this->template Input<Tensor>(3));
     const int64_t width = X.size_from_dim(1), count = static_cast<int64_t>(offsets.size()) - 1;
-    CAFFE_ENFORCE(Y.numel() == count * width && dY.numel() == Y.numel(), "OUTPUT ",
-                  ShapeString(Y.sizes()), " and gradient ", ShapeString(dY.sizes()), " for DATA ",
-                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(Y.numel() == count * width && dY.numel() == Y.numel(),
+                  "OUTPUT and its gradient must have ", count * width,
+                  " elements: OUTPUT has shape ", ShapeString(Y.sizes()), ", the gradient ",
+                  ShapeString(dY.sizes()), ", DATA ", ShapeString(X.sizes()));
     const float *x = X.data<float>(), *y = Y.data<float>(), *dy = dY.data<float>();
     Output(0)->ResizeLike(X);
     Tensor list(CPU);

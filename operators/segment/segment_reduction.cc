@@ -10,14 +10,15 @@ namespace {
 
 // The number of rows of the tensor. Throws EnforceNotMet, naming it, if it has no dimension.
 int64_t NumRows(const Tensor& tensor, const char* name) {
-  CAFFE_ENFORCE_GE(tensor.dim(), 1, name, " must have rows");
+  CAFFE_ENFORCE(tensor.dim() >= 1, name, " must have at least one axis, found a scalar");
   return tensor.size(0);
 }
 
 // The weights of n entries. Throws EnforceNotMet for another shape.
 const float* ReadWeights(const Tensor& weights, int64_t n) {
-  CAFFE_ENFORCE(weights.dim() == 1 && weights.numel() == n, "weights ",
-                ShapeString(weights.sizes()), " must be one for each of ", n, " entries");
+  CAFFE_ENFORCE(weights.dim() == 1 && weights.numel() == n,
+                "there must be one weight for each of the ", n, " entries, found shape ",
+                ShapeString(weights.sizes()));
   return weights.data<float>();
 }
 
@@ -27,7 +28,8 @@ SegmentReductionOp::SegmentReductionOp(const OperatorDef& def, Workspace* ws, Se
     : Operator<CPUContext>(def, ws),
       spec_(spec),
       num_segments_(GetSingleArgument<int64_t>("num_segments", -1)) {
-  CAFFE_ENFORCE_GE(num_segments_, -1, "the argument num_segments");
+  CAFFE_ENFORCE(num_segments_ >= -1, "argument num_segments must be at least -1, found ",
+                num_segments_);
 }
 
 bool SegmentReductionOp::RunOnDevice() {
@@ -35,7 +37,9 @@ bool SegmentReductionOp::RunOnDevice() {
   const int64_t num_rows = NumRows(data, "DATA");
   std::vector<int64_t> rows;  // empty without indices
   if (spec_.sparse) {
-    CAFFE_ENFORCE_EQ(Input(spec_.indices()).dim(), 1, "INDICES must be one-dimensional");
+    CAFFE_ENFORCE(Input(spec_.indices()).dim() == 1,
+                  "INDICES must be one-dimensional, found shape ",
+                  ShapeString(Input(spec_.indices()).sizes()));
     rows = ReadIndices(Input(spec_.indices()), num_rows);
   }
   const int64_t entries = spec_.sparse ? static_cast<int64_t>(rows.size()) : num_rows;
@@ -61,8 +65,8 @@ void SegmentReductionOp::Reduce(const Segments& segments, const std::vector<int6
     weights = ReadWeights(Input(1), by_position ? Input(1).numel() : segments.size());
   }
   for (int64_t s = 0; by_position && s < segments.count(); ++s) {
-    CAFFE_ENFORCE_LE(segments.length(s), Input(1).numel(), "the length of segment ", s,
-                     " and the number of weights");
+    CAFFE_ENFORCE(segments.length(s) <= Input(1).numel(), "segment ", s, " has ",
+                  segments.length(s), " entries, more than the ", Input(1).numel(), " weights");
   }
   const T* x = data.data<T>();
   std::vector<int64_t> dims = data.sizes();
@@ -100,8 +104,8 @@ Segments SegmentGradientOp::ReadSegments() const {
     return Segments::FromIds(groups, groups.numel(), count);
   }
   Segments segments = Segments::FromLengths(groups);
-  CAFFE_ENFORCE_EQ(segments.count(), count, "the number of lengths and the gradient ",
-                   ShapeString(d_output.sizes()));
+  CAFFE_ENFORCE(segments.count() == count, "the gradient must have one row for each of the ",
+                segments.count(), " lengths, found shape ", ShapeString(d_output.sizes()));
   return segments;
 }
 
@@ -161,13 +165,18 @@ void SegmentGradientOp::GradientOfSum(const Segments& segments, int64_t width) {
 // dw[e] = dY[s] . X[row of e]
 void SegmentGradientOp::GradientOfWeights(const Segments& segments, int64_t width) {
   const Tensor& X = Input(spec_.data());
-  CAFFE_ENFORCE_EQ(X.size_from_dim(1), width, "elements of a row of DATA ", ShapeString(X.sizes()));
+  CAFFE_ENFORCE(X.size_from_dim(1) == width, "a row of DATA must have ", width,
+                " elements, as many as a row of the gradient; found shape ",
+                ShapeString(X.sizes()));
   std::vector<int64_t> rows;
   if (spec_.with_indices) {
     rows = ReadIndices(Input(spec_.indices()), NumRows(X, "DATA"));
   }
-  CAFFE_ENFORCE_EQ(spec_.with_indices ? static_cast<int64_t>(rows.size()) : X.size(0),
-                   segments.size(), "rows that were read");
+  CAFFE_ENFORCE(
+      (spec_.with_indices ? static_cast<int64_t>(rows.size()) : X.size(0)) == segments.size(),
+      "the lengths must add up to the ",
+      spec_.with_indices ? static_cast<int64_t>(rows.size()) : X.size(0),
+      " rows that were read, found ", segments.size());
   const float *x = X.data<float>(), *dy = Input(spec_.d_output()).data<float>();
   Tensor* dW = Output(1);
   dW->Resize(segments.size());

@@ -9,8 +9,9 @@ namespace caffe2 {
 namespace {
 
 const float* WeightsOf(const Tensor& weights, int64_t entries) {
-  CAFFE_ENFORCE(weights.dim() == 1 && weights.numel() == entries, "weights ",
-                ShapeString(weights.sizes()), " must be one for each of ", entries, " entries");
+  CAFFE_ENFORCE(weights.dim() == 1 && weights.numel() == entries,
+                "there must be one weight for each of the ", entries, " entries, found shape ",
+                ShapeString(weights.sizes()));
   return weights.data<float>();
 }
 
@@ -57,13 +58,14 @@ CudaSegmentReductionOp::CudaSegmentReductionOp(const OperatorDef& def, Workspace
     : CudaSegmentBase(def, ws),
       spec_(spec),
       num_segments_(GetSingleArgument<int64_t>("num_segments", -1)) {
-  CAFFE_ENFORCE_GE(num_segments_, -1, "the argument num_segments");
+  CAFFE_ENFORCE(num_segments_ >= -1, "argument num_segments must be at least -1, found ",
+                num_segments_);
 }
 
 template <typename T>
 bool CudaSegmentReductionOp::DoRunWithType() {
   const Tensor &data = Input(0), &groups = Input(spec_.segments());
-  CAFFE_ENFORCE_GE(data.dim(), 1, "DATA must have rows");
+  CAFFE_ENFORCE(data.dim() >= 1, "DATA must have at least one axis, found a scalar");
   const int64_t rows = data.size(0), width = data.size_from_dim(1);
   const Tensor* indices = spec_.sparse ? &Input(spec_.indices()) : nullptr;
   const int64_t num_entries = indices != nullptr ? indices->numel() : rows;
@@ -106,8 +108,8 @@ DeviceSegments CudaSegmentReductionOp::ReadPositions(const Tensor& lengths, int6
   Tensor copy(CPU);
   const Segments segments = Segments::FromLengths(OnHost(lengths, &copy), entries);
   for (int64_t s = 0; s < segments.count(); ++s) {
-    CAFFE_ENFORCE_LE(segments.length(s), Input(1).numel(), "the length of segment ", s,
-                     " and the number of weights");
+    CAFFE_ENFORCE(segments.length(s) <= Input(1).numel(), "segment ", s, " has ",
+                  segments.length(s), " entries, more than the ", Input(1).numel(), " weights");
   }
   *count = segments.count();
   return CopyOf(segments, /*sorted=*/true, lists);
@@ -115,10 +117,11 @@ DeviceSegments CudaSegmentReductionOp::ReadPositions(const Tensor& lengths, int6
 
 bool CudaSegmentGradientOp::RunOnDevice() {
   const Tensor &d_output = Input(spec_.d_output()), &groups = Input(spec_.segments());
-  CAFFE_ENFORCE_GE(d_output.dim(), 1, "the gradient must have rows");
+  CAFFE_ENFORCE(d_output.dim() >= 1, "the gradient must have at least one axis, found a scalar");
   const bool lengths = spec_.forward.kind == SegmentKind::kLengths;
-  CAFFE_ENFORCE(!lengths || d_output.size(0) == groups.numel(), "the number of lengths ",
-                groups.numel(), " and the gradient ", ShapeString(d_output.sizes()));
+  CAFFE_ENFORCE(!lengths || d_output.size(0) == groups.numel(),
+                "the gradient must have one row for each of the ", groups.numel(),
+                " lengths, found shape ", ShapeString(d_output.sizes()));
   const int64_t count = d_output.size(0), width = d_output.size_from_dim(1);
   const int64_t entries = lengths ? NumEntries(groups) : groups.numel();
   std::vector<int64_t> dims = d_output.sizes();
@@ -175,7 +178,9 @@ int64_t CudaSegmentGradientOp::NumEntries(const Tensor& lengths) const {
   Tensor copy(CPU);
   int64_t sum = 0;
   for (const int64_t length : ReadIntegers(OnHost(lengths, &copy), "lengths")) {
-    CAFFE_ENFORCE(length >= 0 && !__builtin_add_overflow(sum, length, &sum), "length ", length);
+    CAFFE_ENFORCE(length >= 0 && !__builtin_add_overflow(sum, length, &sum),
+                  "a length must not be negative, and their sum must fit an int64; found length ",
+                  length);
   }
   return sum;
 }
@@ -183,11 +188,14 @@ int64_t CudaSegmentGradientOp::NumEntries(const Tensor& lengths) const {
 void CudaSegmentGradientOp::GradientOfWeights(const DeviceSegments& segments, int64_t count,
                                               int64_t entries, int64_t width, const float* dy) {
   const Tensor& X = Input(spec_.data());
-  CAFFE_ENFORCE(X.dim() >= 1 && X.size_from_dim(1) == width, "elements of a row of DATA ",
+  CAFFE_ENFORCE(X.dim() >= 1 && X.size_from_dim(1) == width, "a row of DATA must have ", width,
+                " elements, as many as a row of the gradient; found shape ",
                 ShapeString(X.sizes()));
   const Tensor* indices = spec_.with_indices ? &Input(spec_.indices()) : nullptr;
-  CAFFE_ENFORCE_EQ(indices != nullptr ? indices->numel() : X.size(0), entries,
-                   "rows that were read");
+  CAFFE_ENFORCE((indices != nullptr ? indices->numel() : X.size(0)) == entries,
+                "the lengths must add up to the ",
+                indices != nullptr ? indices->numel() : X.size(0), " rows that were read, found ",
+                entries);
   const EntryRows rows = RowsOf(indices, X.size(0));
   Output(1)->Resize(entries);
   ForEachRow(count, width,

@@ -8,24 +8,25 @@ namespace {
 constexpr int64_t kMaxSegments = int64_t{1} << 31;  // ids are int32 in Caffe2
 
 std::vector<int64_t> ReadIds(const Tensor& ids, int64_t entries) {
-  CAFFE_ENFORCE(ids.dim() == 1 && ids.numel() == entries, "segment ids ", ShapeString(ids.sizes()),
-                " must be one for each of ", entries, " entries");
+  CAFFE_ENFORCE(ids.dim() == 1 && ids.numel() == entries,
+                "there must be one segment id for each of the ", entries, " entries, found shape ",
+                ShapeString(ids.sizes()));
   return ReadIntegers(ids, "segment ids");
 }
 
 }  // namespace
 
 Segments Segments::FromLengths(const Tensor& lengths) {
-  CAFFE_ENFORCE_EQ(lengths.dim(), 1, "lengths ", ShapeString(lengths.sizes()),
-                   " must be one-dimensional");
+  CAFFE_ENFORCE(lengths.dim() == 1, "the lengths must be one-dimensional, found shape ",
+                ShapeString(lengths.sizes()));
   const std::vector<int64_t> values = ReadIntegers(lengths, "lengths");
   Segments segments;
   segments.offsets_.reserve(values.size() + 1);
   segments.offsets_.push_back(0);
   for (size_t i = 0; i < values.size(); ++i) {
-    CAFFE_ENFORCE_GE(values[i], 0, "length ", i);
-    CAFFE_ENFORCE_LE(values[i], std::numeric_limits<int64_t>::max() - segments.size(),
-                     "the sum of the lengths overflows");
+    CAFFE_ENFORCE(values[i] >= 0, "length ", i, " must not be negative, found ", values[i]);
+    CAFFE_ENFORCE(values[i] <= std::numeric_limits<int64_t>::max() - segments.size(),
+                  "the sum of the lengths overflows");
     segments.offsets_.push_back(segments.size() + values[i]);
   }
   return segments;
@@ -33,7 +34,8 @@ Segments Segments::FromLengths(const Tensor& lengths) {
 
 Segments Segments::FromLengths(const Tensor& lengths, int64_t entries) {
   Segments segments = FromLengths(lengths);
-  CAFFE_ENFORCE_EQ(segments.size(), entries, "the sum of the lengths and the number of entries");
+  CAFFE_ENFORCE(segments.size() == entries, "the lengths must add up to the ", entries,
+                " entries, but add up to ", segments.size());
   return segments;
 }
 
@@ -56,7 +58,8 @@ Segments Segments::FromIds(const Tensor& ids, int64_t entries, int64_t count) {
   if (count < 0) {
     count = 0;
     for (const int64_t id : values) {
-      CAFFE_ENFORCE_LT(id, kMaxSegments, "segment id");
+      CAFFE_ENFORCE(id < kMaxSegments, "a segment id must be less than ", kMaxSegments, ", found ",
+                    id);
       count = std::max(count, id + 1);
     }
   }

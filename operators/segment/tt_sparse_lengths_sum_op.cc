@@ -131,7 +131,8 @@ OPERATOR_SCHEMA(TTSparseLengthsSum)
     .NumOutputs(4)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       for (int k = 0; k < kTensorTrainCores; ++k)
-        CAFFE_ENFORCE_EQ(in[k].dims_size(), 4, "axes of core ", k);
+        CAFFE_ENFORCE(in[k].dims_size() == 4, "core ", k, " must have four axes, found ",
+                      in[k].dims_size());
       const int64_t n = NumelOf(in[3]), w0 = in[0].dims(2), w1 = in[1].dims(2), w2 = in[2].dims(2);
       return std::vector<TensorShape>{
           CreateTensorShape({NumelOf(in[4]), w0 * w1 * w2}, TensorProto::FLOAT),

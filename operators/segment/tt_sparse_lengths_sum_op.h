@@ -15,13 +15,14 @@ TensorTrainShape ReadTensorTrainShape(const Op& op) {
   shape.rank[0] = 1;
   for (int k = 0; k < kTensorTrainCores; ++k) {
     const Tensor& core = op.Input(k);
-    CAFFE_ENFORCE(core.dim() == 4 && core.size(1) == shape.rank[k], "core ", k, " ",
-                  ShapeString(core.sizes()), " must be rows x ", shape.rank[k], " x width x rank");
+    CAFFE_ENFORCE(core.dim() == 4 && core.size(1) == shape.rank[k], "core ", k, " must be rows x ",
+                  shape.rank[k], " x width x rank, found shape ", ShapeString(core.sizes()));
     shape.rows[k] = core.size(0);
     shape.width[k] = core.size(2);
     shape.rank[k + 1] = core.size(3);
   }
-  CAFFE_ENFORCE_EQ(shape.rank[kTensorTrainCores], 1, "the rank after the last core");
+  CAFFE_ENFORCE(shape.rank[kTensorTrainCores] == 1,
+                "the rank after the last core must be 1, found ", shape.rank[kTensorTrainCores]);
   return shape;
 }
 
@@ -39,15 +40,17 @@ class TensorTrainArguments {
     Check("factor_i", rows_, shape.rows, kTensorTrainCores);
     Check("factor_j", widths_, shape.width, kTensorTrainCores);
     Check("ranks", ranks_, shape.rank, kTensorTrainCores + 1);
-    CAFFE_ENFORCE_EQ(embedding_, shape.embedding(), "argument emb_size and the cores");
+    CAFFE_ENFORCE(embedding_ == shape.embedding(), "argument emb_size (", embedding_,
+                  ") must be the width of the cores (", shape.embedding(), ")");
   }
 
  private:
   static void Check(const char* name, const std::vector<int64_t>& given, const int64_t* own,
                     int count) {
     const std::vector<int64_t> sizes(own, own + count);
-    CAFFE_ENFORCE(given.empty() || given == sizes, "argument ", name, " is ", ShapeString(given),
-                  ", but the cores have ", ShapeString(sizes));
+    CAFFE_ENFORCE(given.empty() || given == sizes, "argument ", name,
+                  " must be the sizes of the cores, ", ShapeString(sizes), "; found ",
+                  ShapeString(given));
   }
 
   std::vector<int64_t> rows_, widths_, ranks_;
@@ -63,9 +66,12 @@ int64_t CheckTensorTrainGradient(const Op& op, const TensorTrainShape& shape) {
   const int64_t n = places.numel() / kTensorTrainCores;
   CAFFE_ENFORCE(places.dim() == 2 && places.size(1) == kTensorTrainCores &&
                     first.numel() == n * shape.slice(0) && second.numel() == n * shape.second(),
-                "core0_output ", ShapeString(first.sizes()), " and core1_output ",
-                ShapeString(second.sizes()), " for indices ", ShapeString(places.sizes()));
-  CAFFE_ENFORCE_EQ(dY.numel(), lengths.numel() * shape.embedding(), "dY ", ShapeString(dY.sizes()));
+                "core0_output and core1_output must fit the indices: core0_output has shape ",
+                ShapeString(first.sizes()), ", core1_output ", ShapeString(second.sizes()),
+                ", the indices ", ShapeString(places.sizes()));
+  CAFFE_ENFORCE(dY.numel() == lengths.numel() * shape.embedding(), "dY must have ",
+                lengths.numel() * shape.embedding(), " elements, found shape ",
+                ShapeString(dY.sizes()));
   return n;
 }
 

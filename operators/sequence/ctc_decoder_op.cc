@@ -29,16 +29,19 @@ class CtcDecoderBase : public Operator<CPUContext> {
 
   Scores ReadScores() const {
     const Tensor& inputs = Input(0);
-    CAFFE_ENFORCE(inputs.dim() == 3 && inputs.size(2) > 0, "INPUTS ", ShapeString(inputs.sizes()),
-                  " must be time x batch x classes");
+    CAFFE_ENFORCE(inputs.dim() == 3 && inputs.size(2) > 0,
+                  "INPUTS must be time x batch x classes with at least one class, found shape ",
+                  ShapeString(inputs.sizes()));
     Scores scores{inputs.size(0), inputs.size(1), inputs.size(2), inputs.data<float>()};
     if (InputSize() > 1) {
-      CAFFE_ENFORCE_EQ(Input(1).numel(), scores.batch, "SEQ_LEN for INPUTS ",
-                       ShapeString(inputs.sizes()));
+      CAFFE_ENFORCE(Input(1).numel() == scores.batch,
+                    "SEQ_LEN must have one length for each of the ", scores.batch,
+                    " sequences in INPUTS, found ", Input(1).numel());
       scores.lengths = Input(1).data<int32_t>();
       for (int64_t n = 0; n < scores.batch; ++n) {
-        CAFFE_ENFORCE(scores.lengths[n] >= 0 && scores.lengths[n] <= scores.time, "sequence ", n,
-                      " has length ", scores.lengths[n], " of ", scores.time);
+        CAFFE_ENFORCE(scores.lengths[n] >= 0 && scores.lengths[n] <= scores.time,
+                      "the length of sequence ", n, " must be from 0 to ", scores.time,
+                      ", the steps of INPUTS; found ", scores.lengths[n]);
       }
     }
     return scores;
@@ -139,8 +142,9 @@ class CtcBeamSearchDecoderOp final : public CtcDecoderBase {
         beam_width_(GetSingleArgument<int>("beam_width", 10)),
         candidates_(GetSingleArgument<int>("num_candidates", 1)),
         threshold_(GetSingleArgument<float>("prune_threshold", 0.001f)) {
-    CAFFE_ENFORCE(candidates_ >= 1 && candidates_ <= beam_width_, "num_candidates is ", candidates_,
-                  ", beam_width ", beam_width_);
+    CAFFE_ENFORCE(candidates_ >= 1 && candidates_ <= beam_width_,
+                  "argument num_candidates must be from 1 to beam_width (", beam_width_,
+                  "), found ", candidates_);
   }
 
   bool RunOnDevice() override {
@@ -242,7 +246,8 @@ OPERATOR_SCHEMA(CTCGreedyDecoder)
     .FillUsing(DescribeCtcDecoder)
     .NumOutputs(2)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
-      CAFFE_ENFORCE_EQ(in[0].dims_size(), 3);
+      CAFFE_ENFORCE(in[0].dims_size() == 3, "INPUTS must be time x batch x classes, found ",
+                    in[0].dims_size(), " axes");
       return std::vector<TensorShape>{CreateTensorShape({in[0].dims(1)}, TensorProto::INT32),
                                       UnknownTensorShape()};
     })
@@ -257,7 +262,8 @@ OPERATOR_SCHEMA(CTCBeamSearchDecoder)
     .FillUsing(DescribeCtcDecoder)
     .NumOutputs(2, 3)
     .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
-      CAFFE_ENFORCE_EQ(in[0].dims_size(), 3);
+      CAFFE_ENFORCE(in[0].dims_size() == 3, "INPUTS must be time x batch x classes, found ",
+                    in[0].dims_size(), " axes");
       const int candidates = ArgumentHelper(def).GetSingleArgument<int>("num_candidates", 1);
       const std::vector<int64_t> dims{in[0].dims(1) * candidates};
       std::vector<TensorShape> out{CreateTensorShape(dims, TensorProto::INT32),

@@ -19,7 +19,7 @@ class PackRNNSequenceOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(PackRNNSequenceOp);
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "values must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1, "values must have at least one axis, found a scalar");
     Tensor copy(CPU);
     const Segments sequences =
         Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &copy), X.size(0));
@@ -54,10 +54,13 @@ class UnpackRNNSequenceOp final : public Operator<Context> {
     const Segments sequences =
         Segments::FromLengths(OnHost(this->template Input<Tensor>(1), &copy));
     const int64_t batch = sequences.count();
-    CAFFE_ENFORCE(X.dim() >= 2 && X.size(1) == batch, "there are ", batch,
-                  " lengths for the sequences ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(X.dim() >= 2 && X.size(1) == batch, "the sequences must be [steps, ", batch,
+                  ", ...], one for each of the ", batch, " lengths, found shape ",
+                  ShapeString(X.sizes()));
     for (int64_t b = 0; b < batch; ++b) {
-      CAFFE_ENFORCE_LE(sequences.length(b), X.size(0), "length of sequence ", b);
+      CAFFE_ENFORCE(sequences.length(b) <= X.size(0), "the length of sequence ", b,
+                    " must be at most ", X.size(0), ", the steps of the data; found ",
+                    sequences.length(b));
     }
     RowCopierFor<Context> rows(X, sequences.size(), Output(0), &context_, /*row_axes=*/2);
     for (int64_t b = 0; b < batch; ++b) {
@@ -75,11 +78,12 @@ class ReversePackedSegsOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(ReversePackedSegsOp);
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() >= 2 && X.has_data(), "data ", ShapeString(X.sizes()),
-                  " must be [steps, batch, ...]");
+    CAFFE_ENFORCE(X.dim() >= 2 && X.has_data(), "the data must be [steps, batch, ...], found ",
+                  X.DebugString());
     const auto& lengths = this->template Input<Tensor>(1);
     const int64_t steps = X.size(0), batch = X.size(1);
-    CAFFE_ENFORCE_EQ(lengths.numel(), batch, "lengths, for data ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(lengths.numel() == batch, "there must be one length for each of the ", batch,
+                  " sequences in the data, found ", lengths.numel());
     const std::vector<int64_t> dims = X.sizes();
     RowCopierFor<Context> rows(X, steps * batch, Output(0), &context_, /*row_axes=*/2);
     if constexpr (Context::kDeviceType == CUDA) {
@@ -92,8 +96,8 @@ class ReversePackedSegsOp final : public Operator<Context> {
     Tensor copy(CPU);
     const std::vector<int64_t> length = ReadIntegers(OnHost(lengths, &copy), "lengths");
     for (int64_t b = 0; b < batch; ++b) {
-      CAFFE_ENFORCE(length[b] >= 0 && length[b] <= steps, "length ", length[b], " of sequence ", b,
-                    " for data of ", steps, " steps");
+      CAFFE_ENFORCE(length[b] >= 0 && length[b] <= steps, "the length of sequence ", b,
+                    " must be from 0 to ", steps, ", the steps of the data; found ", length[b]);
     }
     for (int64_t t = 0; t < steps; ++t) {
       for (int64_t b = 0; b < batch; ++b) {

@@ -21,8 +21,8 @@ inline int64_t LongestOf(const Segments& segments) {
 // The argument `max_length`; -1: as long as the data need.
 inline int64_t ReadMaxLength(const OperatorBase& op) {
   const auto length = op.GetSingleArgument<int64_t>("max_length", -1);
-  CAFFE_ENFORCE(length == -1 || length > 0, "the argument max_length must be positive, not ",
-                length);
+  CAFFE_ENFORCE(length == -1 || length > 0,
+                "argument max_length must be positive, or -1 for no limit, found ", length);
   return length;
 }
 
@@ -38,10 +38,15 @@ class PackSegmentsOp final : public Operator<Context> {
 
   bool RunOnDevice() override {
     const Tensor &on_any_device = this->template Input<Tensor>(0), &X = Input(1);
-    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "the data must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(),
+                  "the data must have at least one axis and hold elements, found ",
+                  X.DebugString());
     int64_t length = max_length_;
     if (InputSize() > 2) {
-      CAFFE_ENFORCE_GE(Input(2).dim(), 2, "the packed tensor that gives the length");
+      CAFFE_ENFORCE(Input(2).dim() >= 2,
+                    "input 2, the packed tensor that gives the length, must have at least two "
+                    "axes, found shape ",
+                    ShapeString(Input(2).sizes()));
       length = Input(2).size(1);
     }
     if constexpr (Context::kDeviceType == CUDA) {
@@ -116,19 +121,24 @@ class UnpackSegmentsOp final : public Operator<Context> {
     Tensor copy(CPU);
     const Tensor &lengths = OnHost(this->template Input<Tensor>(0), &copy), &X = Input(1);
     const Segments segments = Segments::FromLengths(lengths);
-    CAFFE_ENFORCE(X.dim() >= 2 && X.size(0) == segments.count() && X.has_data(), "there are ",
-                  segments.count(), " lengths for the packed tensor ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(X.dim() >= 2 && X.size(0) == segments.count() && X.has_data(),
+                  "the packed tensor must be [", segments.count(),
+                  ", length, ...], one row for each length, found ", X.DebugString());
     const int64_t length = X.size(1);
-    CAFFE_ENFORCE(max_length_ < 0 || max_length_ == length, "max_length is ", max_length_,
-                  ", the packed tensor ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(max_length_ < 0 || max_length_ == length, "argument max_length (", max_length_,
+                  ") must be the length of the packed tensor, which has shape ",
+                  ShapeString(X.sizes()));
     // Longer segments were cut when they were packed with max_length.
     int64_t total = 0;
     for (int64_t s = 0; s < segments.count(); ++s) {
-      CAFFE_ENFORCE(max_length_ > 0 || segments.length(s) <= length, "length ", segments.length(s),
-                    " of segment ", s, " in a tensor ", ShapeString(X.sizes()));
+      CAFFE_ENFORCE(max_length_ > 0 || segments.length(s) <= length, "the length of segment ", s,
+                    " (", segments.length(s),
+                    ") is larger than axis 1 of the packed tensor, which has shape ",
+                    ShapeString(X.sizes()));
       total += Unpacked(segments.length(s), length);
     }
-    CAFFE_ENFORCE(!restore_ || X.dtype().copy() == nullptr, "restore_cut is for numbers");
+    CAFFE_ENFORCE(!restore_ || X.dtype().copy() == nullptr,
+                  "restore_cut needs a tensor of numbers, found ", X.dtype().name());
     RowCopierFor<Context> rows(X, total, Output(0), &context_, 2);
     for (int64_t s = 0; s < segments.count(); ++s) {
       const int64_t n = std::min(length, segments.length(s));

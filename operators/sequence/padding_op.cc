@@ -16,8 +16,8 @@ class PaddingGradientMaker : public GradientMakerBase {
  protected:
   std::vector<std::string> GradientInputs() {
     if (Def().input_size() == 1) return {GO(0)};
-    CAFFE_ENFORCE_GT(Def().output_size(), 1, "the gradient of ", Def().type(),
-                     " with lengths needs its second output");
+    CAFFE_ENFORCE(Def().output_size() > 1, "the gradient of ", Def().type(),
+                  " with lengths needs its second output, found ", Def().output_size());
     return {GO(0), O(1)};
   }
 };

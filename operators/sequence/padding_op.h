@@ -21,14 +21,16 @@ class PaddingBase : public Operator<Context> {
       : Operator<Context>(def, ws),
         start_(this->template GetSingleArgument<int>("padding_width", 1)),
         end_(this->template GetSingleArgument<int>("end_padding_width", -1)) {
-    CAFFE_ENFORCE_GE(start_, 0, "the argument padding_width");
+    CAFFE_ENFORCE(start_ >= 0, "argument padding_width must not be negative, found ", start_);
     if (end_ < 0) end_ = start_;
   }
 
  protected:
   // The segments of X's rows; lengths are input 1, if there is one.
   Segments ReadSegments(const Tensor& X) const {
-    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "the data must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(),
+                  "the data must have at least one axis and hold elements, found ",
+                  X.DebugString());
     if (InputSize() == 1) {
       return Segments::FromLengths(Tensor({1}, std::vector<int64_t>{X.size(0)}));
     }
@@ -98,7 +100,9 @@ class AddPaddingOp final : public PaddingBase<Context> {
   template <typename T>
   const void* ReadPad(int i, int64_t width) const {
     if (InputSize() <= i) return nullptr;
-    CAFFE_ENFORCE_EQ(Input(i).numel(), width, "elements of pad ", ShapeString(Input(i).sizes()));
+    CAFFE_ENFORCE(Input(i).numel() == width, "input ", i, ", the padding, must have ", width,
+                  " elements, as many as a row of the data, found shape ",
+                  ShapeString(Input(i).sizes()));
     return Input(i).template data<T>();
   }
   std::vector<int64_t> Sources(const Segments& segments) const {
@@ -123,8 +127,9 @@ class RemovePaddingOp final : public PaddingBase<Context> {
     const Segments segments = this->ReadSegments(X);
     const int64_t padding = this->start_ + this->end_;
     for (int64_t s = 0; s < segments.count(); ++s) {
-      CAFFE_ENFORCE_GE(segments.length(s), padding, "length of segment ", s,
-                       ", which must be at least its padding");
+      CAFFE_ENFORCE(segments.length(s) >= padding, "segment ", s,
+                    " must be at least as long as its padding: its length is ", segments.length(s),
+                    ", the padding ", padding);
     }
     RowCopierFor<Context> rows(X, X.size(0) - segments.count() * padding, Output(0), &context_);
     int64_t begin = this->start_;
@@ -156,8 +161,9 @@ class GatherPaddingOp final : public PaddingBase<Context> {
     int64_t first = 0;
     for (int64_t s = 0; s < segments.count(); ++s) {
       const int64_t end = first + segments.length(s);
-      CAFFE_ENFORCE_GE(segments.length(s), this->start_ + this->end_, "length of padded segment ",
-                       s);
+      CAFFE_ENFORCE(segments.length(s) >= this->start_ + this->end_, "padded segment ", s,
+                    " must be at least as long as its padding: its length is ", segments.length(s),
+                    ", the padding ", this->start_ + this->end_);
       for (int64_t k = 0; k < this->start_; ++k) before.push_back(first + k);
       // One output is the sum of both ends.
       std::vector<int64_t>* last = OutputSize() > 1 ? &after : &before;

@@ -16,7 +16,9 @@ inline MaskMode ReadMaskMode(const std::string& mode) {
   if (mode == "lower") return MaskMode::kLower;
   if (mode == "upperdiag") return MaskMode::kUpperDiagonal;
   if (mode == "lowerdiag") return MaskMode::kLowerDiagonal;
-  CAFFE_THROW("mode is \"", mode, "\"; known: sequence window upper lower upperdiag lowerdiag");
+  CAFFE_THROW(
+      "argument mode must be sequence, window, upper, lower, upperdiag or lowerdiag, found \"",
+      mode, "\"");
 }
 
 template <class Context>
@@ -35,8 +37,8 @@ class SequenceMaskOp final : public Operator<Context> {
         fill_(backward_ ? 0.f
                         : this->template GetSingleArgument<float>(
                               "fill_val", -std::numeric_limits<float>::infinity())) {
-    CAFFE_ENFORCE_GE(radius_, 0, "the argument radius");
-    CAFFE_ENFORCE_GE(batch_, -1, "the argument batch");
+    CAFFE_ENFORCE(radius_ >= 0, "argument radius must not be negative, found ", radius_);
+    CAFFE_ENFORCE(batch_ >= -1, "argument batch must be -1 (none) or an axis, found ", batch_);
   }
 
   bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
@@ -46,17 +48,22 @@ class SequenceMaskOp final : public Operator<Context> {
     const int axis = X.canonical_axis_index(axis_);
     // X is [batches, rows, columns, repeats]; the mask depends on rows and columns only.
     const int end = has_repeat_ ? X.canonical_axis_index(repeat_from_) : X.dim();
-    CAFFE_ENFORCE_LE(axis, end, "repeat_from_axis must not be before the axis");
-    CAFFE_ENFORCE_LT(batch_, axis, "the argument batch must be an axis before ", axis);
+    CAFFE_ENFORCE(axis <= end, "argument repeat_from_axis (", end,
+                  ") must not be less than argument axis (", axis, ")");
+    CAFFE_ENFORCE(batch_ < axis, "argument batch (", batch_, ") must be less than argument axis (",
+                  axis, ")");
     const int64_t repeats = X.size_from_dim(end);
     const int64_t columns = repeats == 0 ? 0 : X.size_from_dim(axis) / repeats;
     const int64_t all_rows = X.size_to_dim(axis), batches = X.size_to_dim(batch_ + 1);
     const int64_t rows = batches == 0 ? 0 : all_rows / batches;
     const int* entry = nullptr;
     if (mode_ == MaskMode::kSequence || mode_ == MaskMode::kWindow) {
-      CAFFE_ENFORCE_EQ(InputSize(), 2, "the modes sequence and window need a second input");
-      CAFFE_ENFORCE_EQ(Input(1).numel(), rows, "elements of the second input, for data ",
-                       ShapeString(X.sizes()));
+      CAFFE_ENFORCE(InputSize() == 2, "the modes sequence and window need a second input, found ",
+                    InputSize(), " inputs");
+      CAFFE_ENFORCE(Input(1).numel() == rows,
+                    "the second input must have one element for each of the ", rows,
+                    " rows of the data, found ", Input(1).numel(), "; the data has shape ",
+                    ShapeString(X.sizes()));
       entry = Input(1).template data<int>();
     }
     const T* x = X.data<T>();

@@ -17,7 +17,9 @@ class RemoveDataBlocksOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "the data must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(),
+                  "the data must have at least one axis and hold elements, found ",
+                  X.DebugString());
     std::vector<int64_t> indices;  // an empty list may be of any type
     if (Input(1).numel() > 0) indices = ReadIndices(Input(1), X.size(0));
     std::vector<bool> removed(X.size(0), false);
@@ -36,7 +38,8 @@ class PadEmptySamplesOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Segments segments = Segments::FromLengths(Input(0));
-    CAFFE_ENFORCE_EQ(OutputSize(), InputSize(), "outputs, one for each input");
+    CAFFE_ENFORCE(OutputSize() == InputSize(), "there must be one output for each of the ",
+                  InputSize(), " inputs, found ", OutputSize());
     Tensor* lengths = Output(0);
     lengths->Resize(segments.count());
     for (int64_t s = 0; s < segments.count(); ++s) {
@@ -50,8 +53,9 @@ class PadEmptySamplesOp final : public Operator<CPUContext> {
 
  private:
   void PadFeature(const Segments& segments, const Tensor& X, Tensor* Y) {
-    CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.size() && X.has_data(), "features ",
-                  ShapeString(X.sizes()), " for lengths that add up to ", segments.size());
+    CAFFE_ENFORCE(X.dim() >= 1 && X.size(0) == segments.size() && X.has_data(),
+                  "the features must have ", segments.size(),
+                  " rows, the sum of the lengths, found ", X.DebugString());
     int64_t empty = 0;
     for (int64_t s = 0; s < segments.count(); ++s) empty += segments.length(s) == 0 ? 1 : 0;
     RowCopier rows(X, X.size(0) + empty, Y);

@@ -9,7 +9,8 @@ ConcatAxis::ConcatAxis(const ArgumentHelper& arguments)
     return;
   }
   const std::string order = arguments.GetSingleArgument<std::string>("order", "NCHW");
-  CAFFE_ENFORCE(order == "NCHW" || order == "NHWC", "unknown order ", order);
+  CAFFE_ENFORCE(order == "NCHW" || order == "NHWC", "argument order must be NCHW or NHWC, found ",
+                order);
   axis = order == "NCHW" ? 1 : 3;
 }
 

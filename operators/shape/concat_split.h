@@ -116,12 +116,12 @@ class SplitOp final : public Operator<Context> {
         concat_(ArgumentHelper(this->debug_def())),
         given_(this->template GetRepeatedArgument<int64_t>("split")) {
     CAFFE_ENFORCE(given_.empty() || InputSize() == 1,
-                  "the lengths are given twice: as an argument and as an input");
+                  "the argument split and the input of lengths cannot be used together");
   }
 
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
     const int axis = concat_.Canonical(X.dim());
     if (InputSize() == 2) {
       Tensor copy(CPU);

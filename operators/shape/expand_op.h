@@ -11,7 +11,8 @@ namespace caffe2 {
 inline std::vector<int64_t> ExpandedShape(const std::vector<int64_t>& x,
                                           std::vector<int64_t> wanted) {
   for (int64_t& size : wanted) {
-    CAFFE_ENFORCE_GE(size, -1, "shape ", ShapeString(wanted));
+    CAFFE_ENFORCE(size >= -1, "the new shape may not have a dimension below -1, found ",
+                  ShapeString(wanted));
     if (size == -1) size = 1;
   }
   return BroadcastRule().OutputShape(x, wanted);
@@ -58,8 +59,9 @@ class ExpandGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &dY = Input(0), &X = Input(1);
-    CAFFE_ENFORCE(ExpandedShape(X.sizes(), dY.sizes()) == dY.sizes(), "the gradient's shape ",
-                  ShapeString(dY.sizes()), " is no expansion of ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(ExpandedShape(X.sizes(), dY.sizes()) == dY.sizes(),
+                  "dY must have a shape to which X expands: dY has shape ", ShapeString(dY.sizes()),
+                  ", X ", ShapeString(X.sizes()));
     Tensor* dX = Output(0);
     dX->ResizeLike(X);
     SumTo(MakeBroadcastPlan(dY.sizes(), X.sizes()), dY.data<T>(), X.numel(),

@@ -13,7 +13,8 @@ inline std::vector<int> SortedDims(const ArgumentHelper& arguments) {
   std::vector<int> dims = arguments.GetRepeatedArgument<int>("dims");
   std::sort(dims.begin(), dims.end());
   dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
-  CAFFE_ENFORCE(dims.empty() || dims[0] >= 0, "the argument dims must not be negative: ", dims[0]);
+  CAFFE_ENFORCE(dims.empty() || dims[0] >= 0, "argument dims must not be negative, found ",
+                dims[0]);
   return dims;
 }
 
@@ -23,8 +24,8 @@ struct ExpandRule {
   explicit ExpandRule(const ArgumentHelper& arguments) : dims(SortedDims(arguments)) {}
   std::vector<int64_t> operator()(std::vector<int64_t> shape) const {
     for (const int d : dims) {
-      CAFFE_ENFORCE_LE(d, static_cast<int>(shape.size()),
-                       "the argument dims leaves a gap after shape ", ShapeString(shape));
+      CAFFE_ENFORCE(d <= static_cast<int>(shape.size()), "argument dims inserts axis ", d,
+                    ", which leaves a gap after shape ", ShapeString(shape));
       shape.insert(shape.begin() + d, 1);
     }
     return shape;
@@ -48,7 +49,7 @@ struct PrependRule {
   int64_t size;
   explicit PrependRule(const ArgumentHelper& arguments)
       : size(arguments.GetSingleArgument<int64_t>("dim_size", 0)) {
-    CAFFE_ENFORCE_GT(size, 0, "the argument dim_size must be positive");
+    CAFFE_ENFORCE(size > 0, "argument dim_size must be positive, found ", size);
   }
   std::vector<int64_t> operator()(std::vector<int64_t> shape) const {
     CAFFE_ENFORCE(!shape.empty() && shape[0] % size == 0, "the first dimension of ",
@@ -62,8 +63,8 @@ struct PrependRule {
 struct MergeRule {
   explicit MergeRule(const ArgumentHelper&) {}
   std::vector<int64_t> operator()(std::vector<int64_t> shape) const {
-    CAFFE_ENFORCE_GE(shape.size(), size_t{2}, "there are no two dimensions to merge in ",
-                     ShapeString(shape));
+    CAFFE_ENFORCE(shape.size() >= size_t{2}, "MergeDim needs at least two axes, found shape ",
+                  ShapeString(shape));
     shape[1] *= shape[0];
     shape.erase(shape.begin());
     return shape;

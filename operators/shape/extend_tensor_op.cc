@@ -15,11 +15,12 @@ class ExtendTensorOp final : public Operator<CPUContext> {
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
     CAFFE_ENFORCE(X.dim() >= 1 && X.has_data() && X.dtype().copy() == nullptr,
-                  "the tensor to extend must have rows of numbers");
+                  "the tensor to extend must have at least one axis and hold numbers, found ",
+                  X.DebugString());
     const int64_t old_rows = X.size(0), width = X.size_from_dim(1);
     int64_t rows = old_rows;
     for (const int64_t index : ReadIntegers(Input(1), "indices")) {
-      CAFFE_ENFORCE_GE(index, 0, "an index");
+      CAFFE_ENFORCE(index >= 0, "an index must not be negative, found ", index);
       rows = std::max(rows, index + 1);
     }
     if (rows == old_rows) return true;

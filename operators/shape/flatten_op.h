@@ -37,7 +37,7 @@ class FlattenToVecOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(FlattenToVecOp);
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "the input must have at least one dimension");
+    CAFFE_ENFORCE(X.dim() >= 1, "the input must have at least one axis, found a scalar");
     Tensor* Y = Output(0);
     Y->Resize(X.numel());
     CopyElements(X, Y, &context_);
@@ -51,8 +51,9 @@ class ResizeLikeOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(ResizeLikeOp);
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &like = this->template Input<Tensor>(1);
-    CAFFE_ENFORCE_EQ(X.numel(), like.numel(), "cannot give shape ", ShapeString(X.sizes()),
-                     " the shape ", ShapeString(like.sizes()));
+    CAFFE_ENFORCE(X.numel() == like.numel(),
+                  "both inputs must have the same number of elements: input 0 has shape ",
+                  ShapeString(X.sizes()), ", input 1 ", ShapeString(like.sizes()));
     Tensor* Y = Output(0);
     Y->ResizeLike(like);
     CopyElements(X, Y, &context_);

@@ -14,14 +14,16 @@ class NumpyTileOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(NumpyTileOp);
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "X holds no data");
+    CAFFE_ENFORCE(X.has_data(), "X of shape ", ShapeString(X.sizes()), " holds no data");
     const std::vector<int64_t> repeats = ReadDimensions(this->template Input<Tensor>(1), "repeats");
-    CAFFE_ENFORCE_EQ(static_cast<int>(repeats.size()), X.dim(), "repeats, one for each axis of X ",
-                     ShapeString(X.sizes()));
+    CAFFE_ENFORCE(static_cast<int>(repeats.size()) == X.dim(),
+                  "repeats must have one number for each axis of X, which has shape ",
+                  ShapeString(X.sizes()), "; found ", repeats.size());
     std::vector<int64_t> dims = X.sizes();
     std::vector<int> repeated;  // axes, from the last: its tiles are the shortest
     for (int axis = X.dim() - 1; axis >= 0; --axis) {
-      CAFFE_ENFORCE_GE(repeats[axis], 0, "repeats of axis ", axis);
+      CAFFE_ENFORCE(repeats[axis] >= 0, "repeats must not be negative, found ", repeats[axis],
+                    " for axis ", axis);
       dims[axis] = CheckedNumel({dims[axis], repeats[axis]});
       if (repeats[axis] != 1) repeated.push_back(axis);
     }

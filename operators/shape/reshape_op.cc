@@ -10,12 +10,12 @@ std::vector<int64_t> ResolveShape(const std::vector<int64_t>& old_shape,
   for (size_t i = 0; i < shape.size(); ++i) {
     // The dimensions of an empty tensor may be 0 themselves.
     if (shape[i] == 0 && numel != 0) {
-      CAFFE_ENFORCE_LT(i, old_shape.size(), "shape ", ShapeString(wanted),
-                       " keeps a dimension that ", ShapeString(old_shape), " does not have");
+      CAFFE_ENFORCE(i < old_shape.size(), "the new shape ", ShapeString(wanted),
+                    " keeps dimension ", i, ", which the old shape ", ShapeString(old_shape),
+                    " does not have");
       shape[i] = old_shape[i];
     } else if (shape[i] == -1) {
-      CAFFE_ENFORCE_EQ(unknown, -1, "more than one dimension of shape ", ShapeString(wanted),
-                       " is -1");
+      CAFFE_ENFORCE(unknown == -1, "the new shape ", ShapeString(wanted), " has more than one -1");
       unknown = static_cast<int>(i);
       shape[i] = 1;
     }
@@ -28,8 +28,8 @@ std::vector<int64_t> ResolveShape(const std::vector<int64_t>& old_shape,
                   " to ", ShapeString(wanted));
     shape[unknown] = numel / known;
   }
-  CAFFE_ENFORCE_EQ(CheckedNumel(shape), numel, "cannot reshape ", ShapeString(old_shape), " to ",
-                   ShapeString(wanted));
+  CAFFE_ENFORCE(CheckedNumel(shape) == numel, "cannot reshape ", ShapeString(old_shape), " to ",
+                ShapeString(wanted));
   return shape;
 }
 

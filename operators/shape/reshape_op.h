@@ -19,7 +19,7 @@ class ReshapeOp final : public Operator<Context> {
   ReshapeOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), shape_(this->template GetRepeatedArgument<int64_t>("shape")) {
     CAFFE_ENFORCE(InputSize() == 2 || HasArgument("shape"),
-                  "the new shape is neither an argument nor an input");
+                  "there is neither an argument shape nor an input 1 for the new shape");
   }
 
   bool RunOnDevice() override {

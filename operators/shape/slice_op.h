@@ -55,7 +55,7 @@ class SliceOp final : public SliceBase<Context> {
   using SliceBase<Context>::SliceBase;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
     const TensorBox box = this->ReadBox(X.sizes(), InputSize() > 1);
     Tensor* Y = Output(0);
     Y->Resize(box.size);

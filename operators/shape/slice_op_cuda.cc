@@ -10,7 +10,8 @@ namespace {
 Permutation StridesOfBox(const std::vector<int64_t>& dims, const TensorBox& box) {
   Permutation strides;
   strides.dims = static_cast<int>(dims.size());
-  CAFFE_ENFORCE_LE(strides.dims, Permutation::kMaxDims, "too many dimensions to slice");
+  CAFFE_ENFORCE(strides.dims <= Permutation::kMaxDims, "a slice can have at most ",
+                Permutation::kMaxDims, " axes on CUDA devices, found ", strides.dims);
   int64_t stride = 1;
   for (int d = strides.dims - 1; d >= 0; --d) {
     strides.size[d] = box.size[d];

@@ -8,19 +8,21 @@ std::vector<int64_t> SplitLengths(const std::vector<int64_t>& given, int pieces,
                                   bool add_axis) {
   std::vector<int64_t> lengths = given;
   if (lengths.empty()) {
-    CAFFE_ENFORCE_EQ(size % pieces, 0, "a dimension of ", size, " cannot be split into ", pieces,
-                     " equal parts");
+    CAFFE_ENFORCE(size % pieces == 0, "a dimension of ", size, " cannot be split into ", pieces,
+                  " equal parts");
     lengths.assign(pieces, size / pieces);
   }
-  CAFFE_ENFORCE_EQ(static_cast<int>(lengths.size()), pieces,
-                   "the number of lengths must be the number of outputs");
+  CAFFE_ENFORCE(static_cast<int>(lengths.size()) == pieces,
+                "there must be one length for each of the ", pieces, " outputs, found ",
+                lengths.size());
   int64_t sum = 0;
   for (int64_t length : lengths) {
     CAFFE_ENFORCE(length >= 0 && length <= size && (!add_axis || length == 1),
                   "a part cannot have length ", length, " in a dimension of ", size);
     sum += length;
   }
-  CAFFE_ENFORCE_EQ(sum, size, "the lengths of the parts do not add up to the dimension");
+  CAFFE_ENFORCE(sum == size, "the lengths of the parts must add up to the dimension, ", size,
+                "; they add up to ", sum);
   return lengths;
 }
 
@@ -46,15 +48,17 @@ class SplitByLengthsOp final : public Operator<CPUContext> {
 
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.has_data(), "the input holds no data");
+    CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");
     const int axis = concat_.Canonical(X.dim());
     const Segments given = Segments::FromLengths(Input(1));
-    CAFFE_ENFORCE_EQ(given.count() % OutputSize(), 0, given.count(),
-                     " lengths cannot be shared by ", OutputSize(), " outputs");
+    CAFFE_ENFORCE(given.count() % OutputSize() == 0,
+                  "the number of lengths must be a multiple of the ", OutputSize(),
+                  " outputs, found ", given.count());
     int64_t scale = 1;
     if (scaled_ && given.size() > 0) {
-      CAFFE_ENFORCE_EQ(X.size(axis) % given.size(), 0, "a dimension of ", X.size(axis),
-                       " is not a multiple of the sum of the lengths, ", given.size());
+      CAFFE_ENFORCE(X.size(axis) % given.size() == 0,
+                    "the dimension to split must be a multiple of the sum of the lengths (",
+                    given.size(), "), found ", X.size(axis));
       scale = X.size(axis) / given.size();
     }
     const int64_t share = given.count() / OutputSize();
@@ -79,9 +83,9 @@ class GetSplitGradient final : public GradientMakerBase {
       if (!GradOut(k).IsEmpty()) grads.push_back(GO(k));
     }
     if (grads.empty()) return {};
-    CAFFE_ENFORCE_EQ(static_cast<int>(grads.size()), Def().output_size(),
-                     "the gradient of Split needs the gradients of all its outputs; give unused "
-                     "outputs one with ZeroGradient");
+    CAFFE_ENFORCE(static_cast<int>(grads.size()) == Def().output_size(),
+                  "the gradient of Split needs the gradients of all its outputs; give unused "
+                  "outputs one with ZeroGradient");
     return SingleGradientDef("Concat", "", grads,
                              std::vector<std::string>{GI(0), MakeString("_", GI(0), "_dims")});
   }

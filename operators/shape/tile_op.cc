@@ -32,10 +32,12 @@ OpSchema::TensorInference InferTile(bool gradient) {
     const ArgumentHelper arguments(def);
     const int dims = in[0].dims_size();
     int axis = arguments.GetSingleArgument<int>("axis", 0);
-    CAFFE_ENFORCE(axis >= -dims && axis < dims, "axis ", axis, " is out of range");
+    CAFFE_ENFORCE(axis >= -dims && axis < dims, "argument axis (", axis, ") is out of range for ",
+                  dims, " axes");
     if (axis < 0) axis += dims;
     const int64_t tiles = arguments.GetSingleArgument<int64_t>("tiles", 1);
-    CAFFE_ENFORCE_GE(tiles, gradient ? 1 : 0);
+    CAFFE_ENFORCE(tiles >= (gradient ? 1 : 0), "argument tiles must be at least ", gradient ? 1 : 0,
+                  ", found ", tiles);
     std::vector<TensorShape> out = in;
     out[0].set_dims(axis, gradient ? in[0].dims(axis) / tiles : in[0].dims(axis) * tiles);
     return out;

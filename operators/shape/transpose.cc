@@ -89,8 +89,8 @@ void Transpose(const Layout& layout, const T* x, T* y) {
 }  // namespace
 
 void CheckAxes(const std::vector<int>& axes, int dims) {
-  CAFFE_ENFORCE_EQ(static_cast<int>(axes.size()), dims,
-                   "the axes do not match the number of dimensions");
+  CAFFE_ENFORCE(static_cast<int>(axes.size()) == dims, "argument axes must name each of the ", dims,
+                " axes of the input, found ", axes.size(), " axes");
   std::vector<bool> seen(dims, false);
   for (const int axis : axes) {
     CAFFE_ENFORCE(axis >= 0 && axis < dims && !seen[axis], "axis ", axis,

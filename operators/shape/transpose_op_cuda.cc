@@ -10,7 +10,8 @@ void TransposeOp<CUDAContext>::Permute(const std::vector<int64_t>& dims,
                                        const std::vector<int>& axes, size_t itemsize, const void* x,
                                        void* y) {
   const auto n = static_cast<int>(dims.size());
-  CAFFE_ENFORCE_LE(n, Permutation::kMaxDims, "too many dimensions to transpose");
+  CAFFE_ENFORCE(n <= Permutation::kMaxDims, "at most ", Permutation::kMaxDims,
+                " axes can be transposed on CUDA devices, found ", n);
   const int64_t numel = CheckedNumel(dims);
   if (numel == 0) return;
   // Swapping the last two dimensions is common and has a fast kernel.

@@ -28,8 +28,9 @@ class PermuteRowsOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor& X = Input(kInverse ? 1 : 0);
     const auto& indices = this->template Input<Tensor>(kInverse ? 0 : 1);
-    CAFFE_ENFORCE(X.dim() >= 1 && indices.dim() == 1 && indices.numel() == X.size(0), "indices ",
-                  ShapeString(indices.sizes()), " for the rows of ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(X.dim() >= 1 && indices.dim() == 1 && indices.numel() == X.size(0),
+                  "indices must have one element for each row of X: indices has shape ",
+                  ShapeString(indices.sizes()), ", X ", ShapeString(X.sizes()));
     RowCopierFor<Context> rows(X, X.size(0), Output(0), &context_);
     if constexpr (Context::kDeviceType == CUDA) {
       if (indices.GetDeviceType() == CUDA) {

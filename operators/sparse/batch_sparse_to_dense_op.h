@@ -19,14 +19,18 @@ class BatchSparseToDenseOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         columns_(this->template GetSingleArgument<int64_t>("dense_last_dim", -1)),
         default_(this->template GetSingleArgument<float>("default_value", 0.f)) {
-    CAFFE_ENFORCE(columns_ == -1 || columns_ >= 1, "dense_last_dim is ", columns_);
+    CAFFE_ENFORCE(
+        columns_ == -1 || columns_ >= 1,
+        "argument dense_last_dim must be positive, or -1 if an input gives the shape, found ",
+        columns_);
   }
   bool RunOnDevice() override {
     const Tensor &lengths = Input(0), &indices = Input(1), &values = Input(2);
     const int64_t entries = values.numel();
-    CAFFE_ENFORCE_EQ(values.dim(), 1, "values ", ShapeString(values.sizes()),
-                     " must be one-dimensional");
-    CAFFE_ENFORCE_EQ(indices.numel(), entries, "indices, for values ", ShapeString(values.sizes()));
+    CAFFE_ENFORCE(values.dim() == 1, "values must be one-dimensional, found shape ",
+                  ShapeString(values.sizes()));
+    CAFFE_ENFORCE(indices.numel() == entries, "there must be one index for each value: there are ",
+                  indices.numel(), " indices and ", entries, " values");
     const float* value = values.data<float>();
     Tensor storage(context_.device());
     const int64_t* offsets = SegmentOffsets(lengths, entries, &storage, &context_);
@@ -43,14 +47,18 @@ class BatchSparseToDenseOp final : public Operator<Context> {
  private:
   std::vector<int64_t> OutputDims(int64_t rows) const {
     if (InputSize() < 4) {
-      CAFFE_ENFORCE_GT(columns_, 0, "without an output shape, the argument dense_last_dim");
+      CAFFE_ENFORCE(columns_ > 0,
+                    "argument dense_last_dim must be positive where no input gives the output's "
+                    "shape, found ",
+                    columns_);
       return {rows, columns_};
     }
     const Tensor& like = this->template Input<Tensor>(3);
-    CAFFE_ENFORCE(like.dim() == 2 && like.size(0) == rows, "the output shape ",
-                  ShapeString(like.sizes()), " for ", rows, " lengths");
-    CAFFE_ENFORCE(columns_ < 0 || columns_ == like.size(1), "dense_last_dim is ", columns_,
-                  ", the output shape ", ShapeString(like.sizes()));
+    CAFFE_ENFORCE(like.dim() == 2 && like.size(0) == rows,
+                  "input 3 gives the output's shape, and must be a matrix of ", rows,
+                  " rows, one for each length; found shape ", ShapeString(like.sizes()));
+    CAFFE_ENFORCE(columns_ < 0 || columns_ == like.size(1), "argument dense_last_dim (", columns_,
+                  ") must be the width of input 3, which has shape ", ShapeString(like.sizes()));
     return like.sizes();
   }
 
@@ -66,8 +74,8 @@ class BatchDenseToSparseOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor &lengths = Input(0), &indices = Input(1), &dense = Input(2);
     const int64_t entries = indices.numel(), rows = lengths.numel();
-    CAFFE_ENFORCE(dense.dim() == 2 && dense.size(0) == rows, "dense ", ShapeString(dense.sizes()),
-                  " for ", rows, " lengths");
+    CAFFE_ENFORCE(dense.dim() == 2 && dense.size(0) == rows, "dense must be a matrix of ", rows,
+                  " rows, one for each length; found shape ", ShapeString(dense.sizes()));
     const float* x = dense.data<float>();
     Tensor storage(context_.device());
     const int64_t* offsets = SegmentOffsets(lengths, entries, &storage, &context_);

@@ -16,8 +16,9 @@ class BooleanMaskLengthsOp final : public Operator<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &lengths = Input(0), &mask = Input(1);
-    CAFFE_ENFORCE(lengths.dim() == 1 && mask.dim() == 1, "lengths ", ShapeString(lengths.sizes()),
-                  " and mask ", ShapeString(mask.sizes()), " must be one-dimensional");
+    CAFFE_ENFORCE(lengths.dim() == 1 && mask.dim() == 1,
+                  "lengths and mask must be one-dimensional: lengths has shape ",
+                  ShapeString(lengths.sizes()), ", mask ", ShapeString(mask.sizes()));
     const T* length = lengths.data<T>();
     const bool* keep = mask.data<bool>();
     Tensor* Y = Output(0);
@@ -25,12 +26,15 @@ class BooleanMaskLengthsOp final : public Operator<CPUContext> {
     T* y = Y->mutable_data<T>();
     int64_t at = 0;
     for (int64_t i = 0; i < lengths.numel(); ++i) {
-      CAFFE_ENFORCE(length[i] >= 0 && length[i] <= mask.numel() - at, "length ", length[i], " at ",
-                    i, " for a mask of ", mask.numel());
+      CAFFE_ENFORCE(length[i] >= 0 && length[i] <= mask.numel() - at, "length ", i,
+                    " must be from 0 to ", mask.numel() - at,
+                    ", the elements of the mask that are left, found ", length[i]);
       y[i] = static_cast<T>(std::count(keep + at, keep + at + length[i], true));
       at += length[i];
     }
-    CAFFE_ENFORCE_EQ(at, mask.numel(), "the sum of the lengths and the size of the mask");
+    CAFFE_ENFORCE(at == mask.numel(),
+                  "the lengths must add up to the size of the mask: they add up to ", at,
+                  ", the mask has ", mask.numel(), " elements");
     return true;
   }
 };

@@ -26,8 +26,8 @@ class BooleanMaskOp final : public Operator<Context> {
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &mask = this->template Input<Tensor>(1);
     CAFFE_ENFORCE(X.dim() >= 1 && mask.dim() == 1 && mask.size(0) == X.size(0) && X.has_data(),
-                  "mask ", ShapeString(mask.sizes()), " for data ", ShapeString(X.sizes()),
-                  ": one bool for each row is needed");
+                  "the mask must have one bool for each row of the data: the mask has shape ",
+                  ShapeString(mask.sizes()), ", the data ", ShapeString(X.sizes()));
     Tensor copy(CPU);
     const std::vector<int64_t> kept = RowsOfMask(OnHost(mask, &copy));
     const auto count = static_cast<int64_t>(kept.size());
@@ -49,11 +49,12 @@ class BooleanMaskGradientOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(BooleanMaskGradientOp);
   bool RunOnDevice() override {
     const Tensor &mask = this->template Input<Tensor>(0), &dY = Input(1);
-    CAFFE_ENFORCE_GE(dY.dim(), 1, "the gradient must have rows");
+    CAFFE_ENFORCE(dY.dim() >= 1, "the gradient must have at least one axis, found a scalar");
     Tensor copy(CPU);
     const std::vector<int64_t> kept = RowsOfMask(OnHost(mask, &copy));
-    CAFFE_ENFORCE_EQ(static_cast<int64_t>(kept.size()), dY.size(0), "rows of the gradient ",
-                     ShapeString(dY.sizes()));
+    CAFFE_ENFORCE(static_cast<int64_t>(kept.size()) == dY.size(0),
+                  "the gradient must have one row for each of the ", kept.size(),
+                  " rows that the mask keeps, found shape ", ShapeString(dY.sizes()));
     RowCopierFor<Context> rows(dY, mask.numel(), Output(0), &context_);
     int64_t written = 0;
     for (size_t i = 0; i < kept.size(); ++i) {
@@ -93,11 +94,11 @@ class BooleanUnmaskOp final : public Operator<Context> {
     for (int k = 0; k < Pairs(); ++k) {
       const Tensor &mask = Mask(k), &values = Input(2 * k + 1);
       CAFFE_ENFORCE(mask.dim() == 1 && mask.numel() == Mask(0).numel() && values.dim() == 1,
-                    "mask ", k, " ", ShapeString(mask.sizes()), " and values ",
-                    ShapeString(values.sizes()), " must be one-dimensional, all masks of ",
-                    Mask(0).numel(), " elements");
-      CAFFE_ENFORCE(values.dtype() == meta && values.has_data(), "values ", k, " are ",
-                    values.dtype().name(), ", not ", meta.name());
+                    "values ", k, " must be one-dimensional, and mask ", k, " must have ",
+                    Mask(0).numel(), " elements like mask 0: values ", k, " has shape ",
+                    ShapeString(values.sizes()), ", mask ", k, " ", ShapeString(mask.sizes()));
+      CAFFE_ENFORCE(values.dtype() == meta && values.has_data(), "values ", k, " must be ",
+                    meta.name(), " like values 0, found ", values.DebugString());
       first->push_back(first->back() + values.numel());
     }
     Tensor joined(context_.device());
@@ -124,13 +125,15 @@ class BooleanUnmaskOp final : public Operator<Context> {
     for (size_t i = 0; i < places.size(); ++i) {
       int k = 0;
       while (k < Pairs() && !masks[k][i]) ++k;
-      CAFFE_ENFORCE_LT(k, Pairs(), "no mask is true at position ", i);
-      CAFFE_ENFORCE_LT(next[k], first[k + 1], "mask ", k, " needs more values than there are");
+      CAFFE_ENFORCE(k < Pairs(), "no mask is true at position ", i);
+      CAFFE_ENFORCE(next[k] < first[k + 1], "mask ", k,
+                    " is true at more positions than there are values ", k);
       places[i] = next[k]++;
     }
     for (int k = 0; k < Pairs(); ++k) {
-      CAFFE_ENFORCE_EQ(next[k] - first[k], first[k + 1] - first[k], "values of mask ", k,
-                       " that were used");
+      CAFFE_ENFORCE(next[k] - first[k] == first[k + 1] - first[k], "mask ", k, " uses ",
+                    next[k] - first[k], " of the ", first[k + 1] - first[k], " values ", k,
+                    "; it must use all");
     }
     return places;
   }

@@ -22,7 +22,8 @@ SortedRows SortIndices(const Tensor& indices, int64_t rows, Tensor* storage,
   std::vector<int64_t> list = ReadIndices(indices, rows);
   std::sort(list.begin(), list.end());
   const auto n = static_cast<int64_t>(list.size());
-  CAFFE_ENFORCE_LE(rows, static_cast<int64_t>(SortedRows::kNoRow), "rows");
+  CAFFE_ENFORCE(rows <= static_cast<int64_t>(SortedRows::kNoRow), "input_tensor has ", rows,
+                " rows, more than ", SortedRows::kNoRow);
   storage->Resize(n);
   auto* keys = reinterpret_cast<uint64_t*>(storage->mutable_data<int64_t>());
   for (int64_t i = 0; i < n; ++i) keys[i] = static_cast<uint64_t>(list[i]) << 32;

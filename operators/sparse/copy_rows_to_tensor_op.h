@@ -22,8 +22,8 @@ class CopyRowsToTensorOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(CopyRowsToTensorOp);
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &row = Input(2);
-    CAFFE_ENFORCE(X.dim() == 2 && X.has_data(), "input_tensor ", ShapeString(X.sizes()),
-                  " must be a matrix");
+    CAFFE_ENFORCE(X.dim() == 2 && X.has_data(), "input_tensor must be a matrix, found ",
+                  X.DebugString());
     CAFFE_ENFORCE(row.dim() == 1 && row.numel() == X.size(1) && row.dtype() == X.dtype(),
                   "width of input tensor should match lengths of row: ", X.DebugString(), " and ",
                   row.DebugString());
@@ -46,7 +46,8 @@ class CopyRowsToTensorGradientOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &indices = Input(0), &dY = Input(1);
-    CAFFE_ENFORCE_EQ(dY.dim(), 2, "the gradient ", ShapeString(dY.sizes()), " must be a matrix");
+    CAFFE_ENFORCE(dY.dim() == 2, "the gradient must be a matrix, found shape ",
+                  ShapeString(dY.sizes()));
     const int64_t rows = dY.size(0), width = dY.size(1);
     CopyTensor(dY, Output(0), &context_);
     Output(1)->Resize(width);

@@ -83,8 +83,9 @@ Segments ReadValues(const OperatorBase& op, const FeatureInputs& inputs, int fea
                     const FeatureEntries& entries) {
   const int input = feature * inputs.stride + inputs.value_lengths;
   const Segments all = Segments::FromLengths(op.Input<Tensor>(input));
-  CAFFE_ENFORCE_EQ(all.count(), entries.rows, "lengths in input ", input,
-                   ", and entries of feature ", feature);
+  CAFFE_ENFORCE(all.count() == entries.rows, "the lengths in input ", input,
+                " must add up to the entries of feature ", feature, ": there are ", all.count(),
+                " and ", entries.rows);
   if (inputs.presence < 0) return all;
   Tensor lengths({all.count()}, CPU);
   int64_t* length = lengths.mutable_data<int64_t>();
@@ -99,8 +100,9 @@ MergePlan MakePlan(const OperatorBase& op, const FeatureInputs& inputs, int feat
   for (int f = 0; f < features; ++f) {
     entries.push_back(ReadEntries(op, inputs, f));
     plan.entry_rows.push_back(entries[f].rows);
-    CAFFE_ENFORCE_EQ(entries[f].runs.size(), entries[0].runs.size(), "examples of feature ", f,
-                     ", and of feature 0");
+    CAFFE_ENFORCE(entries[f].runs.size() == entries[0].runs.size(),
+                  "all features must have the same number of examples: feature ", f, " has ",
+                  entries[f].runs.size(), ", feature 0 ", entries[0].runs.size());
     if (inputs.value_lengths < 0) continue;
     values.push_back(ReadValues(op, inputs, f, entries[f]));
     plan.value_rows.push_back(values[f].size());
@@ -117,7 +119,8 @@ MergePlan MakePlan(const OperatorBase& op, const FeatureInputs& inputs, int feat
       const int64_t last = run.begin + run.count - 1;
       plan.values.push_back({f, begin, values[f].entry(last, 0) + values[f].length(last) - begin});
     }
-    CAFFE_ENFORCE_LE(length, std::numeric_limits<int32_t>::max(), "entries of example ", e);
+    CAFFE_ENFORCE(length <= std::numeric_limits<int32_t>::max(), "example ", e, " has ", length,
+                  " entries, more than ", std::numeric_limits<int32_t>::max());
     plan.lengths.push_back(static_cast<int32_t>(length));
   }
   if (values.empty()) {
@@ -165,7 +168,9 @@ class MergeFeaturesOp final : public Operator<CPUContext> {
         ids_(GetRepeatedArgument<int64_t>("feature_ids")),
         features_(InputSize() / inputs.stride) {
     if constexpr (inputs.presence >= 0) {
-      CAFFE_ENFORCE_EQ(static_cast<int>(ids_.size()), features_, "feature_ids, and the features");
+      CAFFE_ENFORCE(static_cast<int>(ids_.size()) == features_,
+                    "argument feature_ids must have one id for each of the ", features_,
+                    " features, found ", ids_.size());
     }
   }
 
@@ -207,8 +212,9 @@ class MergeFeaturesGradientOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    CAFFE_ENFORCE_EQ(InputSize(), OutputSize() * inputs.stride + 1, "inputs for ", OutputSize(),
-                     " outputs");
+    CAFFE_ENFORCE(InputSize() == OutputSize() * inputs.stride + 1, "there must be ",
+                  OutputSize() * inputs.stride + 1, " inputs for ", OutputSize(),
+                  " outputs, found ", InputSize());
     const MergePlan plan = MakePlan(*this, inputs, OutputSize());
     const Tensor& dY = Input(InputSize() - 1);
     CAFFE_ENFORCE(dY.dim() == 1 && dY.numel() == CountRows(plan.values), "the gradient ",
@@ -280,7 +286,8 @@ class MergeDenseFeaturesGradientOp final : public Operator<CPUContext> {
         dX.AppendZeros(1);
       }
     }
-    CAFFE_ENFORCE_EQ(from, dY.size(0), "features that are present, and elements of the gradient");
+    CAFFE_ENFORCE(from == dY.size(0), "dY must have one row for each of the ", from,
+                  " features that are present, found ", dY.size(0));
     Output(0)->Reshape(presence.sizes());
     return true;
   }

@@ -17,7 +17,8 @@ class FindDuplicateElementsOp final : public Operator<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_EQ(X.dim(), 1, "data ", ShapeString(X.sizes()), " must be one-dimensional");
+    CAFFE_ENFORCE(X.dim() == 1, "data must be one-dimensional, found shape ",
+                  ShapeString(X.sizes()));
     const T* x = X.data<T>();
     std::unordered_set<T> seen;
     std::vector<int64_t> repeated;

@@ -63,7 +63,8 @@ class GatherOp final : public Operator<Context> {
   template <typename Index>
   bool DoRunWithType() {
     const Tensor &data = Input(0), &indices = Input(1);
-    CAFFE_ENFORCE(data.has_data(), "data holds no elements");
+    CAFFE_ENFORCE(data.has_data(), "data of shape ", ShapeString(data.sizes()),
+                  " holds no elements");
     Tensor* Y = Output(0);
     Y->Resize(axis_.Shape(data.sizes(), indices.sizes()));
     const TypeMeta meta = data.dtype();
@@ -89,8 +90,10 @@ class BatchGatherGradientOp final : public Operator<Context> {
   template <typename Index>
   bool DoRunWithType() {
     const Tensor &data = Input(0), &indices = Input(1), &dY = Input(2);
-    CAFFE_ENFORCE(dY.sizes() == axis_.Shape(data.sizes(), indices.sizes()), "the gradient's shape ",
-                  ShapeString(dY.sizes()), " is not the shape of the result");
+    CAFFE_ENFORCE(dY.sizes() == axis_.Shape(data.sizes(), indices.sizes()),
+                  "dY must have the shape of the output, ",
+                  ShapeString(axis_.Shape(data.sizes(), indices.sizes())), "; found ",
+                  ShapeString(dY.sizes()));
     const float* dy = dY.data<float>();
     Tensor* dX = Output(0);
     dX->ResizeLike(data);
@@ -111,7 +114,7 @@ class SparseToDenseOp final : public Operator<Context> {
   SparseToDenseOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
         rows_(this->template GetSingleArgument<int64_t>("output_first_dim", 0)) {
-    CAFFE_ENFORCE_GE(rows_, 0, "output_first_dim must not be negative");
+    CAFFE_ENFORCE(rows_ >= 0, "argument output_first_dim must not be negative, found ", rows_);
   }
 
   bool RunOnDevice() override {
@@ -139,9 +142,10 @@ class SparseToDenseOp final : public Operator<Context> {
   // Given by the argument, by input 2, or by the largest index.
   int64_t NumRows(const Tensor& indices) const {
     if (InputSize() == 3) {
-      CAFFE_ENFORCE_GE(Input(2).dim(), 1, "data_to_infer_dim must have rows");
-      CAFFE_ENFORCE(rows_ == 0 || rows_ == Input(2).size(0),
-                    "output_first_dim and data_to_infer_dim disagree");
+      CAFFE_ENFORCE(Input(2).dim() >= 1,
+                    "data_to_infer_dim must have at least one axis, found a scalar");
+      CAFFE_ENFORCE(rows_ == 0 || rows_ == Input(2).size(0), "argument output_first_dim (", rows_,
+                    ") must be the number of rows of data_to_infer_dim (", Input(2).size(0), ")");
       return Input(2).size(0);
     }
     if (rows_ > 0) return rows_;
@@ -163,11 +167,11 @@ class ScatterWeightedSumOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(ScatterWeightedSumOp);
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &indices = Input(2);
-    CAFFE_ENFORCE_GE(X.dim(), 1, "X_0 must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1, "X_0 must have at least one axis, found a scalar");
     const int64_t rows = X.size(0), n = indices.numel(), width = X.size_from_dim(1);
     for (int k = 3; k < InputSize(); k += 2) {
-      CAFFE_ENFORCE_EQ(Input(k).numel(), n * width, "input ", k, " of shape ",
-                       ShapeString(Input(k).sizes()), " must hold ", n, " rows of ", width);
+      CAFFE_ENFORCE(Input(k).numel() == n * width, "input ", k, " must hold ", n, " rows of ",
+                    width, " elements, found shape ", ShapeString(Input(k).sizes()));
     }
     float* x = UpdatedData<float>(Output(0));
     UpdateRows(indices, rows, ScaleRow{width, Weight(1), x}, &context_);

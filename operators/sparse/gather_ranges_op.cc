@@ -19,13 +19,15 @@ struct Ranges {
   int64_t length(int64_t example, int64_t i) const { return values[At(example, i) + 1]; }
 
   static Ranges Read(const Tensor& ranges, int64_t size) {
-    CAFFE_ENFORCE(ranges.dim() == 3 && ranges.size(2) == 2, "RANGES ", ShapeString(ranges.sizes()),
-                  " must be [examples, ranges, 2]");
+    CAFFE_ENFORCE(ranges.dim() == 3 && ranges.size(2) == 2,
+                  "RANGES must be [examples, ranges, 2], found shape ",
+                  ShapeString(ranges.sizes()));
     Ranges result{ranges.size(0), ranges.size(1), ReadIntegers(ranges, "RANGES")};
     for (size_t i = 0; i < result.values.size(); i += 2) {
       const int64_t offset = result.values[i], length = result.values[i + 1];
       CAFFE_ENFORCE(offset >= 0 && length >= 0 && offset <= size && length <= size - offset,
-                    "range of ", length, " from ", offset, " in a list of ", size);
+                    "a range must lie in the ", size, " elements of DATA: offset ", offset,
+                    ", length ", length);
     }
     return result;
   }
@@ -39,8 +41,8 @@ class GatherRangesOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() == 1 && X.has_data(), "DATA ", ShapeString(X.sizes()),
-                  " must be one-dimensional");
+    CAFFE_ENFORCE(X.dim() == 1 && X.has_data(), "DATA must be one-dimensional, found ",
+                  X.DebugString());
     const Ranges ranges = Ranges::Read(Input(1), X.size(0));
     Tensor* lengths = Output(1);
     lengths->Resize(ranges.examples);
@@ -49,7 +51,8 @@ class GatherRangesOp final : public Operator<CPUContext> {
     for (int64_t e = 0; e < ranges.examples; ++e) {
       int64_t sum = 0;
       for (int64_t i = 0; i < ranges.per_example; ++i) sum += ranges.length(e, i);
-      CAFFE_ENFORCE_LE(sum, std::numeric_limits<int32_t>::max(), "length of example ", e);
+      CAFFE_ENFORCE(sum <= std::numeric_limits<int32_t>::max(), "the ranges of example ", e,
+                    " have ", sum, " elements, more than ", std::numeric_limits<int32_t>::max());
       length[e] = static_cast<int32_t>(sum);
       total += sum;
     }
@@ -78,21 +81,25 @@ class GatherRangesToDenseOp final : public Operator<CPUContext> {
         max_mismatched_ratio_(GetSingleArgument<float>("max_mismatched_ratio", 0.9f)),
         max_empty_ratio_(GetSingleArgument<float>("max_empty_ratio", 1)),
         odd_(OutputSize()) {
-    CAFFE_ENFORCE_EQ(static_cast<int>(lengths_.size()), OutputSize(),
-                     "lengths, one for each output");
-    for (const int64_t length : lengths_) CAFFE_ENFORCE_GT(length, 0, "a length");
+    CAFFE_ENFORCE(static_cast<int>(lengths_.size()) == OutputSize(),
+                  "argument lengths must have one length for each of the ", OutputSize(),
+                  " outputs, found ", lengths_.size());
+    for (const int64_t length : lengths_)
+      CAFFE_ENFORCE(length > 0, "argument lengths must be positive, found ", length);
   }
 
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE(X.dim() == 1 && X.has_data(), "DATA ", ShapeString(X.sizes()),
-                  " must be one-dimensional");
+    CAFFE_ENFORCE(X.dim() == 1 && X.has_data(), "DATA must be one-dimensional, found ",
+                  X.DebugString());
     const Ranges ranges = Ranges::Read(Input(1), X.size(0));
-    CAFFE_ENFORCE_EQ(ranges.per_example, OutputSize(), "ranges of an example, and outputs");
+    CAFFE_ENFORCE(ranges.per_example == OutputSize(), "RANGES must have one range for each of the ",
+                  OutputSize(), " outputs, found ", ranges.per_example, " for each example");
     std::vector<int64_t> keys;
     if (InputSize() > 2) {
-      CAFFE_ENFORCE(Input(2).sizes() == X.sizes(), "KEY ", ShapeString(Input(2).sizes()),
-                    " for DATA ", ShapeString(X.sizes()));
+      CAFFE_ENFORCE(Input(2).sizes() == X.sizes(),
+                    "KEY must have the shape of DATA: KEY has shape ",
+                    ShapeString(Input(2).sizes()), ", DATA ", ShapeString(X.sizes()));
       keys = ReadIntegers(Input(2), "KEY");
     }
     seen_ += ranges.examples;

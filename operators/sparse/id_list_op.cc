@@ -20,8 +20,9 @@ class MergeIdListsOp final : public Operator<CPUContext> {
     std::vector<Segments> lists;
     for (int i = 0; i < InputSize(); i += 2) {
       lists.push_back(Segments::FromLengths(Input(i), Input(i + 1).numel()));
-      CAFFE_ENFORCE_EQ(lists.back().count(), lists[0].count(), "lengths in input ", i,
-                       ", and in input 0");
+      CAFFE_ENFORCE(lists.back().count() == lists[0].count(),
+                    "all inputs must have the same number of lengths: input ", i, " has ",
+                    lists.back().count(), ", input 0 ", lists[0].count());
       Input(i + 1).data<T>();  // of the right type, and with data
     }
     std::vector<T> merged, list;
@@ -52,9 +53,10 @@ class DenseVectorToIdListOp final : public Operator<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_EQ(X.dim(), 2, "values ", ShapeString(X.sizes()), " must be a matrix");
+    CAFFE_ENFORCE(X.dim() == 2, "values must be a matrix, found shape ", ShapeString(X.sizes()));
     const int64_t rows = X.size(0), columns = X.size(1);
-    CAFFE_ENFORCE_LE(columns, std::numeric_limits<int>::max(), "columns");
+    CAFFE_ENFORCE(columns <= std::numeric_limits<int>::max(), "values has ", columns,
+                  " columns, more than ", std::numeric_limits<int>::max());
     const T* x = X.data<T>();
     Output(0)->Resize(rows);
     int* length = Output(0)->mutable_data<int>();
@@ -75,8 +77,10 @@ class DenseVectorToIdListOp final : public Operator<CPUContext> {
 class KeySplitOp final : public Operator<CPUContext> {
  public:
   KeySplitOp(const OperatorDef& def, Workspace* ws) : Operator<CPUContext>(def, ws) {
-    CAFFE_ENFORCE_EQ(GetSingleArgument<int>("categorical_limit", 0), OutputSize(),
-                     "categorical_limit, and the outputs");
+    CAFFE_ENFORCE(GetSingleArgument<int>("categorical_limit", 0) == OutputSize(),
+                  "argument categorical_limit must be the number of outputs: it is ",
+                  GetSingleArgument<int>("categorical_limit", 0), ", there are ", OutputSize(),
+                  " outputs");
   }
   bool RunOnDevice() override {
     const std::vector<int64_t> keys = ReadIndices(Input(0), OutputSize());
@@ -96,13 +100,13 @@ class IndexHashOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         seed_(GetSingleArgument<int64_t>("seed", 0)),
         modulo_(GetSingleArgument<int64_t>("modulo", 0)) {
-    CAFFE_ENFORCE_GT(modulo_, 0, "the argument modulo");
+    CAFFE_ENFORCE(modulo_ > 0, "argument modulo must be positive, found ", modulo_);
   }
   bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
-    CAFFE_ENFORCE_LE(modulo_, static_cast<int64_t>(std::numeric_limits<T>::max()),
-                     "the argument modulo, for ids of this type");
+    CAFFE_ENFORCE(modulo_ <= static_cast<int64_t>(std::numeric_limits<T>::max()),
+                  "argument modulo (", modulo_, ") does not fit ids of type ", TypeName<T>::Get());
     const Tensor& X = Input(0);
     const T* x = X.data<T>();
     Output(0)->ResizeLike(X);

@@ -46,8 +46,8 @@ class IndexGetOp final : public Operator<CPUContext> {
   bool DoRunWithType() {
     IndexBase* base = Get(Input<IndexPtr>(0));
     auto* index = dynamic_cast<Index<T>*>(base);
-    CAFFE_ENFORCE(index != nullptr, "keys of ", TypeName<T>::Get(), " for an index of ",
-                  base->KeyType().name());
+    CAFFE_ENFORCE(index != nullptr, "an index of ", base->KeyType().name(),
+                  " keys was given keys of ", TypeName<T>::Get());
     const Tensor& keys = Input(1);
     const T* key = keys.data<T>();
     Tensor* numbers = Output(0);

@@ -33,7 +33,7 @@ class IndexBase {
 
  protected:
   explicit IndexBase(int64_t max_elements) : max_elements_(max_elements) {
-    CAFFE_ENFORCE_GT(max_elements, 0, "the argument max_elements");
+    CAFFE_ENFORCE(max_elements > 0, "argument max_elements must be positive, found ", max_elements);
   }
 
  private:
@@ -70,9 +70,10 @@ class Index final : public IndexBase {
   TypeMeta KeyType() const override { return TypeMeta::Make<T>(); }
 
   void Load(const Tensor& keys, int64_t skip) override {
-    CAFFE_ENFORCE(keys.numel() >= skip, "there are ", keys.numel(), " keys, of which ", skip,
-                  " are to be skipped");
-    CAFFE_ENFORCE_LT(keys.numel() - skip, max_elements(), "the number of keys");
+    CAFFE_ENFORCE(keys.numel() >= skip, "argument skip_first_entry skips ", skip,
+                  " keys, but there are ", keys.numel());
+    CAFFE_ENFORCE(keys.numel() - skip < max_elements(), keys.numel() - skip,
+                  " keys do not fit an index of less than ", max_elements(), " (max_elements)");
     const T* data = keys.data<T>();
     std::unordered_map<T, int64_t> numbers;
     for (int64_t i = skip; i < keys.numel(); ++i) {
@@ -93,7 +94,8 @@ class Index final : public IndexBase {
  private:
   int64_t Add(const T& key) {
     const auto number = static_cast<int64_t>(numbers_.size()) + 1;
-    CAFFE_ENFORCE_LT(number, max_elements(), "the index is full at key ", key);
+    CAFFE_ENFORCE(number < max_elements(), "the index is full at key ", key, ": max_elements is ",
+                  max_elements());
     numbers_.emplace(key, number);
     return number;
   }

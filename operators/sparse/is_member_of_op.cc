@@ -14,7 +14,8 @@ class IsMemberOfOp final : public Operator<Context> {
   IsMemberOfOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), has_values_(this->HasArgument("value")) {
     CAFFE_ENFORCE(has_values_ != (InputSize() == 2),
-                  "the values come either from the argument value or from input 1");
+                  "the values must come either from the argument value or from input 1, not from "
+                  "both or none");
   }
   bool RunOnDevice() override {
     return TensorTypes<int32_t, int64_t, bool, std::string>::Dispatch(this, Input(0).dtype());

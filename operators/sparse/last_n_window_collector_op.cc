@@ -15,8 +15,9 @@ class LastNWindowCollectorOp final : public Operator<CPUContext> {
   LastNWindowCollectorOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), capacity_(GetSingleArgument<int64_t>("num_to_collect", -1)) {
     CAFFE_ENFORCE(capacity_ > 0 && capacity_ <= std::numeric_limits<int32_t>::max(),
-                  "the argument num_to_collect is ", capacity_);
-    CAFFE_ENFORCE(OutputSize() < 3 || InputSize() == 5, "num_visited must be an input, too");
+                  "argument num_to_collect must be positive and fit an int32, found ", capacity_);
+    CAFFE_ENFORCE(OutputSize() < 3 || InputSize() == 5,
+                  "output 2, num_visited, must also be input 4; found ", InputSize(), " inputs");
   }
 
   bool RunOnDevice() override {
@@ -33,16 +34,18 @@ class LastNWindowCollectorOp final : public Operator<CPUContext> {
 
   bool Collect() {
     const Tensor& X = Input(kData);
-    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "the input ", ShapeString(X.sizes()),
-                  " must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(),
+                  "the input must have at least one axis and hold elements, found ",
+                  X.DebugString());
     Tensor* window = Output(kLastN);
     Tensor* next = Output(kNext);
-    CAFFE_ENFORCE_EQ(next->numel(), 1, "elements of next");
+    CAFFE_ENFORCE(next->numel() == 1, "next must have one element, found ", next->numel());
     auto* position = next->mutable_data<int32_t>();
     const bool fresh = !HasRows(*window);
     if (fresh) *position = 0;
-    CAFFE_ENFORCE(*position >= 0 && *position < capacity_, "next is ", *position,
-                  " in a window of ", capacity_);
+    CAFFE_ENFORCE(*position >= 0 && *position < capacity_,
+                  "next must be at least 0 and less than num_to_collect (", capacity_, "), found ",
+                  *position);
     CountRows(X.size(0));
     if (X.size(0) == 0) {
       if (fresh) window->CopyFrom(X);
@@ -61,7 +64,8 @@ class LastNWindowCollectorOp final : public Operator<CPUContext> {
   void CountRows(int64_t rows) {
     if (OutputSize() <= kNumVisited) return;
     Tensor* visited = Output(kNumVisited);
-    CAFFE_ENFORCE_EQ(visited->numel(), 1, "elements of num_visited");
+    CAFFE_ENFORCE(visited->numel() == 1, "num_visited must have one element, found ",
+                  visited->numel());
     *visited->mutable_data<int64_t>() += rows;
   }
 

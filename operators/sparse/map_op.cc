@@ -36,9 +36,9 @@ void VisitMap(const Blob& blob, const Function& function) {
 
 template <typename Key, typename Value>
 void FillMap(const Tensor& keys, const Tensor& values, IntegerMap<Key, Value>* map) {
-  CAFFE_ENFORCE(keys.dim() == 1 && values.sizes() == keys.sizes(), "keys ",
-                ShapeString(keys.sizes()), " and values ", ShapeString(values.sizes()),
-                " must be lists of one length");
+  CAFFE_ENFORCE(keys.dim() == 1 && values.sizes() == keys.sizes(),
+                "keys and values must be one-dimensional and of the same length: keys has shape ",
+                ShapeString(keys.sizes()), ", values ", ShapeString(values.sizes()));
   const Key* key = keys.data<Key>();
   const Value* value = values.data<Value>();
   map->clear();
@@ -74,7 +74,8 @@ class CreateMapOp final : public Operator<CPUContext> {
  private:
   TypeMeta ReadType(const char* name) const {
     const int type = GetSingleArgument<int>(name, TensorProto::INT32);
-    CAFFE_ENFORCE(TensorProto::DataType_IsValid(type), "the argument ", name, " is ", type);
+    CAFFE_ENFORCE(TensorProto::DataType_IsValid(type), "argument ", name,
+                  " must be a data type, found ", type);
     return DataTypeToTypeMeta(static_cast<TensorProto::DataType>(type));
   }
 };
@@ -111,7 +112,8 @@ class MapSerializer final : public BlobSerializer {
   }
   void Deserialize(const BlobProto& proto, Blob* blob) override {
     const std::vector<Tensor> tensors = DeserializeTensorList(proto);
-    CAFFE_ENFORCE_EQ(tensors.size(), 2u, "blob \"", proto.name(), "\" holds no keys and values");
+    CAFFE_ENFORCE(tensors.size() == 2u, "blob \"", proto.name(),
+                  "\" must hold keys and values, found ", tensors.size(), " tensors");
     const Tensor &keys = tensors[0], &values = tensors[1];
     DispatchMap(keys.dtype(), values.dtype(), [&]<typename Key, typename Value>(Key, Value) {
       FillMap(keys, values, blob->GetMutable<IntegerMap<Key, Value>>());

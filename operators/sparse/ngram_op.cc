@@ -15,24 +15,29 @@ class NGramFromCategoricalOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws), columns_(GetRepeatedArgument<int64_t>("col_ids")) {
     const auto limits = GetRepeatedArgument<int64_t>("categorical_limits");
     const auto values = GetRepeatedArgument<int64_t>("vals");
-    CAFFE_ENFORCE_EQ(limits.size(), columns_.size(), "categorical_limits, one for each of col_ids");
+    CAFFE_ENFORCE(limits.size() == columns_.size(),
+                  "argument categorical_limits must have one limit for each of col_ids: there are ",
+                  limits.size(), " limits and ", columns_.size(), " columns");
     int64_t base = 1;
     size_t next = 0;
     for (const int64_t limit : limits) {
       CAFFE_ENFORCE(limit > 0 && limit <= static_cast<int64_t>(values.size() - next),
-                    "a categorical limit is ", limit, ", with ", values.size() - next,
-                    " vals left");
+                    "a categorical limit must be from 1 to the ", values.size() - next,
+                    " vals that are left, found ", limit);
       digits_.emplace_back();
       for (int64_t rank = 0; rank < limit; ++rank) digits_.back()[values[next++]] = rank * base;
       base = CheckedNumel({base, limit});
-      CAFFE_ENFORCE_LE(base, int64_t{1} << 31, "the product of categorical_limits");
+      CAFFE_ENFORCE(base <= int64_t{1} << 31, "the product of categorical_limits must be at most ",
+                    int64_t{1} << 31, ", found ", base);
     }
-    CAFFE_ENFORCE_EQ(next, values.size(), "the sum of categorical_limits, and vals");
+    CAFFE_ENFORCE(next == values.size(),
+                  "argument vals must have as many values as categorical_limits add up to: ", next,
+                  " are needed, found ", values.size());
   }
 
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_EQ(X.dim(), 2, "floats ", ShapeString(X.sizes()), " must be a matrix");
+    CAFFE_ENFORCE(X.dim() == 2, "floats must be a matrix, found shape ", ShapeString(X.sizes()));
     CheckIndices(static_cast<int64_t>(columns_.size()), columns_.data(), X.size(1));
     const float* x = X.data<float>();
     Output(0)->Resize(X.size(0));

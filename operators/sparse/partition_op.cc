@@ -23,8 +23,9 @@ class PartitionBase : public Operator<CPUContext> {
         first_(first),
         parts_(OutputSize() / InputSize()),
         pack_(GetSingleArgument<int>("pack_first_input", 0) != 0) {
-    CAFFE_ENFORCE(parts_ > 0 && OutputSize() % InputSize() == 0, "there are ", OutputSize(),
-                  " outputs for ", InputSize(), " inputs");
+    CAFFE_ENFORCE(parts_ > 0 && OutputSize() % InputSize() == 0,
+                  "the number of outputs must be a multiple of the number of inputs: there are ",
+                  OutputSize(), " outputs and ", InputSize(), " inputs");
   }
 
  protected:
@@ -36,11 +37,12 @@ class PartitionBase : public Operator<CPUContext> {
     const int num_dims = Input(first_).dim();
     for (int k = first_; k < InputSize(); ++k) {
       const Tensor& X = Input(k);
-      CAFFE_ENFORCE(X.dim() >= num_dims && X.has_data() &&
-                        std::equal(X.sizes().begin(), X.sizes().begin() + num_dims,
-                                   Input(first_).sizes().begin()),
-                    "input ", k, " ", ShapeString(X.sizes()),
-                    " does not begin with the keys' shape ", ShapeString(Input(first_).sizes()));
+      CAFFE_ENFORCE(
+          X.dim() >= num_dims && X.has_data() &&
+              std::equal(X.sizes().begin(), X.sizes().begin() + num_dims,
+                         Input(first_).sizes().begin()),
+          "input ", k, " must have the keys' shape as its first axes, and hold elements: input ", k,
+          " is ", X.DebugString(), ", the keys have shape ", ShapeString(Input(first_).sizes()));
       std::vector<RowCopier> rows;
       for (int64_t p = 0; p < parts_; ++p) {
         rows.emplace_back(X, counts[p], Output(static_cast<int>(p * InputSize()) + k), num_dims);
@@ -86,11 +88,13 @@ class PartitionOp final : public PartitionBase {
 class LengthsPartitionOp final : public PartitionBase {
  public:
   LengthsPartitionOp(const OperatorDef& def, Workspace* ws) : PartitionBase(def, ws, 1) {
-    CAFFE_ENFORCE_GT(InputSize(), 1, "inputs");
+    CAFFE_ENFORCE(InputSize() > 1,
+                  "there must be at least two inputs, the lengths and the keys; found ",
+                  InputSize());
   }
   bool RunOnDevice() override {
-    CAFFE_ENFORCE_EQ(Input(1).dim(), 1, "the keys ", ShapeString(Input(1).sizes()),
-                     " must be one-dimensional");
+    CAFFE_ENFORCE(Input(1).dim() == 1, "the keys must be one-dimensional, found shape ",
+                  ShapeString(Input(1).sizes()));
     const std::vector<int64_t> keys = ReadKeys();
     const Segments segments = Segments::FromLengths(Input(0), static_cast<int64_t>(keys.size()));
     Split(keys);
@@ -117,13 +121,16 @@ class GatherByKeyOp final : public Operator<CPUContext> {
     const std::vector<int64_t> keys = ReadIntegers(Input(0), "the keys");
     const int64_t parts = InputSize() - 1;
     const Tensor& first = Input(1);
-    CAFFE_ENFORCE(first.dim() >= 1 && first.has_data(), "the parts must have rows");
+    CAFFE_ENFORCE(first.dim() >= 1 && first.has_data(),
+                  "part 0 must have at least one axis and hold elements, found ",
+                  first.DebugString());
     for (int p = 1; p <= parts; ++p) {
       const Tensor& X = Input(p);
       CAFFE_ENFORCE(
           X.dtype() == first.dtype() && X.dim() == first.dim() && X.has_data() &&
               std::equal(X.sizes().begin() + 1, X.sizes().end(), first.sizes().begin() + 1),
-          "part ", p - 1, " is ", X.DebugString(), ", part 0 ", first.DebugString());
+          "part ", p - 1, " must have the type and row shape of part 0: part ", p - 1, " is ",
+          X.DebugString(), ", part 0 ", first.DebugString());
     }
     std::vector<int64_t> dims = Input(0).sizes();
     dims.insert(dims.end(), first.sizes().begin() + 1, first.sizes().end());
@@ -136,14 +143,15 @@ class GatherByKeyOp final : public Operator<CPUContext> {
     for (size_t i = 0; i < keys.size(); ++i, y += row) {
       const int64_t p = PartOf(keys[i], parts);
       const Tensor& X = Input(static_cast<int>(p) + 1);
-      CAFFE_ENFORCE_LT(next[p], X.size(0), "the keys ask for more rows of part ", p,
-                       " than it has");
+      CAFFE_ENFORCE(next[p] < X.size(0), "the keys ask for more than the ", X.size(0),
+                    " rows of part ", p);
       context_.CopyItems(X.dtype(), width, static_cast<const char*>(X.raw_data()) + next[p]++ * row,
                          y);
     }
     for (int64_t p = 0; p < parts; ++p) {
-      CAFFE_ENFORCE_EQ(next[p], Input(static_cast<int>(p) + 1).size(0), "rows of part ", p,
-                       " that were used");
+      CAFFE_ENFORCE(next[p] == Input(static_cast<int>(p) + 1).size(0), "the keys use ", next[p],
+                    " of the ", Input(static_cast<int>(p) + 1).size(0), " rows of part ", p,
+                    "; they must use all");
     }
     return true;
   }

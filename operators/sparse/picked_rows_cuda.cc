@@ -10,12 +10,12 @@ void ThrowRowList(const cuda::KernelReport& report) {
   const auto value = static_cast<int64_t>(report.value);
   switch (report.label) {
     case kSegmentTooLong:
-      CAFFE_ENFORCE_LE(value, report.classes, "length of segment ", report.row,
-                       " and target_length");
+      CAFFE_ENFORCE(value <= report.classes, "the length of segment ", report.row, " (", value,
+                    ") is larger than target_length (", report.classes, ")");
       break;
     case kSequenceLength:
-      CAFFE_THROW("length ", value, " of sequence ", report.row, " for data of ", report.classes,
-                  " steps");
+      CAFFE_THROW("the length of sequence ", report.row, " must be from 0 to ", report.classes,
+                  ", the steps of the data; found ", value);
     default:
       CAFFE_THROW("row ", report.row, " occurs twice in the permutation");
   }

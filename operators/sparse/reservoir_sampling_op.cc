@@ -17,7 +17,7 @@ class ReservoirSamplingOp final : public Operator<CPUContext> {
   ReservoirSamplingOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), capacity_(GetSingleArgument<int64_t>("num_to_collect", -1)) {
     CAFFE_ENFORCE(capacity_ > 0 && capacity_ <= std::numeric_limits<int32_t>::max(),
-                  "the argument num_to_collect is ", capacity_);
+                  "argument num_to_collect must be positive and fit an int32, found ", capacity_);
   }
 
   bool RunOnDevice() override {
@@ -25,9 +25,11 @@ class ReservoirSamplingOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE(mutex != nullptr, "the mutex was not created");
     const std::lock_guard<std::mutex> lock(*mutex);
     const Tensor& X = Input(kData);
-    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(), "DATA ", ShapeString(X.sizes()), " must have rows");
+    CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(),
+                  "DATA must have at least one axis and hold elements, found ", X.DebugString());
     Tensor* visited = Output(kNumVisited);
-    CAFFE_ENFORCE_EQ(visited->numel(), 1, "elements of NUM_VISITED");
+    CAFFE_ENFORCE(visited->numel() == 1, "NUM_VISITED must have one element, found ",
+                  visited->numel());
     int64_t* count = visited->mutable_data<int64_t>();
     Tensor* reservoir = Output(kReservoir);
     if (!HasRows(*reservoir)) Start(X, reservoir, count);
@@ -64,10 +66,14 @@ class ReservoirSamplingOp final : public Operator<CPUContext> {
                   "rows of ", X.DebugString(), " do not fit the reservoir ",
                   reservoir.DebugString());
     const int64_t rows = std::min(count, capacity_);
-    CAFFE_ENFORCE(count >= 0 && reservoir.size(0) == rows, "a reservoir of ", capacity_, " holds ",
-                  reservoir.size(0), " rows after ", count);
+    CAFFE_ENFORCE(count >= 0 && reservoir.size(0) == rows,
+                  "the reservoir must hold as many rows as were collected: it has ",
+                  reservoir.size(0), " rows after ", count, " visits with num_to_collect ",
+                  capacity_);
     if (OutputSize() <= kObjectToPos) return;
-    CAFFE_ENFORCE_EQ(Output(kPosToObject)->numel(), rows, "elements of POS_TO_OBJECT");
+    CAFFE_ENFORCE(Output(kPosToObject)->numel() == rows,
+                  "POS_TO_OBJECT must have one element for each of the ", rows,
+                  " rows of the reservoir, found ", Output(kPosToObject)->numel());
   }
 
   // Row n of the stream (counted from 0) replaces a random row with the probability capacity / (n +
@@ -92,8 +98,9 @@ class ReservoirSamplingOp final : public Operator<CPUContext> {
   // Offers one row of each object that was not in the reservoir before this batch.
   void OfferObjects(const Tensor& X, Tensor* reservoir, int64_t* count) {
     const Tensor& ids = Input(kObjectId);
-    CAFFE_ENFORCE(ids.dim() == 1 && ids.numel() == X.size(0), "OBJECT_ID ",
-                  ShapeString(ids.sizes()), " for DATA ", ShapeString(X.sizes()));
+    CAFFE_ENFORCE(ids.dim() == 1 && ids.numel() == X.size(0),
+                  "OBJECT_ID must have one id for each row of DATA: OBJECT_ID has shape ",
+                  ShapeString(ids.sizes()), ", DATA ", ShapeString(X.sizes()));
     const int64_t* id = ids.data<int64_t>();
     auto& places = *Output<MapInt64ToInt32>(kObjectToPos);
     Tensor* objects = Output(kPosToObject);

@@ -11,14 +11,14 @@ class ScatterAssignOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(ScatterAssignOp);
   bool RunOnDevice() override {
     const Tensor &data = Input(0), &slices = Input(2);
-    CAFFE_ENFORCE_GE(data.dim(), 1, "DATA must have rows");
+    CAFFE_ENFORCE(data.dim() >= 1, "DATA must have at least one axis, found a scalar");
     CAFFE_ENFORCE(data.dtype() == slices.dtype() && data.has_data() && slices.has_data(), "DATA ",
                   data.DebugString(), " and SLICES ", slices.DebugString(),
                   " must have one element type");
     const std::vector<int64_t> rows = ReadIndices(Input(1), data.size(0));
     const int64_t width = data.size_from_dim(1), n = static_cast<int64_t>(rows.size());
-    CAFFE_ENFORCE_EQ(slices.numel(), n * width, "SLICES ", ShapeString(slices.sizes()),
-                     " must hold ", n, " rows of ", width);
+    CAFFE_ENFORCE(slices.numel() == n * width, "SLICES must hold ", n, " rows of ", width,
+                  " elements, found shape ", ShapeString(slices.sizes()));
     const TypeMeta meta = data.dtype();
     const size_t row_bytes = width * meta.itemsize();
     const char* from = static_cast<const char*>(slices.raw_data());

@@ -12,13 +12,12 @@ class SparseDropoutWithReplacementOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         ratio_(GetSingleArgument<float>("ratio", 0)),
         replacement_(GetSingleArgument<int64_t>("replacement_value", 0)) {
-    CAFFE_ENFORCE(ratio_ >= 0 && ratio_ <= 1, "the argument ratio is ", ratio_,
-                  ", and must be from 0 to 1");
+    CAFFE_ENFORCE(ratio_ >= 0 && ratio_ <= 1, "argument ratio must be from 0 to 1, found ", ratio_);
   }
 
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_EQ(X.dim(), 1, "X must be one-dimensional");
+    CAFFE_ENFORCE(X.dim() == 1, "X must be one-dimensional, found shape ", ShapeString(X.sizes()));
     const Segments lists = Segments::FromLengths(Input(1), X.size(0));
     const int64_t* x = X.data<int64_t>();
     std::vector<int64_t> ids;

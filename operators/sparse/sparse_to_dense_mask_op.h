@@ -85,10 +85,12 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
     const int64_t count = indices.numel(), columns = this->num_columns();
     CAFFE_ENFORCE(
         indices.dim() == 1 && values.dim() >= 1 && values.size(0) == count && values.has_data(),
-        "values ", ShapeString(values.sizes()), " for indices ", ShapeString(indices.sizes()));
+        "values must have one row for each index: values is ", values.DebugString(),
+        ", indices has shape ", ShapeString(indices.sizes()));
     const int64_t width = values.size_from_dim(1);
-    CAFFE_ENFORCE(fallback.dtype() == meta && fallback.numel() == width, "default value ",
-                  fallback.DebugString(), " for values ", values.DebugString());
+    CAFFE_ENFORCE(fallback.dtype() == meta && fallback.numel() == width,
+                  "the default value must be one row of the type of values: it is ",
+                  fallback.DebugString(), ", values is ", values.DebugString());
     const Segments samples = this->ReadSamples(3, count);
     const std::vector<int64_t> entries =
         this->EntriesOfCells(samples, this->ReadIds(), [this](int64_t id) { Skip(id); });
@@ -114,7 +116,8 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
   void Skip(int64_t id) {
     if (id >= 0) return;
     ++skipped_;
-    CAFFE_ENFORCE_LT(skipped_, max_skipped_, "too many negative feature ids; the last one is ", id);
+    CAFFE_ENFORCE(skipped_ < max_skipped_, "too many negative feature ids (", skipped_,
+                  "); the last one is ", id);
     if (skipped_ == 1) LOG(WARNING) << "SparseToDenseMask skips the feature id " << id;
   }
 
@@ -136,8 +139,8 @@ class SparseToDenseMaskGradientOp final : public SparseToDenseMaskBase<Context> 
     const int axis = InputSize() > 2 ? 1 : 0;
     CAFFE_ENFORCE(dY.dim() > axis && dY.size(axis) == this->num_columns() &&
                       dY.size_to_dim(axis) == samples.count(),
-                  "gradient ", ShapeString(dY.sizes()), " for ", samples.count(), " samples of ",
-                  this->num_columns(), " columns");
+                  "dY must have ", samples.count(), " samples of ", this->num_columns(),
+                  " columns, found shape ", ShapeString(dY.sizes()));
     CAFFE_ENFORCE(dY.IsType<float>(), "the gradient must be float, not ", dY.dtype().name());
     const std::vector<int64_t> entries = this->EntriesOfCells(samples, ids, [](int64_t) {});
     std::vector<int64_t> cells(count, -1);

@@ -27,7 +27,9 @@ static void PickRows(TypeMeta meta, const std::vector<int64_t>& source, int64_t 
     case 4:
       return PickWords<uint32_t>(source, width, x, fallback, y, context);
     default:
-      CAFFE_ENFORCE_EQ(meta.itemsize(), sizeof(uint64_t), "bytes of a ", meta.name());
+      CAFFE_ENFORCE(meta.itemsize() == sizeof(uint64_t), "elements of ", meta.name(), " have ",
+                    meta.itemsize(), " bytes; at most ", sizeof(uint64_t),
+                    " are supported on CUDA devices");
       return PickWords<uint64_t>(source, width, x, fallback, y, context);
   }
 }

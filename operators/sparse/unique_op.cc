@@ -17,8 +17,10 @@ class UniqueOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& X = Input(0);
-    CAFFE_ENFORCE_EQ(X.dim(), 1, "the input must be one-dimensional");
-    CAFFE_ENFORCE_LE(X.numel(), std::numeric_limits<int32_t>::max(), "too many elements");
+    CAFFE_ENFORCE(X.dim() == 1, "the input must be one-dimensional, found shape ",
+                  ShapeString(X.sizes()));
+    CAFFE_ENFORCE(X.numel() <= std::numeric_limits<int32_t>::max(), "the input has ", X.numel(),
+                  " elements, more than ", std::numeric_limits<int32_t>::max());
     const T* x = X.data<T>();
     const int n = static_cast<int>(X.numel());
     std::vector<int> order(n);

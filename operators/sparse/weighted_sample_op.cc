@@ -10,8 +10,9 @@ namespace caffe2 {
 namespace {
 
 void CheckWeight(float weight, const char* what, int64_t i, int64_t row) {
-  CAFFE_ENFORCE(weight >= 0 && std::isfinite(weight), "weight ", i, " of ", what, " ", row, " is ",
-                weight);
+  CAFFE_ENFORCE(weight >= 0 && std::isfinite(weight),
+                "a weight must be finite and not negative: weight ", i, " of ", what, " ", row,
+                " is ", weight);
 }
 
 class WeightedSampleOp final : public Operator<CPUContext> {
@@ -19,12 +20,16 @@ class WeightedSampleOp final : public Operator<CPUContext> {
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
     const Tensor& W = Input(0);
-    CAFFE_ENFORCE(W.dim() == 2 && OutputSize() == InputSize(), "weights ", ShapeString(W.sizes()),
-                  " must be a matrix; there are as many outputs as inputs");
+    CAFFE_ENFORCE(W.dim() == 2 && OutputSize() == InputSize(),
+                  "the weights must be a matrix, and there must be one output for each input: the "
+                  "weights have shape ",
+                  ShapeString(W.sizes()), ", and there are ", InputSize(), " inputs and ",
+                  OutputSize(), " outputs");
     const float *weights = W.data<float>(), *values = nullptr;
     if (InputSize() > 1) {
-      CAFFE_ENFORCE(Input(1).sizes() == W.sizes(), "values ", ShapeString(Input(1).sizes()),
-                    " for weights ", ShapeString(W.sizes()));
+      CAFFE_ENFORCE(Input(1).sizes() == W.sizes(),
+                    "values must have the shape of the weights: values has shape ",
+                    ShapeString(Input(1).sizes()), ", the weights ", ShapeString(W.sizes()));
       values = Input(1).data<float>();
     }
     const int64_t columns = W.size(1), rows = columns == 0 ? 0 : W.size(0);
@@ -52,7 +57,7 @@ class WeightedSampleOp final : public Operator<CPUContext> {
       sum += weights[j];
       if (weights[j] > 0) last = j;
     }
-    CAFFE_ENFORCE_GT(sum, 0, "the sum of the weights of row ", row);
+    CAFFE_ENFORCE(sum > 0, "the weights of row ", row, " must have a positive sum, found ", sum);
     double left = context_.random().UniformDouble() * sum;
     for (int64_t j = 0; j < last; ++j) {
       left -= weights[j];
@@ -66,14 +71,15 @@ class WeightedMultiSamplingOp final : public Operator<CPUContext> {
  public:
   WeightedMultiSamplingOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), samples_(GetSingleArgument<int64_t>("num_samples", 0)) {
-    CAFFE_ENFORCE_GE(samples_, 0, "the argument num_samples");
+    CAFFE_ENFORCE(samples_ >= 0, "argument num_samples must not be negative, found ", samples_);
     CAFFE_ENFORCE(InputSize() == 1 || !HasArgument("num_samples"),
                   "the argument num_samples and input 1 cannot be used together");
   }
 
   bool RunOnDevice() override {
     const Tensor& W = Input(0);
-    CAFFE_ENFORCE_EQ(W.dim(), 1, "weights ", ShapeString(W.sizes()), " must be one-dimensional");
+    CAFFE_ENFORCE(W.dim() == 1, "the weights must be one-dimensional, found shape ",
+                  ShapeString(W.sizes()));
     const float* weights = W.data<float>();
     std::vector<double> sums;
     for (int64_t i = 0; i < W.numel(); ++i) {
@@ -89,7 +95,7 @@ class WeightedMultiSamplingOp final : public Operator<CPUContext> {
     }
     int32_t* index = Output(0)->mutable_data<int32_t>();
     if (Output(0)->numel() == 0) return true;
-    CAFFE_ENFORCE_GT(sums.back(), 0, "the sum of the weights");
+    CAFFE_ENFORCE(sums.back() > 0, "the weights must have a positive sum, found ", sums.back());
     for (int64_t i = 0; i < Output(0)->numel(); ++i) index[i] = Draw(sums);
     return true;
   }

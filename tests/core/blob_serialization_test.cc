@@ -294,9 +294,9 @@ TEST(BlobSerializationTest, ForgedQuantizedTensorsAreRefused) {
     ExpectInt8Refused("and zero point", [=](QTensorProto* p) { p->set_bias(number); });
   }
   ExpectInt8Refused("negative dimension", [](QTensorProto* p) { p->set_dims(0, -2); });
-  ExpectInt8Refused("elements of the quantized tensor \"x\"",
+  ExpectInt8Refused("the quantized tensor \"x\" must have",
                     [](QTensorProto* p) { p->set_dims(0, 1 << 30); });
-  ExpectInt8Refused("elements of the quantized tensor \"x\"",
+  ExpectInt8Refused("the quantized tensor \"x\" must have",
                     [](QTensorProto* p) { p->clear_data(); });
   ExpectInt8Refused("elements of type FLOAT, not UINT8 or INT32",
                     [](QTensorProto* p) { p->set_data_type(TensorProto::FLOAT); });

@@ -120,7 +120,9 @@ TEST(RedisStoreHandlerTest, ValuesHaveAMaximumLength) {
   const std::string longest(StoreHandler::kMaxValueBytes, 'a');
   store->Put("key", longest);
   EXPECT_EQ(store->TryGet("key"), longest);
-  EXPECT_HAS(ErrorOf([&] { store->Put("key", longest + "a"); }), "store key key is too long");
+  EXPECT_HAS(ErrorOf([&] { store->Put("key", longest + "a"); }),
+             MakeString("the value of store key key has ", longest.size() + 1, " bytes, more than ",
+                        longest.size()));
 }
 
 TEST(RedisStoreHandlerTest, AbsentServerIsNamedWithinTheConnectTimeout) {

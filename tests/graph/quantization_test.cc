@@ -147,7 +147,8 @@ TEST(QuantizationErrorTest, NetsThatCannotBeQuantizedAreExplained) {
       << ErrorOf(builder.net(), &ws);
   filter->mutable_data<float>()[5] = 0;
   ws.GetBlob("data")->GetMutable<Tensor>()->mutable_data<float>()[1] = NAN;
-  EXPECT_NE(ErrorOf(builder.net(), &ws).find("element 1 is nan"), std::string::npos)
+  EXPECT_NE(ErrorOf(builder.net(), &ws).find("element 1 must be finite, found nan"),
+            std::string::npos)
       << ErrorOf(builder.net(), &ws);
 
   OperatorDef* branch = builder.Add("If", {"data"}, "chosen");

@@ -115,9 +115,9 @@ TEST_F(DeviceWaitsTest, WrongRowsAreReported) {
   ExpectThrowsThere(Op("BatchPermutationGradient", {"far", "X"}, {"Y"}),
                     "index 6 at position 3 is out of range for 6 rows");
   ExpectThrowsThere(Op("PackSegments", {"four", "X"}, {"Y"}, {MakeArgument("max_length", 2)}),
-                    "sum of the lengths");
+                    "lengths must add up to the");
   ExpectThrowsThere(Op("LengthsPad", {"X", "lengths"}, {"Y"}, {MakeArgument("target_length", 0)}),
-                    "length of segment");
+                    "the length of segment");
 }
 
 TEST_F(DeviceWaitsTest, NoRowsAtAll) {

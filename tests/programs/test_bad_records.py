@@ -90,7 +90,7 @@ def test_a_resumed_run_goes_on_counting(database, tmp_path):
     assert 'record "00000055"' in last_line(done.output)
     done = train(max_bad_records=2, resume=True)
     assert done.returncode != 0
-    assert "has skipped more bad records than --max_bad_records" in last_line(done.output)
+    assert "has skipped 3 bad records, more than --max_bad_records (2)" in last_line(done.output)
     done = train(max_bad_records=4, resume=True)
     assert done.returncode == 0, done.output[-2000:]
     assert "skipping bad record 4" in done.output

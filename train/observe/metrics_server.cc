@@ -65,7 +65,8 @@ SocketAddress ParseAddress(const std::string& address, int port) {
     return parsed;
   }
   parsed = {};
-  CAFFE_ENFORCE_EQ(inet_pton(AF_INET6, address.c_str(), &parsed.v6.sin6_addr), 1, address);
+  CAFFE_ENFORCE(inet_pton(AF_INET6, address.c_str(), &parsed.v6.sin6_addr) == 1, "\"", address,
+                "\" is not an IP address");
   parsed.v6.sin6_family = AF_INET6;
   parsed.v6.sin6_port = network_port;
   return parsed;

@@ -33,10 +33,13 @@ std::string Deflate(const std::string& bytes) {
 }  // namespace
 
 std::string EncodePng(const std::vector<uint8_t>& pixels, int height, int width, int channels) {
-  CAFFE_ENFORCE(height > 0 && width > 0 && (channels == 1 || channels == 3), "a PNG of ", height,
-                " x ", width, " x ", channels);
+  CAFFE_ENFORCE(height > 0 && width > 0 && (channels == 1 || channels == 3),
+                "a PNG needs pixels and 1 or 3 channels, found ", height, " x ", width, " x ",
+                channels);
   const size_t row = static_cast<size_t>(width) * static_cast<size_t>(channels);
-  CAFFE_ENFORCE_EQ(pixels.size(), static_cast<size_t>(height) * row, "pixels of a PNG");
+  CAFFE_ENFORCE(pixels.size() == static_cast<size_t>(height) * row, "a PNG of ", height,
+                " rows of ", row, " bytes needs ", static_cast<size_t>(height) * row,
+                " bytes, found ", pixels.size());
   std::string rows;
   for (size_t begin = 0; begin < pixels.size(); begin += row) {
     rows += '\0';  // this row is not filtered

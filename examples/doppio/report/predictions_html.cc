@@ -119,12 +119,12 @@ std::string WorstHtml(const Predictions& predictions, const Names& names) {
   const auto database = db::CreateDB(predictions.db_type, predictions.database, db::READ);
   const auto index = database->NewIndex();
   for (const WorstImage& image : predictions.worst) {
-    CAFFE_ENFORCE(image.record >= 0 && image.record < index->NumRecords(), "it has no record ",
-                  image.record);
+    CAFFE_ENFORCE(image.record >= 0 && image.record < index->NumRecords(),
+                  "the database has no record ", image.record);
     std::string key, value;
     index->Read(image.record, &key, &value);
-    CAFFE_ENFORCE(key == image.key, "record ", image.record, " has the key ", key, ", had ",
-                  image.key);
+    CAFFE_ENFORCE(key == image.key, "record ", image.record, " has the key ", key,
+                  "; when it was tested it had ", image.key);
     html += FigureHtml(image, Thumbnail(db::DecodeImageRecord(value).image.view), names);
   }
   return html + "</div>";

@@ -53,7 +53,9 @@ TEST(PReluTest, RejectsBadInput) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 3}, 1);
   FeedRandom(&ws, "slope", {2}, 2);
-  ExpectThrows(&ws, Op("PRelu", {"X", "slope"}, {"Y"}), "slope [2]");
+  ExpectThrows(&ws, Op("PRelu", {"X", "slope"}, {"Y"}),
+               "Slope must have one element, or one for each channel: Slope has shape [2], X [2, "
+               "3] in order NCHW");
   ExpectThrows(&ws,
                Op("PRelu", {"X", "slope"}, {"Y"}, {MakeArgument<std::string>("order", "HWCN")}),
                "HWCN");

@@ -17,7 +17,8 @@ TEST(ReluNTest, TakesExtremesAndNan) {
   Feed<float>(&ws, "X", {4}, {INFINITY, -INFINITY, 0, NAN});
   RunOp(&ws, Op("ReluN", {"X"}, {"Y"}));
   ExpectTensor(ws, "Y", {4}, {6, 0, 0, NAN});
-  ExpectThrows(&ws, Op("ReluN", {"X"}, {"Y"}, {MakeArgument("n", 0.f)}), "leaves nothing");
+  ExpectThrows(&ws, Op("ReluN", {"X"}, {"Y"}, {MakeArgument("n", 0.f)}),
+               "argument n must be positive, found 0");
 }
 
 }  // namespace

@@ -85,11 +85,12 @@ TEST(DoOpTest, RefusesBadBindings) {
               {MakeArgument("net", Net("inner", {})), MakeArgument("inner_blobs", inner),
                MakeArgument("outer_blobs_idx", index)});
   };
-  ExpectThrows(&ws, bound({"a"}, {0, 1}), "differ in length");
+  ExpectThrows(&ws, bound({"a"}, {0, 1}),
+               "inner_blobs (1) and outer_blobs_idx (2) must have the same length");
   ExpectThrows(&ws, bound({"a", "b"}, {0, 2}), "out of range");
   ExpectThrows(&ws, bound({"a", "b"}, {0, 0}), "bound twice");
   ExpectThrows(&ws, bound({"a", "a"}, {0, 1}), "bound twice");
-  ExpectThrows(&ws, bound({"a"}, {0}), "every outer blob must be bound");
+  ExpectThrows(&ws, bound({"a"}, {0}), "must bind every outer blob: it binds 1 of 2");
   ExpectThrows(&ws, Op("Do", {"scope", "X"}, {"Y", "scope"}, {MakeArgument("net", Net("n", {}))}),
                "same scope");
 }

@@ -116,16 +116,20 @@ TEST_F(OnnxWhileTest, RefusesWhatDoesNotFit) {
   ExpectThrows(&ws_,
                Loop(body, {MakeArgument("save_scopes", 1), MakeArgument("disable_scopes", 1)}),
                "cannot be used together");
-  ExpectThrows(&ws_, Loop(body, {MakeArgument("num_loop_carried_deps", 3)}), "loop carried");
+  ExpectThrows(&ws_, Loop(body, {MakeArgument("num_loop_carried_deps", 3)}),
+               "num_loop_carried_deps (3) is too large");
   body.mutable_external_output()->RemoveLast();
-  ExpectThrows(&ws_, Loop(body, {trips_}), "external outputs of the body");
+  ExpectThrows(&ws_, Loop(body, {trips_}),
+               "the body must have 4 external outputs (condition, 2 loop-carried blobs and 1 scan "
+               "outputs), found 3");
   body.mutable_external_input()->RemoveLast();
-  ExpectThrows(&ws_, Loop(body, {trips_}), "external inputs of the body");
+  ExpectThrows(&ws_, Loop(body, {trips_}), "the body must have at least 4 external inputs");
   body = Fibonacci(100);
   body.set_external_output(3, "nowhere");
   ExpectThrows(&ws_, Loop(body, {trips_}), "external output nowhere");
   Feed<int64_t>(&ws_, "trips", {2}, {1, 2});
-  ExpectThrows(&ws_, Loop(Fibonacci(100), {trips_}), "elements of a trip count");
+  ExpectThrows(&ws_, Loop(Fibonacci(100), {trips_}),
+               "a trip count or condition must have one element, found 2");
 }
 
 // A scan output has the same shape every time.

@@ -21,7 +21,8 @@ TEST(StatRegistryTest, SumsByName) {
   RunOp(&ws, reset, true);
   EXPECT_EQ(FetchValues<int64_t>(ws, "values"), (Longs{0, 0}));
   Feed<int64_t>(&ws, "v", {1}, {1});
-  ExpectThrows(&ws, Op("StatRegistryUpdate", {"k", "v", "r"}, {}), "keys and values");
+  ExpectThrows(&ws, Op("StatRegistryUpdate", {"k", "v", "r"}, {}),
+               "there must be one value for each key");
 }
 
 TEST(StatRegistryTest, TimersAddUp) {

@@ -427,20 +427,25 @@ TEST(Conv, RefusesWhatCannotWork) {
   };
   const Argument kernel = MakeArgument<int>("kernel", 3);
   ExpectThrows(&ws, conv({}), "kernel");
-  ExpectThrows(&ws, conv({MakeArgument<int>("kernel", 0)}), "argument kernel (0) must be from 1");
+  ExpectThrows(&ws, conv({MakeArgument<int>("kernel", 0)}),
+               "argument kernel must be from 1 to 2147483647, found 0");
   ExpectThrows(&ws, conv({MakeArgument<int>("kernel", 2)}), "does not have the kernel");
-  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("stride", 0)}), "argument stride (0)");
-  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("dilation", -1)}), "argument dilation (-1)");
-  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("pad", -1)}), "pad (-1)");
+  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("stride", 0)}),
+               "argument stride must be from 1 to 2147483647, found 0");
+  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("dilation", -1)}),
+               "argument dilation must be from 1 to 2147483647, found -1");
+  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("pad", -1)}),
+               "a pad must be from 0 to 2147483647, found -1");
   ExpectThrows(&ws, conv({kernel, MakeArgument<int>("dilation", 3)}), "smaller than");
   ExpectThrows(&ws, conv({kernel, MakeArgument<int>("group", 3)}), "channels");
-  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("group", 0)}), "group_");
+  ExpectThrows(&ws, conv({kernel, MakeArgument<int>("group", 0)}),
+               "argument group must be positive, found 0");
   ExpectThrows(&ws, conv({kernel, MakeArgument<std::string>("order", "HWCN")}), "HWCN");
   ExpectThrows(&ws, conv({kernel, MakeArgument<int>("legacy_pad", 2), MakeArgument<int>("pad", 1)}),
                "legacy_pad");
   ExpectThrows(&ws, conv({kernel, MakeArgument("pads", std::vector<int>{1, 1})}), "pads");
   ExpectThrows(&ws, conv({kernel, MakeArgument<int64_t>("pad", int64_t{1} << 40)}),
-               "a pad (1099511627776)");
+               "a pad must be from 0 to 2147483647, found 1099511627776");
   ExpectThrows(&ws, Op("Conv", {"X", "w", "b"}, {"Y"}, {kernel}), "bias");
   ExpectThrows(&ws, Op("Conv", {"X", "b"}, {"Y"}, {kernel}), "axes");
   Feed(&ws, "I", {1, 4, 5, 5}, std::vector<int>(100, 1));

@@ -162,7 +162,8 @@ TEST(ConvTranspose, RefusesWhatCannotWork) {
   ExpectThrows(&ws, op({MakeArgument<int>("group", 3)}), "argument group (3)");
   FeedRandom(&ws, "v", {3, 1, 2, 2}, 2);
   ExpectThrows(&ws, Op("ConvTranspose", {"X", "v"}, {"Y"}, {MakeArgument<int>("kernel", 2)}),
-               "channels");
+               "there must be one filter for each channel of the input: the filter has shape [3, "
+               "1, 2, 2], the input [1, 2, 3, 3]");
   ExpectThrows(&ws, Op("ConvTranspose", {"X", "w", "b"}, {"Y"}, {MakeArgument<int>("kernel", 2)}),
                "bias");
 }

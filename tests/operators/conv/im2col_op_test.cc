@@ -28,7 +28,9 @@ TEST(Im2ColTest, MakesColumnsOfWindows) {
   RunOp(&ws, Op("MatMul", {"W2", "Y"}, {"M"}));
   const auto expected = FetchValues<float>(ws, "C"), actual = FetchValues<float>(ws, "M");
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5f);
-  ExpectThrows(&ws, Op("Col2Im", {"W", "X"}, {"Z"}, {MakeArgument("kernel", 3)}), "elements of");
+  ExpectThrows(&ws, Op("Col2Im", {"W", "X"}, {"Z"}, {MakeArgument("kernel", 3)}),
+               "the columns must have 72 elements for an image of shape [1, 2, 4, 4], found shape "
+               "[3, 2, 3, 3]");
 }
 
 }  // namespace

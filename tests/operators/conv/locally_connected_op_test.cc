@@ -138,10 +138,10 @@ TEST(LocallyConnectedTest, RejectsBadInput) {
   ExpectThrows(&ws, op({"X", "shared"}, {}), "6 axes");
   ExpectThrows(&ws, op({"X", "W"}, {MakeArgument("pad", 1)}), "ask for [4, 4, 3, 2, 2, 2]");
   ExpectThrows(&ws, op({"X", "W"}, {MakeArgument("group", 2)}), "argument group (2)");
-  ExpectThrows(&ws, op({"X", "W", "b"}, {}), "the bias is [3]");
+  ExpectThrows(&ws, op({"X", "W", "b"}, {}), "the bias must have shape");
   ExpectThrows(&ws, op({"X", "W"}, {MakeArgument("global_pooling", 1)}), "global_pooling");
   ExpectThrows(&ws, Op("LCGradient", {"X", "W", "X"}, {"dW"}, {MakeArgument("kernel", 2)}),
-               "dY has shape");
+               "dY must have the shape of Y");
 }
 
 }  // namespace

@@ -336,7 +336,8 @@ TEST_P(NormConvTest, RefusesWhatDoesNotFit) {
   Feed(&ws_, "Z", {3}, std::vector<float>(3));
   for (const bool two_norms : {false, true}) ExpectThrows(&ws_, SumConv(two_norms), "Z is");
   Feed(&ws_, "sum", {3}, std::vector<float>(3));
-  ExpectThrows(&ws_, Finalize(), "one value for each channel");
+  ExpectThrows(&ws_, Finalize(),
+               "input 1 (sum) must have one value for each of the 8 channels, found 3");
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, NormConvTest, ::testing::Values(false, true));

@@ -121,7 +121,7 @@ TEST_F(BlobsQueueDBTest, RecordsComeOnce) {
                EnforceNotMet);
   ExpectThrows(&ws_,
                Op("CreateBlobsQueueDB", {"queue"}, {"r"}, {MakeArgument("value_blob_index", 1)}),
-               "value_blob_index 1 in records of 1 blobs");
+               "value_blob_index (1) is out of range for records of 1 blobs");
 }
 
 }  // namespace

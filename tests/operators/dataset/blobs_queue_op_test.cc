@@ -223,7 +223,8 @@ TEST_F(BlobsQueueTest, MistakesAreNamed) {
                Op("CreateBlobsQueue", {}, {"queue"}, {MakeArgument("enforce_unique_name", true)}),
                "exists already");
   Feed<float>(&ws_, "x", {1}, {1});
-  ExpectThrows(&ws_, Op("EnqueueBlobs", {"queue", "x"}, {"x"}), "blobs of a record");
+  ExpectThrows(&ws_, Op("EnqueueBlobs", {"queue", "x"}, {"x"}),
+               "a record of the queue must have 2 blobs, found 1");
   ExpectThrows(&ws_, Op("EnqueueBlobs", {"queue", "x"}, {"y"}), "");
   ExpectThrows(&ws_, Op("DequeueBlobs", {"x"}, {"y"}), "x");
   ExpectThrows(&ws_,

@@ -27,7 +27,7 @@ TEST_F(DatasetTest, IsReadInBatches) {
            {MakeArgument("batch_size", 2), MakeArgument("enforce_batch_size", 1)}),
         true);
   ExpectBatch({}, {}, {}, {}, {});
-  ExpectThrows(&ws, Op("ReadNextBatch", {"c", "a"}, {"a2"}), "outputs and fields");
+  ExpectThrows(&ws, Op("ReadNextBatch", {"c", "a"}, {"a2"}), "one output for each of the");
 }
 
 TEST_F(DatasetTest, IsReadInAGivenOrder) {
@@ -78,7 +78,8 @@ TEST_F(DatasetTest, BatchesAreSortedAndShuffled) {
   }
   std::sort(order.begin(), order.end());
   for (int i = 0; i < n; ++i) EXPECT_EQ(order[i], i);
-  ExpectThrows(&ws, Op("SortAndShuffle", {"cursor", "keys"}, {"order"}), "sort_by_field_idx is 1");
+  ExpectThrows(&ws, Op("SortAndShuffle", {"cursor", "keys"}, {"order"}),
+               "argument sort_by_field_idx (1) must be the index");
 }
 
 TEST_F(DatasetTest, IsCheckedAndTrimmed) {
@@ -89,11 +90,12 @@ TEST_F(DatasetTest, IsCheckedAndTrimmed) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "a"), (Ints{1, 2}));
   EXPECT_EQ(FetchValues<float>(ws, "x"), (std::vector<float>{1, 2, 3, 4}));
   Feed<int32_t>(&ws, "n", {2}, {1, 1});
-  ExpectThrows(&ws, check, "rows of field \"list:values:key\"");
+  ExpectThrows(&ws, check, "field \"list:values:key\" must have");
   Feed<int32_t>(&ws, "n", {2}, {1, 9});
   ExpectThrows(&ws, check, "list:values");
   Feed<int32_t>(&ws, "n", {2}, {1, -1});
-  ExpectThrows(&ws, check, "length 1 of field \"list:lengths\"");
+  ExpectThrows(&ws, check,
+               "a length must not be negative, found -1 at position 1 of field \"list:lengths\"");
   ExpectThrows(&ws, Op("CreateTreeCursor", {}, {"c"}, {MakeArgument("fields", Strings{"b", "b"})}),
                "occurs twice");
 }

@@ -112,7 +112,7 @@ TEST_F(RebatchingQueueTest, MistakesAreNamed) {
   Feed<float>(&ws_, "a", {2}, {1, 2});
   Feed<float>(&ws_, "b", {3}, {1, 2, 3});
   Feed<float>(&ws_, "scalar", {}, {1});
-  ExpectThrows(&ws_, EnqueueBatch({"a"}), "tensors of an element");
+  ExpectThrows(&ws_, EnqueueBatch({"a"}), "an element of the queue must have 2 tensors, found 1");
   ExpectThrows(&ws_, EnqueueBatch({"a", "b"}), "equally many rows");
   ExpectThrows(&ws_, EnqueueBatch({"scalar", "scalar"}), "equally many rows");
   ExpectThrows(&ws_, Dequeue({"c", "d"}, 0), "num_elements");

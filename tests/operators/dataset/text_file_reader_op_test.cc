@@ -42,7 +42,7 @@ TEST_F(TextFileReaderTest, RejectsBadFiles) {
   const OperatorDef read = Op("TextFileReaderRead", {"r"}, {"s", "f", "i"});
   RunOp(&ws, Create(1), true);
   RunOp(&ws, read, true);
-  ExpectThrows(&ws, read, "fields in line 2");
+  ExpectThrows(&ws, read, "line 2 of ");
   Write("a\tone\t2\n");
   RunOp(&ws, Create(1), true);
   ExpectThrows(&ws, read, "\"one\" is not a float");
@@ -50,7 +50,8 @@ TEST_F(TextFileReaderTest, RejectsBadFiles) {
   RunOp(&ws, Create(0), true);
   ExpectThrows(&ws, read, "is empty");
   RunOp(&ws, Create(1), true);
-  ExpectThrows(&ws, Op("TextFileReaderRead", {"r"}, {"s"}), "and outputs");
+  ExpectThrows(&ws, Op("TextFileReaderRead", {"r"}, {"s"}),
+               "there must be one output for each of the 3 fields of");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(BBoxTransformTest, TellsImagesApartAndRejectsBadInput) {
   ExpectTensor(ws, "Y", {3, 4}, {0, 0, 7, 7, 0, 0, 10, 10, 5, 5, 10, 10});
   EXPECT_EQ(FetchValues<float>(ws, "splits"), (Floats{1, 2}));
   Feed<float>(&ws, "info", {1, 3}, {8, 8, 1});
-  ExpectThrows(&ws, op, "image 1 of 1");
+  ExpectThrows(&ws, op, "image index 1 of a box is out of range for 1 images");
   Feed<float>(&ws, "info", {2, 3}, {8, 8, 0, 8, 8, 1});
   ExpectThrows(&ws, op, "scale of image 0");
   Feed<float>(&ws, "deltas", {3, 5}, Floats(15, 0.f));

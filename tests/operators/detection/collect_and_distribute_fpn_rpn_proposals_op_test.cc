@@ -33,9 +33,9 @@ TEST(CollectAndDistributeTest, GivesProposalsToLevelsBySize) {
   }
   EXPECT_EQ(FetchValues<int>(ws, "back"), FetchValues<int>(ws, "restore"));
   ExpectThrows(&ws, Op("DistributeFpnProposals", {"best"}, {"m2", "back"}), "each RoI level");
-  ExpectThrows(&ws, Op("DistributeFpnProposals", {"p2"}, parts), "must be n x 5");
+  ExpectThrows(&ws, Op("DistributeFpnProposals", {"p2"}, parts), "must be n x 5, found shape");
   Feed<float>(&ws, "p3", {1}, {0.7f});
-  ExpectThrows(&ws, op, "one for each roi");
+  ExpectThrows(&ws, op, "must have one score for each of the");
   ExpectThrows(&ws, Op(op.type(), {"r2", "p2"}, outputs, args), "two for each RPN level");
 }
 

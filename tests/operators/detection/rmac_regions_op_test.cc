@@ -30,7 +30,7 @@ TEST(RMACRegionsTest, CoversImages) {
   RunOp(&ws, Op("RMACRegions", {"X"}, {"R"}, {scales(3)}), true);
   ExpectTensor(ws, "R", {1, 5}, {0, 0, 0, 0, 0});
   FeedRandom(&ws, "X", {1, 1, 0, 1}, 1);
-  ExpectThrows(&ws, Op("RMACRegions", {"X"}, {"R"}), "batch of images");
+  ExpectThrows(&ws, Op("RMACRegions", {"X"}, {"R"}), "X must be images with pixels in order NCHW");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ TEST(ClipOpTest, LimitsAndPassesNan) {
   Feed<float>(&ws, "X", {4}, {-3, -0.5f, 0.25f, 9});
   CheckGradient(&ws, Op("Clip", {"X"}, {"Y"}, bounds), {0});
   ExpectThrows(&ws, Op("Clip", {"X"}, {"Y"}, {MakeArgument("min", 1.f), MakeArgument("max", 0.f)}),
-               "min is above the argument max");
+               "argument min (1) is larger than argument max (0)");
 }
 
 }  // namespace

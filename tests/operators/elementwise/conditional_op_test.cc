@@ -14,7 +14,8 @@ TEST(ConditionalOpTest, ChoosesRows) {
   RunOp(&ws, Op("Conditional", {"C", "T", "F"}, {"Y"}));
   ExpectTensor(ws, "Y", {2, 2}, {-1, -2, 3, 4});
   FeedRandom(&ws, "F", {3, 2}, 1);
-  ExpectThrows(&ws, Op("Conditional", {"C", "T", "F"}, {"Y"}), "differ");
+  ExpectThrows(&ws, Op("Conditional", {"C", "T", "F"}, {"Y"}),
+               "both choices must have the same shape and type");
   ExpectThrows(&ws, Op("Conditional", {"C", "F", "F"}, {"Y"}), "each row");
 }
 

@@ -20,7 +20,8 @@ TEST(MinMaxOpTest, CombinesAnyNumberOfInputs) {
   RunOp(&ws, Op("Mean", {"B"}, {"Y"}));
   ExpectTensor(ws, "Y", {3}, {4, 2, 0});
   FeedRandom(&ws, "D", {2}, 1);
-  ExpectThrows(&ws, Op("Max", {"A", "D"}, {"Y"}), "different shapes");
+  ExpectThrows(&ws, Op("Max", {"A", "D"}, {"Y"}),
+               "all inputs must have the same shape: input 0 has shape");
 }
 
 TEST(MinMaxOpTest, Gradients) {

@@ -42,7 +42,9 @@ TEST(PiecewiseLinearTransformTest, IsConstantOutsideOfItsBounds) {
   ExpectTensor(ws, "Y", {2}, {0.1f, 0.5f});
   Feed<float>(&ws, "X", {1, 3}, {0, 0, 0});
   ExpectThrows(&ws, binary, "one or two columns");
-  ExpectThrows(&ws, Op("PiecewiseLinearTransform", {"X"}, {"Y"}, args), "for 3 functions");
+  ExpectThrows(&ws, Op("PiecewiseLinearTransform", {"X"}, {"Y"}, args),
+               "there must be as many slopes as intercepts, and one more bound, for each of the 3 "
+               "functions: found 6 bounds, 4 slopes and 4 intercepts");
   ExpectThrows(&ws, Op("PiecewiseLinearTransform", {"X"}, {"Y"}, {args[0]}), "together");
   Feed<float>(&ws, "b", {2}, {1, 0});
   Feed<float>(&ws, "X", {1, 2}, {0, 0});

@@ -16,8 +16,10 @@ TEST(RowMulTest, WeighsRows) {
   ExpectTensor(ws, "Y", {3}, {-2, -1, 0});
   CheckGradient(&ws, Op("ReduceFrontWeightedSum", {"X", "w"}, {"Y"}), {0});
   Feed<float>(&ws, "w", {3}, {1, 1, 1});
-  ExpectThrows(&ws, Op("RowMul", {"X", "w"}, {"Y"}), "numbers [3]");
-  ExpectThrows(&ws, Op("ReduceFrontWeightedSum", {"X", "w"}, {"Y"}), "numbers [3]");
+  ExpectThrows(&ws, Op("RowMul", {"X", "w"}, {"Y"}),
+               "w must have one element for each row of mat: w has shape [3], mat [2, 3]");
+  ExpectThrows(&ws, Op("ReduceFrontWeightedSum", {"X", "w"}, {"Y"}),
+               "w must have one element for each row of mat: w has shape [3], mat [2, 3]");
 }
 
 }  // namespace

@@ -12,7 +12,9 @@ TEST(SquareRootDivideTest, DividesRows) {
   ExpectTensor(ws, "Y", {3, 2}, {0.5f, 1, 3, 4, 5 / 3.f, 2});
   CheckGradient(&ws, op, {0});
   Feed<float>(&ws, "S", {2}, {4, 1});
-  ExpectThrows(&ws, op, "scale [2]");
+  ExpectThrows(
+      &ws, op,
+      "scale must have one element for each row of the data: scale has shape [2], the data [3, 2]");
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TEST(SumOpTest, GradientAndErrors) {
   FeedRandom(&ws, "C", {3, 2}, 3);
   Feed<int32_t>(&ws, "int", {2, 3}, {1, 2, 3, 4, 5, 6});
   CheckGradient(&ws, Op("Sum", {"A", "B"}, {"Y"}), {0, 1});
-  ExpectThrows(&ws, Op("Sum", {"A", "C"}, {"Y"}), "different shapes");
+  ExpectThrows(&ws, Op("Sum", {"A", "C"}, {"Y"}),
+               "all inputs must have the same shape: input 0 has shape");
   ExpectThrows(&ws, Op("Sum", {"A", "int"}, {"Y"}), "int");
   ExpectThrows(&ws, Op("Sum", {"A", "B"}, {"B"}), "in place");
 }

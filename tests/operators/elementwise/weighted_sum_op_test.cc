@@ -36,7 +36,8 @@ TEST(WeightedSumOpTest, RefusesBadInput) {
   FeedRandom(&ws, "A", {4}, 1);
   FeedRandom(&ws, "short", {3}, 2);
   Feed<float>(&ws, "w", {1}, {2});
-  ExpectThrows(&ws, Op("WeightedSum", {"A", "w", "short", "w"}, {"Y"}), "different sizes");
+  ExpectThrows(&ws, Op("WeightedSum", {"A", "w", "short", "w"}, {"Y"}),
+               "all terms must have the same number of elements");
   ExpectThrows(&ws, Op("WeightedSum", {"A", "short"}, {"Y"}), "one element");
   ExpectThrows(&ws, Op("WeightedSum", {"A", "w", "A"}, {"Y"}), "does not take 3 inputs");
 }

@@ -41,16 +41,17 @@ TEST(FillerOpTest, ConstantFillOfEveryType) {
 TEST(FillerOpTest, ConstantFillRefusesBadValues) {
   Workspace ws;
   const auto dtype = [](int type) { return MakeArgument("dtype", type); };
-  ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {dtype(99)}), "not a data type");
+  ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {dtype(99)}),
+               "argument dtype must be a data type, found ");
   ExpectThrows(&ws, Op("ConstantFill", {}, {"Y"}, {dtype(TensorProto::UNDEFINED)}),
-               "not a data type");
+               "argument dtype must be a data type, found ");
   ExpectThrows(
       &ws, Op("ConstantFill", {}, {"Y"}, {dtype(TensorProto::UINT8), MakeArgument("value", 256)}),
-      "out of range");
+      "argument value must be from 0 to 255, found 256");
   ExpectThrows(&ws,
                Op("ConstantFill", {}, {"Y"},
                   {MakeArgument("dtype", std::string("floaty")), MakeArgument("value", 256)}),
-               "not a data type");
+               "argument dtype must be a data type, found ");
 }
 
 TEST(FillerOpTest, ConstantMayComeFromAnInput) {
@@ -62,7 +63,7 @@ TEST(FillerOpTest, ConstantMayComeFromAnInput) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (std::vector<int32_t>{7, 7}));
   ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}), "one element of float");
   ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}, {type, MakeArgument("value", 1)}),
-               "as an argument and as an input");
+               "the argument value and input 1 cannot be used together");
   Feed<int32_t>(&ws, "v", {2}, {7, 8});
   ExpectThrows(&ws, Op("ConstantFill", {"like", "v"}, {"Y"}, {type}), "one element of int");
 }

@@ -15,8 +15,10 @@ TEST(DiagonalFillOpTest, FillsTheMainDiagonal) {
   ExpectTensor(ws, "Y", {3, 2}, {2, 0, 0, 2, 0, 0});
   RunOp(&ws, fill({2, 2, 2}));
   ExpectTensor(ws, "Y", {2, 2, 2}, {2, 0, 0, 0, 0, 0, 0, 2});
-  ExpectThrows(&ws, fill({3}), "two dimensions");
-  ExpectThrows(&ws, fill({2, 2, 3}), "must be equal");
+  ExpectThrows(&ws, fill({3}),
+               "the output of DiagonalFill must have at least two axes, found shape [3]");
+  ExpectThrows(&ws, fill({2, 2, 3}),
+               "an output of more than two axes must have equal dimensions, found shape [2, 2, 3]");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(FillerOpTest, GivenTensorFills) {
   ExpectThrows(&ws,
                Op("GivenTensorFill", {}, {"Y"},
                   {MakeArgument("shape", std::vector<int64_t>{5}), MakeArgument("values", floats)}),
-               "does not fit");
+               "argument values must have 5 values for the shape [5], found 6");
 }
 
 }  // namespace

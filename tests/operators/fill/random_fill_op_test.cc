@@ -79,7 +79,7 @@ TEST(FillerOpTest, RangeOfRandomFillsMayComeFromInputs) {
   ExpectThrows(&ws, Op("UniformFill", {"like", "max", "min"}, {"Y"}),
                "min (5) is larger than max (4)");
   ExpectThrows(&ws, Op("UniformFill", {"like", "min", "max"}, {"Y"}, {MakeArgument("min", 1.f)}),
-               "as arguments and as inputs");
+               "the inputs min and max cannot be used together");
 }
 
 TEST(FillerOpTest, IntegersFromAnEmptyRangeAreNone) {

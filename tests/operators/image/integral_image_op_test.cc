@@ -52,7 +52,8 @@ TEST(IntegralImageTest, RejectsBadInput) {
   FeedRandom(&ws, "X", {1, 1, 2, 2}, 1);
   FeedRandom(&ws, "V", {2, 2}, 1);
   ExpectThrows(&ws, Op("IntegralImage", {"V"}, {"Y"}), "four axes");
-  ExpectThrows(&ws, Op("IntegralImageGradient", {"X", "X"}, {"dX"}), "dY [1, 1, 2, 2]");
+  ExpectThrows(&ws, Op("IntegralImageGradient", {"X", "X"}, {"dX"}),
+               "dY must have the shape [1, 1, 3, 3], found [1, 1, 2, 2]");
 }
 
 }  // namespace

@@ -90,7 +90,9 @@ TEST(ResizeNearest, RefusesWhatCannotWork) {
   ExpectThrows(&ws, resize(1e30f), "width_scale (1e+30) is too large");
   FeedRandom(&ws, "V", {2, 2, 2}, 1);
   ExpectThrows(&ws, Op("ResizeNearest", {"V"}, {"Y"}), "spatial axes");
-  ExpectThrows(&ws, Op("ResizeNearest", {"X", "X"}, {"Y"}), "scales [1, 1, 2, 2]");
+  ExpectThrows(
+      &ws, Op("ResizeNearest", {"X", "X"}, {"Y"}),
+      "scales must hold two numbers, height_scale and width_scale; found shape [1, 1, 2, 2]");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(SpaceToBatchTest, TakesBlocksApart) {
   FeedRandom(&ws, "X", {8, 3, 2, 1}, 1);
   CheckGradient(&ws, Op("BatchToSpace", {"X"}, {"Y"}), {0});
   ExpectThrows(&ws, Op("SpaceToBatch", {"X"}, {"Y"}), "cannot be divided by 2");
-  ExpectThrows(&ws, Op("BatchToSpace", {"X"}, {"Y"}, {padded[0]}), "in blocks of 9");
+  ExpectThrows(&ws, Op("BatchToSpace", {"X"}, {"Y"}, {padded[0]}), "must be a multiple of 9");
   ExpectThrows(&ws, Op("BatchToSpace", {"X"}, {"Y"}, {MakeArgument("pad", 9)}), "pads");
 }
 

@@ -58,11 +58,14 @@ TEST(UpsampleBilinearTest, RejectsBadInput) {
   FeedRandom(&ws, "V", {2, 2}, 1);
   Feed<float>(&ws, "empty", {1, 1, 0, 2}, {});
   ExpectThrows(&ws, Op("UpsampleBilinear", {"V"}, {"Y"}), "four axes");
-  ExpectThrows(&ws, Op("UpsampleBilinear", {"X", "X"}, {"Y"}), "scales [1, 1, 2, 2]");
+  ExpectThrows(
+      &ws, Op("UpsampleBilinear", {"X", "X"}, {"Y"}),
+      "scales must hold two numbers, height_scale and width_scale; found shape [1, 1, 2, 2]");
   ExpectThrows(&ws, Op("UpsampleBilinear", {"X"}, {"Y"}, Scales(0, 1)),
                "height_scale (0) must be positive");
   ExpectThrows(&ws, Op("UpsampleBilinear", {"X"}, {"Y"}, Scales(1, INFINITY)), "width_scale");
-  ExpectThrows(&ws, Op("UpsampleBilinearGradient", {"V", "X"}, {"dX"}), "dY has shape");
+  ExpectThrows(&ws, Op("UpsampleBilinearGradient", {"V", "X"}, {"dX"}),
+               "dY must have the shape of Y");
   RunOp(&ws, Op("UpsampleBilinear", {"empty"}, {"Y"}, Scales(2, 2)));
   ExpectTensor(ws, "Y", {1, 1, 0, 4}, {});
 }

@@ -56,7 +56,7 @@ TEST_P(LoadSaveTest, NamesAndPrefixes) {
                   DBArgs("two_ways",
                          {MakeArgument<std::string>("strip_prefix", "gpu_0/"),
                           MakeArgument<std::vector<std::string>>("blob_name_overrides", {"w"})})),
-               "not both");
+               "the arguments blob_name_overrides and strip_prefix cannot be used together");
 }
 
 TEST_P(LoadSaveTest, OptionsByName) {

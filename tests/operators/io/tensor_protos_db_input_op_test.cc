@@ -174,11 +174,12 @@ TEST_F(DBInputTest, BadRecordsAreErrorsWithKeyAndPath) {
   TensorProtos three;
   three.ParseFromString(values[0]);
   *three.add_protos() = three.protos(0);
-  has(message_of_second_batch(three.SerializeAsString()), "tensors in the record");
+  has(message_of_second_batch(three.SerializeAsString()),
+      "one tensor for each of the 2 outputs, found 3");
   TensorProtos few;
   few.ParseFromString(values[0]);
   few.mutable_protos(0)->set_byte_data("12345");
-  has(message_of_second_batch(few.SerializeAsString()), "bytes of tensor");
+  has(message_of_second_batch(few.SerializeAsString()), "must have");
 }
 
 TEST_F(DBInputTest, HugeShapeIsRefused) {

@@ -35,7 +35,9 @@ TEST(LabelCrossEntropyTest, RejectsBadLabels) {
   Feed<int>(&ws, "label", {2}, {0, 10});
   ExpectThrows(&ws, op, "label 10 of row 1 is out of range for 3 classes");
   Feed<int>(&ws, "label", {3}, {0, 0, 0});
-  ExpectThrows(&ws, op, "label [3]");
+  ExpectThrows(&ws, op,
+               "label must have one class index for each row: label has shape [3], the "
+               "probabilities [2, 3]");
 }
 
 TEST(CrossEntropyTest, WeighsLogs) {

@@ -48,7 +48,8 @@ TEST(DistanceOpTest, GradientsAreNumericOnes) {
   Feed<float>(&ws, "short", {3, 3}, std::vector<float>(9));
   ExpectThrows(&ws, Op("L1Distance", {"X", "short"}, {"Z"}), "[3, 3]");
   Feed<float>(&ws, "dZ", {2}, {1, 1});
-  ExpectThrows(&ws, Op("DotProductGradient", {"X", "Y", "dZ"}, {"a", "b"}), "gradient [2]");
+  ExpectThrows(&ws, Op("DotProductGradient", {"X", "Y", "dZ"}, {"a", "b"}),
+               "the gradient must have one value for each of the 3 rows of X, found shape [2]");
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ TEST(DotProductWithPaddingTest, PadsOrRepeats) {
   Feed<float>(&ws, "odd", {2, 3}, std::vector<float>(6));
   ExpectThrows(&ws, Op("DotProductWithPadding", {"X", "odd"}, {"Z"}, {replicate}), "repeat");
   Feed<float>(&ws, "rows", {3, 2}, std::vector<float>(6));
-  ExpectThrows(&ws, Op("DotProductWithPadding", {"X", "rows"}, {"Z"}), "as many rows");
+  ExpectThrows(&ws, Op("DotProductWithPadding", {"X", "rows"}, {"Z"}),
+               "X and Y must have the same number of rows: X has shape [2, 2], Y [3, 2]");
 }
 
 }  // namespace

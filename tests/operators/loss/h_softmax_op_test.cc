@@ -200,7 +200,8 @@ TEST_F(HSoftmaxTest, RefusesWhatDoesNotFit) {
   Feed<int32_t>(&ws_, "labels", {4}, {0, 1, 4, 0});
   ExpectThrows(&ws_, Forward(hierarchy), "label 4 is not a word");
   Feed<int32_t>(&ws_, "labels", {3}, {0, 1, 2});
-  ExpectThrows(&ws_, Forward(hierarchy), "labels [3] for X [4, 3]");
+  ExpectThrows(&ws_, Forward(hierarchy),
+               "there must be one label for each row of X: labels has shape [3], X [4, 3]");
   Feed<int32_t>(&ws_, "labels", {4}, {0, 1, 2, 3});
   hierarchy.mutable_paths(0)->mutable_path_nodes(1)->set_index(3);
   ExpectThrows(&ws_, Forward(hierarchy), "rows of W");
@@ -215,7 +216,8 @@ TEST_F(HSoftmaxTest, RefusesWhatDoesNotFit) {
   tree.mutable_root_node()->clear_offset();
   ExpectThrows(&ws_, Search(tree, 5, 100), "root");
   FeedRandom(&ws_, "W", {5, 2}, 2);
-  ExpectThrows(&ws_, Search(Tree(), 5, 100), "W [5, 2]");
+  ExpectThrows(&ws_, Search(Tree(), 5, 100),
+               "W must be a matrix of rows of 3 elements, as many as a sample; found shape [5, 2]");
   ExpectThrows(&ws_, Op("HSoftmax", {"X", "W", "b", "labels"}, {"Y", "p"}), "hierarchy");
 }
 

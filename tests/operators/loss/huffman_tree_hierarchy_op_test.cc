@@ -52,7 +52,7 @@ TEST(HuffmanTreeHierarchyTest, EqualFrequenciesGiveLowTrees) {
   Feed<int32_t>(&ws, "labels", {2}, {0, 3});
   refused(3, "3");
   Feed<int32_t>(&ws, "labels", {1, 1}, {0});
-  refused(3, "axes of the labels");
+  refused(3, "the labels must be one-dimensional");
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ TEST(LambdaRankNdcgTest, FollowsTheDefinition) {
   }
   Feed(&ws, "y", {4}, y);
   Feed(&ws, "r", {4}, r);
-  ExpectThrows(&ws, Op("LambdaRankNdcg", {"y", "r", "lengths"}, {"loss", "dy"}), "sum of the");
+  ExpectThrows(&ws, Op("LambdaRankNdcg", {"y", "r", "lengths"}, {"loss", "dy"}),
+               "the lengths must add up to the 4 entries, but add up to 6");
   Feed<float>(&ws, "r", {4}, {0, NAN, 0, 0});
   if (TestsCuda() && NumDevices(CUDA) > 0) {  // looking for it would wait for the device
     RunOp(&ws, Op("LambdaRankNdcg", {"y", "r"}, {"loss", "dy"}));

@@ -110,7 +110,8 @@ TEST(CheckFiniteAndUnscaleTest, Refuses) {
   FeedRandom(&ws, "two", {2}, 1);
   Feed<float>(&ws, "scale", {1}, {4.f});
   FeedRandom(&ws, "g", {2}, 2);
-  ExpectThrows(&ws, Op("CheckFiniteAndUnscale", {"two", "g"}, {"f", "g"}), "scalar");
+  ExpectThrows(&ws, Op("CheckFiniteAndUnscale", {"two", "g"}, {"f", "g"}),
+               "the loss scale must have one element, found 2");
   ExpectThrows(&ws, Op("CheckFiniteAndUnscale", {"scale", "g"}, {"f", "other"}), "in place");
 }
 

@@ -42,7 +42,7 @@ TEST(APMeterTest, KeepsTheLastPredictions) {
   // Column 0: 0.7 no, 0.5 yes, 0.4 yes: (1/2 + 2/3) / 2. Column 1: 0.9, 0.3 yes, 0.2 no.
   ExpectTensor(ws, "AP", {2}, {7.f / 12, 1});
   Feed<int32_t>(&ws, "labels", {1, 2}, {0, 1});
-  ExpectThrows(&ws, op, "must both be N x D");
+  ExpectThrows(&ws, op, "must be matrices of the same shape");
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ TEST(PairWiseLossTest, AveragesPairsOfDifferentLabels) {
   Feed<float>(&ws, "label", {2}, {0, 1});
   RunOp(&ws, Op("PairWiseLoss", {"X", "label"}, {"L"}));
   ExpectTensor(ws, "L", {1}, {2000});
-  ExpectThrows(&ws, op, "sum of the lengths");
+  ExpectThrows(&ws, op, "lengths must add up to the");
   Feed<float>(&ws, "label", {3}, {0, 1, 2});
-  ExpectThrows(&ws, Op("PairWiseLoss", {"X", "label"}, {"L"}), "lists of one length");
+  ExpectThrows(&ws, Op("PairWiseLoss", {"X", "label"}, {"L"}), "one label for each score");
 }
 
 TEST(PairWiseLossTest, LongLists) {

@@ -20,8 +20,10 @@ TEST(RankingCriterionTest, PenalizesPairs) {
   ExpectTensor(ws, "L", {4}, {0.7f, 0.6f, 0, 0});
   CheckGradient(&ws, cosine, {0});
   Feed<int32_t>(&ws, "Y", {1}, {1});
-  ExpectThrows(&ws, ranking, "input 2 [1]");
-  ExpectThrows(&ws, cosine, "input 1 [1]");
+  ExpectThrows(&ws, ranking,
+               "all inputs must have the same shape: input 2 has shape [1], input 0 [4]");
+  ExpectThrows(&ws, cosine,
+               "all inputs must have the same shape: input 1 has shape [1], input 0 [4]");
 }
 
 }  // namespace

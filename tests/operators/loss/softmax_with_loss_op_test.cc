@@ -96,7 +96,7 @@ TEST(SoftmaxWithLossTest, RejectsBadInput) {
   Feed<int>(&ws, "label", {2}, {-1, 0});
   ExpectThrows(&ws, op, "label -1 of row 0");
   Feed<int>(&ws, "label", {3}, {0, 0, 0});
-  ExpectThrows(&ws, op, "label [3] for logits [2, 3]");
+  ExpectThrows(&ws, op, "label has shape [3], the logits [2, 3]");
   Feed<float>(&ws, "T", {2, 3}, {0.5f, 0.5f, 0.5f, 1, 0, 0});
   ExpectThrows(
       &ws, Op("SoftmaxWithLoss", {"X", "T"}, {"P", "loss"}, {MakeArgument<int>("label_prob", 1)}),

@@ -66,7 +66,9 @@ TEST(SpatialSoftmaxWithLossTest, RejectsBadInput) {
   Feed<int>(&ws, "t", {1, 1, 2}, {0, 2});
   ExpectThrows(&ws, op, "label 2 of row 1 is out of range for 2 classes");
   Feed<int>(&ws, "t", {1, 2, 1}, {0, 1});
-  ExpectThrows(&ws, op, "labels [1, 2, 1]");
+  ExpectThrows(&ws, op,
+               "the labels must be N x H x W for logits N x C x H x W: labels has shape [1, 2, 1], "
+               "the logits [1, 2, 1, 2]");
   Feed<int>(&ws, "t", {1, 1, 2}, {-1, -1});
   RunOp(&ws, op);
   ExpectTensor(ws, "L", {}, {0});  // nothing counts

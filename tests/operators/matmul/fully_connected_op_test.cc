@@ -134,7 +134,8 @@ TEST(FullyConnectedTest, RejectsBadInput) {
   ExpectThrows(&ws, Op("FC", {"X", "W", "b"}, {"Y"}), "[2, 5]");
   FeedRandom(&ws, "W", {2, 4}, 2);
   FeedRandom(&ws, "b", {3}, 3);
-  ExpectThrows(&ws, Op("FC", {"X", "W", "b"}, {"Y"}), "bias [3]");
+  ExpectThrows(&ws, Op("FC", {"X", "W", "b"}, {"Y"}),
+               "b must have shape [2] for W of shape [2, 4], found [3]");
   FeedRandom(&ws, "b", {2}, 3);
   ExpectThrows(&ws, Op("FC", {"X", "W", "b"}, {"Y"}, {MakeArgument<int>("axis", 3)}), "axis 3");
   Feed<double>(&ws, "D", {3, 4}, std::vector<double>(12));

@@ -35,9 +35,9 @@ TEST_F(FCPruneTest, IsFC) {
   Feed<float>(&ws_, "mask", {2, 4}, std::vector<float>(8, 1));
   CheckGradient(&ws_, Forward(false), {0, 1, 3});
   Feed<float>(&ws_, "b", {3}, {1, 2, 3});
-  ExpectThrows(&ws_, Forward(false), "values of bias");
+  ExpectThrows(&ws_, Forward(false), "the bias must have one value for each of the");
   FeedRandom(&ws_, "W", {2, 5}, 2);
-  ExpectThrows(&ws_, Forward(false), "do not match");
+  ExpectThrows(&ws_, Forward(false), "the columns of X and W must match");
 }
 
 // For 99 runs gradients are summed up, the 100th prunes what is summed up to little.
@@ -98,9 +98,9 @@ TEST_F(FCPruneTest, LargeWeights) {
   RunOp(&ws_, Backward());
   ExpectTensor(ws_, "sum", {kOutputs, kInputs}, expected, 1e-5f, 1e-5f);
   Feed<float>(&ws_, "bound", {2}, {0, 0});
-  ExpectThrows(&ws_, Backward(), "scalars");
+  ExpectThrows(&ws_, Backward(), "thres and comp_lb must have one element each, found 2");
   Feed<float>(&ws_, "mask", {8}, std::vector<float>(8, 1));
-  ExpectThrows(&ws_, Backward(), "Mask [8]");
+  ExpectThrows(&ws_, Backward(), "Mask must have the shape of W: Mask has shape [8], W [20, 70]");
 }
 
 }  // namespace

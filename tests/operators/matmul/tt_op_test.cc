@@ -33,14 +33,15 @@ TEST(TtTest, EqualsTheMatrixThatTheCoresMake) {
                                    MakeArgument("tt_ranks", ranks)};
   RunOp(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, args));
   ExpectTensor(ws, "Y", {4, 6}, y, 1e-4f, 1e-5f);
-  ExpectThrows(&ws, Op("TT", {"b", "b", "cores"}, {"Y"}, args), "X [6]");
-  ExpectThrows(&ws, Op("TT", {"X", "X", "cores"}, {"Y"}, args), "b for out_sizes");
+  ExpectThrows(&ws, Op("TT", {"b", "b", "cores"}, {"Y"}, args), "found shape [6]");
+  ExpectThrows(&ws, Op("TT", {"X", "X", "cores"}, {"Y"}, args), "for out_sizes");
   ExpectThrows(&ws, Op("TT", {"X", "b", "b"}, {"Y"}, args), "cores");
   std::vector<Argument> bad = args;
   bad[2] = MakeArgument("tt_ranks", std::vector<int>{1, 2, 1});
   ExpectThrows(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, bad), "one more");
   bad[2] = MakeArgument("tt_ranks", std::vector<int>{2, 2, 3, 1});
-  ExpectThrows(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, bad), "not 1");
+  ExpectThrows(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, bad),
+               "the first and last of tt_ranks must be 1, found 2 and 1");
   bad[2] = MakeArgument("tt_ranks", std::vector<int>{1, 0, 3, 1});
   ExpectThrows(&ws, Op("TT", {"X", "b", "cores"}, {"Y"}, bad), "rank");
 }

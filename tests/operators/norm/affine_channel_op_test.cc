@@ -23,7 +23,9 @@ TEST(AffineChannelTest, ScalesChannels) {
   RunOp(&ws, Op("NCHW2NHWC", {"X"}, {"Xt"}));
   CheckGradient(&ws, Op("AffineChannel", {"Xt", "scale", "bias"}, {"Y"}, {learned, nhwc}),
                 {0, 1, 2});
-  ExpectThrows(&ws, Op("AffineChannel", {"Xt", "scale", "bias"}, {"Y"}), "elements of scale");
+  ExpectThrows(&ws, Op("AffineChannel", {"Xt", "scale", "bias"}, {"Y"}),
+               "scale must have one element for each channel of the image: scale has shape [3], "
+               "the image [2, 4, 5, 3]");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(ChannelBackpropStatsTest, SumsGradientsInBothOrders) {
     ExpectTensor(ws, "dbias", {kStatsChannels},
                  ChannelSums([&](int64_t i, int64_t) -> double { return dy[i]; }), 1e-5f, 1e-5f);
     FeedRandom(&ws, "dY", {1, kStatsChannels, 4, 5}, 5);
-    ExpectThrows(&ws, op, "dY has shape [1, 3, 4, 5]");
+    ExpectThrows(&ws, op, "dY must have the shape of X: dY has shape [1, 3, 4, 5]");
   }
 }
 

@@ -74,9 +74,12 @@ TEST(GroupNormTest, RejectsBadInput) {
   const auto op = [](int group, const char* gamma, const char* beta) {
     return Op("GroupNorm", {"X", gamma, beta}, {"Y"}, GroupArguments(group, false));
   };
-  ExpectThrows(&ws, op(3, "four", "four"), "4 channels do not divide into 3 groups");
+  ExpectThrows(&ws, op(3, "four", "four"),
+               "the 4 channels of X must be a multiple of the argument group (3)");
   ExpectThrows(&ws, op(0, "four", "four"), "group");
-  ExpectThrows(&ws, op(2, "three", "four"), "gamma [3]");
+  ExpectThrows(&ws, op(2, "three", "four"),
+               "gamma and beta must have one element for each of the 4 channels of X: gamma has "
+               "shape [3], beta [4], X [2, 4, 3]");
   ExpectThrows(&ws, op(2, "four", "three"), "beta [3]");
   GradientWrapper gradient;
   gradient.dense = "Y_grad";

@@ -52,7 +52,9 @@ TEST(InstanceNormTest, RejectsBadInput) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 3, 4}, 1);
   FeedRandom(&ws, "four", {4}, 2);
-  ExpectThrows(&ws, Op("InstanceNorm", {"X", "four", "four"}, {"Y"}), "scale [4]");
+  ExpectThrows(&ws, Op("InstanceNorm", {"X", "four", "four"}, {"Y"}),
+               "scale and bias must have one element for each of the 3 channels of X in order "
+               "NCHW: scale has shape [4], bias [4], X [2, 3, 4]");
   FeedRandom(&ws, "M", {2, 3}, 1);
   ExpectThrows(&ws, Op("InstanceNorm", {"M", "four", "four"}, {"Y"}), "three axes");
 }

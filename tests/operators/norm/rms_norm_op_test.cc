@@ -47,7 +47,7 @@ TEST(RmsNormTest, TakesNoRowsAndDoublesAndRejectsBadInput) {
   Feed<float>(&ws, "one", {1}, {1});
   RunOp(&ws, Op("RMSNorm", {"X", "two", "two"}, {"Y", "rrms"}));
   ExpectTensor(ws, "Y", {0, 2}, {});
-  ExpectThrows(&ws, Op("RMSNorm", {"X", "one", "two"}, {"Y", "rrms"}), "gamma or beta [1]");
+  ExpectThrows(&ws, Op("RMSNorm", {"X", "one", "two"}, {"Y", "rrms"}), "gamma has shape [1]");
   ExpectThrows(&ws, Op("RMSNorm", {"X", "two", "one"}, {"Y", "rrms"}), "beta");
 }
 

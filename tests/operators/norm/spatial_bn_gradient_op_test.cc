@@ -47,7 +47,7 @@ TEST(SpatialBNGradientTest, IsTheClosedFormInBothOrders) {
     ExpectTensor(ws, "dscale", {channels}, d_scales, 1e-4f, 1e-5f);
     ExpectTensor(ws, "dbias", {channels}, d_biases, 1e-4f, 1e-5f);
     FeedRandom(&ws, "dY", {1, channels, 2, 3}, 2);
-    ExpectThrows(&ws, op, "dY has shape [1, 2, 2, 3]");
+    ExpectThrows(&ws, op, "dY must have the shape of X: dY has shape [1, 2, 2, 3]");
   }
 }
 

@@ -19,13 +19,15 @@ TEST_F(RateOptimizerTest, AdadeltaStepsInUnitsOfTheParameter) {
   ExpectTensor(ws, "h2", {3, 2}, All(squares));
   ExpectTensor(ws, "d2", {3, 2}, All(delta));
   ExpectThrows(&ws, Op("SparseAdadelta", {"p", "h", "d", "i", "short", "lr"}, {"p", "h", "d"}),
-               "2 rows");
+               "the gradient must have one row for each of the 2 indices: it has shape [1, 2], the "
+               "parameter [3, 2]");
   RunOp(&ws, Op("SparseAdadelta", {"p", "h", "d", "i", "r", "lr"}, {"p", "h", "d"}, args));
   ExpectTensor(ws, "p", {3, 2}, Rows(p, param));
   ExpectTensor(ws, "h", {3, 2}, Rows(h, squares));
   ExpectTensor(ws, "d", {3, 2}, Rows(d, delta));
   ExpectThrows(&ws, Op("Adadelta", {"p", "short", "d", "g", "lr"}, {"p", "h", "d"}),
-               "moment [1, 2]");
+               "moment must have as many elements as the parameter: moment has shape [1, 2], the "
+               "parameter [3, 2]");
 }
 
 }  // namespace

@@ -37,7 +37,9 @@ TEST_F(OptimizerTest, AdagradDecaysWeights) {
 }
 
 TEST_F(OptimizerTest, AdagradRejectsBadShapes) {
-  ExpectThrows(&ws, Op("Adagrad", {"p", "v", "short", "lr"}, {"p", "v"}), "gradient [2]");
+  ExpectThrows(&ws, Op("Adagrad", {"p", "v", "short", "lr"}, {"p", "v"}),
+               "gradient must have as many elements as the parameter: gradient has shape [2], the "
+               "parameter [40001]");
 }
 
 }  // namespace

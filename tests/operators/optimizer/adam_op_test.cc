@@ -29,8 +29,10 @@ TEST_F(OptimizerTest, AdamFollowsThePaper) {
 
 TEST_F(OptimizerTest, AdamRejectsBadShapes) {
   ExpectThrows(&ws, Op("Adam", {"p", "m", "short", "g", "lr", "iter"}, {"p", "m", "short"}),
-               "moment_2 [2]");
-  ExpectThrows(&ws, Op("Adam", {"p", "m", "v", "g", "short", "iter"}, {"p", "m", "v"}), "scalar");
+               "moment_2 must have as many elements as the parameter: moment_2 has shape [2], the "
+               "parameter [40001]");
+  ExpectThrows(&ws, Op("Adam", {"p", "m", "v", "g", "short", "iter"}, {"p", "m", "v"}),
+               "the learning rate must have one element, found 2");
 }
 
 }  // namespace

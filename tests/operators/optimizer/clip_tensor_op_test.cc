@@ -17,7 +17,8 @@ TEST(ClipTensorTest, ScalesDownToTheThreshold) {
     Feed<float>(&ws, "norm", {}, {1.5f});
     RunOp(&ws, Op(type, {"X", "norm"}, {"Y"}, {threshold}));
     ExpectTensor(ws, "Y", {2}, {4.8f, 6.4f});
-    ExpectThrows(&ws, Op(type, {"X", "X"}, {"Y"}, {threshold}), "scalar");
+    ExpectThrows(&ws, Op(type, {"X", "X"}, {"Y"}, {threshold}),
+                 "the norm must have one element, found 2");
     ExpectThrows(&ws, Op(type, {"X", "norm"}, {"Y"}), "threshold");
   }
 }

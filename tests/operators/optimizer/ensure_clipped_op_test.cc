@@ -13,13 +13,14 @@ TEST(EnsureClippedTest, LimitsAllOrSomeRows) {
   ExpectTensor(ws, "Y", {3, 2}, {-1, 0.5f, 1, NAN, -1, 1});
   Feed<int64_t>(&ws, "i", {2}, {2, 0});
   Feed<float>(&ws, "g", {2, 2}, {0, 0, 0, 0});
-  ExpectThrows(&ws, Op("EnsureClipped", {"X", "i", "g"}, {"Y"}, bounds), "in place");
+  ExpectThrows(&ws, Op("EnsureClipped", {"X", "i", "g"}, {"Y"}, bounds),
+               "with indices the output must be the blob of the parameter");
   RunOp(&ws, Op("EnsureClipped", {"X", "i", "g"}, {"X"}, bounds));
   ExpectTensor(ws, "X", {3, 2}, {-1, 0.5f, 9, NAN, -1, 1});
   Feed<int64_t>(&ws, "i", {1}, {3});
   ExpectThrows(&ws, Op("EnsureClipped", {"X", "i", "g"}, {"X"}, bounds), "3");
   ExpectThrows(&ws, Op("EnsureClipped", {"X"}, {"Y"}, {bounds[0], MakeArgument("max", -2.f)}),
-               "min is larger than max");
+               "is larger than argument max (-2)");
 }
 
 }  // namespace

@@ -38,7 +38,9 @@ TEST(FtrlTest, MatchesReference) {
   args.push_back(MakeArgument<float>("alpha", 0.5f));
   RunOp(&ws, Op("Ftrl", {"w", "nz", "g"}, {"w", "nz"}, args));
   ExpectTensor(ws, "w", {n}, next_w, 1e-4f);
-  ExpectThrows(&ws, Op("Ftrl", {"w", "w", "g"}, {"a", "b"}), "two values");
+  ExpectThrows(&ws, Op("Ftrl", {"w", "w", "g"}, {"a", "b"}),
+               "n_z must have 2 values for each element of the parameter: it has shape [20], the "
+               "parameter [20]");
 }
 
 }  // namespace

@@ -27,7 +27,9 @@ TEST(GFtrlTest, DropsWholeColumns) {
   ExpectTensor(ws, "p", {2, 2}, {3 * -0.6f / 0.5f, 0, 4 * -0.6f / 0.5f, 0}, 1e-4f);
   ExpectThrows(&ws, Op("GFtrl", {"p", "nz", "g"}, {"p", "nz"}, {MakeArgument("alpha", 0.f)}),
                "alpha");
-  ExpectThrows(&ws, Op("GFtrl", {"p", "alpha", "g"}, {"p", "alpha"}), "two values");
+  ExpectThrows(&ws, Op("GFtrl", {"p", "alpha", "g"}, {"p", "alpha"}),
+               "n_z must have 2 values for each element of the parameter: it has shape [1], the "
+               "parameter [2, 2]");
 }
 
 }  // namespace

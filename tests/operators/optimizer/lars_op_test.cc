@@ -22,7 +22,9 @@ TEST(LarsTest, RescalesByNorms) {
   RunOp(&ws, Op("Lars", {"X", "dX"}, {"r"}));
   ExpectTensor(ws, "r", {1}, {1});
   Feed<float>(&ws, "dX", {1}, {0});
-  ExpectThrows(&ws, Op("Lars", {"X", "dX"}, {"r"}), "gradient [1]");
+  ExpectThrows(&ws, Op("Lars", {"X", "dX"}, {"r"}),
+               "gradient must have as many elements as the parameter: gradient has shape [1], the "
+               "parameter [2]");
   ExpectThrows(&ws, Op("Lars", {"X", "X", "X"}, {"r"}), "inputs");
 }
 

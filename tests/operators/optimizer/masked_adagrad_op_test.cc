@@ -52,7 +52,9 @@ TEST_F(MaskedAdagradTest, DenseMask) {
   Clear({1, 6, 11});
   ExpectState();
   Feed<float>(&ws_, "mask", {3}, {1, 0, 1});
-  ExpectThrows(&ws_, Op("MaskedAdagrad", {"p", "h", "g", "lr", "mask"}, {"p", "h"}), "mask [3]");
+  ExpectThrows(
+      &ws_, Op("MaskedAdagrad", {"p", "h", "g", "lr", "mask"}, {"p", "h"}),
+      "mask must have as many elements as the parameter: mask has shape [3], the parameter [3, 4]");
 }
 
 TEST_F(MaskedAdagradTest, DensePlan) {
@@ -76,7 +78,7 @@ TEST_F(MaskedAdagradTest, DensePlan) {
   Clear({1, 4, 9});
   ExpectState();
   ExpectThrows(&ws_, Op("MaskedAdagrad", {"p", "h", "g", "lr", "mask"}, {"p", "h"}, kPlan),
-               "delays need");
+               "with the argument delays there must be 7 inputs and 4 outputs, found 5 and 2");
 }
 
 TEST_F(MaskedAdagradTest, SparseBits) {

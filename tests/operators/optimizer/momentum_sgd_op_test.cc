@@ -101,11 +101,13 @@ TEST(MomentumSgdTest, RejectsBadShapes) {
   FeedRandom(&ws, "p", {3}, 3);
   Feed<float>(&ws, "lr", {}, {0.1f});
   ExpectThrows(&ws, Op("MomentumSGDUpdate", {"g", "m", "lr", "p"}, {"g", "m", "p"}),
-               "momentum [2]");
-  ExpectThrows(&ws, Op("MomentumSGD", {"g", "g", "p"}, {"a", "b"}), "scalar");
+               "momentum must have as many elements as the parameter: momentum has shape [2], the "
+               "parameter [3]");
+  ExpectThrows(&ws, Op("MomentumSGD", {"g", "g", "p"}, {"a", "b"}),
+               "the learning rate must have one element, found 3");
   ExpectThrows(&ws,
                Op("MomentumSGD", {"g", "g", "lr"}, {"a", "b"}, {MakeArgument("weight_decay", 1.f)}),
-               "weight_decay needs the parameter");
+               "weight_decay needs the parameter as an input");
 }
 
 }  // namespace

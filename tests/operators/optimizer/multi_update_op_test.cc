@@ -254,12 +254,15 @@ TEST(MultiMomentumSgdErrorTest, NamesWhatDoesNotFit) {
   FeedRandom(&ws, "g0", {3}, 1);
   FeedRandom(&ws, "m0", {4}, 2);
   FeedRandom(&ws, "p0", {3}, 3);
-  ExpectThrows(&ws, MakeUpdate(1, false, {0.f}, false), "momentum [4] for parameter [3]");
-  ExpectThrows(&ws, MakeUpdate(1, false, {0.f, 0.f}, false), "one weight_decay for each parameter");
+  ExpectThrows(&ws, MakeUpdate(1, false, {0.f}, false),
+               "momentum has shape [4], the parameter [3]");
+  ExpectThrows(&ws, MakeUpdate(1, false, {0.f, 0.f}, false),
+               "one weight_decay for each of the 1 parameters, found 2");
   OperatorDef copies_none = MakeUpdate(1, false, {0.f}, false);
   *copies_none.add_arg() = MakeArgument("copied", std::vector<int>{1});
   copies_none.add_output("copy");
-  ExpectThrows(&ws, copies_none, "there is no parameter 1 to copy");
+  ExpectThrows(&ws, copies_none,
+               "MultiMomentumSGDUpdate is to copy parameter 1, but has 1 parameters");
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ TEST_F(OptimizerTest, RmsPropDividesByTheMean) {
 }
 
 TEST_F(OptimizerTest, RmsPropRejectsBadShapes) {
-  ExpectThrows(&ws, Op("RmsProp", {"g", "v", "short", "lr"}, {"g", "v", "short"}), "momentum [2]");
+  ExpectThrows(&ws, Op("RmsProp", {"g", "v", "short", "lr"}, {"g", "v", "short"}),
+               "momentum must have as many elements as the parameter: momentum has shape [2], the "
+               "parameter [40001]");
 }
 
 }  // namespace

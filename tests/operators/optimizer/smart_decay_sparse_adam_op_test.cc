@@ -61,7 +61,9 @@ TEST_F(SmartDecaySparseAdamTest, MakesUpForMissedSteps) {
 
 TEST_F(SmartDecaySparseAdamTest, BadInputIsNamed) {
   Feed<int64_t>(&ws_, "seen", {2}, {2, 7});
-  ExpectThrows(&ws_, MakeOp(), "last_seen [2]");
+  ExpectThrows(&ws_, MakeOp(),
+               "last_seen must have one element for each row of the parameter: last_seen has shape "
+               "[2], the parameter [3, 2]");
   Feed<int64_t>(&ws_, "seen", {3}, {2, 7, 4});
   Feed<int32_t>(&ws_, "i", {2}, {1, 3});
   ExpectThrows(&ws_, MakeOp(), "index 3");

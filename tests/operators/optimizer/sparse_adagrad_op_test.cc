@@ -126,9 +126,10 @@ TEST_F(SparseOptimizerTest, AdagradRejectsBadInput) {
                "index 5 at position 1");
   ExpectThrows(&ws, Op("SparseAdagrad", {"p", "v", "g", "g", "lr"}, {"p", "v"}), "int32 or int64");
   ExpectThrows(&ws, Op("SparseAdagrad", {"p", "short", "i", "g", "lr"}, {"p", "short"}),
-               "moment [2]");
+               "moment must have as many elements as the parameter: moment has shape [2], the "
+               "parameter [5, 3]");
   ExpectThrows(&ws, Op("RowWiseSparseAdagrad", {"p", "v", "i", "g", "lr"}, {"p", "v"}),
-               "for the rows");
+               "must have one element for each row of the parameter");
   ExpectThrows(&ws, Op("SparseAdagrad", {"p", "v", "i", "g", "lr"}, {"q", "v"}), "place");
 }
 

@@ -52,7 +52,8 @@ TEST_F(SparseOptimizerTest, RectifiedAdamWaitsForTheVariance) {
 
 TEST_F(SparseOptimizerTest, AdamRejectsBadInput) {
   ExpectThrows(&ws, Op("SparseAdam", {"p", "m", "v", "i", "short", "lr", "iter"}, {"p", "m", "v"}),
-               "gradient [2]");
+               "the gradient must have one row for each of the 2 indices: it has shape [2], the "
+               "parameter [5, 3]");
 }
 
 }  // namespace

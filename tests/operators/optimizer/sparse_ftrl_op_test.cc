@@ -14,7 +14,9 @@ TEST_F(SparseOptimizerTest, FtrlUpdatesRowsAsTheDenseOneDoes) {
 }
 
 TEST_F(SparseOptimizerTest, FtrlRejectsBadInput) {
-  ExpectThrows(&ws, Op("SparseFtrl", {"p", "v", "i", "g"}, {"p", "v"}), "two values");
+  ExpectThrows(&ws, Op("SparseFtrl", {"p", "v", "i", "g"}, {"p", "v"}),
+               "n_z must have 2 values for each element of the parameter: it has shape [5, 3], the "
+               "parameter [5, 3]");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ TEST_F(SparseOptimizerTest, MomentumUpdatesRowsAsTheDenseOneDoes) {
 
 TEST_F(SparseOptimizerTest, MomentumRejectsBadInput) {
   ExpectThrows(&ws, Op("SparseMomentumSGDUpdate", {"g", "m", "short", "p", "i"}, {"g", "m", "p"}),
-               "scalar");
+               "the learning rate must have one element, found 2");
 }
 
 }  // namespace

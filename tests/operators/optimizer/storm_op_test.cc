@@ -35,7 +35,8 @@ TEST_F(SparseOptimizerTest, StormCorrectsItsMomentum) {
   ExpectTensor(ws, "s", {1}, {static_cast<float>(sum)});
   ExpectThrows(&ws, Op("Storm", {"p", "m", "v", "dense", "lr"}, {"p", "m", "v"}), "grad_sq_sum");
   ExpectThrows(&ws, Op("SparseStorm", {"p", "m", "s", "short", "i", "lr"}, {"p", "m", "s"}),
-               "gradient [2]");
+               "the gradient must have one row for each of the 2 indices: it has shape [2], the "
+               "parameter [5, 3]");
 }
 
 // What these keep of a step does not outlive it: a recording may hold no such memory.

@@ -57,7 +57,9 @@ TEST(WeightAverageTest, RejectsBadInput) {
   Feed<float>(&ws, "average", {2}, {1, 2});
   Feed<float>(&ws, "short", {1}, {1});
   Feed<int64_t>(&ws, "iter", {1}, {0});
-  ExpectThrows(&ws, Op("SWA", {"param", "short", "iter"}, {"param", "short"}), "average [1]");
+  ExpectThrows(&ws, Op("SWA", {"param", "short", "iter"}, {"param", "short"}),
+               "the average must have as many elements as the parameter: the average has shape "
+               "[1], the parameter [2]");
   ExpectThrows(&ws,
                Op("EMA", {"param", "average", "iter"}, {"param", "average"},
                   {MakeArgument<float>("ema_alpha", 2.f)}),

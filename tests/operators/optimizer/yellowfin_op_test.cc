@@ -79,7 +79,7 @@ TEST(YellowFinTest, FollowsThePaper) {
     for (int i = 0; i < n; ++i) EXPECT_NEAR(p[i], reference.p[i], 1e-4) << t;
   }
   Feed<int64_t>(&ws, "t", {1}, {0});
-  ExpectThrows(&ws, op, "counts from 1");
+  ExpectThrows(&ws, op, "the iteration must be at least 1, found 0");
   Feed(&ws, "cw", {2}, std::vector<float>(2));
   ExpectThrows(&ws, op, "curv_win");
 }

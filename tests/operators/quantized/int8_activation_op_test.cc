@@ -16,7 +16,7 @@ TEST_F(Int8Test, Activations) {
   ExpectThrows(&ws_, Op("Int8Relu", {"X"}, {"Y"}, WithScale({}, 0.5f, kInt8Zero)),
                "keeps the quantization");
   ExpectThrows(&ws_, Op("Int8LeakyRelu", {"X"}, {"Y"}, Kept({MakeArgument("alpha", 1.5f)})),
-               "argument alpha (1.5)");
+               "argument alpha must be more than 0 and less than 1, found 1.5");
   RunOp(&ws_, Op("Int8Sigmoid", {"X"}, {"X"}, unit));  // in place
   EXPECT_EQ(FetchInt8(ws_, "X").scale, 1.f / 256);
 }

@@ -270,13 +270,13 @@ TEST(Int8ConvErrorTest, BadScalesAndSummandsAreNamed) {
   ExpectThrows(&ws,
                Op("Int8Conv", {"X", "W"}, {"Y"},
                   args(MakeArgument("W_scales", std::vector<float>{1, 2, 3}))),
-               "numbers in W_scales");
+               "W_scales must have one scale for each of the 2 channels of Y, found 3");
   ExpectThrows(
       &ws,
       Op("Int8Conv", {"X", "W"}, {"Y"}, args(MakeArgument("W_scales", std::vector<float>{1, -2}))),
-      "a scale of -2");
+      "W_scales must have positive and finite scales, found -2");
   ExpectThrows(&ws, Op("Int8ConvSum", {"X", "W", "Z"}, {"Y"}, args(MakeArgument("pad", 0))),
-               "Z has shape");
+               "Z must have the shape of Y: Z has shape");
   ExpectThrows(
       &ws, Op("Int8ConvSum", {"X", "W", "Z"}, {"Y"}, args(MakeArgument("dequantize_output", 1))),
       "does not take dequantize_output");
@@ -292,11 +292,15 @@ TEST(Int8ConvErrorTest, BadInputIsNamed) {
   const std::vector<Argument> args{MakeArgument("order", std::string("NHWC")),
                                    MakeArgument("kernel", 3)};
   ExpectThrows(&ws, Op("Int8Conv", {"X", "narrow"}, {"Y"}, args), "[2, 3, 3, 2]");
-  ExpectThrows(&ws, Op("Int8Conv", {"X", "W", "B"}, {"Y"}, args), "values of bias");
-  ExpectThrows(&ws, Op("Int8Conv", {"X", "scaleless"}, {"Y"}, args), "a scale of 0");
-  ExpectThrows(&ws, Op("Int8Conv", {"X", "W"}, {"Y"}, {MakeArgument("kernel", 3)}), "NHWC only");
+  ExpectThrows(&ws, Op("Int8Conv", {"X", "W", "B"}, {"Y"}, args),
+               "the bias must have one value for each of the 2 channels of Y");
+  ExpectThrows(&ws, Op("Int8Conv", {"X", "scaleless"}, {"Y"}, args),
+               "a scale must be positive and finite, found 0");
+  ExpectThrows(&ws, Op("Int8Conv", {"X", "W"}, {"Y"}, {MakeArgument("kernel", 3)}),
+               "in order NHWC only, found NCHW");
   ExpectThrows(&ws, Op("Int8ConvTranspose", {"X", "W"}, {"Y"}, args), "[2, 3, 3, 3]");
-  ExpectThrows(&ws, Op("Int8FC", {"X", "W"}, {"Y"}), "do not go together");
+  ExpectThrows(&ws, Op("Int8FC", {"X", "W"}, {"Y"}),
+               "a row of X must have as many elements as a row of W");
 }
 
 TEST(Int8FCTest, IsExact) {

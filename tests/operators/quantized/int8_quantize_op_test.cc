@@ -14,8 +14,10 @@ TEST_F(Int8Test, QuantizeRoundsTiesToEvenAndCuts) {
   ExpectTensor(ws_, "b", {8}, {0, 0, 1, 0, -0.5f, 126, -1.5f, -1.5f}, 0, 0);
   RunOp(&ws_, Op("Int8Quantize", {"a"}, {"Q"}));  // scale 1, zero point 0
   EXPECT_EQ(FetchLevels(ws_, "Q"), (std::vector<int>{0, 0, 1, 0, 0, 255, 0, 0}));
-  ExpectThrows(&ws_, Op("Int8Quantize", {"a"}, {"Q"}, WithScale({}, 0, 3)), "a scale of 0");
-  ExpectThrows(&ws_, Op("Int8Quantize", {"a"}, {"Q"}, WithScale({}, 1, 256)), "zero point of 256");
+  ExpectThrows(&ws_, Op("Int8Quantize", {"a"}, {"Q"}, WithScale({}, 0, 3)),
+               "a scale must be positive and finite, found 0");
+  ExpectThrows(&ws_, Op("Int8Quantize", {"a"}, {"Q"}, WithScale({}, 1, 256)),
+               "a zero point must be from 0 to 255, found 256");
 }
 
 TEST_F(Int8Test, DequantizesBiases) {

@@ -76,11 +76,12 @@ TEST(RandQuantizationTest, EqualElementsAndBadInput) {
   RunOp(&ws, Quantize(4, true));
   RunOp(&ws, Op("FusedRandRowwiseQuantizedToFloat", {"Q"}, {"Y"}));
   ExpectTensor(ws, "Y", {1, 2}, {7, 7}, 1e-6f);
-  ExpectThrows(&ws, Quantize(3, true), "bitwidth is 3");
+  ExpectThrows(&ws, Quantize(3, true), "argument bitwidth must be 1, 2, 4 or 8, found 3");
   Feed<float>(&ws, "X", {1, 2}, {INFINITY, 7});
   ExpectThrows(&ws, Quantize(4, true), "inf");
   Feed<uint8_t>(&ws, "Q", {1, 11}, {5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
-  ExpectThrows(&ws, Op("FusedRandRowwiseQuantizedToFloat", {"Q"}, {"Y"}), "bitwidth is 5");
+  ExpectThrows(&ws, Op("FusedRandRowwiseQuantizedToFloat", {"Q"}, {"Y"}),
+               "must be 1, 2, 4 or 8, found 5");
   Feed<uint8_t>(&ws, "Q", {1, 11}, {8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   ExpectThrows(&ws, Op("FusedRandRowwiseQuantizedToFloat", {"Q"}, {"Y"}), "unused");
   Feed<uint8_t>(&ws, "Q", {1, 3}, {8, 0, 0});

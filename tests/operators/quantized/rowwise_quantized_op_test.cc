@@ -42,15 +42,18 @@ TEST_F(RowwiseQuantizedTest, RowsLieAlongTheLastAxis) {
     EXPECT_EQ(Fetch(ws, "G").size(static_cast<int>(dims.size()) - 1), 11);
     EXPECT_EQ(Fetch(ws, "H").sizes(), dims);
   }
-  ExpectThrows(&ws, Op("GatherFused8BitRowwise", {"G", "i"}, {"A"}), "must be a matrix");
+  ExpectThrows(&ws, Op("GatherFused8BitRowwise", {"G", "i"}, {"A"}),
+               "the quantized data must be a matrix");
 }
 
 TEST_F(RowwiseQuantizedTest, RejectsBadInput) {
   Feed<int32_t>(&ws, "i", {5}, {4, 0, 0, 2, 1});
   ExpectThrows(&ws, Op("SparseLengthsSumFused8BitRowwise", {"F", "i", "n"}, {"A"}), "index 4");
   Feed<uint8_t>(&ws, "short", {4, 7}, std::vector<uint8_t>(28));
-  ExpectThrows(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"short"}, {"A"}), "fused row");
-  ExpectThrows(&ws, Op("Rowwise8BitQuantizedToFloat", {"Q", "X"}, {"A"}), "N x 2");
+  ExpectThrows(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"short"}, {"A"}),
+               "must have at least the 8 bytes of its scale and bias, found 7");
+  ExpectThrows(&ws, Op("Rowwise8BitQuantizedToFloat", {"Q", "X"}, {"A"}),
+               "scale_bias must be 4 x 2, one row for each row of the data; found shape [4, 3]");
   ExpectThrows(&ws, Op("FloatToRowwiseQuantized8Bits", {"Q"}, {"A", "B"}), "uint8");
 }
 

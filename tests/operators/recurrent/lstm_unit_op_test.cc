@@ -77,10 +77,14 @@ TEST(LSTMUnitTest, BadInput) {
   ExpectThrows(&ws, op, "gates [1, 3, 15] do not hold 4 blocks");
   FeedUnit(&ws, 4);
   Feed<int32_t>(&ws, "lengths", {2}, {1, 1});
-  ExpectThrows(&ws, op, "sequence lengths for states [1, 3, 5]");
+  ExpectThrows(&ws, op,
+               "one sequence length for each of the 3 rows of the states, which have shape [1, 3, "
+               "5]; found 2");
   FeedUnit(&ws, 4);
   FeedRandom(&ws, "h_prev", {1, kUnitRows, 2}, 1);
-  ExpectThrows(&ws, op, "inputs 0 and 1 have shapes [1, 3, 2] and [1, 3, 5]");
+  ExpectThrows(&ws, op,
+               "inputs 0 and 1 must have the same number of elements: their shapes are [1, 3, 2] "
+               "and [1, 3, 5]");
   FeedUnit(&ws, 4);
   Feed<int64_t>(&ws, "lengths", {kUnitRows}, {3, 2, 7});
   ExpectThrows(&ws, op, "holds int64_t");

@@ -37,7 +37,7 @@ TEST(RecurrentNetworkLinkTest, AccumulateGradientInput) {
   Feed<int32_t>(&ws, "t", {1}, {2});
   ExpectThrows(&ws, op, "row 2 of shape [2, 2]");
   Feed<float>(&ws, "outer", {2, 1}, {1, 2});
-  ExpectThrows(&ws, op, "rows of different sizes");
+  ExpectThrows(&ws, op, "a row must have the same size in both tensors");
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ TEST(RecurrentNetworkTest, BadInput) {
   ExpectThrows(&ws, op, "shape [2, 2] for a batch of 3");
   FeedLstm(&ws);
   FeedRandom(&ws, "x", {4}, 1);
-  ExpectThrows(&ws, op, "[T, N, ...], but has shape [4]");
+  ExpectThrows(&ws, op, "[T, N, ...], found shape [4]");
 
   Feed<float>(&ws, "x", {3, 1, 1}, std::vector<float>(3));
   Feed<float>(&ws, "first", {1}, {0});

@@ -18,11 +18,15 @@ TEST(FlexibleTopKTest, TakesAsManyOfEachRow) {
   Feed<float>(&ws, "X", {3, 4}, {1, 4, 3, 2, 0, -1, -2, -3, 8, 9, 7, 6});
   CheckGradient(&ws, op, {0});
   Feed<int64_t>(&ws, "k", {3}, {3, 0, 4});
-  ExpectThrows(&ws, op, "k of row 1 is 0");
+  ExpectThrows(
+      &ws, op,
+      "k of row 1 must be from 1 to the last dimension of X, which has shape [3, 4]; found 0");
   Feed<int64_t>(&ws, "k", {3}, {3, 1, 5});
-  ExpectThrows(&ws, op, "k of row 2 is 5");
+  ExpectThrows(
+      &ws, op,
+      "k of row 2 must be from 1 to the last dimension of X, which has shape [3, 4]; found 5");
   Feed<int64_t>(&ws, "k", {2}, {3, 1});
-  ExpectThrows(&ws, op, "elements of k");
+  ExpectThrows(&ws, op, "k must have one element for each row of X");
 }
 
 TEST(FlexibleTopKTest, NaNIsAboveAll) {

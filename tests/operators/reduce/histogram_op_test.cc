@@ -31,7 +31,7 @@ TEST(HistogramTest, CountsBetweenEdges) {
   const auto edges = [](const Floats& list) {
     return Op("Histogram", {"Y"}, {"H"}, {MakeArgument("bin_edges", list)});
   };
-  ExpectThrows(&ws, edges({1}), "greater than or equal to 2");
+  ExpectThrows(&ws, edges({1}), "argument bin_edges must have at least 2 edges, found 1");
   ExpectThrows(&ws, edges({1, 1}), "strictly increasing");
 }
 
@@ -85,7 +85,8 @@ TEST(SelfBinningHistogramTest, TheStartHasTwoNames) {
   RunOp(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, args));
   ExpectTensor(ws, "V", {3}, {1, 10, 100}, 1e-5f);
   args.back() = MakeArgument("logspace_start", 0.f);
-  ExpectThrows(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, args), "logspace_start is 0");
+  ExpectThrows(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, args),
+               "argument logspace_start must be positive, found 0");
 }
 
 TEST(SelfBinningHistogramTest, WorksAtTheEdges) {
@@ -112,7 +113,7 @@ TEST(SelfBinningHistogramTest, WorksAtTheEdges) {
     }
   }
   ExpectThrows(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, Bins(0, "linear")),
-               "greater than or equal to 1");
+               "argument num_bins must be at least 1, found 0");
   ExpectThrows(&ws, Op("SelfBinningHistogram", {"X"}, {"V", "C"}, Bins(1, "cubic")), "cubic");
 }
 
@@ -133,7 +134,7 @@ TEST(AccumulateHistogramTest, AddsUp) {
   EXPECT_EQ(FetchValues<int64_t>(ws, "all"), (Longs{2, 2, 1, 1, 1, 2}));
   ExpectThrows(&ws,
                Op("AccumulateHistogram", {"X"}, {"a", "b"}, {MakeArgument("upper_bound", -1.f)}),
-               "must be above");
+               "argument upper_bound (-1) must be larger than lower_bound (0)");
 }
 
 }  // namespace

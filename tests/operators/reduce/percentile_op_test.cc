@@ -12,9 +12,9 @@ TEST(PercentileTest, InterpolatesBetweenPoints) {
   RunOp(&ws, op);
   ExpectTensor(ws, "Y", {2, 3}, {0.5f, 0, 0, 1, 0.7f, 0.6f});
   Feed<int32_t>(&ws, "lengths", {3}, {3, 3, 0});
-  ExpectThrows(&ws, op, "points of feature 2");
+  ExpectThrows(&ws, op, "feature 2 must have at least one point, found 0");
   Feed<int32_t>(&ws, "lengths", {2}, {3, 3});
-  ExpectThrows(&ws, op, "lengths, for original_values");
+  ExpectThrows(&ws, op, "one length for each column of original_values");
   Feed<int32_t>(&ws, "lengths", {3}, {4, 1, 1});
   Feed<float>(&ws, "map", {6, 2}, {1, 0, 4, 0, 3, 0, 6, 0, 8, 0, 8, 0});
   ExpectThrows(&ws, op, "sorted");

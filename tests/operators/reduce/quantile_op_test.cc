@@ -53,7 +53,8 @@ TEST(QuantileTest, RejectsBadInput) {
   ExpectThrows(&ws, Quantile({"none"}, 0.5f, true), "at least one element");
   ExpectThrows(&ws, Quantile({"nan"}, 0.5f, true), "NaN");
   ExpectThrows(&ws, Quantile({"none", "D"}, 0.5f, true), "double");
-  ExpectThrows(&ws, Quantile({"D"}, 1.5f, true), "argument quantile (1.5)");
+  ExpectThrows(&ws, Quantile({"D"}, 1.5f, true),
+               "argument quantile must be from 0 to 1, found 1.5");
   ExpectThrows(&ws, Op("Quantile", {"D"}, {"q"}), "quantile");
 }
 

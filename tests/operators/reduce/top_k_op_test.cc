@@ -97,7 +97,8 @@ TEST(TopKTest, RejectsBadInput) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 3}, 1);
   ExpectThrows(&ws, Op("TopK", {"X"}, {"V", "I"}), "k");
-  ExpectThrows(&ws, Op("TopK", {"X"}, {"V", "I"}, TopKArgs(0)), "argument k");
+  ExpectThrows(&ws, Op("TopK", {"X"}, {"V", "I"}, TopKArgs(0)),
+               "argument k must be positive, found 0");
   ExpectThrows(&ws, Op("TopK", {"X"}, {"V", "I"}, TopKArgs(1, 2)), "axis 2");
   Feed<float>(&ws, "dV", {2, 1}, {1, 1});
   Feed<int64_t>(&ws, "I", {2, 1}, {0, 3});

@@ -13,7 +13,7 @@ TEST_F(LengthsTest, ArePaddedAndSplit) {
   };
   RunOp(&ws, pad(3));
   ExpectTensor(ws, "Y", {12, 1}, {x[0], 9, 9, x[1], x[2], x[3], 9, 9, 9, x[4], x[5], 9});
-  ExpectThrows(&ws, pad(2), "length of segment 1");
+  ExpectThrows(&ws, pad(2), "the length of segment 1 (");
   RunOp(&ws, Op("LengthsSplit", {"lengths"}, {"Y"}, {MakeArgument("n_split", 2)}), true);
   ExpectInts("Y", {8}, {1, 0, 2, 1, 0, 0, 1, 1});
   Feed<int32_t>(&ws, "three", {1}, {3});

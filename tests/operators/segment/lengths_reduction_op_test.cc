@@ -56,7 +56,8 @@ TEST(LengthsReductionTest, GradientsWithoutIndicesAreTheSame) {
   RunOp(&ws, Op("LengthsMeanGradient", {"dY", "lengths"}, {"dX2"}), true);
   EXPECT_EQ(FetchValues<float>(ws, "dX"), FetchValues<float>(ws, "dX2"));
   Feed<int>(&ws, "lengths", {3}, {2, 1, 3});
-  ExpectThrows(&ws, Op("LengthsSumGradient", {"dY", "lengths"}, {"dX"}), "gradient [4, 2, 2]");
+  ExpectThrows(&ws, Op("LengthsSumGradient", {"dY", "lengths"}, {"dX"}),
+               "the gradient must have one row for each of the 3 lengths, found shape [4, 2, 2]");
 }
 
 // They keep no memory of their own that a recording would hold.

@@ -64,12 +64,12 @@ TEST(LengthsTopKTest, LongSegmentsAndNaN) {
   ExpectTensor(ws, "dX", {743}, dx, 0, 0);
 
   Feed<int32_t>(&ws, "I", {4, kTop}, std::vector<int32_t>(4 * kTop, 3));
-  ExpectThrows(&ws, gradient, "index 3 in segment 1");
+  ExpectThrows(&ws, gradient, "index 3 is out of range for segment 1");
   Feed<int64_t>(&ws, "n", {4}, {700, 3, 0, 41});
   const OperatorDef op = Op("LengthsTopK", {"X", "n"}, {"Y", "I"}, {MakeArgument("k", kTop)});
-  ExpectThrows(&ws, op, "sum of the lengths");
+  ExpectThrows(&ws, op, "lengths must add up to the");
   Feed<int64_t>(&ws, "n", {4}, {700, -3, 6, 40});
-  ExpectThrows(&ws, op, "length 1");
+  ExpectThrows(&ws, op, "length 1 must not be negative");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ inline void ExpectBadSegmentsRefused(const SegmentCase& test) {
   }
   if (test.reducer == "WeightedSum") {
     FeedRandom(&ws, "W", {5}, 3);
-    ExpectThrows(&ws, op, "weights [5]");
+    ExpectThrows(&ws, op, "there must be one weight for each of the 6 entries, found shape [5]");
     FeedRandom(&ws, "W", {6}, 3);
   }
   Feed<int>(&ws, "sorted", {6}, {0, 0, 2, 2, 3, 3});
@@ -127,7 +127,7 @@ inline void ExpectBadSegmentsRefused(const SegmentCase& test) {
   ExpectThrows(&ws, op,
                test.groups == "sorted" ? "no gaps"
                : test.groups == "any"  ? "index -1"
-                                       : "length 1");
+                                       : "length 1 must not be negative");
   for (const char* name : {"sorted", "any", "lengths"}) Feed<int>(&ws, name, {2}, {0, 1});
   ExpectThrows(&ws, op, "entries");
   for (const char* name : {"sorted", "any", "lengths"}) FeedRandom(&ws, name, {6}, 1);

@@ -119,7 +119,7 @@ TEST(TtSparseLengthsSumTest, RejectsBadInput) {
   Feed<int64_t>(&ws, "far", {6}, {0, 1, 2, 3, 4, 24});
   ExpectThrows(&ws, op({"c0", "c1", "c2", "far", "lengths"}), "index 24");
   Feed<int32_t>(&ws, "short", {1}, {5});
-  ExpectThrows(&ws, op({"c0", "c1", "c2", "index", "short"}), "sum of the lengths");
+  ExpectThrows(&ws, op({"c0", "c1", "c2", "index", "short"}), "lengths must add up to the");
   Feed<int64_t>(&ws, "short", {4}, {2, 0, 3, 1});
   ExpectThrows(&ws, op({"c0", "c1", "c2", "index", "short"}), "int");
   RunOp(&ws, op(kInputs));
@@ -127,7 +127,7 @@ TEST(TtSparseLengthsSumTest, RejectsBadInput) {
       Op("TTSparseLengthsSumGradient",
          {"c0", "c1", "c2", "lengths", "first", "second", "places", "Y"}, {"a", "b", "c"});
   Feed<int32_t>(&ws, "lengths", {4}, {2, 0, 3, 2});
-  ExpectThrows(&ws, gradient, "sum of the lengths");
+  ExpectThrows(&ws, gradient, "lengths must add up to the");
   Feed<int32_t>(&ws, "lengths", {4}, {2, 0, 3, 1});
   Feed<int64_t>(&ws, "places", {6, 3}, std::vector<int64_t>(18, 2));
   ExpectThrows(&ws, gradient, "index 2 at position");

@@ -126,14 +126,16 @@ TEST(CtcDecoderTest, RejectsBadInput) {
     std::vector<std::string> outputs{"a", "b"};
     if (type == "CTCBeamSearchDecoder") outputs.emplace_back("c");
     ExpectThrows(&ws, Op(type, {"M"}, outputs), "time x batch x classes");
-    ExpectThrows(&ws, Op(type, {"X", "long"}, outputs), "length 3 of 2");
-    ExpectThrows(&ws, Op(type, {"X", "negative"}, outputs), "length -1");
+    ExpectThrows(&ws, Op(type, {"X", "long"}, outputs),
+                 "the length of sequence 0 must be from 0 to 2, the steps of INPUTS; found 3");
+    ExpectThrows(&ws, Op(type, {"X", "negative"}, outputs),
+                 "the length of sequence 0 must be from 0 to 2, the steps of INPUTS; found -1");
     ExpectThrows(&ws, Op(type, {"X", "one"}, outputs), "SEQ_LEN");
   }
   ExpectThrows(&ws,
                Op("CTCBeamSearchDecoder", {"X"}, {"a", "b", "c"},
                   {MakeArgument("beam_width", 1), MakeArgument("num_candidates", 2)}),
-               "num_candidates is 2");
+               "num_candidates must be from 1 to beam_width (1), found 2");
 }
 
 }  // namespace

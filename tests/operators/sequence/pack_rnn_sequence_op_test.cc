@@ -18,9 +18,10 @@ TEST(PackRNNSequenceTest, MakesColumns) {
   CheckGradient(&ws, pack, {0});
   CheckGradient(&ws, Op("UnpackRNNSequence", {"P", "n"}, {"Y"}), {0});
   Feed<int32_t>(&ws, "n", {3}, {1, 4, 0});
-  ExpectThrows(&ws, Op("UnpackRNNSequence", {"P", "n"}, {"Y"}), "length of sequence 1");
+  ExpectThrows(&ws, Op("UnpackRNNSequence", {"P", "n"}, {"Y"}),
+               "the length of sequence 1 must be ");
   Feed<int32_t>(&ws, "n", {2}, {1, 3});
-  ExpectThrows(&ws, pack, "sum of the lengths");
+  ExpectThrows(&ws, pack, "lengths must add up to the");
 }
 
 }  // namespace

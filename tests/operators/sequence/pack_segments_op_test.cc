@@ -41,8 +41,9 @@ TEST_F(LengthsTest, PackedGradientsAreNumericOnes) {
   CheckGradient(&ws, Op("PackSegments", {"lengths", "X"}, {"Y"}), {1});
   CheckGradient(&ws, Op("UnpackSegments", {"lengths", "P"}, {"Y"}), {1});
   FeedRandom(&ws, "short", {4, 2, 2}, 2);
-  ExpectThrows(&ws, Op("UnpackSegments", {"lengths", "short"}, {"Y"}), "length 3 of segment 1");
-  ExpectThrows(&ws, Op("PackSegments", {"lengths", "P"}, {"Y"}), "sum of the lengths");
+  ExpectThrows(&ws, Op("UnpackSegments", {"lengths", "short"}, {"Y"}),
+               "the length of segment 1 (3) is larger than");
+  ExpectThrows(&ws, Op("PackSegments", {"lengths", "P"}, {"Y"}), "lengths must add up to the");
   ExpectThrows(&ws, Op("PackSegments", {"lengths", "X"}, {"Y"}, {MakeArgument("max_length", 0)}),
                "max_length");
 }

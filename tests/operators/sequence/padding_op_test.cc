@@ -36,8 +36,9 @@ TEST_F(LengthsTest, PaddingIsPutAndTaken) {
   Feed<int32_t>(&ws, "n", {2}, {3, 5});
   CheckGradient(&ws, Op("RemovePadding", {"X", "n"}, {"Y", "m"}, widths), {0});
   Feed<int32_t>(&ws, "n", {2}, {2, 6});
-  ExpectThrows(&ws, Op("RemovePadding", {"X", "n"}, {"Y", "m"}, widths), "length of segment 0");
-  ExpectThrows(&ws, Op("AddPadding", {"X", "n", "a"}, {"Y", "m"}), "pad [1]");
+  ExpectThrows(&ws, Op("RemovePadding", {"X", "n"}, {"Y", "m"}, widths),
+               "segment 0 must be at least as long as its padding: its length is 2, the padding 3");
+  ExpectThrows(&ws, Op("AddPadding", {"X", "n", "a"}, {"Y", "m"}), "the padding, must have");
 }
 
 }  // namespace

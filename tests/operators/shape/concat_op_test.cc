@@ -42,7 +42,7 @@ TEST(SplitOpTest, RefusesBadInput) {
   ExpectThrows(&ws, Op("Concat", {"X", "X"}, {"Y", "i"}, {axis(2)}), "out of range");
   ExpectThrows(&ws,
                Op("Concat", {"X", "X"}, {"Y", "i"}, {MakeArgument("order", std::string("CHWN"))}),
-               "unknown order");
+               "argument order must be NCHW or NHWC, found CHWN");
   ExpectThrows(&ws, Op("Split", {"X"}, {"A", "B", "C"}, {axis(1)}), "equal parts");
   ExpectThrows(&ws, Op("Split", {"X", "lengths"}, {"A", "B"}, {axis(1)}), "cannot have length");
   ExpectThrows(
@@ -50,7 +50,7 @@ TEST(SplitOpTest, RefusesBadInput) {
       "add up");
   ExpectThrows(&ws,
                Op("Split", {"X"}, {"A"}, {axis(1), MakeArgument("split", std::vector<int>{2, 2})}),
-               "number of lengths");
+               "there must be one length for each of the 1 outputs, found 2");
 }
 
 }  // namespace

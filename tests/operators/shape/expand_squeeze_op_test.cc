@@ -32,7 +32,8 @@ TEST(ExpandSqueezeOpTest, RefusesBadInput) {
   ExpectThrows(&ws, Op("PrependDim", {"X"}, {"Y"}, {MakeArgument("dim_size", 3)}), "multiple");
   ExpectThrows(&ws, Op("PrependDim", {"X"}, {"Y"}), "positive");
   FeedRandom(&ws, "flat", {4}, 1);
-  ExpectThrows(&ws, Op("MergeDim", {"flat"}, {"Y"}), "merge");
+  ExpectThrows(&ws, Op("MergeDim", {"flat"}, {"Y"}),
+               "MergeDim needs at least two axes, found shape [4]");
 }
 
 }  // namespace

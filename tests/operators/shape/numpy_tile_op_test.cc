@@ -24,9 +24,9 @@ TEST(NumpyTileTest, RepeatsAllAxes) {
   RunOp(&ws, op, true);
   EXPECT_EQ(FetchValues<std::string>(ws, "Y"), (std::vector<std::string>{"a", "b", "a", "b"}));
   Feed<int32_t>(&ws, "r", {1}, {-1});
-  ExpectThrows(&ws, op, "repeats of axis 0");
+  ExpectThrows(&ws, op, "repeats must not be negative, found -1 for axis 0");
   Feed<int32_t>(&ws, "r", {2}, {1, 1});
-  ExpectThrows(&ws, op, "one for each axis");
+  ExpectThrows(&ws, op, "repeats must have one number for each axis of X");
 }
 
 template <typename T>

@@ -69,9 +69,10 @@ TEST(SplitByLengthsTest, DealsLengthsToOutputs) {
   CheckGradient(&ws, scaled, {0}, {.outputs_with_gradient = {0, 1}});
   ExpectThrows(&ws, op, "add up");
   Feed<int32_t>(&ws, "n", {2}, {1, 3});
-  ExpectThrows(&ws, scaled, "not a multiple");
+  ExpectThrows(&ws, scaled,
+               "the dimension to split must be a multiple of the sum of the lengths (4), found 6");
   Feed<int32_t>(&ws, "n", {3}, {1, 2, 3});
-  ExpectThrows(&ws, op, "cannot be shared by 2 outputs");
+  ExpectThrows(&ws, op, "the number of lengths must be a multiple of the 2 outputs, found 3");
 }
 
 }  // namespace

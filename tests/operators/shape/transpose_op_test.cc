@@ -70,7 +70,8 @@ TEST(TransposeOpTest, GradientAndErrors) {
   const auto axes = [](std::vector<int> list) { return MakeArgument("axes", list); };
   CheckGradient(&ws, Op("Transpose", {"X"}, {"Y"}, {axes({2, 0, 1})}), {0});
   CheckGradient(&ws, Op("Transpose", {"X"}, {"Y"}), {0});
-  ExpectThrows(&ws, Op("Transpose", {"X"}, {"Y"}, {axes({0, 1})}), "number of dimensions");
+  ExpectThrows(&ws, Op("Transpose", {"X"}, {"Y"}, {axes({0, 1})}),
+               "argument axes must name each of the 3 axes of the input, found 2");
   ExpectThrows(&ws, Op("Transpose", {"X"}, {"Y"}, {axes({0, 1, 1})}), "named twice");
   ExpectThrows(&ws, Op("Transpose", {"X"}, {"Y"}, {axes({0, 1, 3})}), "out of range");
   Feed<std::string>(&ws, "text", {1, 1}, {"a"});

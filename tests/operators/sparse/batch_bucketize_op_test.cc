@@ -22,7 +22,7 @@ TEST(BatchBucketizeTest, CountsBoundariesBelow) {
   Feed<float>(&ws, "b", {3}, {5, 2, 1});
   ExpectThrows(&ws, op, "boundaries of feature 1 must be sorted");
   Feed<int32_t>(&ws, "n", {3}, {1, 1, 1});
-  ExpectThrows(&ws, op, "one for each of INDICES");
+  ExpectThrows(&ws, op, "one length for each of the");
   Feed<int32_t>(&ws, "i", {2}, {3, 0});
   ExpectThrows(&ws, op, "index 3");
 }

@@ -26,7 +26,7 @@ TEST(BatchSparseToDenseTest, WritesEntriesAndReadsThem) {
   Feed<int64_t>(&ws, "I", {3}, {3, 0, 4});
   ExpectThrows(&ws, dense, "index 4 at position 2");
   Feed<int32_t>(&ws, "L", {3}, {2, 0, 2});
-  ExpectThrows(&ws, dense, "sum of the lengths");
+  ExpectThrows(&ws, dense, "lengths must add up to the");
 }
 
 TEST(BatchSparseToDenseTest, TheLastOfEqualColumnsCounts) {
@@ -52,13 +52,14 @@ TEST(BatchSparseToDenseTest, TheLastOfEqualColumnsCounts) {
   RunOp(&ws, Op("BatchDenseToSparse", {"L", "I", "D"}, {"W"}));
   ExpectTensor(ws, "W", {2 * kEntries}, sparse, 0, 0);
   Feed<int64_t>(&ws, "L", {3}, {kEntries + 1, -1, kEntries});
-  ExpectThrows(&ws, op, "length 1");
+  ExpectThrows(&ws, op, "length 1 must not be negative");
   columns[5] = -1;
   Feed(&ws, "I", {2 * kEntries}, columns);
   Feed<int64_t>(&ws, "L", {3}, {kEntries, 0, kEntries});
   ExpectThrows(&ws, op, "index -1 at position 5");
   ExpectThrows(&ws, Op("BatchDenseToSparse", {"L", "I", "D"}, {"W"}), "index -1 at position 5");
-  ExpectThrows(&ws, Op("BatchDenseToSparse", {"L", "L", "V"}, {"W"}), "dense [800]");
+  ExpectThrows(&ws, Op("BatchDenseToSparse", {"L", "L", "V"}, {"W"}),
+               "dense must be a matrix of 3 rows, one for each length; found shape [800]");
 }
 
 }  // namespace

@@ -13,14 +13,18 @@ TEST(BooleanMaskTest, KeepsRows) {
   EXPECT_EQ(FetchValues<int64_t>(ws, "i"), (Shape{0, 2}));
   CheckGradient(&ws, op, {0});
   CheckGradient(&ws, Op("BooleanMask", {"X", "M"}, {"Y"}), {0});
-  ExpectThrows(&ws, Op("BooleanMaskGradient", {"M", "X"}, {"dX"}), "rows of the gradient");
+  ExpectThrows(&ws, Op("BooleanMaskGradient", {"M", "X"}, {"dX"}),
+               "the gradient must have one row for each");
   Feed<bool>(&ws, "short", {2}, std::vector<bool>{true, false});
-  ExpectThrows(&ws, Op("BooleanMask", {"X", "short"}, {"Y"}), "mask [2]");
+  ExpectThrows(&ws, Op("BooleanMask", {"X", "short"}, {"Y"}),
+               "the mask must have one bool for each row of the data: the mask has shape [2], the "
+               "data [3, 2]");
 
   Feed<int64_t>(&ws, "n", {3}, {2, 0, 1});
   RunOp(&ws, Op("BooleanMaskLengths", {"n", "M"}, {"Y"}));
   EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), (Shape{1, 0, 1}));
-  ExpectThrows(&ws, Op("BooleanMaskLengths", {"n", "short"}, {"Y"}), "mask of 2");
+  ExpectThrows(&ws, Op("BooleanMaskLengths", {"n", "short"}, {"Y"}),
+               "length 2 must be from 0 to 0, the elements of the mask that are left, found 1");
 }
 
 TEST(BooleanMaskTest, UnmaskPutsTogether) {
@@ -33,9 +37,9 @@ TEST(BooleanMaskTest, UnmaskPutsTogether) {
   RunOp(&ws, op);
   ExpectTensor(ws, "Y", {4}, {1, 10, 2, 20});
   Feed<float>(&ws, "b", {3}, {10, 20, 30});
-  ExpectThrows(&ws, op, "values of mask 1 that were used");
+  ExpectThrows(&ws, op, "values 1; it must use all");
   Feed<float>(&ws, "b", {1}, {10});
-  ExpectThrows(&ws, op, "more values");
+  ExpectThrows(&ws, op, "at more positions than there are values 1");
   ExpectThrows(&ws, Op("BooleanUnmask", {"A", "a"}, {"Y"}), "no mask is true at position 1");
 }
 

@@ -257,9 +257,10 @@ TEST(FeatureMergeTest, RefusesWhatDoesNotFit) {
                        "b_lengths", "b_values", "b_presence"};
   const Strings outputs{"_lengths", "_keys", "_values_lengths", "_values"};
   const std::string type = "MergeSingleListFeatureTensors";
-  ExpectThrows(&ws, Op(type, inputs, outputs, {kIds}), "examples of feature 1");
+  ExpectThrows(&ws, Op(type, inputs, outputs, {kIds}),
+               "all features must have the same number of examples: feature 1 has");
   ExpectThrows(&ws, Op(type, inputs, outputs, {MakeArgument("feature_ids", Longs{1})}),
-               "feature_ids, and the features");
+               "feature_ids must have one id for each of the 2 features, found 1");
   FeedSingle(&ws, "b", kSecond);
   Feed<double>(&ws, "b_values", {3}, {1, 2, 3});
   ExpectThrows(&ws, Op(type, inputs, outputs, {kIds}), "elements of float");

@@ -38,7 +38,8 @@ TEST(GatherRangesTest, TakesParts) {
   EXPECT_TRUE(often->Run());
   EXPECT_THROW(often->Run(), EnforceNotMet);
   Feed<int32_t>(&ws, "R", {1, 1, 2}, {5, 2});
-  ExpectThrows(&ws, Op("GatherRanges", {"X", "R"}, {"Y", "n"}), "range of 2 from 5");
+  ExpectThrows(&ws, Op("GatherRanges", {"X", "R"}, {"Y", "n"}),
+               "a range must lie in the 6 elements of DATA: offset 5, length 2");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ TEST(IdListTest, MergesSplitsAndHashes) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "l"), (Ints{5, 2, 4}));
   EXPECT_EQ(FetchValues<int64_t>(ws, "v"), (Longs{1, 5, 6, 8, 9, 9, 14, 2, 4, 5, 6}));
   Feed<int32_t>(&ws, "l1", {2}, {3, 3});
-  ExpectThrows(&ws, merge, "lengths in input 2");
+  ExpectThrows(&ws, merge, "all inputs must have the same number of lengths: input 2 has 2");
 
   Feed<float>(&ws, "dense", {3, 4}, {0, 2, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0});
   const OperatorDef to_lists = Op("DenseVectorToIdList", {"dense"}, {"l", "v"});
@@ -22,7 +22,7 @@ TEST(IdListTest, MergesSplitsAndHashes) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "l"), (Ints{2, 0, 1}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "v"), (Ints{1, 3, 0}));
   Feed<float>(&ws, "dense", {3}, {0, 2, 0});
-  ExpectThrows(&ws, to_lists, "must be a matrix");
+  ExpectThrows(&ws, to_lists, "values must be a matrix");
 
   Feed<int64_t>(&ws, "keys", {5}, {2, 0, 2, 0, 0});
   const auto limit = MakeArgument("categorical_limit", 3);

@@ -32,7 +32,8 @@ TEST(IndexTest, NumbersKeys) {
   Feed<int64_t>(&ws, "items", {2}, {7, 7});
   ExpectThrows(&ws, Op("IndexLoad", {"i", "items"}, {"i"}), "key 7 occurs twice");
   RunOp(&ws, Op("IntIndexCreate", {}, {"i"}), true);
-  ExpectThrows(&ws, Op("IndexGet", {"i", "k"}, {"n"}), "keys of int64_t for an index of int");
+  ExpectThrows(&ws, Op("IndexGet", {"i", "k"}, {"n"}),
+               "an index of int keys was given keys of int64_t");
 }
 
 }  // namespace

@@ -81,11 +81,13 @@ TEST_F(LastNWindowCollectorTest, RefusesWhatDoesNotFit) {
   Feed<int32_t>(&ws_, "X", {1, 2}, {1, 2});
   ExpectThrows(&ws_, op_, "do not fit");
   Feed<float>(&ws_, "X", {}, {1});
-  ExpectThrows(&ws_, op_, "must have rows");
+  ExpectThrows(&ws_, op_, "must have at least one axis");
   Feed<float>(&ws_, "X", {1, 2}, {1, 2});
   for (const int32_t next : {-1, 5, 4}) {
     Feed<int32_t>(&ws_, "next", {}, {next});
-    ExpectThrows(&ws_, op_, "next is " + std::to_string(next));
+    ExpectThrows(
+        &ws_, op_,
+        (next == 4 ? "next is " : "less than num_to_collect (5), found ") + std::to_string(next));
   }
   ExpectThrows(&ws_, Op("LastNWindowCollector", {"window", "next", "X"}, {"window", "next"}),
                "num_to_collect");

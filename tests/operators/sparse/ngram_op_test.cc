@@ -14,9 +14,9 @@ TEST(NGramFromCategoricalTest, CountsInMixedBases) {
   Feed<float>(&ws, "X", {3, 3}, {5, 0, 30, 7, 0, 19.6f, 4, 0, 10});
   RunOp(&ws, op({3, 2}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "Y"), (Ints{2 + 3, 1, 0}));
-  ExpectThrows(&ws, op({3, 1}), "the sum of categorical_limits");
-  ExpectThrows(&ws, op({3, 3}), "with 2 vals left");
-  ExpectThrows(&ws, op({5}), "one for each of col_ids");
+  ExpectThrows(&ws, op({3, 1}), "as many values as categorical_limits add up to");
+  ExpectThrows(&ws, op({3, 3}), "from 1 to the 2 vals that are left, found 3");
+  ExpectThrows(&ws, op({5}), "one limit for each of col_ids");
   Feed<float>(&ws, "X", {1, 2}, {1, 2});
   ExpectThrows(&ws, op({3, 2}), "index 2");
 }

@@ -28,8 +28,9 @@ TEST(BatchOneHotTest, MarksValues) {
   Feed<int64_t>(&ws, "size", {1}, {4});
   ExpectThrows(&ws, Op("SegmentOneHot", {"n", "i", "size"}, {"Y"}), "index 4");
   Feed<int32_t>(&ws, "n", {1}, {3});
-  ExpectThrows(&ws, Op("BatchOneHot", {"X", "n", "v"}, {"Y"}), "lengths, for X");
-  ExpectThrows(&ws, Op("BatchBucketOneHot", {"F", "n", "b"}, {"Y"}), "lengths, for X");
+  ExpectThrows(&ws, Op("BatchOneHot", {"X", "n", "v"}, {"Y"}), "one length for each column of X");
+  ExpectThrows(&ws, Op("BatchBucketOneHot", {"F", "n", "b"}, {"Y"}),
+               "one length for each column of X");
 }
 
 }  // namespace

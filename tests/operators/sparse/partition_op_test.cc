@@ -22,8 +22,9 @@ TEST(PartitionTest, SplitsAndJoins) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "n0"), (Ints{1, 0, 1}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "n1"), (Ints{1, 0, 2}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "k1"), (Ints{3, 5, -1}));
-  ExpectThrows(&ws, Op("Partition", {"k", "x"}, {"a", "b", "c"}), "3 outputs for 2");
-  ExpectThrows(&ws, Op("Partition", {"k", "n"}, {"a", "b"}), "does not begin");
+  ExpectThrows(&ws, Op("Partition", {"k", "x"}, {"a", "b", "c"}), "3 outputs and 2 inputs");
+  ExpectThrows(&ws, Op("Partition", {"k", "n"}, {"a", "b"}),
+               "have the keys' shape as its first axes");
   ExpectThrows(&ws, Op("GatherByKey", {"k", "x0", "x0"}, {"y"}), "rows of part 1");
 }
 

@@ -122,12 +122,14 @@ TEST_F(ReservoirSamplingTest, RefusesWhatDoesNotFit) {
   ExpectThrows(&ws_, ByObject(3), "OBJECT_ID");
   ws_.RunOperatorOnce(Plain(3));
   Feed<int64_t>(&ws_, "visited", {}, {5});
-  ExpectThrows(&ws_, Plain(3), "holds 2 rows after 5");
+  ExpectThrows(&ws_, Plain(3),
+               "the reservoir must hold as many rows as were collected: it has 2 rows after 5 "
+               "visits with num_to_collect 3");
   Feed<int64_t>(&ws_, "visited", {}, {2});
   Feed<float>(&ws_, "X", {1, 3}, {1, 2, 3});
   ExpectThrows(&ws_, Plain(3), "do not fit");
   Feed<float>(&ws_, "X", {}, {1});
-  ExpectThrows(&ws_, Plain(3), "must have rows");
+  ExpectThrows(&ws_, Plain(3), "must have at least one axis");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(SparseToDenseMaskTest, PicksColumns) {
                   {mask, MakeArgument("max_skipped_indices", 1)}),
                "too many negative");
   Feed<float>(&ws, "d", {1}, {0});
-  ExpectThrows(&ws, one, "default value");
+  ExpectThrows(&ws, one, "the default value must be one row of the type of values");
 }
 
 TEST(SparseToDenseMaskTest, AnyTypeOfValues) {
@@ -63,9 +63,9 @@ TEST(SparseToDenseMaskTest, AnyTypeOfValues) {
   Feed<double>(&ws, "dY", {2, 3, 1}, {1, 2, 3, 4, 5, 6});
   ExpectThrows(&ws, gradient, "float");
   Feed<float>(&ws, "dY", {3, 2, 1}, {1, 2, 3, 4, 5, 6});
-  ExpectThrows(&ws, gradient, "gradient [3, 2, 1]");
+  ExpectThrows(&ws, gradient, "dY must have 2 samples of 3 columns, found shape [3, 2, 1]");
   Feed<int64_t>(&ws, "n", {2}, {3, 2});
-  ExpectThrows(&ws, gradient, "sum of the lengths");
+  ExpectThrows(&ws, gradient, "lengths must add up to the");
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ TEST(WeightedSampleTest, DrawsInProportionToWeights) {
   RunOp(&ws, Op("WeightedSample", {"W", "W"}, {"I", "fresh"}));
   EXPECT_EQ(Fetch(ws, "fresh").sizes(), Longs{0});
   Feed<float>(&ws, "W", {1, 2}, {0, 0});
-  ExpectThrows(&ws, Op("WeightedSample", {"W"}, {"I"}), "sum of the weights of row 0");
+  ExpectThrows(&ws, Op("WeightedSample", {"W"}, {"I"}),
+               "the weights of row 0 must have a positive sum");
   Feed<float>(&ws, "W", {1, 2}, {2, -1});
   ExpectThrows(&ws, Op("WeightedSample", {"W"}, {"I"}), "weight 1 of row 0 is -1");
 }
@@ -52,7 +53,7 @@ TEST(WeightedMultiSamplingTest, DrawsInProportionToWeights) {
   EXPECT_EQ(Fetch(ws, "I").sizes(), (Longs{2, 3}));
   ExpectThrows(&ws, Op("WeightedMultiSampling", {"W", "like"}, {"I"}, {op.arg(0)}), "together");
   Feed<float>(&ws, "W", {2}, {0, 0});
-  ExpectThrows(&ws, op, "the sum of the weights");
+  ExpectThrows(&ws, op, "the weights must have a positive sum");
   Feed<float>(&ws, "W", {2}, {1, -1});
   ExpectThrows(&ws, op, "weight 1 of input 0 is -1");
   Feed<float>(&ws, "W", {0}, {});
