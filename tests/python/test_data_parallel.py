@@ -411,7 +411,7 @@ def test_muji_sums_over_gpus():
         np.testing.assert_array_equal(workspace.FetchBlob(blob), [15, 150])
     with pytest.raises(ValueError, match="4 blobs, not 2"):
         muji.Allreduce2(net, blobs, "_sum", [0, 1])
-    with pytest.raises(ValueError, match="4 blobs for the GPUs .0, 1."):
+    with pytest.raises(ValueError, match="one blob for each of the GPUs .0, 1., found 4"):
         muji.Allreduce(net, blobs, gpu_indices=[0, 1])
 
 

@@ -88,7 +88,7 @@ def test_mistakes_with_datasets_are_named():
     net = core.Net("mistakes")
     with pytest.raises(RuntimeError, match="setup_ex"):
         dataset.reader().read(net)
-    with pytest.raises(ValueError, match="1 blobs for 3 columns"):
+    with pytest.raises(ValueError, match="one blob for each of the 3 columns, found 1"):
         dataset.writer(net).write(net, [Const(net, [1])])
 
 

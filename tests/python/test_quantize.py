@@ -70,7 +70,7 @@ def test_wrong_arguments_are_explained():
     for batches, words in (
         ([], "no examples"),
         ([{"x": X[:, :2]}], "2"),
-        ([{"x": np.full_like(X, np.nan)}], "element 0 is nan .*blob x"),
+        ([{"x": np.full_like(X, np.nan)}], "element 0 must be finite, found nan .*blob x"),
     ):
         with pytest.raises(ConvertError, match=words):
             quantize_model(model, batches)

@@ -257,7 +257,7 @@ def test_composite_reader():
     assert reader.schema().field_names() == ["a:value", "b:value"]
     run_reader(reader, lambda record: seen.append([int(array[0]) for array in record]))
     assert seen == [[1, 4], [2, 5]]
-    with pytest.raises(ValueError, match="1 names"):
+    with pytest.raises(ValueError, match="one name for each of the 0 readers, found 1"):
         dataio.CompositeReader(["a"], [])
 
 

@@ -105,5 +105,5 @@ def test_text_file_reader(tmp_path):
 
 def test_errors_name_the_operator():
     op = core.CreateOperator("LengthsSum", ["X", "L"], ["Y"])
-    with pytest.raises(RuntimeError, match="sum of the lengths"):
+    with pytest.raises(RuntimeError, match="lengths must add up to the"):
         _run(op, X=np.ones((3, 2), dtype=np.float32), L=np.array([1, 1], dtype=np.int32))

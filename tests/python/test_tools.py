@@ -345,7 +345,7 @@ def test_inputs_are_filled_at_random():
     assert not workspace.HasBlob("joined")
     workspace.RunNetOnce(net)
     assert workspace.FetchBlob("gathered").shape == (5, 3)
-    with pytest.raises(RuntimeError, match="1 lists of shapes"):
+    with pytest.raises(RuntimeError, match="for each of the . operators, found 1 and"):
         workspace.FillRandomNetworkInputs(net, [[[2, 3], [4, 3]]], types)
     with pytest.raises(RuntimeError, match="Concat"):
         workspace.FillRandomNetworkInputs(net, [[[2, 3]], [[6, 3], [5]]], types)

@@ -309,7 +309,7 @@ def test_another_net_may_read_in_batches_of_another_size():
 
 
 @pytest.mark.parametrize("fetched, message", [
-    ([np.ones(3)], "1 arrays were fetched"),
+    ([np.ones(3)], "one array must be fetched for each of the blobs"),
     ([np.ones(3), np.ones(2)], "different numbers of rows"),
     ([np.ones(3), np.float32(2)], "shape () that was fetched for the blob scoped/y has no dim"),
 ])
@@ -327,6 +327,6 @@ def test_bad_input_ends_the_net_that_waits(fetched, message, caplog):
 
 
 def test_blobs_and_columns_must_match():
-    with pytest.raises(ValueError, match="1 batch_columns for 2 blobs"):
+    with pytest.raises(ValueError, match="one column for each of the 2 blobs, found 1"):
         data_workers.init_data_input_workers(
             ModelHelper("m"), ["x", "y"], Numbers(), 2, batch_columns=[0])

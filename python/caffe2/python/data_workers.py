@@ -138,7 +138,8 @@ class BatchFeeder(State):
         self._dont_rebatch = dont_rebatch
         self._columns = list(batch_columns or [0] * len(self._names))
         if len(self._columns) != len(self._names):
-            raise ValueError(f"{len(self._columns)} batch_columns for {len(self._names)} blobs")
+            raise ValueError(f"batch_columns must have one column for each of the "
+                             f"{len(self._names)} blobs, found {len(self._columns)}")
         self._device = device_option
         self._inputs = 0  # rows put so far
         self._counting = threading.Lock()
@@ -186,7 +187,8 @@ class BatchFeeder(State):
         """
         chunk = [np.asarray(array) for array in chunk]
         if len(chunk) != len(self._names):
-            raise ValueError(f"{len(chunk)} arrays were fetched for the blobs {self._names}")
+            raise ValueError(f"one array must be fetched for each of the blobs {self._names}, "
+                             f"found {len(chunk)}")
         if not self._dont_rebatch:
             for array, column, name in zip(chunk, self._columns, self._names):
                 if not -array.ndim <= column < array.ndim:

@@ -403,7 +403,8 @@ class CompositeReader(Reader):
 
     def __init__(self, names: Sequence[str], readers: Sequence[Reader]) -> None:
         if len(names) != len(readers):
-            raise ValueError(f"{len(names)} names for {len(readers)} readers")
+            raise ValueError(f"there must be one name for each of the {len(readers)} readers, "
+                             f"found {len(names)}")
         self._names, self._readers = names, readers
         Reader.__init__(self, Struct(*[
             (name, reader.schema()) for name, reader in zip(names, readers)]))

@@ -107,7 +107,8 @@ class _DatasetWriter(Writer):
             raise RuntimeError("a writer needs setup_ex (or Dataset.writer(init_net)) first")
         content = self._content.field_blobs()
         if len(fields) != len(content):
-            raise ValueError(f"{len(fields)} blobs for {len(content)} columns")
+            raise ValueError(f"there must be one blob for each of the {len(content)} columns, "
+                             f"found {len(fields)}")
         writer_net.CheckDatasetConsistency(fields, [], fields=self._content.field_names())
         writer_net.AtomicAppend([self.mutex, *content, *fields], content)
 

@@ -276,7 +276,8 @@ def runOpOnInput(device_option: caffe2_pb2.DeviceOption, op: caffe2_pb2.Operator
     copy.CopyFrom(op)
     copy.device_option.CopyFrom(device_option)
     if len(op.input) > len(inputs):
-        raise ValueError(f"{len(inputs)} values for {len(op.input)} inputs")
+        raise ValueError(
+                    f"{op.type} needs {len(op.input)} input values, found {len(inputs)}")
     with temp_workspace():
         _feed(copy, inputs, device_option,
               input_device_options or core.InferOpBlobDevicesAsDict(copy)[0])
@@ -349,7 +350,8 @@ class HypothesisTestCase(test_util.TestCase):
         op.device_option.CopyFrom(device_option)
         with temp_workspace():
             if len(op.input) > len(inputs):
-                raise ValueError(f"{len(inputs)} values for {len(op.input)} inputs")
+                raise ValueError(
+                    f"{op.type} needs {len(op.input)} input values, found {len(inputs)}")
             _feed(op, inputs, device_option, input_device_options)
             workspace.RunNetOnce(caffe2_pb2.NetDef(name="opnet", op=[op]))
             expected = reference(*inputs)

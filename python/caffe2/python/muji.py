@@ -30,7 +30,7 @@ def Allreduce(net: core.Net, blobs: Sequence[BlobLike], reduced_affix: str = "_r
     """Adds the sum of the blobs on all GPUs. Raises ValueError unless there are as many GPUs."""
     gpus = list(range(len(blobs)) if gpu_indices is None else gpu_indices)
     if not blobs or len(gpus) != len(blobs):
-        raise ValueError(f"{len(blobs)} blobs for the GPUs {gpus}")
+        raise ValueError(f"there must be one blob for each of the GPUs {gpus}, found {len(blobs)}")
     blobs = [core.BlobReference(str(blob), net) for blob in blobs]
     first = gpus[0]
     with core.DeviceScope(OnGPU(first)):

@@ -88,7 +88,7 @@ class Predictor:
         """
         if not isinstance(inputs, dict):
             if len(inputs) > len(self.inputs):
-                raise ValueError(f"{len(inputs)} values for the inputs {self.inputs}")
+                raise ValueError(f"{len(inputs)} values are too many for the inputs {self.inputs}")
             inputs = dict(zip(self.inputs, inputs))
         unknown = {str(blob) for blob in inputs} - set(self._external)
         if unknown:

@@ -125,7 +125,8 @@ def dequeue(net: core.Net, queue: BlobLike, num_blobs: int, status: BlobLike | N
     """
     if field_names is not None:
         if len(field_names) != num_blobs:
-            raise ValueError(f"{len(field_names)} field names for {num_blobs} blobs")
+            raise ValueError(f"there must be one field name for each of the {num_blobs} blobs, "
+                             f"found {len(field_names)}")
         data_names = [net.NextName(name) for name in field_names]
     else:
         data_names = [net.NextName("data", i) for i in range(num_blobs)]

@@ -114,7 +114,8 @@ def FeedRecord(blob_record: Field, arrays: Field | Sequence[Any],
         arrays = arrays.field_blobs()
     blobs = blob_record.field_blobs()
     if len(arrays) != len(blobs):
-        raise ValueError(f"{len(arrays)} arrays for {len(blobs)} columns")
+        raise ValueError(f"there must be one array for each of the {len(blobs)} columns, "
+                         f"found {len(arrays)}")
     # Data given as lists takes the type of its column.
     for blob, array in zip(blobs, from_blob_list(blob_record, arrays).field_blobs()):
         if ws is None:

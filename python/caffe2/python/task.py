@@ -283,7 +283,8 @@ class TaskOutput:
     def set(self, values: Sequence[Any], _fetch_func: Callable[[Any], Any] | None = None) -> None:
         """Sets the blobs as the session knows them, and the function that fetches their values."""
         if len(values) != len(self.names):
-            raise ValueError(f"{len(values)} values for {len(self.names)} outputs")
+            raise ValueError(f"there must be one value for each of the {len(self.names)} outputs, "
+                             f"found {len(values)}")
         self._values = values
         self._fetch_func = _fetch_func
 

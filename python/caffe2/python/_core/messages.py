@@ -46,7 +46,8 @@ def TryReadProto(s: str | bytes, *classes: type[Message]) -> Message:
             return TryReadProtoWithClass(cls, s)
         except DecodeError:
             continue
-    raise DecodeError("none of " + ", ".join(cls.__name__ for cls in classes))
+    raise DecodeError("the text is none of the messages "
+                      + ", ".join(cls.__name__ for cls in classes))
 
 
 def ConvertProtoToBinary(proto_class: type[Message], filename: str, out_filename: str) -> None:
@@ -76,7 +77,8 @@ def GetContentFromProtoString(s: str | bytes,
         except DecodeError:
             continue
         return function(message)
-    raise DecodeError("none of " + ", ".join(cls.__name__ for cls in function_map))
+    raise DecodeError("the text is none of the messages "
+                      + ", ".join(cls.__name__ for cls in function_map))
 
 
 def StringifyProto(obj: ProtoLike) -> bytes:

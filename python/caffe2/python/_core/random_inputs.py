@@ -19,13 +19,15 @@ def random_inputs(operators: Sequence[caffe2_pb2.OperatorDef],
     """Yields (blob, array) for the blobs that OperatorDefs read before they write them; see
     workspace.FillRandomNetworkInputs."""
     if not len(operators) == len(input_dims) == len(input_types):
-        raise RuntimeError(f"{len(input_dims)} lists of shapes and {len(input_types)} of types for "
-                           f"{len(operators)} operators")
+        raise RuntimeError(f"there must be one list of shapes and one of types for each of the "
+                           f"{len(operators)} operators, found {len(input_dims)} and "
+                           f"{len(input_types)}")
     known = set()
     for op, shapes, types in zip(operators, input_dims, input_types):
         if not len(op.input) == len(shapes) == len(types):
-            raise RuntimeError(f"{len(shapes)} shapes and {len(types)} types for the inputs "
-                               f"{list(op.input)} of {op.type}")
+            raise RuntimeError(f"there must be one shape and one type for each of the inputs "
+                               f"{list(op.input)} of {op.type}, found {len(shapes)} and "
+                               f"{len(types)}")
         for blob, shape, kind in zip(op.input, shapes, types):
             if blob in known:
                 continue

@@ -28,7 +28,8 @@ def from_column_list(col_names: Sequence[str], col_types: Sequence[Any] | None =
     count = len(col_names)
     for name, values in (("types", col_types), ("blobs", col_blobs), ("metadata", col_metadata)):
         if values is not None and len(values) != count:
-            raise ValueError(f"{len(values)} {name} for {count} columns")
+            raise ValueError(f"there must be as many {name} as the {count} columns, "
+                             f"found {len(values)}")
     tree: dict[str, Any] = {}
     for i, name in enumerate(col_names):
         scalar = Scalar(

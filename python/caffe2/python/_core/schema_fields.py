@@ -139,7 +139,8 @@ class Scalar(Field):
         if throw_on_type_mismatch and isinstance(blob, np.ndarray) and self.dtype.base != np.void:
             if self.dtype.base != blob.dtype and not (
                     self.dtype.base.kind in "SU" and blob.dtype == np.dtype("O")):
-                raise TypeError(f"data of type {blob.dtype} for a column of {self.dtype.base}")
+                raise TypeError(f"the column needs data of type {self.dtype.base}, "
+                                f"found {blob.dtype}")
         self.set(None if self.dtype == np.void else self.dtype, blob, unsafe=True)
 
     def _warn_of_change(self, unsafe):

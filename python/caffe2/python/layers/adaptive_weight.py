@@ -42,7 +42,8 @@ class AdaptiveWeight(ModelLayer):
         assert self.num > 0, "the input has no losses"
         self.optimizer = optimizer
         weights = [1.0 / self.num] * self.num if weights is None else weights
-        assert len(weights) == self.num, f"{len(weights)} weights for {self.num} losses"
+        assert len(weights) == self.num, (
+            f"there must be one weight for each of the {self.num} losses, found {len(weights)}")
         assert min(weights) > 0, "initial weights must be positive"
         self.weights = np.array(weights).astype(np.float32)
         self.estimation_method = str(estimation_method).lower()

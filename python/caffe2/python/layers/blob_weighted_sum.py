@@ -26,7 +26,8 @@ class BlobWeightedSum(ModelLayer):
             f"Shape of input blobs should be the same shape {shapes[0]}, not {shapes}")
         init_weights = init_weights or [1.0] * self.num_weights
         assert len(init_weights) == self.num_weights, (
-            f"{len(init_weights)} weights for {self.num_weights} blobs")
+            f"there must be one weight for each of the {self.num_weights} blobs, "
+            f"found {len(init_weights)}")
         self.weights = [
             self.create_param(param_name=f"w_{i}", shape=[1],
                               initializer=("ConstantFill", {"value": float(weight)}),

@@ -24,7 +24,8 @@ class ConstantWeight(ModelLayer):
         self.num = len(self.data)
         assert self.num > 0, "the input has no columns"
         weights = [1.0 / self.num] * self.num if weights is None else weights
-        assert len(weights) == self.num, f"{len(weights)} weights for {self.num} columns"
+        assert len(weights) == self.num, (
+            f"there must be one weight for each of the {self.num} columns, found {len(weights)}")
         self.weights = [model.add_global_constant(f"{self.name}_weight_{i}", float(weight))
                         for i, weight in enumerate(weights)]
 

@@ -60,7 +60,8 @@ class FeatureSparseToDense(ModelLayer):
     def _output(self, field, specs):
         count = len(specs.feature_ids)
         assert len(specs.feature_names) == count, (
-            f"{len(specs.feature_names)} names for {count} features of {field}")
+            f"there must be one name for each of the {count} features of {field}, "
+            f"found {len(specs.feature_names)}")
 
         def column(dtype, suffix):
             return schema.Scalar(dtype, self.get_next_blob_reference(f"{field}_{suffix}"))

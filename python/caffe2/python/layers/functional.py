@@ -59,7 +59,8 @@ class Functional(ModelLayer):
         if not isinstance(output_dtypes, list):
             output_dtypes = [output_dtypes] * len(scalars)
         assert len(output_dtypes) == len(scalars), (
-            f"{len(output_dtypes)} types for {len(scalars)} outputs")
+            f"there must be one type for each of the {len(scalars)} outputs, "
+            f"found {len(output_dtypes)}")
         for dtype, scalar in zip(output_dtypes, scalars):
             scalar.set_type(dtype)
 

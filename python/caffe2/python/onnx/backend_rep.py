@@ -39,7 +39,8 @@ class Caffe2Rep(base.BackendRep):
             inputs = [inputs]
         if not isinstance(inputs, dict):
             if len(inputs) > len(self.uninitialized):
-                raise ValueError(f"{len(inputs)} values for the inputs {self.uninitialized}")
+                raise ValueError(f"{len(inputs)} values are too many for the inputs "
+                                 f"{self.uninitialized}")
             inputs = dict(zip(self.uninitialized, inputs))
         unknown = set(inputs) - set(self.predict_net.external_input)
         if unknown:

@@ -92,7 +92,8 @@ def _feed(ws, inputs, names, debug_arg=None):
     if not isinstance(inputs, dict):
         if len(inputs) > len(names):
             note = "" if debug_arg is None else f" ({debug_arg})"
-            raise ValueError(f"{len(inputs)} values for the inputs {list(names)}{note}")
+            raise ValueError(f"{len(inputs)} values are too many for the inputs "
+                             f"{list(names)}{note}")
         inputs = dict(zip(names, inputs))
     for name, value in inputs.items():
         ws.FeedBlob(name, np.asarray(value))
