@@ -16,6 +16,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/library_versions.h"
+#include "db/image/exif_orientation.h"
 #include "db/image/image_limits.h"
 #include "db/image/opencv_mat.h"
 
@@ -200,14 +201,13 @@ uint32_t ExifOrientation(const jpeg_decompress_struct& info) {
   return 1;
 }
 
-// Orientation 2 is mirrored left to right, 3 is rotated by 180 degrees, 4 is mirrored top to
-// bottom; 5 to 8 are 1 to 4 with rows and columns exchanged.
 cv::Mat Upright(cv::Mat image, uint32_t orientation) {
-  constexpr int kNone = 2, kLeftRight = 1, kBoth = -1, kTopDown = 0;
-  constexpr int kFlips[] = {kNone, kLeftRight, kBoth, kTopDown};
-  if (orientation > 4) cv::transpose(image, image);
-  const int flip = kFlips[(orientation - 1) % 4];
-  if (flip != kNone) cv::flip(image, image, flip);
+  const UprightSteps steps = UprightStepsOf(static_cast<int>(orientation));
+  if (steps.transposed) cv::transpose(image, image);
+  constexpr int kTopBottom = 0, kLeftRight = 1, kBoth = -1;
+  if (steps.left_right || steps.top_bottom) {
+    cv::flip(image, image, !steps.top_bottom ? kLeftRight : !steps.left_right ? kTopBottom : kBoth);
+  }
   return image;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "caffe2/core/logging.h"
+#include "db/image/exif_orientation.h"
 #include "operators/image/image_input_kernels.h"
 
 namespace caffe2 {
@@ -23,21 +24,20 @@ const db::JpegCrop* CropsOnHost(const db::InputBatch& batch) {
   return static_cast<const db::JpegCrop*>(batch.outputs[batch.outputs.size() - 2].raw_data());
 }
 
-// The image's pixels begin at `begin`. Orientation 2 is mirrored left to right, 3 is rotated by 180
-// degrees, 4 is mirrored top to bottom; 5 to 8 are 1 to 4 with rows and columns exchanged.
+// The image's pixels begin at `begin`.
 void SetUprightView(int64_t begin, int channels, db::JpegCrop* crop) {
   int rows = crop->height, columns = crop->width;
   int row_stride = crop->width * channels, column_stride = channels;
-  if (crop->orientation > 4) {
+  const db::UprightSteps steps = db::UprightStepsOf(crop->orientation);
+  if (steps.transposed) {
     std::swap(rows, columns);
     std::swap(row_stride, column_stride);
   }
-  const int flips = (crop->orientation - 1) % 4;
-  if (flips == 1 || flips == 2) {
+  if (steps.left_right) {
     begin += int64_t{columns - 1} * column_stride;
     column_stride = -column_stride;
   }
-  if (flips == 2 || flips == 3) {
+  if (steps.top_bottom) {
     begin += int64_t{rows - 1} * row_stride;
     row_stride = -row_stride;
   }

@@ -6,7 +6,6 @@
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/closest_word.h"
-#include "db/data_set.h"
 
 namespace caffe2::data {
 namespace {
@@ -24,6 +23,16 @@ bool HasFilesOf(const Kind& kind, const std::string& source) {
            !db::FilesOf(source, "test.bin", "").empty();
   }
   return true;
+}
+
+std::string Needs(const Kind& kind) {
+  return kind.name + " needs " + kind.files + ", from " + kind.from;
+}
+
+[[noreturn]] void ThrowOtherKind(const Kind& kind, const std::string& input) {
+  const std::string type = db::TypeOfDataSet(input);
+  ThrowIoError(ExitCode::kNoInput, "--input ", input, " is not a data set of the kind ", kind.name,
+               type.empty() ? "" : " (it looks like db_type " + type + ")", "; ", Needs(kind));
 }
 
 }  // namespace
@@ -68,25 +77,23 @@ const Kind& KindNamed(const std::string& name) {
              closest.empty() ? "." : "; do you mean " + closest + "?", " Known: ", list);
 }
 
-std::string SourceOf(const Kind& kind, const std::string& input, Part part) {
+db::DataSet FindDataSetOf(const Kind& kind, const std::string& input) {
   std::error_code error;
   if (!std::filesystem::exists(input, error)) {
-    ThrowIoError(ExitCode::kNoInput, "there is nothing at --input ", input, "; ", kind.name,
-                 " needs ", kind.files, ", from ", kind.from);
+    ThrowIoError(ExitCode::kNoInput, "there is nothing at --input ", input, "; ", Needs(kind));
   }
-  const db::DataSet set = db::FindDataSet(input, kind.db_type);
+  db::DataSet set = db::FindDataSet(input, kind.db_type);
+  if (set.type.empty()) ThrowOtherKind(kind, input);
+  return set;
+}
+
+void CheckPart(const Kind& kind, const db::DataSet& set, const std::string& input, Part part) {
   const std::string& source = part == Part::kTrain ? set.train : set.test;
-  if (set.type.empty() || (!source.empty() && !HasFilesOf(kind, source))) {
-    const std::string type = db::TypeOfDataSet(input);
-    ThrowIoError(ExitCode::kNoInput, "--input ", input, " is not a data set of the kind ",
-                 kind.name, type.empty() ? "" : " (it looks like db_type " + type + ")", "; ",
-                 kind.name, " needs ", kind.files, ", from ", kind.from);
-  }
   if (source.empty()) {
     ThrowIoError(ExitCode::kNoInput, "--input ", input, " holds no ", NameOf(part), " part of ",
-                 kind.name, "; ", kind.name, " needs ", kind.files, ", from ", kind.from);
+                 kind.name, "; ", Needs(kind));
   }
-  return source;
+  if (!HasFilesOf(kind, source)) ThrowOtherKind(kind, input);
 }
 
 }  // namespace caffe2::data

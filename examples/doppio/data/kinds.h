@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "db/data_set.h"
+
 namespace caffe2::data {
 
 // Which part of a data set.
@@ -20,8 +22,10 @@ const std::vector<Kind>& Kinds();
 // Throws UsageError, with a suggestion, for an unknown name.
 const Kind& KindNamed(const std::string& name);
 
-// The source of a part below `input`, as CreateDB(kind.db_type, ...) takes it. Throws IoError,
-// which says what is missing and where it comes from, unless the files are there.
-std::string SourceOf(const Kind& kind, const std::string& input, Part part);
+// The data set of this kind at `input`. Throws IoError, which says what is missing and where it
+// comes from, if there is none.
+db::DataSet FindDataSetOf(const Kind& kind, const std::string& input);
+// Throws IoError in the same way if a part is missing, or has the files of another kind.
+void CheckPart(const Kind& kind, const db::DataSet& set, const std::string& input, Part part);
 
 }  // namespace caffe2::data

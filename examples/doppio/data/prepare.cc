@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/cpu_cores.h"
@@ -12,7 +13,6 @@
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/crc32.h"
 #include "caffe2/utils/thread_loop.h"
-#include "db/data_set.h"
 #include "db/db_reader.h"
 #include "db/image/image_record.h"
 #include "db/record_writer.h"
@@ -208,26 +208,35 @@ void PrintWarning(const std::string& text) {
   if (!text.empty()) std::fprintf(stderr, "warning: %s\n", text.c_str());
 }
 
-void PreparePart(const PrepareOptions& options, const Kind& kind, Part part,
+// A part of the input, and what is known of it before it is read.
+struct InputPart {
+  std::string source;  // "": the input has no such part
+  db::SourceInfo info;
+};
+
+InputPart FindPart(const std::string& type, const std::string& source) {
+  return {source, source.empty() ? db::SourceInfo() : db::FindSourceInfo(type, source)};
+}
+
+void PreparePart(const PrepareOptions& options, const Kind& kind, const InputPart& part,
                  const std::string& output) {
-  const std::string source = SourceOf(kind, options.input, part);
-  Maker maker(options, kind, source);
+  Maker maker(options, kind, part.source);
   std::error_code error;
   const bool exists = std::filesystem::exists(output, error);
   const Summary summary =
       exists ? Compare(options, &maker, output) : Write(options, &maker, output);
-  const db::SourceInfo info = db::FindSourceInfo(kind.db_type, source);
+  const db::SourceInfo& info = part.info;
   WriteClassNames(info.names, output);
   PrintSummary(summary, output, exists);
   if (info.names.size() == 1) {
     PrintWarning("all images are of one class, \"" + info.names[0] +
                  "\": classes are sub-folders, or archives in an archive");
   }
-  PrintWarning(db::Describe(info.left_out, source));
+  PrintWarning(db::Describe(info.left_out, part.source));
   std::fflush(stdout);
 }
 
-void CheckOptions(const PrepareOptions& options, const Kind& kind) {
+void CheckOptions(const PrepareOptions& options) {
   CheckUsage(!options.output.empty() || !options.test_output.empty(),
              "--output DB is needed (or --test_output DB, for the test part)");
   CheckUsage(options.output != options.test_output, "--output and --test_output are both ",
@@ -235,12 +244,6 @@ void CheckOptions(const PrepareOptions& options, const Kind& kind) {
   CheckUsage(
       options.db_type == "lmdb" || options.db_type == "leveldb" || options.db_type == "minidb",
       "--db is ", options.db_type, ", must be lmdb, leveldb or minidb");
-  if (!options.output.empty() && !options.test_output.empty() && kind.one_part) {
-    const db::DataSet set = db::FindDataSet(options.input, kind.db_type);
-    CheckUsage(set.train != set.test || set.type.empty(), "--input ", options.input,
-               " holds one part only: give --output or --test_output, or a folder with train and "
-               "val");
-  }
 }
 
 // A database that is there is compared; anything else is not touched.
@@ -256,25 +259,36 @@ void CheckOutputs(const PrepareOptions& options) {
   }
 }
 
-// A class that one part lacks would shift the numbers of the other part's classes.
-void CheckParts(const PrepareOptions& options, const Kind& kind) {
-  const db::DataSet set = db::FindDataSet(options.input, kind.db_type);
-  if (set.train.empty() || set.test.empty() || set.train == set.test) return;
-  db::CheckSameClasses({set.train, db::FindSourceInfo(set.type, set.train).names},
-                       {set.test, db::FindSourceInfo(set.type, set.test).names});
+// The parts of the input that the command reads, or compares the classes of: a class that one part
+// lacks would shift the numbers of the other part's classes.
+std::pair<InputPart, InputPart> FindParts(const PrepareOptions& options, const Kind& kind) {
+  const db::DataSet set = FindDataSetOf(kind, options.input);
+  const bool undivided = set.train == set.test;
+  CheckUsage(
+      !undivided || !kind.one_part || options.output.empty() || options.test_output.empty(),
+      "--input ", options.input,
+      " holds one part only: give --output or --test_output, or a folder with train and val");
+  if (!options.output.empty()) CheckPart(kind, set, options.input, Part::kTrain);
+  if (!options.test_output.empty()) CheckPart(kind, set, options.input, Part::kTest);
+  InputPart train = FindPart(kind.db_type, set.train);
+  InputPart test = undivided ? train : FindPart(kind.db_type, set.test);
+  if (!undivided) {
+    db::CheckSameClasses({train.source, train.info.names}, {test.source, test.info.names});
+  }
+  return {std::move(train), std::move(test)};
 }
 
 }  // namespace
 
 int Prepare(const PrepareOptions& options) {
   const Kind& kind = KindNamed(options.kind);
-  CheckOptions(options, kind);
+  CheckOptions(options);
+  const auto [train, test] = FindParts(options, kind);
   CheckOutputs(options);
-  CheckParts(options, kind);
   const StopSignal signals;
   try {
-    if (!options.output.empty()) PreparePart(options, kind, Part::kTrain, options.output);
-    if (!options.test_output.empty()) PreparePart(options, kind, Part::kTest, options.test_output);
+    if (!options.output.empty()) PreparePart(options, kind, train, options.output);
+    if (!options.test_output.empty()) PreparePart(options, kind, test, options.test_output);
   } catch (const Interrupted& interrupted) {
     std::fprintf(stderr,
                  "doppio data prepare: interrupted; the database in progress was removed. Run the "
