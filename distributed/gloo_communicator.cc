@@ -4,10 +4,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <exception>
-#include <mutex>
 
 #include "distributed/accumulate.h"
 #include "distributed/gloo_mesh.h"
@@ -61,10 +58,7 @@ class GlooCommunicator final : public HostCommunicator {
   void DoReduceScatter(void* data, const std::vector<int64_t>& counts, TypeMeta type) override;
   void DoBarrier() override;
 
-  void Close() override {
-    mesh_->Close();
-    WakeWait();
-  }
+  void Close() override { mesh_->Close(); }
   void BeginTransfers(bool agreeing) override {
     // Each operation and each comparison has its own slots, so that messages are not confused.
     if (!agreeing) ++operations_;
@@ -82,13 +76,6 @@ class GlooCommunicator final : public HostCommunicator {
   Transfer Send(int peer, const void* data, size_t bytes, uint64_t slot);
   void WaitReceived(Transfer* transfer);
   void WaitSent(Transfer* transfer);
-  // Calls wait(time left), which waits for the transfer and returns false if Abort() ended the
-  // wait.
-  template <typename Wait>
-  void WaitFor(Transfer* transfer, const Wait& wait);
-  // Ends the wait of another thread. Closing the connections wakes the peers, but not always a
-  // thread that waits here.
-  void WakeWait();
   // Runs a call of Gloo and turns its exceptions into PeerLost or PeerTimeout.
   template <typename Body>
   void Guarded(int peer, const Body& body);
@@ -114,6 +101,7 @@ class GlooCommunicator final : public HostCommunicator {
   template <typename Body>
   void WithinPowerOfTwo(char* data, int64_t count, TypeMeta type, const Body& body);
 
+  milliseconds TimeLeft() const { return std::max(deadline().remaining(), milliseconds(1)); }
   char* Scratch(size_t bytes) {
     if (scratch_.size() < bytes) scratch_.resize(bytes);
     return scratch_.data();
@@ -125,10 +113,6 @@ class GlooCommunicator final : public HostCommunicator {
   uint64_t operations_ = 0;
   uint64_t slot_ = 0;  // the last one used
   std::vector<char> scratch_;
-
-  std::mutex wait_mutex_;
-  std::condition_variable wait_over_;
-  gloo::transport::UnboundBuffer* waiting_ = nullptr;  // the buffer of the current wait
 };
 
 template <typename Body>
@@ -169,47 +153,12 @@ GlooCommunicator::Transfer GlooCommunicator::Send(int peer, const void* data, si
   return transfer;
 }
 
-template <typename Wait>
-void GlooCommunicator::WaitFor(Transfer* transfer, const Wait& wait) {
-  const auto set_waiting = [this](gloo::transport::UnboundBuffer* buffer) {
-    {
-      std::lock_guard<std::mutex> lock(wait_mutex_);
-      waiting_ = buffer;
-    }
-    wait_over_.notify_all();
-  };
-  Guarded(transfer->peer, [&] {
-    set_waiting(transfer->buffer.get());
-    std::exception_ptr error;
-    bool complete = false;
-    try {
-      // An Abort() from now on sees that this thread waits.
-      complete = !aborted() && wait(std::max(deadline().remaining(), milliseconds(1)));
-    } catch (...) {
-      error = std::current_exception();
-    }
-    set_waiting(nullptr);
-    if (error != nullptr) std::rethrow_exception(error);
-    if (!complete) throw IoError("the wait was ended");
-  });
-}
-
-void GlooCommunicator::WakeWait() {
-  std::unique_lock<std::mutex> lock(wait_mutex_);
-  // Repeated, because a wait that is just beginning drops earlier aborts.
-  while (waiting_ != nullptr) {
-    waiting_->abortWaitRecv();
-    waiting_->abortWaitSend();
-    wait_over_.wait_for(lock, milliseconds(1));
-  }
-}
-
 void GlooCommunicator::WaitReceived(Transfer* transfer) {
-  WaitFor(transfer, [&](milliseconds limit) { return transfer->buffer->waitRecv(limit); });
+  Guarded(transfer->peer, [&] { transfer->buffer->waitRecv(TimeLeft()); });
 }
 
 void GlooCommunicator::WaitSent(Transfer* transfer) {
-  WaitFor(transfer, [&](milliseconds limit) { return transfer->buffer->waitSend(limit); });
+  Guarded(transfer->peer, [&] { transfer->buffer->waitSend(TimeLeft()); });
 }
 
 void GlooCommunicator::Exchange(int peer, const void* out, void* in, size_t bytes) {

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <gloo/common/error.h>
-#include <gloo/transport/context.h>
 
 #include <algorithm>
 #include <atomic>
@@ -47,14 +46,10 @@ class Mesh final : public GlooMesh, public gloo::Context {
 
   gloo::Context& context() override { return *this; }
   const GlooPeer& peer(int i) const override { return peers_.at(i); }
-  int first_closed() const override { return *first_closed_; }
+  int first_closed() const override { return first_closed_; }
 
   void Close() override {
-    if (!transportContext_) return;
-    for (int i = 0; i < size; ++i) {
-      // Several threads may close a pair; Gloo allows it at any time.
-      if (i != rank && getPair(i)) getPair(i)->close();
-    }
+    if (transport_) transport_->Close();
   }
 
   // What the other shards must know of this one: "host=a pid=17 boot=... 10.0.0.1|40123" and a
@@ -77,18 +72,18 @@ class Mesh final : public GlooMesh, public gloo::Context {
     }
     std::vector<Socket> sockets = ConnectPeers(listener, rank, endpoints_, deadline,
                                                [this](int peer) { return Describe(peer); });
-    transportContext_ = CreateTcpContext(address_, rank, std::move(sockets), timeout,
-                                         [first = first_closed_](int peer) {
-                                           int none = -1;
-                                           first->compare_exchange_strong(none, peer);
-                                         });
-    setTimeout(timeout);
+    Use(std::move(sockets), timeout);
     AwaitReady(deadline);
   }
 
-  void UseAlone(milliseconds timeout) {
-    transportContext_ =
-        CreateTcpContext(address_, rank, std::vector<Socket>(1), timeout, [](int) {});
+  // Takes a connected socket for each other rank.
+  void Use(std::vector<Socket> sockets, milliseconds timeout) {
+    transport_ = std::make_shared<GlooTransport>(rank, std::move(sockets), [this](int peer) {
+      int none = -1;
+      first_closed_.compare_exchange_strong(none, peer);
+    });
+    transport_->setTimeout(timeout);
+    transportContext_ = transport_;
     setTimeout(timeout);
   }
 
@@ -152,10 +147,11 @@ class Mesh final : public GlooMesh, public gloo::Context {
     }
   }
 
-  const std::shared_ptr<std::atomic<int>> first_closed_ = std::make_shared<std::atomic<int>>(-1);
+  std::atomic<int> first_closed_{-1};
   const std::string address_;
   std::vector<GlooPeer> peers_;
   std::vector<PeerEndpoint> endpoints_;
+  std::shared_ptr<GlooTransport> transport_;  // also Gloo's transportContext_
 };
 
 }  // namespace
@@ -175,7 +171,7 @@ std::unique_ptr<GlooMesh> GlooMesh::Connect(int rank, int size, const std::strin
   auto mesh = std::make_unique<Mesh>(rank, size, address);
   if (size == 1) {
     exchange(mesh->Text(0), deadline);
-    mesh->UseAlone(timeout);
+    mesh->Use(std::vector<Socket>(1), timeout);
     return mesh;
   }
   const PeerListener listener(address, ports);

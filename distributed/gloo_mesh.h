@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gloo/context.h>
-#include <gloo/transport/device.h>
 
 #include <functional>
 #include <memory>

@@ -78,7 +78,7 @@ std::string PeerName(int fd) {
 
 // The first bytes in both directions of a new connection.
 struct Greeting {
-  char magic[8] = {'d', 'o', 'p', 'p', 'i', 'o', '0', '3'};
+  char magic[8] = {'d', 'o', 'p', 'p', 'i', 'o', '0', '4'};
   uint64_t password = 0;  // the receiver published it for the sender
   int32_t from = 0, to = 0;
 

@@ -393,7 +393,7 @@ std::string Preamble(uint64_t opcode, uint64_t slot = 7, uint64_t nbytes = 8) {
 std::string Impostor() {
   const uint64_t password = 1;
   const int32_t from_to[2] = {1, 0};
-  std::string greeting = "doppio03";
+  std::string greeting = "doppio04";
   greeting.append(reinterpret_cast<const char*>(&password), sizeof password);
   greeting.append(reinterpret_cast<const char*>(from_to), sizeof from_to);
   return greeting;

@@ -93,13 +93,13 @@ TEST_F(PeerSocketsTest, ConnectEachPairOfRanks) {
 
 TEST_F(PeerSocketsTest, StrangersAreDroppedAndCountedWhateverTheySend) {
   Listen(2);
-  std::string impostor = "doppio03";
+  std::string impostor = "doppio04";
   impostor.append(8, '\1');                // a wrong password
   impostor.append("\1\0\0\0\0\0\0\0", 8);  // from rank 1 to rank 0
   std::vector<Socket> strangers;
   for (const std::string& text :
        {std::string(), std::string(1 << 20, 'x'), impostor, std::string("GET / HTTP/1.1\r\n\r\n"),
-        std::string(24, '\0'), std::string("doppio03")}) {
+        std::string(24, '\0'), std::string("doppio04")}) {
     strangers.push_back(Stranger(text));
   }
   EXPECT_EQ(DroppedWhileConnecting(), 6);

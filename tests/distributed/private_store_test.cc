@@ -20,7 +20,7 @@ namespace {
 #define REQUIRE_REDIS_SERVER() \
   if (!PrivateRedis().started()) GTEST_SKIP() << "redis-server is not installed"
 
-PrivateStoreOptions Options(int ports = 1) {
+PrivateStoreOptions ServerOptions(int ports = 1) {
   PrivateStoreOptions options;
   options.url.kind = StoreUrl::Kind::kTcp;
   options.url.host = "127.0.0.1";
@@ -43,7 +43,7 @@ std::string CommandLines() {
 
 TEST(PrivateStoreTest, OtherProcessesFindItAndNobodySeesItsPassword) {
   REQUIRE_REDIS_SERVER();
-  PrivateStoreOptions options = Options();
+  PrivateStoreOptions options = ServerOptions();
   options.password = "s3cret-of-the-run";
   PrivateStore store(options);
   NewRedisStore(store.redis(), "run")->Set("key", "1");
@@ -55,7 +55,7 @@ TEST(PrivateStoreTest, OtherProcessesFindItAndNobodySeesItsPassword) {
 
 TEST(PrivateStoreTest, ShardsMayComeBeforeIt) {
   REQUIRE_REDIS_SERVER();
-  const PrivateStoreOptions options = Options();
+  const PrivateStoreOptions options = ServerOptions();
   std::string found;
   std::thread early([&] { found = FindPrivateStore(options, milliseconds(20000)).password; });
   SleepMs(500);
@@ -66,7 +66,7 @@ TEST(PrivateStoreTest, ShardsMayComeBeforeIt) {
 
 TEST(PrivateStoreTest, ItsPasswordIsNeeded) {
   REQUIRE_REDIS_SERVER();
-  PrivateStoreOptions options = Options();
+  PrivateStoreOptions options = ServerOptions();
   options.password = "right";
   const PrivateStore store(options);
   RedisOptions redis = store.redis();
@@ -86,7 +86,7 @@ TEST(PrivateStoreTest, ItsPasswordIsNeeded) {
 // Whoever guesses the password can still not use the server to write files or run code.
 TEST(PrivateStoreTest, DangerousCommandsAreRefused) {
   REQUIRE_REDIS_SERVER();
-  const PrivateStore store(Options());
+  const PrivateStore store(ServerOptions());
   const std::string client =
       MakeString("redis-cli --no-auth-warning -p ", store.redis().port, " -a run ");
   auto answer = [&](const std::string& command) {
@@ -108,7 +108,7 @@ TEST(PrivateStoreTest, DangerousCommandsAreRefused) {
 
 TEST(PrivateStoreTest, TheNextPortServesWhereOneIsTaken) {
   REQUIRE_REDIS_SERVER();
-  const PrivateStoreOptions options = Options(3);
+  const PrivateStoreOptions options = ServerOptions(3);
   PrivateStoreOptions stranger = options;
   stranger.run_id = "stranger";
   stranger.url.num_ports = 1;
@@ -124,21 +124,21 @@ TEST(PrivateStoreTest, TheNextPortServesWhereOneIsTaken) {
 
 TEST(PrivateStoreTest, ALiveKeeperOfTheRunIsNamed) {
   REQUIRE_REDIS_SERVER();
-  const PrivateStoreOptions options = Options(3);
+  const PrivateStoreOptions options = ServerOptions(3);
   const PrivateStore store(options);
   EXPECT_THROW(PrivateStore{options}, RunConflict);
   EXPECT_HAS(ErrorOf([&] { PrivateStore{options}; }), MakeString("pid ", getpid()));
 }
 
 TEST(PrivateStoreTest, WrongAddressesAreNamed) {
-  PrivateStoreOptions options = Options();
+  PrivateStoreOptions options = ServerOptions();
   options.url.host = "192.0.2.1";  // reserved for documentation
   EXPECT_HAS(ErrorOf([&] { PrivateStore{options}; }), "192.0.2.1 is not an address of this host");
   options.url.host = "nowhere.invalid";
   EXPECT_HAS(ErrorOf([&] { PrivateStore{options}; }), "nowhere.invalid cannot be resolved");
   EXPECT_HAS(ErrorOf([&] { FindPrivateStore(options, milliseconds(300)); }),
              "nowhere.invalid cannot be resolved");
-  options = Options();
+  options = ServerOptions();
   EXPECT_HAS(ErrorOf([&] { FindPrivateStore(options, milliseconds(300)); }),
              "does shard 0 run on 127.0.0.1?");
 }
@@ -146,7 +146,7 @@ TEST(PrivateStoreTest, WrongAddressesAreNamed) {
 // Kubernetes resolves "job-0.job" some time after pod job-0 has started.
 TEST(PrivateStoreTest, ItsHostNameNeedNotBeResolvedYetOnThatHost) {
   REQUIRE_REDIS_SERVER();
-  PrivateStoreOptions options = Options();
+  PrivateStoreOptions options = ServerOptions();
   char name[256] = "";
   gethostname(name, sizeof name - 1);
   options.url.host = std::string(name) + ".nowhere.invalid";
@@ -160,7 +160,7 @@ TEST(PrivateStoreTest, AMissingServerProgramIsNamed) {
   const std::string path = getenv("PATH");
   const TemporaryDirectory empty;
   setenv("PATH", empty.path().c_str(), 1);
-  const std::string error = ErrorOf([] { PrivateStore{Options()}; });
+  const std::string error = ErrorOf([] { PrivateStore{ServerOptions()}; });
   setenv("PATH", path.c_str(), 1);
   EXPECT_HAS(error, "neither redis-server nor valkey-server is in PATH");
 }
@@ -169,7 +169,7 @@ TEST(PrivateStoreTest, AMissingServerProgramIsNamed) {
 // survives the latter.
 TEST(PrivateStoreTest, TheServerLivesAsLongAsItsKeeper) {
   REQUIRE_REDIS_SERVER();
-  const PrivateStoreOptions options = Options();
+  const PrivateStoreOptions options = ServerOptions();
   for (const int signal : {SIGKILL, SIGTERM, SIGINT}) {
     const pid_t keeper = fork();
     if (keeper == 0) {
@@ -229,8 +229,9 @@ std::vector<ShardResult> RunTwo(const PrivateStoreOptions& options, bool fails) 
 
 TEST(PrivateStoreTest, ItOutlivesTheShardThatKeepsIt) {
   REQUIRE_REDIS_SERVER();
-  for (const ShardResult& result : RunTwo(Options(), false)) EXPECT_EQ(result.message, "left");
-  const auto failed = RunTwo(Options(), true);
+  for (const ShardResult& result : RunTwo(ServerOptions(), false))
+    EXPECT_EQ(result.message, "left");
+  const auto failed = RunTwo(ServerOptions(), true);
   EXPECT_HAS(failed[0].message, "a fault of its own");
   EXPECT_EQ(failed[0].message, failed[1].message);
   EXPECT_LT(failed[0].seconds, 8);
@@ -239,7 +240,7 @@ TEST(PrivateStoreTest, ItOutlivesTheShardThatKeepsIt) {
 // The last shard removes its record before the other keys of the run.
 TEST(PrivateStoreTest, ItServesUntilTheLastKeyOfACleanRunIsRemoved) {
   REQUIRE_REDIS_SERVER();
-  auto store = std::make_unique<PrivateStore>(Options());
+  auto store = std::make_unique<PrivateStore>(ServerOptions());
   const RedisOptions redis = store->redis();
   const auto shard = NewRedisStore(redis, "run");
   shard->Set("generation", "1");
@@ -255,7 +256,7 @@ TEST(PrivateStoreTest, ItServesUntilTheLastKeyOfACleanRunIsRemoved) {
 
 TEST(PrivateStoreTest, ShardsWithoutANumberGetOne) {
   REQUIRE_REDIS_SERVER();
-  const PrivateStore store(Options());
+  const PrivateStore store(ServerOptions());
   EXPECT_EQ(ClaimNumber(RedisStores(store.redis()), "run", "shards", 2), 0);
   EXPECT_EQ(ClaimNumber(RedisStores(store.redis()), "run", "shards", 2), 1);
   EXPECT_EQ(ClaimNumber(RedisStores(store.redis()), "run", "servers", 1), 0);
@@ -265,7 +266,7 @@ TEST(PrivateStoreTest, ShardsWithoutANumberGetOne) {
 
 // A process that keeps the store, and two shards that leave, or fail, after `ms`.
 std::vector<ShardResult> RunWithKeeper(int ms, bool fails) {
-  const PrivateStoreOptions options = Options();
+  const PrivateStoreOptions options = ServerOptions();
   return RunShards(3, [&](int process) -> std::string {
     if (process == 2) {
       PrivateStore store(options);
@@ -299,7 +300,7 @@ TEST(PrivateStoreTest, AKeeperWithoutAPartInTheRunEndsWithIt) {
     EXPECT_HAS(failed[0].message, "a fault");
     EXPECT_HAS(failed[2].message, failed[0].message);
   }
-  EXPECT_HAS(ErrorOf([] { PrivateStore(Options()).WaitForRun(milliseconds(300)); }),
+  EXPECT_HAS(ErrorOf([] { PrivateStore(ServerOptions()).WaitForRun(milliseconds(300)); }),
              "no shard came within 0.3 s");
 }
 
