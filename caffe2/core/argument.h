@@ -39,9 +39,11 @@ class ArgumentHelper {
   std::map<std::string, const Argument*> arguments_;
 };
 
-// Sets or replaces an argument. Value: a number, bool, string, NetDef, TensorProto or a vector.
+// T is float, double (stored as float), bool, int32_t, int64_t, std::string, NetDef, TensorProto,
+// or a vector of float, int32_t, int64_t or std::string.
 template <typename T>
 Argument MakeArgument(const std::string& name, const T& value);
+// Adds the argument, or replaces the one of this name.
 template <typename T>
 void SetArgument(OperatorDef* def, const std::string& name, const T& value);
 // Null if the operator has no such argument.

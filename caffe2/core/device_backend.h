@@ -11,7 +11,8 @@
 
 namespace caffe2 {
 
-// A device does not have enough memory. The text says how much was requested and how much is free.
+// A device does not have enough memory. The text says how many bytes were requested and, for most
+// requests on GPUs, how many are free.
 class OutOfMemoryError : public Error {
  public:
   using Error::Error;

@@ -42,8 +42,9 @@ std::unique_ptr<NetObserver> CreateNetObserver(const std::string& type, const Ne
 
 // Makes the observer of a net, or null for a net that it does not watch.
 using NetObserverCreator = std::function<std::unique_ptr<NetObserver>(const NetBase*)>;
-// Calls `creator` for every net that CreateNet makes from now on, in any thread, and attaches the
-// observer that it returns.
+// Calls `creator` for every net that CreateNet makes from now on, in the thread that makes the net,
+// and attaches the observer that it returns. A lock is held during the call: `creator` must not
+// create nets or add creators.
 void AddGlobalNetObserverCreator(NetObserverCreator creator);
 // Calls the global creators for one new net.
 void AttachGlobalObservers(NetBase* net);

@@ -15,6 +15,10 @@ namespace caffe2 {
 // should_stop_blob (a bool scalar), only_once, report_net every report_interval seconds,
 // run_every_ms, create_workspace, num_concurrent_instances.
 //
+// A report_net, and each substep with run_every_ms, runs on a thread of its own, and once more
+// after the step has succeeded. Only the last result counts. An exception ends these runs and is
+// rethrown at the end of the step.
+//
 // False if a net or should_continue returned false, or if an iteration found that a stop was
 // requested. An exception of a concurrent substep stops the other substeps and is rethrown.
 bool RunPlanOnWorkspace(Workspace* ws, const PlanDef& plan, const ShouldContinue& should_continue);

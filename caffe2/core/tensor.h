@@ -107,15 +107,17 @@ class Tensor {
   // A tensor of shape `dims` over this tensor's storage, starting at element `offset`. It keeps the
   // storage alive. Throws if it would reach past the end or this tensor holds no data.
   Tensor View(int64_t offset, const std::vector<int64_t>& dims) const;
-  // Uses memory that the caller owns, or that the pointer's deleter frees. Set the shape before.
-  // Throws EnforceNotMet if the shape needs more than capacity_bytes.
+  // Uses memory of this tensor's device that the caller owns or that the pointer's deleter frees.
+  // Set the shape before. Throws EnforceNotMet if the shape needs more than capacity_bytes.
   void ShareExternalPointer(std::shared_ptr<void> data, TypeMeta meta, size_t capacity_bytes);
 
   // Grows the outermost dimension to `outer` and keeps the contents. Capacity grows by at least
-  // growth_percent, so that repeated appends cost amortised constant time. CPU only.
+  // growth_percent, so that repeated appends cost amortised constant time. Throws EnforceNotMet for
+  // a tensor on a GPU, a scalar, or an `outer` below size(0).
   void ExtendTo(int64_t outer, int growth_percent = 40);
-  void ShrinkTo(int64_t outer);  // keeps the storage
-  void FreeMemory();             // drops storage, keeps shape and type
+  // Keeps the storage. Throws EnforceNotMet unless 0 <= outer <= size(0).
+  void ShrinkTo(int64_t outer);
+  void FreeMemory();  // drops storage, keeps shape and type
 
   size_t capacity_nbytes() const { return capacity_; }
   // True if both begin at the same address; false for a View with an offset.

@@ -18,6 +18,7 @@ class CUDAContext final : public BaseContext {
   // Throws EnforceNotMet, in one line, if the machine does not have the device.
   explicit CUDAContext(const DeviceOption& option);
 
+  // Throws EnforceNotMet unless stream_id is 0.
   void SwitchToDevice(int stream_id = 0) override;
   // Also throws EnforceNotMet for errors that kernels have reported, such as a label out of range.
   void FinishDeviceComputation() override;

@@ -63,7 +63,8 @@ class HostValues {
 // then passed to kernels as arguments.
 HostValues* RecordedHostValues();
 
-// Makes RecordedHostValues() return `values` on the calling thread while this object lives.
+// Makes RecordedHostValues() return `values` on the calling thread while this object lives. Scopes
+// do not nest: the end of one makes it return null.
 class HostValuesScope {
  public:
   explicit HostValuesScope(HostValues* values);

@@ -38,8 +38,9 @@ class StaticQuantizer {
   StaticQuantizer(const NetDef& net, const std::vector<std::string>& inputs, Workspace* ws,
                   const QuantizationOptions& options = {});
 
-  // Runs the float net on the inputs in the workspace. Throws EnforceNotMet, naming the blob, if
-  // a value is NaN or infinite, and what the net throws.
+  // Runs the float net on the inputs in the workspace. The first call creates the net there, as
+  // "quantize_float", and replaces a net of this name; it stays. Throws EnforceNotMet, naming the
+  // blob, if a value is NaN or infinite, and what the net throws.
   void Observe();
 
   // The quantized net, of the same name, whose new parameters are in the workspace. Its external

@@ -32,8 +32,8 @@ const std::vector<std::string>& NetworkNames();
 
 // Adds the network `name`. `data`: the images, {N, C, H, W} or {N, H, W, C} by the model's order,
 // of the model's compute type. Returns the blob of scores, float {N, num_labels}, before softmax.
-// Throws EnforceNotMet for an unknown name (and lists the known ones) and for an image too small
-// for the network.
+// Throws EnforceNotMet for an unknown name (and lists the known ones), for sizes that are not
+// positive, and for an image too small for lenet or resnet9_cifar. Other networks do not check.
 std::string AddNetwork(ModelHelper* model, const std::string& name, const std::string& data,
                        const NetworkOptions& options);
 

@@ -1,5 +1,6 @@
-// Linear algebra on raw arrays. Matrices are row-major and contiguous. The context chooses the
-// device; on the host work is done when a call returns.
+// Linear algebra on raw arrays. Matrices are row-major and contiguous. T is float, bfloat16 or, on
+// GPUs, float16; sums are formed in float. The context chooses the device; on the host work is done
+// when a call returns.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,9 @@
 namespace caffe2::math {
 
 // c = alpha op(a) op(b) + beta c, where op transposes if trans_a or trans_b is true; op(a) is m x
-// k, op(b) k x n, c m x n. If beta is 0, c may be uninitialised. T: float, bfloat16 or, on GPUs,
-// float16. bfloat16 accumulates in float and on the host needs alpha 1 and beta 0 or 1
-// (EnforceNotMet otherwise).
+// k, op(b) k x n, c m x n. If beta is 0, c may be uninitialised. Sizes may be 0. Throws
+// EnforceNotMet on the host unless a bfloat16 product has alpha 1 and beta 0 or 1 (small ones may
+// have others), and on GPUs if k is 0 and beta is not.
 template <typename T, class Context>
 void Gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
           const T* b, float beta, T* c, Context* context);
@@ -26,7 +27,7 @@ void GemmBatched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n
                  const T* a, bool broadcast_a, const T* b, bool broadcast_b, T* c,
                  Context* context);
 
-// sums[j] = sum over i of x[i, j], in float. The host adds in the order of i.
+// sums[j] = sum over i of x[i, j]. The host adds in the order of i.
 template <typename T, class Context>
 void ColumnSums(int64_t rows, int64_t columns, const T* x, T* sums, Context* context);
 

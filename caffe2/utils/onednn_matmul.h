@@ -33,7 +33,8 @@ struct MatMulProblem {
 void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
                   void* c);
 
-// c = alpha op(a) op(b) + beta c in float, for alpha and beta other than 0 and 1.
+// c = alpha op(a) op(b) + beta c in float, for the alpha and beta that OneDnnMatMul does not have.
+// Throws EnforceNotMet with oneDNN's status if it fails.
 void OneDnnSgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
                  const float* a, const float* b, float beta, float* c);
 

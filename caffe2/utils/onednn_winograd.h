@@ -1,5 +1,5 @@
 // Winograd's algorithm with oneDNN's matrix products, for bfloat16 images and, where oneDNN has no
-// Winograd of its own (since its version 3), for float images.
+// Winograd of its own (version 3, and processors without AVX-512), for float images.
 //
 // A 3x3 convolution is computed in tiles (Lavin and Gray, "Fast algorithms for convolutional neural
 // networks", 2016; caffe2/utils/winograd_transforms.h). In bfloat16, tiles of 2x2 results need 16

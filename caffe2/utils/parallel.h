@@ -13,10 +13,10 @@ void ParallelForParts(int64_t n, int64_t grain, const void* data,
 }  // namespace internal
 
 // Calls body(begin, end) for consecutive parts of [0, n), at most one for each thread. Parts have
-// about the same size, at least grain / 2 elements. Calls body(0, n) in this thread if n <= grain,
-// and inside another parallel region. Each element belongs to exactly one part, but the parts
-// depend on the number of threads: sum only into per-element results, or results differ between
-// machines. Rethrows the first exception after all parts have ended.
+// about the same size, at least grain / 2 elements; grain must be positive. Calls body(0, n) in
+// this thread if n <= grain, and inside another parallel region. Each element belongs to exactly
+// one part, but the parts depend on the number of threads: sum only into per-element results, or
+// results differ between machines. Rethrows the first exception after all parts have ended.
 template <typename Body>
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   if (n <= 0) return;
