@@ -20,16 +20,16 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 
 add_compile_options("$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-Wall;-Wextra;-Wno-unused-parameter>")
-# Square roots vectorise only where they need not set errno, which nothing here reads after them.
+# Square roots vectorise only if they need not set errno. Nothing here reads it after them.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>  # lets ccache see through PCH
     # GCC 12 to 14 warn about strings and vectors in their own library.
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict;-Wno-array-bounds>"
-    # GCC 13 and 14 take a reference for one to the temporary name by which it was found.
+    # GCC 13 and 14 warn if a function that takes a temporary name returns a reference.
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>
-    # It takes files that are compiled as one (CAFFE2_UNITY) for headers.
+    # GCC takes the files that are compiled as one (CAFFE2_UNITY) for headers.
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 

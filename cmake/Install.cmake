@@ -38,7 +38,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # Needed to build against the headers and the CMake package.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libprotobuf-dev, libgflags-dev, libgoogle-glog-dev")
-# For the stores that shard 0 and doppio run keep.
+# For the stores that shard 0 and `doppio run` start.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS redis-server)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the packages of the linked libraries

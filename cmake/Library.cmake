@@ -9,14 +9,14 @@ caffe2_target_settings(caffe2)
 target_link_libraries(caffe2 PRIVATE OneDnn::OneDnn LevelDb::LevelDb Lmdb::Lmdb HiredisC::HiredisC
                                      GlooC::GlooC ZLIB::ZLIB OpenSSL::SSL OpenSSL::Crypto)
 target_compile_features(caffe2 INTERFACE cxx_std_20)  # for those who include its headers
-# Only one file and the linker's link to it, because a wheel cannot hold links and would hold each
-# as a copy.
+# No VERSION: so there are one file and the linker's link to it. A wheel cannot hold links and would
+# hold each as a copy.
 set_target_properties(caffe2 PROPERTIES SOVERSION 0)
 # It loads libcaffe2_cuda from its own folder.
 target_link_libraries(caffe2 PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(caffe2 PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 
-# The HTTP server of --metrics_port, which only programs link that have this flag.
+# The HTTP server of --metrics_port. Only programs with this flag link it.
 add_library(caffe2_metrics_server STATIC ${CMAKE_SOURCE_DIR}/train/observe/metrics_server.cc)
 caffe2_target_settings(caffe2_metrics_server)
 target_precompile_headers(caffe2_metrics_server REUSE_FROM caffe2_core)

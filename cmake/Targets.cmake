@@ -11,9 +11,9 @@ set(CAFFE2_PCH
     <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
     <set> <string> <thread> <unordered_map> <vector> <caffe2/core/logging.h> <caffe2/proto/caffe2.pb.h>)
 
-# A file by itself costs as much as its first hundred lines, which are headers: eight at a time are
-# compiled as one. So the files of a folder share their anonymous namespaces. Without this option each
-# file is compiled by itself, as clang-tidy sees it; that suits work on a few files.
+# A small file takes most of its time for its headers, so eight files at a time are compiled as one.
+# The files of a folder then share their anonymous namespaces. Without this option each file is
+# compiled by itself, as clang-tidy sees it; that suits work on a few files.
 option(CAFFE2_UNITY "Compile several files at a time" ON)
 
 function(caffe2_target_settings target)

@@ -137,7 +137,7 @@ std::vector<OperatorDef> DivideBucket(const OperatorDef& whole, const Names& hal
   return {first, second};
 }
 
-// A arena's filters, the operators that form their gradients, and its other parameters.
+// An arena's filters, the operators that form their gradients, and its other parameters.
 struct Division {
   int update = -1;
   std::vector<int> filters, rest, formers;

@@ -75,10 +75,10 @@ bool HasProgram(const std::string& globs) {
 
 // Text of a file for an error: short, and without what a terminal cannot show.
 std::string Shown(const std::string& text) {
-  constexpr size_t kMostShown = 60;
-  std::string shown = text.substr(0, kMostShown);
+  constexpr size_t kMaxShown = 60;
+  std::string shown = text.substr(0, kMaxShown);
   for (char& c : shown) c = c >= ' ' && c <= '~' ? c : '?';
-  return shown + (text.size() > kMostShown ? "..." : "");
+  return shown + (text.size() > kMaxShown ? "..." : "");
 }
 
 // How "name=value", "name: value" and "name value" are written as a flag.

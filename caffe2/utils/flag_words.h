@@ -26,8 +26,7 @@ using FlagAdvice = std::function<std::string(const std::string& flag)>;
 // Throws UsageError, which names the file, for an unknown flag (with the text of `advice`, or with
 // the most similar flag), for a value that is missing or of the wrong type, for a line of a file
 // that is no flag (with its number), and for a file that includes itself; IoError (kNoInput) for a
-// file that cannot be read. `recipe` may be null; then
-// --recipe has no special meaning.
+// file that cannot be read. `recipe` may be null; then --recipe has no special meaning.
 std::vector<std::string> ExpandFlags(const std::vector<std::string>& words,
                                      const RecipeFunction& recipe, const FlagAdvice& advice);
 

@@ -20,7 +20,8 @@ std::string FirstLine(const std::filesystem::path& path) {
   return line;
 }
 
-// The text after the name, which stands in parentheses and may contain blanks, in a "stat" file.
+// The state letter in a "stat" file. It follows the name, which stands in parentheses and may
+// contain blanks.
 char StateIn(const std::string& stat) {
   const size_t name_end = stat.rfind(')');
   return name_end == std::string::npos || name_end + 2 >= stat.size() ? '?' : stat[name_end + 2];
