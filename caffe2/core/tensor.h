@@ -75,7 +75,10 @@ class Tensor {
     const std::array<int64_t, sizeof...(Ints)> list{static_cast<int64_t>(dims)...};
     ResizeTo(list.data(), list.size());
   }
-  void ResizeLike(const Tensor& other) { ResizeTo(other.dims_.data(), other.dims_.size()); }
+  void ResizeLike(const Tensor& other) {
+    ResizeTo(other.dims_.data(), other.dims_.size());
+    numel_ = other.numel_;  // 0 if `other` was never resized: its shape is not a scalar's
+  }
   // Changes the shape only. Throws unless the number of elements stays the same.
   void Reshape(const std::vector<int64_t>& dims);
 

@@ -96,6 +96,19 @@ TEST(TensorTest, CopyFromIsDeepForPlainAndObjectTypes) {
   EXPECT_FALSE(copy.shares_storage_with(source));
 }
 
+TEST(TensorTest, TheCopyOfATensorThatWasNeverResizedIsOneToo) {
+  Tensor source, copy, scalar({}, std::vector<float>{1});
+  source.mutable_data<float>();  // gives it a type, but no element
+  copy.CopyFrom(source);
+  scalar.CopyFrom(source);
+  for (const Tensor* tensor : {&copy, &scalar}) {
+    EXPECT_EQ(tensor->numel(), 0);
+    EXPECT_TRUE(tensor->IsType<float>());
+  }
+  scalar.Resize();
+  EXPECT_EQ(scalar.numel(), 1);
+}
+
 TEST(TensorTest, ExtendKeepsContents) {
   Tensor tensor({2, 2}, std::vector<int32_t>{1, 2, 3, 4});
   tensor.ExtendTo(50);
