@@ -384,7 +384,13 @@ void SerializeBlob(const Blob& blob, const std::string& name, const Serializatio
   auto serializer = BlobSerializerRegistry().Create(blob.TypeName());
   CAFFE_ENFORCE(serializer, "blob \"", name, "\" holds ", blob.TypeName(),
                 ", which cannot be serialized");
-  serializer->Serialize(blob, name, acceptor, options);
+  // Protobuf returns an empty text for a message that it cannot write.
+  const auto accept = [&](const std::string& key, const std::string& value) {
+    CAFFE_ENFORCE(!value.empty(), "record \"", key, "\" of blob \"", name,
+                  "\" is larger than 2 GB, the limit of protobuf: use smaller chunks");
+    acceptor(key, value);
+  };
+  serializer->Serialize(blob, name, accept, options);
 }
 
 std::string SerializeBlob(const Blob& blob, const std::string& name) {

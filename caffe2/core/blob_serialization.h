@@ -20,7 +20,8 @@ inline constexpr int64_t kNoChunking = -1;  // BlobSerializationOptions.chunk_si
 using SerializationAcceptor = std::function<void(const std::string& key, const std::string& value)>;
 
 // Passes the records of the blob to `acceptor`. Ignores blob_name_regex of the options. Throws
-// EnforceNotMet, naming the blob, if its type has no serializer or it is a tensor without data.
+// EnforceNotMet, naming the blob, if its type has no serializer, it is a tensor without data, or a
+// record is larger than 2 GB.
 void SerializeBlob(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
                    const BlobSerializationOptions& options = {});
 // The blob as one BlobProto.
