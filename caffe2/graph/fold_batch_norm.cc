@@ -122,8 +122,8 @@ class Folder {
 
   // Adds a parameter to the workspace, on `device`.
   void AddParameter(const std::string& blob, const Tensor& values, const Device& device) {
-    CAFFE_ENFORCE(!ws_->HasBlob(blob) || !flow_.IsWritten(blob), "net ", net_->name(), " writes ",
-                  blob, ", the name of a folded parameter");
+    CAFFE_ENFORCE(!flow_.IsWritten(blob), "net ", net_->name(), " writes ", blob,
+                  ", the name of a folded parameter");
     BlobGetMutableTensor(ws_->CreateLocalBlob(blob), device)->CopyFrom(values);
     net_->add_external_input(blob);
   }

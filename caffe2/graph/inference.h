@@ -45,8 +45,9 @@ int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep = {});
 // them and the net writes none of the parameters. With s = scale / sqrt(var + epsilon):
 //   filter' = s * filter,  bias' = s * (bias - mean) + bias of SpatialBN.
 // The new parameters are blobs "<output of Conv>_folded_w" and "<output of Conv>_folded_b" on the
-// device of the filter. All parameters must be float tensors in `ws`. Logs each refusal with its
-// reason at VLOG(1). Returns the number of folds.
+// device of the filter; a blob of such a name in `ws` is overwritten, as by an earlier call, and
+// one that the net writes throws EnforceNotMet. All parameters must be float tensors in `ws`. Logs
+// each refusal with its reason at VLOG(1). Returns the number of folds.
 int FoldBatchNorm(NetDef* net, Workspace* ws, const std::set<std::string>& keep = {});
 
 }  // namespace caffe2

@@ -70,6 +70,12 @@ TEST(FoldBatchNormTest, RefusesWhatIsNotConstantOrReadElsewhere) {
   NetDef absent = plain.builder.net();
   absent.mutable_op(1)->set_input(4, "elsewhere");
   EXPECT_EQ(FoldBatchNorm(&absent, &plain.ws), 0);
+  NetDef collides = plain.builder.net();
+  OperatorDef* copy = collides.add_op();
+  copy->set_type("Copy");
+  copy->add_input("data");
+  copy->add_output("conv_folded_w");
+  EXPECT_THROW(FoldBatchNorm(&collides, &plain.ws), EnforceNotMet);
   EXPECT_EQ(FoldBatchNorm(&plain.builder.net(), &plain.ws), 1);
   EXPECT_EQ(TypesOf(plain.builder.net()), std::vector<std::string>({"Conv"}));
 }
