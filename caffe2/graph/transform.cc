@@ -86,9 +86,11 @@ int EliminateCommonSubexpressions(NetDef* net) {
   std::vector<bool> removed(net->op_size(), false);
   for (int i = 0; i < net->op_size(); ++i) {
     OperatorDef* op = net->mutable_op(i);
-    for (std::string& input : *op->mutable_input()) {
-      const auto it = replaced.find(input);
-      if (it != replaced.end()) input = it->second;
+    for (auto* inputs : {op->mutable_input(), op->mutable_control_input()}) {
+      for (std::string& input : *inputs) {
+        const auto it = replaced.find(input);
+        if (it != replaced.end()) input = it->second;
+      }
     }
     if (IsPure(op->type()) && written_once(*op)) {
       const auto [it, is_first] = first_of.emplace(Meaning(*op, writes), i);

@@ -30,6 +30,17 @@ TEST(TransformTest, EqualOperatorsBecomeOne) {
   EXPECT_EQ(net.op(2).input(1), "c");
 }
 
+TEST(TransformTest, ControlInputsFollow) {
+  NetDef net;
+  net.add_external_input("x");
+  net.add_external_output("z");
+  Add(&net, "Relu", {"x"}, {"a"});
+  Add(&net, "Relu", {"x"}, {"b"});
+  Add(&net, "Sigmoid", {"x"}, {"z"})->add_control_input("b");
+  EXPECT_EQ(EliminateCommonSubexpressions(&net), 1);
+  EXPECT_EQ(net.op(1).control_input(0), "a");
+}
+
 TEST(TransformTest, WhatDiffersStays) {
   NetDef net;
   net.add_external_input("x");
