@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "caffe2/core/logging.h"
 
@@ -55,7 +56,8 @@ RangeMethod ParseRangeMethod(const std::string& word) {
 void ValueHistogram::Widen(float magnitude) {
   if (width_ == 0) {
     counts_.assign(kBins, 0);
-    width_ = magnitude / (kBins / 2);
+    // At least the least normal number: a width of 0 could not double, and 1 / width_ is finite.
+    width_ = std::max(magnitude / (kBins / 2), std::numeric_limits<float>::min());
   }
   while (magnitude > width_ * (kBins / 2)) {
     std::vector<int64_t> wide(kBins);

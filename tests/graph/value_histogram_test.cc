@@ -47,6 +47,17 @@ TEST(ValueHistogramTest, TheWholeRangeHoldsAllValuesAndZero) {
   EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).max, 1000);
 }
 
+TEST(ValueHistogramTest, ValuesNearTheLeastNumberAreCounted) {
+  ValueHistogram histogram;
+  const std::vector<float> values{1e-44f, -3e-45f, 1e-36f};
+  for (const float& value : values) histogram.Add(1, &value);
+  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).max, 1e-36f);
+  EXPECT_EQ(histogram.Range(RangeMethod::kMinMax).min, -3e-45f);
+  const ValueRange best = histogram.Range(RangeMethod::kMinError);
+  EXPECT_LE(best.max, 1e-36f);
+  EXPECT_LE(best.min, 0);
+}
+
 // One value far away: the levels are better spent on the others.
 TEST(ValueHistogramTest, LeastErrorBeatsTheWholeRangeAndItsNeighbours) {
   for (const float outlier : {100.f, -100.f}) {
