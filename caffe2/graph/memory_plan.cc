@@ -5,6 +5,7 @@
 
 #include "caffe2/core/operator_schema.h"
 #include "caffe2/core/workspace.h"
+#include "caffe2/graph/dataflow.h"
 
 namespace caffe2 {
 namespace {
@@ -160,7 +161,7 @@ std::map<std::string, std::string> PlanSharedBlobs(
   std::map<std::string, TensorShape> known;
   for (const OperatorDef& op : net.op()) {
     for (const std::string& blob : op.output()) {
-      devices.emplace(blob, ToDevice(op.device_option()).ToString());
+      devices.emplace(blob, ToDevice(DeviceOptionOf(op, net)).ToString());
       auto shape = shapes.find(blob);
       const bool has_shape = shape != shapes.end() && !shape->second.unknown_shape();
       known[blob] = has_shape ? shape->second : CreateTensorShape({1}, TensorProto::FLOAT);

@@ -192,6 +192,12 @@ TEST(SharedBlobsTest, LikeSizesShareAndTypesDevicesAndNestedNetsDoNot) {
   net.mutable_op(3)->mutable_device_option()->set_device_type(CUDA);
   EXPECT_TRUE(PlanSharedBlobs(net, all, shapes).empty());
   net.mutable_op(3)->clear_device_option();
+  NetDef on_gpu = net;  // the other operators run where the net does
+  on_gpu.mutable_device_option()->set_device_type(CUDA);
+  on_gpu.mutable_op(3)->mutable_device_option()->set_device_type(CPU);
+  EXPECT_TRUE(PlanSharedBlobs(on_gpu, all, shapes).empty());
+  on_gpu.mutable_op(3)->mutable_device_option()->set_device_type(CUDA);
+  EXPECT_EQ(PlanSharedBlobs(on_gpu, all, shapes).at("next"), "large");
   OperatorDef* loop = net.add_op();
   *loop = Op("While", {"condition"}, {});
   *loop->add_arg() = MakeArgument("loop_net", net);
