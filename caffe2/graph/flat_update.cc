@@ -12,6 +12,7 @@
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/workspace.h"
+#include "caffe2/graph/dataflow.h"
 
 namespace caffe2 {
 namespace {
@@ -122,8 +123,8 @@ std::optional<float> DecayOf(const OperatorDef& op, const Update& update,
 // Updates may become one operator if their keys are equal: device, type, found_inf, scalar inputs
 // and arguments.
 using Key = std::vector<std::string>;
-Key KeyOf(const OperatorDef& op, const Family& family) {
-  Key key = {ToDevice(op.device_option()).ToString(), family.type, FoundInfOf(op, family)};
+Key KeyOf(const OperatorDef& op, const NetDef& net, const Family& family) {
+  Key key = {ToDevice(DeviceOptionOf(op, net)).ToString(), family.type, FoundInfOf(op, family)};
   for (const int i : family.scalars) key.push_back(op.input(i));
   for (const Argument& argument : op.arg()) {
     const auto same = [&argument](const char* name) { return argument.name() == name; };
@@ -273,7 +274,7 @@ OperatorDef MakeCheck(const OperatorDef& unscaling, const std::vector<Update>& u
       "CheckFinite", unscaling.name(), inputs,
       std::vector<std::string>{unscaling.output(0), unscaling.input(0) + "_used"},
       {MakeArgument("flat", true)});
-  *check.mutable_device_option() = unscaling.device_option();
+  if (unscaling.has_device_option()) *check.mutable_device_option() = unscaling.device_option();
   return check;
 }
 
@@ -306,7 +307,7 @@ OperatorDef MakeFused(const OperatorDef& like, const Family& family,
   }
   OperatorDef fused =
       GradientMakerBase::CreateOperatorDef(family.fused, like.name(), inputs, outputs, arguments);
-  *fused.mutable_device_option() = like.device_option();
+  if (like.has_device_option()) *fused.mutable_device_option() = like.device_option();
   return fused;
 }
 
@@ -371,7 +372,7 @@ std::vector<int> FilterReaders(const NetDef& net, const std::string& param, cons
     const std::vector<std::string> reads = OperandsOf(op).reads;
     if (i == update || std::find(reads.begin(), reads.end(), param) == reads.end()) continue;
     const int filter = FilterInput(op);
-    if (filter < 0 || op.input(filter) != param || ToDevice(op.device_option()) != device ||
+    if (filter < 0 || op.input(filter) != param || ToDevice(DeviceOptionOf(op, net)) != device ||
         std::count(op.input().begin(), op.input().end(), param) != 1) {
       return {};
     }
@@ -429,7 +430,8 @@ std::map<Key, std::vector<Update>> FindUpdates(const NetDef& net,
     if (family->has_decay) {
       update.decay = ArgumentHelper(op).GetSingleArgument<float>("weight_decay", 0.f);
     }
-    if (FindCompanions(net, constants, &update)) candidates[KeyOf(op, *family)].push_back(update);
+    if (!FindCompanions(net, constants, &update)) continue;
+    candidates[KeyOf(op, net, *family)].push_back(update);
   }
   return candidates;
 }
@@ -453,7 +455,7 @@ std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net) {
       scale = replaced[unscaling].output(1);
     }
     replaced[*own.rbegin()] = MakeFused(like, family, updates, scale);
-    arenas.push_back(ArenaOf(ToDevice(like.device_option()), updates));
+    arenas.push_back(ArenaOf(ToDevice(DeviceOptionOf(like, *net)), updates));
     removed.insert(own.begin(), own.end());
   }
   NetDef result = *net;

@@ -132,6 +132,17 @@ TEST(FuseUpdatesTest, OtherRatesAndDevicesMakeOtherGroups) {
   EXPECT_EQ(arenas[0].params, (Names{"w", "b"}));
 }
 
+TEST(FuseUpdatesTest, UpdatesWithoutADeviceStayOnTheDeviceOfTheNet) {
+  NetDef net = TrainingNet();
+  net.mutable_device_option()->set_device_type(CUDA);
+  net.mutable_device_option()->set_device_id(1);
+  const std::vector<ParameterArena> arenas = FuseUpdates(InitNet(), &net);
+  ASSERT_EQ(arenas.size(), 1u);
+  EXPECT_EQ(arenas[0].device.ToString(), "cuda:1");
+  ASSERT_EQ(net.op(3).type(), "MultiMomentumSGDUpdate");
+  EXPECT_FALSE(net.op(3).has_device_option());
+}
+
 // The same gradients under every optimizer, scaled: the fused net divides in its update.
 struct Optimizer {
   const char* type;
