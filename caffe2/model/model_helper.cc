@@ -112,6 +112,11 @@ DeviceScope::DeviceScope(ModelHelper* model, const DeviceOption& device)
 void SetRandomSeeds(NetDef* net, uint64_t seed) {
   for (int i = 0; i < net->op_size(); ++i) {
     OperatorDef* op = net->mutable_op(i);
+    if (!op->has_device_option() && net->has_device_option()) {
+      // With an option of its own the operator no longer follows the net.
+      *op->mutable_device_option() = net->device_option();
+      op->mutable_device_option()->clear_random_seed();
+    }
     DeviceOption* device = op->mutable_device_option();
     // Word i of the seed's random stream: neighbouring operators and neighbouring seeds get
     // unrelated numbers.

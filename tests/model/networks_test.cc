@@ -178,6 +178,19 @@ TEST(ModelHelperTest, SeedsDifferByOperatorAndBySeed) {
   EXPECT_NE(seeds(1)[0], seeds(1)[1]);
 }
 
+TEST(ModelHelperTest, SeedsLeaveOperatorsOnTheDeviceOfTheNet) {
+  NetDef net;
+  net.mutable_device_option()->set_device_type(CUDA);
+  net.mutable_device_option()->set_device_id(1);
+  net.add_op()->set_type("UniformFill");
+  net.add_op()->mutable_device_option()->set_device_type(CPU);
+  SetRandomSeeds(&net, 7);
+  EXPECT_EQ(net.op(0).device_option().device_type(), CUDA);
+  EXPECT_EQ(net.op(0).device_option().device_id(), 1);
+  EXPECT_TRUE(net.op(0).device_option().has_random_seed());
+  EXPECT_EQ(net.op(1).device_option().device_type(), CPU);
+}
+
 TEST(ModelHelperTest, NestedNetsGetSeedsToo) {
   NetDef inner, net;
   inner.add_op()->set_type("UniformFill");
