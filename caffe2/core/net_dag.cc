@@ -72,15 +72,16 @@ class DagNet final : public NetBase {
     if (net_def->num_workers() > 0) workers = std::min(net_def->num_workers(), 64);
     if (InOrder()) workers = 1;
     workers = std::min<int>(workers, std::max<size_t>(1, chains_.size()));
-    for (int i = 1; i < workers; ++i) StartThread(kCompute);
-    if (has_communication_) StartThread(kCommunicate);
+    try {
+      for (int i = 1; i < workers; ++i) StartThread(kCompute);
+      if (has_communication_) StartThread(kCommunicate);
+    } catch (...) {  // a thread cannot be started
+      StopThreads();
+      throw;
+    }
   }
 
-  ~DagNet() override {
-    stopping_.store(true);
-    start_.Notify();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~DagNet() override { StopThreads(); }
 
   bool Run() override {
     const ObservedRun observed(this);
@@ -165,6 +166,12 @@ class DagNet final : public NetBase {
         if (active_.fetch_sub(1, std::memory_order_acq_rel) == 1) finished_.Notify();
       }
     });
+  }
+
+  void StopThreads() {
+    stopping_.store(true);
+    start_.Notify();
+    for (std::thread& thread : threads_) thread.join();
   }
 
   void Work(Lane lane) {

@@ -152,23 +152,29 @@ class PlanRunner {
     PeriodicRunner periodic;
     StartPeriodicSubsteps(&periodic, ws, step);
     std::atomic<bool> stopped_here{false};
+    const auto fail = [&, this](const std::exception_ptr& error) {
+      Fail(error);
+      if (ws->StopRequested()) return;
+      stopped_here = true;
+      ws->RequestStop();
+    };
     std::vector<std::thread> threads;
-    for (const ExecutionStep& substep : step.substep()) {
-      if (substep.has_run_every_ms()) continue;
-      const int instances = std::max(1, substep.num_concurrent_instances());
-      for (int k = 0; k < instances; ++k) {
-        threads.emplace_back([&, this] {
-          try {
-            if (RunStep(ws, substep)) return;
-            Fail(nullptr);
-          } catch (...) {
-            Fail(std::current_exception());
-          }
-          if (ws->StopRequested()) return;
-          stopped_here = true;
-          ws->RequestStop();
-        });
+    try {
+      for (const ExecutionStep& substep : step.substep()) {
+        if (substep.has_run_every_ms()) continue;
+        const int instances = std::max(1, substep.num_concurrent_instances());
+        for (int k = 0; k < instances; ++k) {
+          threads.emplace_back([&, this] {
+            try {
+              if (!RunStep(ws, substep)) fail(nullptr);
+            } catch (...) {
+              fail(std::current_exception());
+            }
+          });
+        }
       }
+    } catch (...) {  // a thread cannot be started
+      fail(std::current_exception());
     }
     for (std::thread& thread : threads) thread.join();
     if (stopped_here) ws->ClearStop();
