@@ -47,12 +47,18 @@ class StartedScope {
 
 void LoadCuda() {
   const char* path = std::getenv("CAFFE2_CUDA_LIBRARY");
+  const char* library = path != nullptr ? path : kCudaLibrary;
+  std::string& problem = All().load_problem;
   // Never closed: its registered objects live as long as the process.
-  if (dlopen(path != nullptr ? path : kCudaLibrary, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+  if (dlopen(library, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* error = dlerror();
-    All().load_problem = MakeString("the CUDA backend cannot be loaded: ", error ? error : "");
-    VLOG(1) << All().load_problem;
+    problem = MakeString("the CUDA backend cannot be loaded: ", error ? error : "");
+  } else if (All().of_type[CUDA].count == nullptr) {
+    // An empty name stands for the program itself.
+    problem =
+        MakeString("the CUDA backend cannot be loaded: \"", library, "\" does not contain it");
   }
+  if (!problem.empty()) VLOG(1) << problem;
 }
 
 const DeviceBackend* Find(DeviceType type) {
