@@ -16,7 +16,7 @@ class NetObserver;
 class Workspace;
 
 // Called before each iteration of a plan's step, with the number of the iteration. False ends the
-// plan.
+// plan. Concurrent steps call it from several threads at once.
 using ShouldContinue = std::function<bool(int64_t)>;
 
 // Base of all executors. One thread runs a net at a time.
