@@ -8,10 +8,6 @@
 namespace caffe2 {
 namespace {
 
-std::string OrderOf(const OperatorDef& op) {
-  return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
-}
-
 // Empty if the convolution is 1x1 with stride 1, in the arguments that Caffe2's builders write;
 // otherwise says that it is not.
 std::string WhyNotPointwise(const OperatorDef& conv) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "caffe2/core/argument.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/nested_net.h"
 
@@ -94,6 +95,10 @@ bool Dataflow::IsTouchedBetween(const std::string& blob, int first, int last) co
 
 const DeviceOption& DeviceOptionOf(const OperatorDef& op, const NetDef& net) {
   return op.has_device_option() ? op.device_option() : net.device_option();
+}
+
+std::string OrderOf(const OperatorDef& op) {
+  return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
 }
 
 void RemoveOperators(const std::vector<bool>& removed, NetDef* net) {

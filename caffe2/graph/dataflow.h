@@ -1,4 +1,5 @@
-// The writer and the readers of every blob of a net, for passes that rewrite nets.
+// The writer and the readers of every blob of a net, and small helpers, for passes that rewrite
+// nets.
 #pragma once
 
 #include <map>
@@ -45,6 +46,9 @@ class Dataflow {
 
 // The device of an operator of the net: its own if it has one, else the device of the net.
 const DeviceOption& DeviceOptionOf(const OperatorDef& op, const NetDef& net);
+
+// The storage order of the operator's images: its argument `order`, or "NCHW".
+std::string OrderOf(const OperatorDef& op);
 
 // Removes the operators at the positions marked true.
 void RemoveOperators(const std::vector<bool>& removed, NetDef* net);

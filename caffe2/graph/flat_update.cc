@@ -17,7 +17,7 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kAlignment = 64;  // elements: 256 bytes
+constexpr int64_t kElementAlignment = 64;  // elements: 256 bytes
 
 // One parameter: the operators that update it and their operands.
 struct Update {
@@ -515,7 +515,8 @@ void PlaceArena(const ParameterArena& arena, Workspace* ws) {
   };
   for (const std::string& param : arena.params) {
     offsets.push_back(end);
-    end += (tensor_of(param)->numel() + kAlignment - 1) / kAlignment * kAlignment;
+    end +=
+        (tensor_of(param)->numel() + kElementAlignment - 1) / kElementAlignment * kElementAlignment;
   }
   const auto place = [&](const std::vector<std::string>& names, const char* kind) {
     const Tensor block = ZeroBlock(arena.device, TensorProto::FLOAT, end);

@@ -27,10 +27,6 @@ bool Follows(const std::string& type) {
   return KeepsLevels(type) || type == "AveragePool" || type == "Sum";
 }
 
-std::string OrderOf(const OperatorDef& op) {
-  return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
-}
-
 // Blobs that must have one quantization, by the name of one of them.
 class Groups {
  public:
