@@ -93,7 +93,8 @@ OpSchema& OpSchema::IdenticalTypeAndShapeOfInputDim(int index, int dim) {
   return TensorInferenceFunction(
       [index, dim](const OperatorDef& def, const std::vector<TensorShape>& in) {
         const TensorShape& source = in.at(index);
-        CAFFE_ENFORCE_LT(dim, source.dims_size());
+        CAFFE_ENFORCE(dim < source.dims_size(), "input ", index, " needs axis ", dim,
+                      ", found shape ", ShapeString(GetDimsVector(source)));
         return std::vector<TensorShape>(def.output_size(),
                                         CreateTensorShape({source.dims(dim)}, source.data_type()));
       });
