@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "caffe2/core/tensor_int8.h"
+
 namespace caffe2 {
 namespace {
 
@@ -43,9 +45,9 @@ WorkspaceMemory MeasureMemory(const Workspace& ws) {
   RangesByDevice ranges;
   for (const std::string& name : ws.Blobs()) {
     const Blob* blob = ws.GetBlob(name);
-    if (blob == nullptr || !blob->IsType<Tensor>()) continue;
-    const Tensor& tensor = blob->Get<Tensor>();
-    if (!tensor.has_data() || tensor.nbytes() == 0) continue;
+    const Tensor* found = blob == nullptr ? nullptr : BlobPlainOrInt8Tensor(*blob);
+    if (found == nullptr || !found->has_data() || found->nbytes() == 0) continue;
+    const Tensor& tensor = *found;
     const auto nbytes = static_cast<int64_t>(tensor.nbytes());
     const std::string device = tensor.device().ToString();
     const auto begin = reinterpret_cast<uintptr_t>(tensor.raw_data());

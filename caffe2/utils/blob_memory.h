@@ -19,7 +19,7 @@ struct BlobMemory {
 };
 
 struct WorkspaceMemory {
-  std::vector<BlobMemory> blobs;  // tensors with values, the largest first
+  std::vector<BlobMemory> blobs;  // plain and quantized tensors with values, the largest first
   int64_t blob_bytes = 0;         // sum of nbytes
   // The bytes that at least one blob uses, each counted once: blob_bytes less the bytes that are
   // saved by sharing, for instance by a memory plan.

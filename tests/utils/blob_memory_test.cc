@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "caffe2/core/tensor_int8.h"
+
 namespace caffe2 {
 namespace {
 
@@ -34,6 +36,18 @@ TEST(BlobMemoryTest, CountsSharedBytesOnce) {
   EXPECT_EQ(memory.blobs[1].type, "float");
   EXPECT_EQ(memory.blobs[1].device, "cpu");
   EXPECT_EQ(memory.blobs[1].nbytes, 120);
+}
+
+TEST(BlobMemoryTest, CountsQuantizedTensors) {
+  Workspace ws;
+  auto* levels = ws.CreateBlob("levels")->GetMutable<int8::Int8TensorCPU>();
+  levels->t.Resize(2, 3);
+  levels->t.mutable_data<uint8_t>();
+  const WorkspaceMemory memory = MeasureMemory(ws);
+  ASSERT_EQ(memory.blobs.size(), 1u);
+  EXPECT_EQ(memory.blobs[0].type, "uint8_t");
+  EXPECT_EQ(memory.blob_bytes, 6);
+  EXPECT_EQ(memory.distinct_bytes, 6);
 }
 
 TEST(BlobMemoryTest, NeighboursDoNotShare) {
