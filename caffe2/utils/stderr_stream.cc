@@ -26,7 +26,11 @@ struct State {
 
 bool HasRoom(int wait_ms) {
   pollfd entry{STDERR_FILENO, POLLOUT, 0};
-  return poll(&entry, 1, wait_ms) > 0;
+  int ready = -1;
+  do {
+    ready = poll(&entry, 1, wait_ms);
+  } while (ready < 0 && errno == EINTR);  // a signal says nothing about the reader
+  return ready > 0;
 }
 
 // Returns the number of bytes written, which is 0 if that would block, or -1 after an error.
