@@ -6,7 +6,8 @@
 
 namespace caffe2 {
 
-// True if `name` is `prefix` followed by the number of a process that does not run on this host.
+// True if `name` begins with `prefix` and the number of a process that does not run on this host,
+// as far as this process sees: in a container only its own processes. More text may follow.
 bool IsOfDeadProcess(const std::string& name, const std::string& prefix);
 
 // ".tmp.<host>.<pid>": how the names of a process's temporary files end.
