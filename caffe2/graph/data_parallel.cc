@@ -87,6 +87,21 @@ OperatorDef OnDevice(OperatorDef op, const Device& device) {
 
 bool OnGpus(const DataParallelOptions& options) { return options.devices[0].type != CPU; }
 
+// An output of the last operator that exchanges data with other shards, or "". The next one must
+// wait for it: parallel executors have one thread for all of them, so every shard must run them in
+// one order.
+std::string LastExchange(const NetDef& net) {
+  const auto is_world = [](const std::string& blob) {
+    return blob == kAllreduceWorld || blob == kBroadcastWorld;
+  };
+  for (int i = net.op_size() - 1; i >= 0; --i) {
+    const OperatorDef& op = net.op(i);
+    if (op.input_size() == 0 || op.output_size() == 0) continue;
+    if (is_world(op.input(0)) && !is_world(op.output(0))) return op.output(0);
+  }
+  return "";
+}
+
 // The sum over this shard's devices, on the first of them.
 OperatorDef LocalSum(const ReplicatedBlob& blob, const DataParallelOptions& options) {
   // NCCLReduce waits for the streams of all GPUs that wrote its inputs; Sum knows its own only.
@@ -264,6 +279,7 @@ void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options) {
 
 void AddBlobBroadcast(NetDef* net, const std::vector<ReplicatedBlob>& blobs,
                       const DataParallelOptions& options) {
+  std::string previous = LastExchange(*net);
   for (const ReplicatedBlob& blob : blobs) {
     std::vector<OperatorDef> ops;
     if (options.num_shards > 1) {
@@ -272,6 +288,8 @@ void AddBlobBroadcast(NetDef* net, const std::vector<ReplicatedBlob>& blobs,
                  {kBroadcastWorld, blob[0]}, {blob[0]}, {MakeArgument("root", 0)});
       broadcast.set_engine(options.engine);
       *broadcast.mutable_device_option() = ToDeviceOption(options.devices[0]);
+      if (!previous.empty()) broadcast.add_control_input(previous);
+      previous = blob[0];
       ops.push_back(broadcast);
     }
     AddLocalCopies(&ops, blob, options);

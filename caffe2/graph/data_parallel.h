@@ -65,8 +65,9 @@ void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedB
 void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options);
 
 // Adds the broadcast of the blobs from replica 0 of shard 0 to all other replicas to `net`, on
-// "broadcast_0_cw". With one shard it adds only the copies between devices. A blob may have fewer
-// replicas than there are devices; they belong to the first devices.
+// "broadcast_0_cw". Each broadcast waits for the exchange between shards before it (control_input).
+// With one shard this adds only the copies between devices. A blob may have fewer replicas than
+// there are devices; they belong to the first devices.
 void AddBlobBroadcast(NetDef* net, const std::vector<ReplicatedBlob>& blobs,
                       const DataParallelOptions& options);
 

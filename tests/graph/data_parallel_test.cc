@@ -167,7 +167,24 @@ TEST(AddParameterBroadcastTest, CreatesWorldsAndBroadcastsFromShardZero) {
   EXPECT_EQ(FindArgument(net.op(0), "rank")->i(), 1);
   EXPECT_EQ(net.op(1).type(), "CloneCommonWorld");
   EXPECT_EQ(net.op(2).type(), "Broadcast");
+  EXPECT_EQ(net.op(2).control_input_size(), 0);
   EXPECT_EQ(net.op(3).input(1), "cpu_0/b");
+}
+
+TEST(AddBlobBroadcastTest, AllShardsBroadcastInOneOrder) {
+  DataParallelOptions options;
+  options.num_shards = 2;
+  NetDef net;
+  *net.add_op() = GradientMakerBase::CreateOperatorDef("AllreduceBucket", "",
+                                                       {"allreduce_0_cw", "cpu_0/g"}, {"cpu_0/g"});
+  AddBlobBroadcast(&net, {{"cpu_0/v"}, {"cpu_0/w"}}, options);
+  AddBlobBroadcast(&net, {{"cpu_0/b"}}, options);
+  std::vector<std::string> waits_for;
+  for (int i = 1; i < net.op_size(); ++i) {
+    ASSERT_EQ(net.op(i).control_input_size(), 1);
+    waits_for.push_back(net.op(i).control_input(0));
+  }
+  EXPECT_EQ(waits_for, (std::vector<std::string>{"cpu_0/g", "cpu_0/v", "cpu_0/w"}));
 }
 
 TEST(DeviceScopeNameTest, FollowsCaffe2) {

@@ -439,6 +439,19 @@ def test_shards_on_gpus_may_be_joined_by_nccl(monkeypatch):
         "AwaitCollectives", "AllgatherRows"], "NCCL")
 
 
+def test_exchanges_of_a_net_have_one_order_on_all_shards():
+    model = ModelHelper("order")
+    worker.build(model, [0], {"num_shards": 2, "shard_id": 0, "kv_handler": "store",
+                              "engine": "GLOO", "exit_nets": None})
+    dpm.AddBlobSync(model, ["extra"])
+    dpm.AddDistributedBlobSync(model, ["count", "total"])
+    exchanges = [op for op in model.net.Proto().op
+                 if op.input and op.input[0] in ("allreduce_0_cw", "broadcast_0_cw")]
+    assert [op.type for op in exchanges[-3:]] == ["Broadcast", "Allreduce", "Allreduce"]
+    for earlier, later in zip(exchanges, exchanges[1:]):
+        assert set(later.control_input) & set(earlier.output)
+
+
 def test_refusals():
     arguments = (lambda model: None, lambda model, loss_scale: [])
     with pytest.raises(RuntimeError, match="CUDA devices .0, 1. are asked for, but there are"):

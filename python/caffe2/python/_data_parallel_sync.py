@@ -127,6 +127,14 @@ def add_common_worlds(model: ModelHelper) -> None:
             net.DestroyCommonWorld(world, world, engine=_engine(model))
 
 
+def last_exchange(net: core.Net) -> list[BlobReference]:
+    """[an output of the last operator of a net that exchanges data with other shards], or []. The
+    next such operator must wait for it, so that all shards run them in one order."""
+    worlds = {_ALLREDUCE_WORLD, _BROADCAST_WORLD}
+    outputs = [op.output[0] for op in net.Proto().op if op.output and worlds & {*op.input[:1]}]
+    return [core.BlobReference(blob) for blob in outputs[-1:]]
+
+
 def broadcast(model: ModelHelper, net: core.Net, names: Iterable[str]) -> None:
     """Adds to `net` the broadcast of blobs from the first device of shard 0 to all others."""
     add_common_worlds(model)

@@ -418,10 +418,18 @@ def AddDistributedBlobSync(model: ModelHelper, blobs: Iterable[BlobLike]) -> Non
         return
     sync.add_common_worlds(model)
     world = core.BlobReference(sync._ALLREDUCE_WORLD)
+    previous = sync.last_exchange(model.net)  # one order of collectives on all shards
     with core.DeviceScope(core.DeviceOption(caffe2_pb2.CPU)):
         for blob in blobs:
             blob = core.BlobReference(str(blob))
-            model.net.Allreduce([world, blob], [blob], engine="GLOO", name=f"blob_sync_{blob}")
+            model.net.Allreduce(
+                [world, blob],
+                [blob],
+                engine="GLOO",
+                name=f"blob_sync_{blob}",
+                control_input=previous,
+            )
+            previous = [blob]
 
 
 # -- Nets ------------------------------------------------------------------------------------------
