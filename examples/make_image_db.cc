@@ -50,7 +50,9 @@ std::vector<Entry> ReadList() {
   std::ifstream file(FLAGS_list_file);
   if (!file) ThrowIoError(ExitCode::kNoInput, "cannot open ", FLAGS_list_file);
   std::vector<Entry> entries;
+  int64_t number = 0;
   for (std::string line; std::getline(file, line);) {
+    ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     // The label is the last word; paths may contain blanks.
     const size_t end = line.find_last_not_of(" \t\r") + 1;
@@ -59,7 +61,7 @@ std::vector<Entry> ReadList() {
     const bool good = blank != std::string::npos &&
                       std::sscanf(line.c_str() + blank, "%d%n", &label, &length) == 1 &&
                       blank + static_cast<size_t>(length) == end;
-    CAFFE_ENFORCE(good, FLAGS_list_file, " line ", entries.size() + 1, ": \"", line,
+    CAFFE_ENFORCE(good, FLAGS_list_file, " line ", number, ": \"", line,
                   "\" is not \"path label\"");
     entries.push_back({line.substr(0, line.find_last_not_of(" \t", blank) + 1), label});
   }
