@@ -84,7 +84,9 @@ db::ImageTransformOptions Preparation(const Predictor& predictor) {
   options.crop = number("image_size", FLAGS_image_size, "227");
   options.scale = number("image_scale", FLAGS_image_scale, "256");
   options.color = number("num_channels", FLAGS_num_channels, "3") == 3;
-  options.channels_first = Setting(predictor, "order", FLAGS_order, "NCHW") == "NCHW";
+  const std::string order = Setting(predictor, "order", FLAGS_order, "NCHW");
+  CheckUsage(order == "NCHW" || order == "NHWC", "--order is ", order, ", must be NCHW or NHWC");
+  options.channels_first = order == "NCHW";
   options.mean = NumberList("mean", Setting(predictor, "mean", FLAGS_mean, "128"));
   options.std = NumberList("std", Setting(predictor, "std", FLAGS_std, "128"));
   for (const float value : options.std) {
