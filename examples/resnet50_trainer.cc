@@ -65,8 +65,8 @@ constexpr char kExamples[] =
 
 std::string ExperimentName() {
   char name[128];
-  std::snprintf(name, sizeof(name), "%s_gpu%d_b%lld_L%d_lr%.2f_v2", FLAGS_model.c_str(), 1,
-                static_cast<long long>(FLAGS_batch_size), FLAGS_num_labels,
+  std::snprintf(name, sizeof(name), "%s_gpu%d_b%lld_L%d_lr%.2f_v2", FLAGS_model.c_str(),
+                FLAGS_num_gpus, static_cast<long long>(FLAGS_batch_size), FLAGS_num_labels,
                 FLAGS_base_learning_rate);
   return name;
 }
