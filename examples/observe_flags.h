@@ -27,7 +27,7 @@ DEFINE_int64(log_histograms_every, 0,
              "with --log_dir: iterations between histograms of all parameters; 0: none");
 
 DEFINE_int32(log_worst_images, 40,
-             "with --log_dir: so many of the worst-predicted test images are noted in "
+             "with --log_dir: number of worst-predicted test images to record in "
              "predictions.json, for `doppio report`");
 DEFINE_bool(log_all_shards, false,
             "log iterations, epochs and tests on all shards, instead of on shard 0 alone (and on "

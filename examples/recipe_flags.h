@@ -20,7 +20,7 @@
 DEFINE_string(
     recipe, "",
     "a set of flags that trains a network well on a data set, which `doppio train --help` "
-    "lists; other flags count more; empty: none");
+    "lists; other flags override it; empty: none");
 DEFINE_bool(dry_run, false,
             "print all settings and where they come from, and how long the run would take; do not "
             "train");

@@ -54,8 +54,7 @@ DEFINE_int32(
     "each takes the next GPUs");
 DEFINE_bool(cuda_graph, false,
             "GPUs: record the work of an iteration as a CUDA graph, and launch the graph "
-            "afterwards. If not "
-            "given: on with one shard and one GPU, unless --trace is given");
+            "afterwards. If not given: on with one shard and one GPU, unless --trace is given");
 DEFINE_bool(use_gpu_transform, true,
             "GPUs: mirror, normalise and convert images on the GPU instead of the host");
 DEFINE_bool(decode_on_gpu, false,
@@ -113,8 +112,9 @@ DEFINE_int64(lr_batch_size, 0,
              "images in a batch of all shards for which the initial learning rate is meant; with "
              "other batches the rate is in proportion (linear scaling); 0: it is as given");
 DEFINE_double(warmup_epochs, 0, "epochs in which the learning rate rises to its initial value");
-DEFINE_double(warmup_start, 0.1, "share of the learning rate with which --warmup_epochs begin");
-DEFINE_double(label_smoothing, 0, "share of the labels' probability that all labels get alike");
+DEFINE_double(warmup_start, 0.1, "share of the learning rate at which --warmup_epochs start");
+DEFINE_double(label_smoothing, 0,
+              "share of the target probability that is spread evenly over all labels");
 DEFINE_double(ema_decay, 0,
               "test and save a moving average of the model, which keeps this share of itself in "
               "each iteration, for instance 0.999; 0: the model itself");
@@ -131,11 +131,11 @@ DEFINE_bool(random_resized_crop, false,
 DEFINE_int32(num_shards, 1, "number of processes that train together");
 DEFINE_int32(shard_id, 0, "number of this process among them, from 0");
 DEFINE_string(run_id, "", "name of the run, the same on all shards; many launchers set it");
-DEFINE_string(init_method, "",
-              "where the shards meet: tcp://host:port (shard 0 runs a store there), "
-              "redis://[:password@]host[:port][/db] (rediss:// with TLS), file:///directory, or "
-              "env:// (the launcher's "
-              "variables); empty: the other flags, or the launcher's variables");
+DEFINE_string(
+    init_method, "",
+    "where the shards meet: tcp://host:port (shard 0 runs a store there), "
+    "redis://[:password@]host[:port][/db] (rediss:// with TLS), file:///directory, or "
+    "env:// (the launcher's variables); empty: the other flags, or the launcher's variables");
 DEFINE_string(redis_host, "", "host of the Redis server where the shards meet");
 DEFINE_int32(redis_port, 6379, "port of the Redis server");
 DEFINE_string(redis_user, "", "user name for the Redis server");
@@ -180,7 +180,7 @@ DEFINE_bool(keep_best, false,
             "also keep the model with the best test accuracy, as <model name>_best.mdl "
             "(mnist_trainer: <prefix>-best.mdl)");
 DEFINE_int32(patience, 0,
-             "end the run after so many epochs without a better test accuracy; 0: never");
+             "end the run after this many epochs without a better test accuracy; 0: never");
 DEFINE_int64(checkpoint_every, 0, "iterations between checkpoints; 0: no checkpoints");
 DEFINE_string(checkpoint_path, "",
               "the checkpoint file; empty: <model name>.checkpoint; a run that SIGINT, SIGTERM or "

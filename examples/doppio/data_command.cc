@@ -63,7 +63,7 @@ void AddPrepare(CLI::App* data, Action* action) {
   prepare->add_option("--seed", options->seed, "of that order; default: 0");
   prepare
       ->add_option("--max_bad_records", options->max_bad_records,
-                   "leave out so many damaged images, each named; default: 0")
+                   "leave out at most this many damaged images, each named; default: 0")
       ->check(CLI::NonNegativeNumber);
   prepare->callback([options, action] { *action = [options] { return data::Prepare(*options); }; });
 }

@@ -51,11 +51,11 @@ void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, A
          "or ssh if other hosts are given")
       ->check(CLI::IsMember(engines));
   run->add_option("--max_restarts", launch.max_restarts,
-                  "start the whole set again after a failure, at most so often")
+                  "start all shards again after a failure, at most this many times")
       ->check(restarts);
   run->add_option(
          "--min_shards", launch.min_shards,
-         "go on with so few shards when hosts are left out after two failures; default: -n")
+         "fewest shards to go on with when hosts are left out after two failures; default: -n")
       ->check(shards);
   run->add_option("--max_shards", launch.max_shards,
                   "once --hostfile has slots for more shards than run, stop them (SIGTERM) and go "

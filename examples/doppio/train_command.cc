@@ -184,8 +184,7 @@ std::string ListOfRecipes() {
     text += MakeString("  ", recipe.name, ": ", recipe.what, "; ", recipe.reached, "\n");
   }
   return text +
-         "All other flags are the trainer's and count more than the recipe; --dry_run prints "
-         "them.\n"
+         "All other flags are the trainer's and override the recipe; --dry_run prints them.\n"
          "For options of doppio run: doppio run -n 2 --store URL -- mnist_trainer --recipe NAME "
          "...";
 }

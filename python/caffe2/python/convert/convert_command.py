@@ -39,7 +39,7 @@ def _parser(name):
     parser.add_argument("--std", type=pixel_divisors, metavar="B,G,R",
                         help="number that pixels are divided by after that, likewise")
     parser.add_argument("--batch_size", type=positive, metavar="N",
-                        help="for ONNX: only batches of so many images; default: any")
+                        help="for ONNX: only batches of this many images; default: any")
     parser.add_argument("--swap_channels", action="store_true",
                         help="the net takes images blue, green, red that it took red, green, blue, "
                         "or the other way round")

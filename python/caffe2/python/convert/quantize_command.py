@@ -39,7 +39,7 @@ def _parser(name):
         type=positive,
         default=100,
         metavar="N",
-        help="so many of them, chosen at random, always the same; default: 100",
+        help="how many of them to run, chosen at random but always the same; default: 100",
     )
     parser.add_argument(
         "--output",
