@@ -18,7 +18,20 @@ from caffe2.python.convert.errors import NO_INPUT, USAGE, ConvertError, one_line
 from caffe2.python.convert.model import Model
 
 _BATCH = 10
-_ENDS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".ppm", ".pgm", ".tif", ".tiff")
+# As in db/data_set.cc.
+_ENDS = (
+    ".jpg",
+    ".jpeg",
+    ".jpe",
+    ".jfif",
+    ".png",
+    ".bmp",
+    ".webp",
+    ".tif",
+    ".tiff",
+    ".ppm",
+    ".pgm",
+)
 
 
 @dataclasses.dataclass

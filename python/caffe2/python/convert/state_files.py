@@ -73,7 +73,7 @@ def read_torch(path: str) -> dict[str, np.ndarray]:
     return {
         name.removeprefix("module."): (
             value.float() if value.is_floating_point() else value
-        ).numpy()
+        ).detach().numpy()
         for name, value in content.items()
     }
 
