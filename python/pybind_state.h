@@ -4,7 +4,9 @@
 // Messages are passed as serialized bytes, so that any protobuf runtime of Python works.
 //
 // Blobs, nets and operators are made and removed with the GIL held, which serializes these changes
-// of a workspace. Only running a net, plan or operator releases the GIL.
+// of a workspace. The GIL is released while a net, plan or operator runs, while the elements of a
+// large tensor are copied, and while a process waits for other shards. Meanwhile the caller must
+// not let another thread remove the blob or net in use.
 #pragma once
 
 #include <pybind11/pybind11.h>

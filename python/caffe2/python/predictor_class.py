@@ -86,7 +86,7 @@ class Predictor:
 
         Raises ValueError for other inputs, RuntimeError if the net fails.
         """
-        if not isinstance(inputs, dict):
+        if not isinstance(inputs, Mapping):
             if len(inputs) > len(self.inputs):
                 raise ValueError(f"{len(inputs)} values are too many for the inputs {self.inputs}")
             inputs = dict(zip(self.inputs, inputs))

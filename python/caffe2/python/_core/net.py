@@ -214,6 +214,7 @@ class Net(OperatorMethods):
     def extend_ops(self, new_ops: Iterable[caffe2_pb2.OperatorDef]) -> None:
         """Appends OperatorDefs as they are. The caller declares with AddExternalInput the blobs
         that they read and no operator writes."""
+        new_ops = list(new_ops)
         self._net.op.extend(new_ops)
         for op in new_ops:
             self._op_outputs.update(op.output)

@@ -28,6 +28,8 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
       shapes: {blob: shape} of inputs and outputs, which are made before the first run.
       name: the name of the model, which distinguishes several models in one file.
       extra_init_net: a net to run once before predicting.
+      global_init_net: a Net whose operators run after the parameters are loaded.
+      net_type, num_workers: the executor of predict_net and its threads; default: its own.
       trainer_prefix: prefix of the keys of the plans that train.
 
     Raises ValueError for a parameter that is also an input or output, and for equal inputs.
@@ -37,7 +39,7 @@ class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
                 parameters: Iterable[BlobLike], inputs: Iterable[BlobLike],
                 outputs: Iterable[BlobLike], shapes: Mapping[str, Sequence[int]] | None = None,
                 name: str = "", extra_init_net: core.Net | caffe2_pb2.NetDef | None = None,
-                global_init_net: core.Net | caffe2_pb2.NetDef | None = None,
+                global_init_net: core.Net | None = None,
                 net_type: str | None = None, num_workers: int | None = None,
                 trainer_prefix: str | None = None) -> PredictorExportMeta:
         inputs, outputs, parameters = (
