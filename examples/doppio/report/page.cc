@@ -204,6 +204,11 @@ std::vector<Compared> CompareResults(const RunRecords& a, const RunRecords& b) {
   return rows;
 }
 
+std::string Padded(std::string cell, size_t width) {
+  cell.resize(std::max(cell.size(), width), ' ');
+  return cell;
+}
+
 std::vector<Series> BothRuns(const RunRecords& a, const RunRecords& b, const Curve& curve,
                              std::vector<Event> RunRecords::*events) {
   return {SeriesOf("A", a.*events, curve.y), SeriesOf("B", b.*events, curve.y)};
@@ -253,10 +258,7 @@ std::string ComparePage(const RunRecords& a, const RunRecords& b) {
 std::string CompareText(const RunRecords& a, const RunRecords& b) {
   std::string text = "A: " + a.directory + "\nB: " + b.directory + "\n\n";
   const auto add = [&](const std::string& name, const std::string& in_a, const std::string& in_b) {
-    char line[256];
-    std::snprintf(line, sizeof(line), "%-28s  %-24s  %s\n", name.c_str(), in_a.c_str(),
-                  in_b.c_str());
-    text += line;
+    text += Padded(name, 28) + "  " + Padded(in_a, 24) + "  " + in_b + "\n";
   };
   add("", "A", "B");
   for (const Compared& row : CompareResults(a, b)) add(row.name, row.a, row.b);
