@@ -60,6 +60,6 @@ download_mnist() {
       echo "warning: $mirror/$name has another checksum than expected" >&2
     done
     rm -f "$dir/$name.part"
-    [ -e "$dir/$name" ] || return 1
+    echo "$sum  $dir/$name" | sha256sum --check --status 2>/dev/null || return 1
   done
 }
