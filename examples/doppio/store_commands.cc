@@ -43,6 +43,14 @@ void AddStoreOptions(const std::shared_ptr<StoreFlags>& flags, CLI::App* command
       "--secret_file", flags->secret_file,
       "file with the secret that signs the run's values; default: as for the trainers");
   command->add_option("--redis_db", flags->redis.database, "number of its database");
+  command->add_flag("--redis_tls", flags->redis.tls, "connect to it with TLS, as rediss:// does");
+  command->add_option("--redis_ca_file", flags->redis.ca_file,
+                      "PEM file with the authorities that may sign its certificate; default: those "
+                      "that the system trusts");
+  command->add_option("--redis_cert_file", flags->redis.cert_file,
+                      "PEM file with a certificate for a server that asks for one");
+  command->add_option("--redis_key_file", flags->redis.key_file,
+                      "PEM file with its private key; default: in --redis_cert_file");
   command->add_option("--file_store_path", flags->directory, "the directory of a file store");
 }
 
@@ -67,14 +75,19 @@ RunInspector Open(StoreFlags flags) {
     flags.directory = url.path;
     if (url.kind == StoreUrl::Kind::kTcp) flags.redis = StoreOfRun(url, flags);
     if (url.kind == StoreUrl::Kind::kRedis) {
-      flags.redis = {.host = url.host,
-                     .port = url.port,
-                     .user = url.user,
-                     .password = url.password,
-                     .database = url.database,
-                     .tls = url.tls};
+      flags.redis.host = url.host;
+      flags.redis.port = url.port;
+      if (!url.user.empty()) flags.redis.user = url.user;
+      flags.redis.password = url.password;
+      if (url.database != 0) flags.redis.database = url.database;
+      flags.redis.tls = flags.redis.tls || url.tls;
     }
   }
+  const RedisOptions& redis = flags.redis;
+  CheckUsage(
+      redis.tls || (redis.ca_file.empty() && redis.cert_file.empty() && redis.key_file.empty()),
+      "--redis_ca_file, --redis_cert_file and --redis_key_file need --redis_tls or --store "
+      "rediss://HOST");
   const std::string secret = FindStoreSecret(flags.secret_file);
   if (!flags.directory.empty()) {
     return {SignedStores(FileStores(flags.directory), secret), NewFileBrowser(flags.directory)};

@@ -110,6 +110,8 @@ def test_shards_meet_through_tls(databases, shards, tls_redis, tmp_path):
                                      file_store_path=None):
         assert status == 77, output[-2000:]
         assert "the server's certificate is refused" in last_line(output)
+    done = run("doppio", "runs", "--store", url, "--redis_ca_file", authority)
+    assert done.returncode == 0, done.output
     done = run("resnet50_trainer", *training(databases, tmp_path, redis_ca_file=authority))
     assert done.returncode == 64
     assert "need --redis_tls" in last_line(done.output)
