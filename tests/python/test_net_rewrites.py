@@ -55,6 +55,14 @@ def test_part_of_a_net_with_gradients_and_in_place_operators():
     assert out == "forward/y"
 
 
+def test_order_of_operators_in_a_copy():
+    net = core.Net("ordered")
+    net.Relu("a", "first")
+    net.Relu("b", "second", control_input="first")
+    copy = net.Clone("copy", {"first": "renamed"})
+    assert list(copy.Proto().op[1].control_input) == ["renamed"]
+
+
 def test_external_blobs_of_some_operators():
     clone = diamond().Clone("tail", op_id_mask=[1, 2], update_external_list=True)
     assert list(clone.Proto().external_input) == ["b", "left"]

@@ -19,8 +19,8 @@ def rename_in_arguments(op: caffe2_pb2.OperatorDef, remap: Mapping[str, str]) ->
         argument.strings[:] = [
             remap.get(text.decode(), text.decode()).encode() for text in argument.strings]
         for nested in argument.n.op if argument.HasField("n") else ():
-            nested.input[:] = [remap.get(blob, blob) for blob in nested.input]
-            nested.output[:] = [remap.get(blob, blob) for blob in nested.output]
+            for blobs in (nested.input, nested.output, nested.control_input):
+                blobs[:] = [remap.get(blob, blob) for blob in blobs]
             if nested.type in DEFAULT_REMAP_FUNCS:
                 rename_in_arguments(nested, remap)
         if argument.HasField("n"):
@@ -75,6 +75,7 @@ def copy_net(proto: caffe2_pb2.NetDef, name: str, remap: Mapping[str, str], kept
         op.CopyFrom(proto.op[index])
         op.input[:] = renamed(op.input)
         op.output[:] = renamed(op.output)
+        op.control_input[:] = renamed(op.control_input)
         if op.type in functions:
             functions[op.type](op, prefix, remap)
     return copied
