@@ -28,9 +28,8 @@ def _const_filler(dtype):
 
 
 def constant_filler(array: np.ndarray) -> tuple[str, list[caffe2_pb2.Argument]]:
-    """(operator type, arguments "shape" and "values") of the operator that makes an array.
-
-    Raises TypeError for elements that no tensor holds.
+    """(operator type, arguments "shape" and "values") of the operator that makes an array; see
+    Net.Const for the types. Raises TypeError for elements that no tensor holds.
     """
     filler, element = _const_filler(array.dtype)
     values = array.astype(element).ravel().tolist()

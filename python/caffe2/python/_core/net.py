@@ -301,7 +301,12 @@ class Net(OperatorMethods):
 
     def Const(self, array: Any, blob_out: BlobLike | None = None,
               dtype: Any = None) -> BlobReference:
-        """A blob that holds the array (any shape and element type) after each run of the net."""
+        """A blob that holds the array, of any shape, after each run of the net.
+
+        float16 becomes float32, integers of 8 and 16 bits become int32, uint32 becomes int64, and
+        float64 values are rounded to float32. Raises TypeError for other types than numbers, bool
+        and strings, and for uint64.
+        """
         filler, arguments = constant_filler(np.asarray(array, dtype))
         return self._create_and_add(
             filler, [], self.NextName() if blob_out is None else blob_out, arg=arguments)

@@ -115,7 +115,7 @@ def save_caffe2_net(net: caffe2_pb2.NetDef, file: str, output_txt: bool = False)
 
 
 def fill_operator(array: np.ndarray, output: str) -> caffe2_pb2.OperatorDef:
-    """The operator that makes a blob of this content.
+    """The operator that makes a blob of this content. Some element types change, as Net.Const says.
 
     Raises TypeError for an element type that has no such operator.
     """
