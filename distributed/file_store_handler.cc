@@ -74,9 +74,7 @@ class FileStoreHandler final : public StoreHandler {
     if (!S_ISDIR(info.st_mode))
       ThrowIoError(ExitCode::kStoreUnreachable, "file store: ", path, " is not a directory");
     MakeDirectory();
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    temporary_ = MakeString(directory_, "/.tmp.", EscapeName(host), ".", getpid(), ".");
+    temporary_ = MakeString(directory_, "/.tmp.", EscapeName(PidScope()), ".", getpid(), ".");
   }
 
   // Removes the directory if no key is left in it.
@@ -175,9 +173,9 @@ class FileStoreHandler final : public StoreHandler {
     }
   }
 
-  // True if `name` is a temporary file of a dead process of this host.
+  // True if `name` is a temporary file of a dead process of this PidScope().
   bool IsAbandoned(const std::string& name) const {
-    std::string start = temporary_.substr(directory_.size() + 1);  // ".tmp.<host>.<pid>."
+    std::string start = temporary_.substr(directory_.size() + 1);  // ".tmp.<PidScope()>.<pid>."
     start.resize(start.rfind('.', start.size() - 2) + 1);
     return IsOfDeadProcess(name, start);
   }

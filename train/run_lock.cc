@@ -101,7 +101,8 @@ bool Supersedes(const RunIdentity& identity, const std::string& text) {
 void RemoveTemporaries(const std::string& path, const std::string& owner) {
   const auto record = ParseRecord(owner);
   if (!record) return;
-  const std::string ending = TemporarySuffix(FieldOf(*record, "host"), NumberOf(*record, "pid"));
+  const std::string ending =
+      TemporarySuffix(FieldOf(*record, "pid_scope"), NumberOf(*record, "pid"));
   const fs::path directory = fs::path(path).parent_path();
   std::error_code error;  // a file that is gone is well
   for (const auto& entry : fs::directory_iterator(directory.empty() ? "." : directory, error)) {
@@ -123,6 +124,7 @@ RunLock::RunLock(const std::string& path, const RunIdentity& identity)
                           {"joined_ms", std::to_string(identity.joined_ms)},
                           {"host", self.host},
                           {"pid", std::to_string(self.pid)},
+                          {"pid_scope", PidScope()},
                           {"start_time", std::to_string(self.start_time)}});
   for (int i = 0; i < kTries; ++i) {
     if (TryToTake(identity)) return;

@@ -3,13 +3,27 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 namespace caffe2 {
 namespace fs = std::filesystem;
+
+std::string PidScope() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  std::error_code unknown;  // on an error the name is empty
+  std::string names =
+      fs::read_symlink("/proc/self/ns/pid", unknown).string();  // "pid:[4026531836]"
+  std::erase_if(names, [](unsigned char c) { return std::isdigit(c) == 0; });
+  return std::string(host) + "." + boot.substr(0, 8) + "." + names;
+}
 
 bool IsOfDeadProcess(const std::string& name, const std::string& prefix) {
   if (name.rfind(prefix, 0) != 0) return false;
@@ -19,18 +33,17 @@ bool IsOfDeadProcess(const std::string& name, const std::string& prefix) {
 
 namespace {
 
-std::string EndingOf(const std::string& host) { return ".tmp." + host + "."; }
+std::string EndingOf(const std::string& pid_scope) { return ".tmp." + pid_scope + "."; }
 
 }  // namespace
 
-std::string TemporarySuffix(const std::string& host, int64_t pid) {
-  return EndingOf(host) + std::to_string(pid);
+std::string TemporarySuffix(const std::string& pid_scope, int64_t pid) {
+  return EndingOf(pid_scope) + std::to_string(pid);
 }
 
 std::string TemporaryPath(const std::string& path) {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  const std::string prefix = fs::path(path).filename().string() + EndingOf(host);
+  const std::string pid_scope = PidScope();
+  const std::string prefix = fs::path(path).filename().string() + EndingOf(pid_scope);
   const fs::path directory = fs::path(path).parent_path();
   // Errors are ignored: writing to the folder will report them.
   std::error_code error;
@@ -40,7 +53,7 @@ std::string TemporaryPath(const std::string& path) {
     if (IsOfDeadProcess(it->path().filename().string(), prefix)) dead.push_back(it->path());
   }
   for (const fs::path& found : dead) fs::remove_all(found, error);
-  return path + TemporarySuffix(host, getpid());
+  return path + TemporarySuffix(pid_scope, getpid());
 }
 
 }  // namespace caffe2

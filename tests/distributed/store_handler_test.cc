@@ -8,6 +8,7 @@
 #include <atomic>
 #include <fstream>
 
+#include "caffe2/utils/temporary_file.h"
 #include "distributed/file_store_handler.h"
 #include "distributed/memory_store_handler.h"
 #include "distributed/prefix_store_handler.h"
@@ -147,13 +148,17 @@ TEST(FileStoreHandlerTest, NamesAreReadableAndPrivate) {
     std::ifstream status(directory.path() + "/run.1/status%2F0");
     EXPECT_EQ(std::string((std::istreambuf_iterator<char>(status)), {}), "host: a\npid: 17\n");
     // Of a process that is gone, and of this one.
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    std::ofstream(MakeString(directory.path(), "/run.1/.tmp.", host, ".4194305.1")) << "x";
-    const std::string own = MakeString(".tmp.", host, ".", getpid(), ".0");
-    std::ofstream(directory.path() + "/run.1/" + own) << "x";
+    std::ofstream(MakeString(directory.path(), "/run.1/.tmp.", PidScope(), ".4194305.1")) << "x";
+    const std::string own = MakeString(".tmp.", PidScope(), ".", getpid(), ".0");
+    // A container with the same host name, in which other processes have these numbers.
+    const std::string other = MakeString(".tmp.", PidScope(), "9.4194305.1");
+    for (const std::string& name : {own, other}) {
+      std::ofstream(directory.path() + "/run.1/" + name) << "x";
+    }
     store->RemoveLeftovers("1/");
-    unlink((directory.path() + "/run.1/" + own).c_str());
+    for (const std::string& name : {own, other}) {
+      EXPECT_EQ(unlink((directory.path() + "/run.1/" + name).c_str()), 0) << name;
+    }
     EXPECT_EQ(directory.Files("run.1"), (std::vector<std::string>{"%2E.", "status%2F0"}));
     store->RemoveLeftovers("");
   }

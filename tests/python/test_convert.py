@@ -14,6 +14,7 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core
 from caffe2.python.convert import convert_command, formats, inspect_command, resnet
+from caffe2.python.convert.errors import ConvertError
 from caffe2.python.convert.files import whole_file
 from caffe2.python.convert.layers import layers_of
 from caffe2.python.convert.model import Model
@@ -368,6 +369,32 @@ def test_ctrl_c_ends_a_command_without_a_word(monkeypatch, capsys):
     assert convert("a.mdl", "b.mdl") == 130
     assert inspect_command.main(["a.mdl"]) == 130
     assert tuple(capsys.readouterr()) == ("", "")
+
+
+@pytest.mark.parametrize("values", [
+    np.array([[1.5, -65504], [6e-8, np.inf]], np.float16), np.array([-32768, 32767], np.int16),
+    np.array([0, 255, 10, 13], np.uint8), np.array([2**31 - 1, -2**31], np.int32),
+    np.array([2**62, -1]), np.array([0.5, -1e30], np.float32), np.array([0.5, np.nan]),
+    np.array([True, False]), np.zeros((0, 3), np.float16)], ids=lambda value: value.dtype.name)
+def test_a_pair_keeps_the_types_of_parameters(tmp_path, values):
+    net = core.Net("copies")
+    net.AddExternalInput("x", "w")
+    net.Copy("w", "y")
+    pair = tmp_path / "pair"
+    formats.write(Model(net.Proto(), {"w": values}, ["x"], ["y"]), str(pair))
+    read = formats.read(str(pair)).values["w"]
+    assert read.dtype == values.dtype and read.shape == values.shape
+    np.testing.assert_array_equal(read, values)
+
+
+@pytest.mark.parametrize("values", [np.array([1, -2], np.int8), np.array([1], np.uint16),
+                                    np.array([0.1]), np.array([1e300])])
+def test_types_that_a_pair_cannot_keep_are_refused(tmp_path, values):
+    net = core.Net("copies")
+    net.AddExternalInput("x", "w")
+    net.Copy("w", "y")
+    with pytest.raises(ConvertError, match="the parameter w: "):
+        formats.write(Model(net.Proto(), {"w": values}, ["x"], ["y"]), str(tmp_path / "pair"))
 
 
 def test_what_onnx_cannot_express(tmp_path, capsys):

@@ -27,7 +27,7 @@ log = logging.getLogger("data_parallel_model")
 def _devices_of(devices, cpu_device):
     """The numbers of the devices. Raises RuntimeError for CUDA devices that do not exist."""
     if cpu_device:
-        return list(devices) if devices is not None else list(range(os.cpu_count()))
+        return list(devices) if devices is not None else list(range(len(os.sched_getaffinity(0))))
     available = workspace.NumCudaDevices()
     devices = list(devices) if devices is not None else list(range(available))
     if not devices or max(devices) >= available:

@@ -69,6 +69,35 @@ def _fill_int8(value, name):
     return op
 
 
+def _with_values(type, name, value, **argument):
+    op = caffe2_pb2.OperatorDef(type=type, output=[name])
+    op.arg.add(name="shape", ints=value.shape)
+    op.arg.add(name="values", **argument)
+    return op
+
+
+def _fill_exactly(value, name):
+    """The operator that makes an array with its own element type. Raises TypeError if there is
+    none."""
+    if value.dtype == np.float16:
+        op = _with_values("GivenTensorFill", name, value, floats=value.ravel().tolist())
+        op.arg.add(name="dtype", i=caffe2_pb2.TensorProto.FLOAT16)
+        return op
+    if value.dtype == np.int16:
+        return _with_values("GivenTensorInt16Fill", name, value, ints=value.ravel().tolist())
+    if value.dtype == np.uint8:
+        return _with_values("GivenTensorByteStringToUInt8Fill", name, value,
+                            strings=[value.tobytes()])
+    if value.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            is_float = np.array_equal(value, value.astype(np.float32), equal_nan=True)
+        if not is_float:
+            raise TypeError("its float64 values need more digits than a net stores")
+    elif value.dtype.kind in "iuf" and value.dtype not in (np.float32, np.int32, np.int64):
+        raise TypeError(f"no operator makes elements of the type {value.dtype}")
+    return fill_operator(value, name)
+
+
 def init_net_of(model: Model) -> caffe2_pb2.NetDef:
     """The net that makes the parameters. Raises ConvertError."""
     init = caffe2_pb2.NetDef(name=f"{model.net.name}_init")
@@ -77,7 +106,7 @@ def init_net_of(model: Model) -> caffe2_pb2.NetDef:
             init.op.append(_fill_int8(value, name))
             continue
         try:
-            init.op.append(fill_operator(value, name))
+            init.op.append(_fill_exactly(value, name))
         except TypeError as error:
             raise ConvertError(f"no net can make the parameter {name}: {error}") from error
     init.external_output[:] = list(model.values)
