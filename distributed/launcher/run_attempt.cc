@@ -281,6 +281,8 @@ class Attempt {
       // Processes that a killed supervisor has left hold its streams open.
       EndOrphans();
       for (const auto& stream : process->streams) {
+        // A process that survives even SIGKILL, in a system call that hangs, holds them still.
+        if (stream->fd >= 0) fcntl(stream->fd, F_SETFL, O_NONBLOCK);
         while (stream->fd >= 0) ReadStream(stream.get());
       }
       if (process->what.shard != LaunchProcess::kAllShards) {
@@ -325,7 +327,10 @@ class Attempt {
   void Escalate() {
     if (next_signal_ == 0 || Clock::now() < next_step_) return;
     if (gave_up_) {
-      EndDescendants(milliseconds(0), others_);
+      // Not EndDescendants(), which would take the status that Reap() waits for.
+      for (const auto& process : processes_) {
+        if (process->pid >= 0) kill(process->pid, SIGKILL);
+      }
       return;
     }
     SayAll(next_signal_);

@@ -309,6 +309,21 @@ def test_a_killed_supervisor_leaves_nothing(marker):
     assert not alive(marker)
 
 
+def test_a_frozen_supervisor_does_not_hold_up_the_launcher(marker):
+    process = start("run", "-n", 2, "--store", "none",
+                    *shell(GRANDCHILDREN.format(marker, f"exec sleep {marker}")))
+    wait_for_ready(process, 2)
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+        supervisors = list(map(int, file.read().split()))
+    os.kill(supervisors[1], signal.SIGSTOP)
+    for _ in range(2):  # the second signal ends all at once
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert not alive(marker)
+
+
 def test_restarts_until_it_works(tmp_path):
     script = """echo try $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_RUN_ID
                 [ $RANK = 1 ] && [ $TORCHELASTIC_RESTART_COUNT -lt 2 ] && kill -9 $$; exit 0"""
