@@ -30,6 +30,8 @@ constexpr char kPasswordLine[] = "password ", kStartLine[] = "start", kSignalLin
 constexpr milliseconds kLostGrace{5000};
 // Time for processes that the program has left, after its end.
 constexpr milliseconds kLeftoverGrace{500};
+// For so long the supervisor waits for more output of processes that it cannot end.
+constexpr int kDrainMs = 2000;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
 
 int NumberIn(const Environment& environment, const char* name, int otherwise) {
@@ -134,7 +136,9 @@ class Supervisor {
     Start();
     while (!status_ && !lost_) Step(-1);
     EndDescendants(lost_ ? kLostGrace : kLeftoverGrace);
-    while (!OutputEnded()) Step(-1);
+    // A process that survives SIGKILL, in a system call that hangs, keeps its output open.
+    while (!OutputEnded() && Step(kDrainMs)) {
+    }
     const int status = status_.value_or(static_cast<int>(ExitCode::kPeerLost));
     if (options_.placed_by_environment) ReportEnd(status);
     return status;
@@ -177,8 +181,8 @@ class Supervisor {
     for (const auto& stream : streams_) stream->CloseWriteEnd();
   }
 
-  // Waits for the next events and handles them.
-  void Step(int timeout_ms) {
+  // Waits for the next events and handles them. Returns false if there were none in this time.
+  bool Step(int timeout_ms) {
     std::vector<pollfd> polled = {{signals_, POLLIN, 0}};
     const bool reads_control = options_.controlled && !lost_;
     if (reads_control) polled.push_back({STDIN_FILENO, POLLIN, 0});
@@ -192,7 +196,8 @@ class Supervisor {
     if (options_.lease.count() > 0) {
       timeout_ms = static_cast<int>(std::max<int64_t>(1, lease_end_.remaining().count()));
     }
-    if (poll(polled.data(), polled.size(), timeout_ms) < 0 && errno != EINTR) {
+    const int ready = poll(polled.data(), polled.size(), timeout_ms);
+    if (ready < 0 && errno != EINTR) {
       ThrowIoError(ExitCode::kSystem, "poll: ", std::strerror(errno));
     }
     if (polled[0].revents != 0) HandleSignals();
@@ -201,6 +206,7 @@ class Supervisor {
       if (polled[first_stream + i].revents != 0) open[i]->Read();
     }
     if (options_.lease.count() > 0 && lease_end_.expired()) lost_ = true;
+    return ready != 0;
   }
 
   void HandleSignals() {
