@@ -100,7 +100,12 @@ void RunEnd::AnnounceLeaving() {
 void RunEnd::WaitForOthersToLeave(const std::function<bool(int)>& is_gone,
                                   const Deadline& deadline) {
   auto next_progress = Clock::now() + kProgressEvery;
+  auto next_renewal = Clock::now() + place_.key_lifetime() / 3;
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
+    if (Clock::now() >= next_renewal) {
+      next_renewal += place_.key_lifetime() / 3;
+      store_->Expire(place_.Key("left", options().shard_id), place_.key_lifetime());
+    }
     std::vector<int> staying;
     for (int shard = 0; shard < options().num_shards; ++shard) {
       if (shard < options().num_expendable && is_gone(shard)) continue;

@@ -372,19 +372,25 @@ void RunHeartbeat::NoteExpendableLost(StoreHandler* store, int shard, const std:
 }
 
 void RunHeartbeat::Watch(StoreHandler* store, int shard, const MemberRecord& next) {
+  if (left_.count(shard) > 0) return;
   ChangeWatch& heartbeat = heartbeats_[shard];
   const bool expendable = shard < place_.options.num_expendable;
   const bool gone = next.process.on_this_host() && !next.process.IsAlive();
-  if (const auto beat = store->TryGet(place_.Key("heartbeat", shard))) heartbeat.Note(*beat);
+  const auto beat = store->TryGet(place_.Key("heartbeat", shard));
+  if (beat) heartbeat.Note(*beat);
   const bool silent = heartbeat.unchanged_for() > place_.silence_limit();
+  // A shard that leaves has done its part. The run does not need it any more. Noted as soon as its
+  // heartbeat is missing: the key "left" expires, perhaps before this shard leaves.
+  if ((gone || silent || !beat) && !expendable && store->Check({place_.Key("left", shard)})) {
+    left_.insert(shard);
+    return;
+  }
   if (!gone && !silent) return;
   // A shard that has left the run has removed its record.
   if (!store->Check({place_.Key("member", shard)}) && !silent) {
     if (expendable) lost_.insert(shard);
     return;
   }
-  // A shard that leaves has done its part. The run does not need it any more.
-  if (!expendable && store->Check({place_.Key("left", shard)})) return;
   const std::string cause =
       gone ? "its process is gone"
            : MakeString("no sign of life for ", heartbeat.unchanged_for().count(), " ms");

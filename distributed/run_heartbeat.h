@@ -128,6 +128,7 @@ class RunHeartbeat {
   // By shard; used only by the thread.
   std::map<int, ChangeWatch> heartbeats_;
   std::set<int> lost_;  // expendable shards; used only by the thread
+  std::set<int> left_;  // other shards, which have begun to leave; used only by the thread
   // The store had lost this shard's member key, and not all tracked keys have been set again. Used
   // only by the thread.
   bool keys_lost_ = false;

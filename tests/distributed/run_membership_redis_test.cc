@@ -129,6 +129,25 @@ TEST(RunMembershipRedisTest, SurvivorsThatDecideBeforeAndAfterAPauseNameTheShard
   EXPECT_HAS(results[0].message, "peer lost: shard=2 ");
 }
 
+// Shard 0 still writes the last model when the key "left" of shard 1 has expired.
+TEST(RunMembershipRedisTest, AShardThatLeftLongAgoIsNotLost) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  const StoreFactory stores = RedisStores(redis.options());
+  const auto results = RunShards(2, [&](int shard) {
+    RunOptions options = Options(2, shard);
+    options.lease = milliseconds(1000);  // the key lasts for six leases
+    options.exit_timeout = milliseconds(500);
+    const auto run = RunMembership::Join(stores, options);
+    if (shard == 0) SleepMs(9000);
+    return run->Leave();
+  });
+  for (const ShardResult& result : results) {
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(result.message, "");
+  }
+}
+
 // Joins two shards, the second one late, after `disturb` has done something to the server.
 void JoinDespite(const std::function<void(std::unique_ptr<PrivateRedis>*)>& disturb) {
   auto redis = std::make_unique<PrivateRedis>();
