@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "caffe2/core/usage_error.h"
 
@@ -19,14 +21,17 @@ namespace caffe2 {
 
 namespace {
 
-// Field 22 of /proc/<pid>/stat and the state before it; {0, 'X'} if there is no such process.
-std::pair<int64_t, char> StartTimeAndState(int64_t pid) {
-  std::ifstream file(MakeString("/proc/", pid, "/stat"));
+// Field 22 of /proc/<pid>/stat and the state before it; {0, 'X'} if there is no such process;
+// nullopt if the file cannot be read, because this process has no file descriptor left.
+std::optional<std::pair<int64_t, char>> StartTimeAndState(int64_t pid) {
+  const std::string path = MakeString("/proc/", pid, "/stat");
+  std::ifstream file(path);
+  if (!file && access(path.c_str(), F_OK) == 0) return std::nullopt;
   std::string text;
   std::getline(file, text,
                '\0');  // a process that ends now makes the read fail; this does not throw
   const size_t name_end = text.rfind(')');  // the name may contain blanks and parentheses
-  if (name_end == std::string::npos) return {0, 'X'};
+  if (name_end == std::string::npos) return std::pair<int64_t, char>{0, 'X'};
   std::istringstream fields(text.substr(name_end + 1));
   char state = 'X';
   fields >> state;
@@ -34,7 +39,7 @@ std::pair<int64_t, char> StartTimeAndState(int64_t pid) {
   for (int field = 4; field < 22; ++field) fields >> skipped;
   int64_t start_time = 0;
   fields >> start_time;
-  return {start_time, state};
+  return std::pair{start_time, state};
 }
 
 std::string FirstLine(const char* path) {
@@ -62,7 +67,7 @@ ProcessId ProcessId::Self() {
   gethostname(host, sizeof host - 1);
   std::error_code unknown;  // on an error the name is empty
   return {host, FirstLine("/proc/sys/kernel/random/boot_id"), getpid(),
-          StartTimeAndState(getpid()).first,
+          StartTimeAndState(getpid()).value_or(std::pair<int64_t, char>{0, 'X'}).first,
           std::filesystem::read_symlink("/proc/self/ns/pid", unknown).string()};
 }
 
@@ -80,12 +85,16 @@ bool ProcessId::on_this_host() const {
 }
 
 bool ProcessId::IsAlive() const {
-  const auto [start, state] = StartTimeAndState(pid);
+  const auto found = StartTimeAndState(pid);
+  if (!found) return true;
+  const auto [start, state] = *found;
   return start == start_time && state != 'Z' && state != 'X';
 }
 
 bool ProcessId::IsStopped() const {
-  const auto [start, state] = StartTimeAndState(pid);
+  const auto found = StartTimeAndState(pid);
+  if (!found) return false;
+  const auto [start, state] = *found;
   return start == start_time && (state == 'T' || state == 't');
 }
 

@@ -1,6 +1,7 @@
 #include "distributed/run_record.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace caffe2::testing {
 namespace {
@@ -37,6 +38,17 @@ TEST(RunRecordTest, ProcessesAreToldApart) {
   EXPECT_FALSE(self.on_this_host());
   EXPECT_FALSE(self.shares_machine());
   EXPECT_NEAR(static_cast<double>(ProcessStartMs()), static_cast<double>(NowMs()), 600e3);
+}
+
+TEST(RunRecordTest, WithoutFileDescriptorsNoProcessLooksDead) {
+  const ProcessId self = ProcessId::Self();
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{0, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool alive = self.IsAlive();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_TRUE(alive);
 }
 
 TEST(RunRecordTest, GenerationsAreBounded) {
