@@ -149,7 +149,8 @@ void LmdbFile::ReadMeta() {
 }
 
 void LmdbFile::LoadPage(uint64_t page, bool leaf) {
-  if (page == loaded_page_ && loaded_page_ != 0) return;
+  // A branch page that is its own child must not be taken for a leaf, whose entries it has not.
+  if (page == loaded_page_ && loaded_page_ != 0 && leaf == loaded_leaf_) return;
   loaded_page_ = 0;
   if (page < 2 || page > last_page_) {
     ThrowDamaged(page, MakeString("number out of range; the last page is ", last_page_));
@@ -197,6 +198,7 @@ void LmdbFile::LoadPage(uint64_t page, bool leaf) {
     ThrowDamaged(page, MakeString("entries of ", used, " bytes in ", page_size_ - upper));
   }
   loaded_page_ = page;
+  loaded_leaf_ = leaf;
 }
 
 LmdbFile::Node LmdbFile::NodeAt(size_t i) const {

@@ -81,6 +81,7 @@ class LmdbFile final : public RecordIndex {
 
   std::vector<char> page_;
   uint64_t loaded_page_ = 0;  // 0: none (page 0 is a meta page)
+  bool loaded_leaf_ = false;  // it was checked as a leaf page, not as a branch page
   size_t loaded_count_ = 0;
 };
 

@@ -123,6 +123,36 @@ TEST_F(LmdbDamageTest, PagesThatRepeatOthers) {
   }
 }
 
+TEST(LmdbHostileTest, ABranchPageThatIsItsOwnChildIsNoLeaf) {
+  const TemporaryDirectory directory;
+  WriteDB("lmdb", directory.Path("db"), {{"key", "value"}});
+  const std::string file = directory.Path("db/data.mdb");
+  std::string bytes = ReadFile(file);
+  const auto store = [&](size_t at, auto value) { std::memcpy(&bytes[at], &value, sizeof value); };
+  uint64_t root = 0;
+  for (const size_t meta : {size_t{0}, kPage}) {
+    const size_t tree = meta + 16 + 24 + 48;  // after the header, the sizes and the free pages
+    uint64_t found = 0;
+    std::memcpy(&found, &bytes[tree + 40], sizeof found);
+    if (found == ~uint64_t{0}) continue;  // the empty database
+    root = found;
+    store(tree + 6, uint16_t{2});  // depth
+    store(tree + 8, uint64_t{1});  // branch pages
+  }
+  const size_t page = root * kPage, entry = kPage - 12;  // a header of 8 bytes and "key", even
+  bytes.replace(page + 10, kPage - 10, kPage - 10, '\0');
+  store(page + 10, uint16_t{1});  // a branch page
+  store(page + 12, uint16_t{18});
+  store(page + 14, static_cast<uint16_t>(entry));
+  store(page + 16, static_cast<uint16_t>(entry));
+  store(page + entry, static_cast<uint32_t>(root));
+  store(page + entry + 6, uint16_t{3});
+  bytes.replace(page + entry + 8, 3, "key");
+  WriteFile(file, bytes);
+  const std::string message = ThrownMessage<IoError>([&] { db::LmdbFile opened(file); });
+  EXPECT_NE(message.find("leaf page is expected"), std::string::npos) << message;
+}
+
 TEST_F(LmdbDamageTest, FileThatShrinksWhileItIsReadGivesAnError) {
   db::LmdbFile file(file_);
   std::filesystem::resize_file(file_, bytes_.size() / 2);
