@@ -25,19 +25,20 @@ std::vector<fs::path> FoldersOf(const std::string& path) {
 }
 
 // Calls visit(path) for the files below the folder, without system files, until it returns false.
+// Throws IoError if the folder, or one below it, cannot be listed.
 template <typename Visit>
 void ForEachFile(const fs::path& folder, const Visit& visit) {
-  std::error_code error;
+  std::error_code error, unknown;
   constexpr auto kOptions = fs::directory_options::follow_directory_symlink;
-  for (fs::recursive_directory_iterator it(folder, kOptions, error), end; it != end;
+  for (fs::recursive_directory_iterator it(folder, kOptions, error), end; !error && it != end;
        it.increment(error)) {
-    if (error) ThrowIoError(ExitCode::kIo, "cannot list ", folder.string(), ": ", error.message());
     if (IsSystemName(it->path().filename().string())) {
       it.disable_recursion_pending();
       continue;
     }
-    if (it->is_regular_file(error) && !visit(it->path())) return;
+    if (it->is_regular_file(unknown) && !visit(it->path())) return;
   }
+  if (error) ThrowIoError(ExitCode::kIo, "cannot list ", folder.string(), ": ", error.message());
 }
 
 int64_t CountImages(const std::string& folder) {
@@ -55,8 +56,12 @@ int64_t CountImages(const std::string& folder) {
 bool IsImageFolder(const std::string& path) {
   bool found = false;
   for (const fs::path& folder : FoldersOf(path)) {
-    ForEachFile(folder,
-                [&](const fs::path& file) { return !(found = IsImageName(file.string())); });
+    try {
+      ForEachFile(folder,
+                  [&](const fs::path& file) { return !(found = IsImageName(file.string())); });
+    } catch (const IoError&) {
+      // Whoever opens the folder as a database gets the error.
+    }
     if (found) return true;
   }
   return false;

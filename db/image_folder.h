@@ -18,7 +18,8 @@ bool IsImageFolder(const std::string& path);
 // out.
 class ImageFolder final : public RecordList {
  public:
-  // Lists the files. Throws IoError if there are none, or none in one of the sub-folders.
+  // Lists the files. Throws IoError if there are none, or none in one of the sub-folders, or if a
+  // folder below `path` cannot be listed.
   explicit ImageFolder(const std::string& path);
 
   int64_t NumRecords() const override { return static_cast<int64_t>(files_.size()); }

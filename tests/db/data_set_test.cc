@@ -2,6 +2,7 @@
 #include "db/data_set.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -124,6 +125,17 @@ TEST_F(DataSetTest, AClassWithoutImagesIsNamed) {
               db::CreateDB("tar", Path("photos.tar"), db::READ);
             }).find("the folder a/bird/ in "),
             std::string::npos);
+}
+
+TEST_F(DataSetTest, AFolderThatCannotBeListedIsAnError) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may list every folder";
+  Write("cat/a.jpg", "A");
+  Write("cat/locked/b.jpg", "B");
+  fs::permissions(Path("cat/locked"), fs::perms::none);
+  const std::string message =
+      ThrownMessage<IoError>([&] { db::CreateDB("images", Path(), db::READ); });
+  fs::permissions(Path("cat/locked"), fs::perms::owner_all);
+  EXPECT_NE(message.find("cannot list"), std::string::npos) << message;
 }
 
 TEST_F(DataSetTest, ATarOfClassFoldersHasTheirNamesAsClasses) {
