@@ -178,8 +178,9 @@ class SharedMemoryCommunicator final : public HostCommunicator {
   void WaitFor(int rank, uint32_t step, std::chrono::microseconds spin);
   void WaitForAll(uint32_t step, std::chrono::microseconds spin = kSpinTime);
   bool Spin(const Steps& steps, uint32_t step, std::chrono::microseconds time) const;
-  // Throws if this shard must not wait any longer for `rank`.
-  void CheckWait(int rank);
+  // Throws if shard `rank` has not finished this step and this shard must not wait for it any
+  // longer.
+  void CheckWait(int rank, uint32_t step);
   // Names the suspect to all shards and fails.
   [[noreturn]] void Blame(int suspect, bool late, const std::string& cause);
 
@@ -236,8 +237,7 @@ void SharedMemoryCommunicator::WaitFor(int rank, uint32_t step, std::chrono::mic
   for (;;) {
     const uint32_t done = steps.done.load(std::memory_order_seq_cst);
     if (Reached(done, step)) return;
-    // A peer that finished its part may be gone already, so the steps come first.
-    CheckWait(rank);
+    CheckWait(rank, step);
     FutexWait(&steps.done, done,
               std::clamp(deadline().remaining(), milliseconds(1), kLookInterval));
   }
@@ -247,9 +247,12 @@ void SharedMemoryCommunicator::WaitForAll(uint32_t step, std::chrono::microsecon
   for (int i = 1; i < size(); ++i) WaitFor((rank() + i) % size(), step, spin);
 }
 
-void SharedMemoryCommunicator::CheckWait(int rank) {
+void SharedMemoryCommunicator::CheckWait(int rank, uint32_t step) {
   ThrowIfAborted();
   const int lost = memory_->FindLost();
+  // A shard that has done its part may be gone already: then this step is finished, but perhaps
+  // only since WaitFor() looked at it.
+  if (Reached(StepsOf(rank, channel_).done.load(), step)) return;
   if (lost >= 0) {
     // The shard that closed its sockets may have done so because of another one.
     const int blamed = head().suspect.load() - 1;
