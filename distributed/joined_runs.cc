@@ -16,7 +16,8 @@ namespace caffe2 {
 
 namespace {
 
-// One place in one run. JoinRun holds the mutex while it joins, which may take minutes.
+// One place in one run. JoinRun holds the mutex while it joins, which may take minutes, so other
+// threads must not wait for it. RunsOfProcess::mutex guards the other members.
 struct Place {
   std::mutex mutex;
   std::weak_ptr<RunMembership> run;
@@ -29,7 +30,7 @@ std::atomic<bool (*)()> stop_request{nullptr};
 
 // Never destroyed: threads may end runs while the process exits.
 struct RunsOfProcess {
-  std::mutex mutex;
+  std::mutex mutex;  // guards places, not kept_runs and kept_worlds
   std::map<std::string, std::shared_ptr<Place>> places;
   std::vector<std::shared_ptr<RunMembership>> kept_runs;
   std::vector<std::shared_ptr<Communicator>> kept_worlds;
@@ -94,8 +95,11 @@ std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFact
     AbortCommunicators("interrupted while it waited for " + why);
   });
   UseCoreShare(*run);
-  place->run = run;
-  place->pid = pid;
+  {
+    const std::lock_guard<std::mutex> runs_lock(Runs().mutex);
+    place->run = run;
+    place->pid = pid;
+  }
   PublishProgress();
   return run;
 }
