@@ -76,7 +76,7 @@ ShardLife RunInspector::LifeOf(const MemberRecord& member, const std::string& ke
     return member.process.IsAlive() ? ShardLife::kAlive : ShardLife::kDead;
   }
   ChangeWatch& watch = heartbeats_[key];
-  watch.Note(heartbeat);
+  if (!heartbeat.empty()) watch.Note(heartbeat);  // one that expires is no sign of life
   const RunOptions usual;
   if (watch.unchanged_for() > usual.lease) return ShardLife::kDead;
   return watch.alive() ? ShardLife::kAlive : ShardLife::kUnknown;

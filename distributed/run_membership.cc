@@ -475,7 +475,7 @@ Culprit Membership::FindCulprit(int suspect) {
       if (IsGone(shard)) return {shard};
       if (!heartbeat_->store_reachable()) continue;
       const auto beat = store_->TryGet(place_.Key("heartbeat", shard));
-      heartbeats[shard].Note(beat.value_or(""));
+      if (beat) heartbeats[shard].Note(*beat);  // one that expires is no sign of life
     }
     if (heartbeat_->store_reachable() && store_->Check({FailureKey(generation())}))
       return {suspect};

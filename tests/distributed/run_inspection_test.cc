@@ -75,6 +75,12 @@ TEST_F(RunInspectionTest, AChangedHeartbeatProvesTheLifeOfAnotherHost) {
   EXPECT_EQ(inspector_.Read("run").shards[2].life, ShardLife::kDead);
 }
 
+TEST_F(RunInspectionTest, AHeartbeatThatExpiresIsNoSignOfLife) {
+  EXPECT_EQ(inspector_.Read("run").shards[2].life, ShardLife::kUnknown);
+  store_->Remove("2/heartbeat/2");
+  EXPECT_EQ(inspector_.Read("run").shards[2].life, ShardLife::kUnknown);
+}
+
 TEST_F(RunInspectionTest, ARunIsDeadOnlyIfAllItsShardsAre) {
   store_->Remove("2/member/0");
   EXPECT_EQ(inspector_.Read("run").life(), ShardLife::kUnknown);
