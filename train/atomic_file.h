@@ -29,7 +29,8 @@ class AtomicFile {
   const std::string& temporary_path() const { return temporary_; }
   // Flushes the temporary file to the disk, checks the lock, renames the file to `path` and flushes
   // the directory. At every moment `path` is the old file or the new one. Throws IoError with path
-  // and reason, Superseded if another run has the lock now.
+  // and reason, Superseded if another run has the lock now. If it throws after the rename, because
+  // an earlier version cannot be kept or the directory cannot be flushed, `path` is the new file.
   void Publish();
 
  private:

@@ -170,6 +170,11 @@ RunLock::~RunLock() {
 void RunLock::Check() const {
   const std::string owner = ReadText(lock_path_);
   if (owner == record_) return;
+  // A file that is there and cannot be read (no file descriptor is left, a server does not answer)
+  // tells nothing: this save fails, the next one may work.
+  if (owner.empty() && (access(lock_path_.c_str(), F_OK) == 0 || errno != ENOENT)) {
+    ThrowIoError(ExitCode::kIo, "cannot read ", lock_path_, ", which tells who may write ", path_);
+  }
   throw Superseded(MakeString(
       "this process must not write ", path_,
       " any more: ", owner.empty() ? "its lock file is gone" : Describe(owner) + " writes it now"));

@@ -44,8 +44,8 @@ class RunLock {
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  // Throws Superseded, which names the new owner, unless this is still the owner. Any thread may
-  // call it.
+  // Throws Superseded, which names the new owner, unless this is still the owner, and IoError if
+  // the lock file cannot be read. Any thread may call it.
   void Check() const;
 
  private:

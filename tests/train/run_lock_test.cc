@@ -103,6 +103,19 @@ TEST_F(RunLockTest, TheFencedOwnerDoesNotTakeTheLockWithIt) {
 }
 
 // The store forgets a run that has been dead for long: generations begin at 1 again.
+TEST_F(RunLockTest, ALockFileThatCannotBeReadEndsOneSaveOnly) {
+  const RunLock lock(Path(), {"run", 1, 1000});
+  Write(Path() + ".lock", "");
+  try {
+    lock.Check();
+    ADD_FAILURE() << "no error";
+  } catch (const Superseded& error) {
+    ADD_FAILURE() << error.what();
+  } catch (const IoError& error) {
+    EXPECT_NE(std::string(error.what()).find("cannot read"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(RunLockTest, ALaterStartWinsWhereGenerationsBeginAgain) {
   const RunLock frozen(Path(), {"run", 2, 1000});
   const RunLock later(Path(), {"run", 1, 2000});
