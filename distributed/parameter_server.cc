@@ -94,6 +94,7 @@ void ParameterServer::ApplyIfComplete() {
 
 bool ParameterServer::MayContinue(int worker) const {
   const Worker& self = workers_[static_cast<size_t>(worker)];
+  if (!self.live) return true;  // given up while its gradient arrived: nobody applies it
   if (options_.max_staleness == 0) return self.waiting == nullptr;
   return std::all_of(workers_.begin(), workers_.end(), [&](const Worker& other) {
     return !other.live || other.finished || self.steps - other.steps <= options_.max_staleness;

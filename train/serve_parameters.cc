@@ -38,6 +38,7 @@ class ServerProcess {
             DivideParameters(nets_, options.shards.num_servers).at(static_cast<size_t>(Index()))),
         server_(&model_, {options.shards.num_shards, options.shards.max_staleness}),
         worlds_(static_cast<size_t>(options.shards.num_shards)),
+        lost_(worlds_.size()),
         running_(options.shards.num_shards) {}
 
   int Run(const std::function<int()>& stop);
@@ -66,19 +67,24 @@ class ServerProcess {
   std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Communicator>> worlds_;  // by worker; null before it has connected
-  int running_;                                        // threads that serve workers
-  std::exception_ptr error_;                           // of this server
+  std::vector<std::string> lost_;  // by worker: why it was given up; empty: it was not
+  int running_;                    // threads that serve workers
+  std::exception_ptr error_;       // of this server
 };
 
 void ServerProcess::OnLost(int worker, const std::string& line) {
   server_.RemoveWorker(worker);
   const std::lock_guard<std::mutex> lock(mutex_);
+  lost_[static_cast<size_t>(worker)] = line;
   if (const auto& world = worlds_[static_cast<size_t>(worker)]) world->Abort(line);
 }
 
 void ServerProcess::Connect(int worker) {
   auto world = ConnectPair(options_.shards, worker, Index(), run_->membership());
   const std::lock_guard<std::mutex> lock(mutex_);
+  // A worker that was given up while it connected may still live, and no wait for it has a limit.
+  const std::string& line = lost_[static_cast<size_t>(worker)];
+  if (!line.empty()) world->Abort(line);
   worlds_[static_cast<size_t>(worker)] = std::move(world);
 }
 
