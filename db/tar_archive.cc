@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kBlock = 512;
 constexpr uint64_t kMaxName = 1 << 16;
+constexpr int kMaxNesting = 8;  // archives inside of archives, which are read recursively
 
 // The fields of a header that are used.
 struct Header {
@@ -220,7 +221,7 @@ class TarImages::Scan {
     for (size_t i = 0; i < contents_->archives.size(); ++i) {
       RandomAccessFile file(contents_->archives[i]);
       const std::string stem = fs::path(file.path()).stem().string();
-      Visit(&file, i, 0, file.size(), stem, several ? stem + "/" : "");
+      Visit(&file, i, 0, file.size(), 0, stem, several ? stem + "/" : "");
     }
     SetLabels(source);
     DescribeLabels();
@@ -232,8 +233,12 @@ class TarImages::Scan {
 
  private:
   // `archive_class`: the class of images that are in no folder. `prefix`: of the keys.
-  void Visit(RandomAccessFile* file, size_t archive, uint64_t begin, uint64_t end,
+  void Visit(RandomAccessFile* file, size_t archive, uint64_t begin, uint64_t end, int nesting,
              const std::string& archive_class, const std::string& prefix) {
+    if (nesting > kMaxNesting) {
+      ThrowIoError(ExitCode::kBadData, "tar archive ", file->path(), " has more than ", kMaxNesting,
+                   " archives inside of each other");
+    }
     ForEachTarEntry(file, begin, end, [&](const TarEntry& entry) {
       if (IsSystemPath(entry.name)) return;
       if (begin == 0 && entry.name.compare(0, folder_.size(), folder_) != 0) return;
@@ -241,7 +246,8 @@ class TarImages::Scan {
       const std::string key = prefix + entry.name;
       if (IsTarName(entry.name)) {
         const std::string stem = path.stem().string();
-        Visit(file, archive, entry.offset, entry.offset + entry.size, stem, prefix + stem + "/");
+        Visit(file, archive, entry.offset, entry.offset + entry.size, nesting + 1, stem,
+              prefix + stem + "/");
       } else if (path.extension() == ".cls") {
         NoteLabel(key, ReadText(file, entry.offset, std::min<uint64_t>(entry.size, 32)));
       } else if (IsImageName(entry.name)) {

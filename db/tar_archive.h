@@ -44,9 +44,9 @@ TarParts FindTarParts(const std::string& archive);
 // Keys are paths. They begin with the archive's name if it is one of several or is inside another.
 class TarImages final : public RecordList {
  public:
-  // Reads all headers. Throws IoError for damaged archives, if there is no image, if some images
-  // have a .cls file and others do not, and without .cls files for a folder whose files are no
-  // images.
+  // Reads all headers. Throws IoError for damaged archives, for more than eight archives inside of
+  // each other, if there is no image, if some images have a .cls file and others do not, and
+  // without .cls files for a folder whose files are no images.
   explicit TarImages(const std::string& source);
 
   int64_t NumRecords() const override { return static_cast<int64_t>(contents_->images.size()); }

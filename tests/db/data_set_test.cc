@@ -189,6 +189,15 @@ TEST_F(DataSetTest, LongNamesOfTarArchivesAreRead) {
 }
 
 // What anyone has after unpacking an archive in place.
+TEST_F(DataSetTest, ManyArchivesInsideOfEachOtherAreAnError) {
+  std::string bytes = Tar({{"a.jpg", "A"}});
+  for (int i = 0; i < 10; ++i) bytes = Tar({{"inner.tar", bytes}});
+  Write("a.tar", bytes);
+  const std::string message =
+      ThrownMessage<IoError>([&] { db::CreateDB("tar", Path("a.tar"), db::READ); });
+  EXPECT_NE(message.find("inside of each other"), std::string::npos) << message;
+}
+
 TEST_F(DataSetTest, SubFoldersArePreferredToArchivesBesideThem) {
   for (const char* name : {"train/cat/a.png", "train/dog/b.png", "test/cat/c.png"})
     Write(name, "A");
