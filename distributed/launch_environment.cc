@@ -140,7 +140,7 @@ std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int 
 
 Launch ResolveLaunch(const LaunchFlags& flags, const Environment& environment) {
   if (flags.names_store && !flags.init_method.empty()) {
-    ThrowUsage("--init_method is ", OneLine(flags.init_method),
+    ThrowUsage("--init_method is ", WithoutPassword(flags.init_method),
                ", but other flags name another store: leave out --redis_host, or --init_method");
   }
   StoreUrl store;

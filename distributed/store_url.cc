@@ -29,13 +29,6 @@ bool IsHost(const std::string& text) {
          });
 }
 
-// The text of a URL, for messages.
-std::string WithoutPassword(const std::string& text) {
-  const size_t scheme = text.find("://"), at = text.rfind('@');
-  if (scheme == std::string::npos || at == std::string::npos || at < scheme) return OneLine(text);
-  return OneLine(text.substr(0, scheme + 3) + "..." + text.substr(at));
-}
-
 std::string DecodedPart(const std::string& name, const std::string& url, const std::string& part) {
   const auto decoded = PercentDecode(part);
   if (!decoded) {
@@ -92,6 +85,13 @@ StoreUrl ParseRedis(const std::string& name, const std::string& text, std::strin
 }
 
 }  // namespace
+
+std::string WithoutPassword(const std::string& text) {
+  const size_t scheme = text.find("://"), at = text.rfind('@');
+  if (at == std::string::npos) return OneLine(text);
+  const size_t login = scheme == std::string::npos || scheme > at ? 0 : scheme + 3;
+  return OneLine(text.substr(0, login) + "..." + text.substr(at));
+}
 
 std::string FormatHostPort(const std::string& host, int port) {
   const bool ipv6 = host.find(':') != std::string::npos;

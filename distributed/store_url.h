@@ -8,7 +8,7 @@ namespace caffe2 {
 //   tcp://host:port                              a store that shard 0 runs on its host for this run
 //   redis://[[user]:password@]host[:port][/db]   a Redis server
 //   rediss://...                                 the same with TLS
-//   file:///directory                        a directory that all shards see
+//   file:///directory                            a directory that all shards see
 struct StoreUrl {
   enum class Kind { kNone, kTcp, kRedis, kFile };
   Kind kind = Kind::kNone;
@@ -24,6 +24,10 @@ struct StoreUrl {
   // The URL without user and password; "tcp://host:29500-29515" for several ports.
   std::string ToString() const;
 };
+
+// The text of a URL on one line, with "..." in place of user and password, for messages. The text
+// may be anything.
+std::string WithoutPassword(const std::string& text);
 
 // Parses one of the forms above. %XX stands for a byte of the user or password. Throws UsageError,
 // which begins with `name` and shows `text` without its password.

@@ -88,7 +88,8 @@ TEST(StoreUrlTest, WrongTextsAreErrorsThatNameThemAndTheFix) {
 
 TEST(StoreUrlTest, ErrorsShowNoPassword) {
   for (const char* text : {"redis://:secret@a/one", "redis://:secret@a:0", "redis://:secret%@a",
-                           "rediss://:secret@a:0", "http://:secret@a", "redis://:secret@"}) {
+                           "rediss://:secret@a:0", "http://:secret@a", "redis://:secret@",
+                           "redis:/:secret@a", ":secret@a"}) {
     const std::string error = ErrorOf([&] { ParseStoreUrl(text); });
     EXPECT_EQ(error.find("secret"), std::string::npos) << error;
     EXPECT_HAS(error, "...@");
