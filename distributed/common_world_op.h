@@ -59,7 +59,7 @@ class CollectiveOp : public Operator<Context> {
  protected:
   virtual void RunCollective() = 0;
 
-  // The world in input 0, with the operator's timeout set.
+  // The world in input 0. The operator's timeout, if it has one, becomes the world's.
   Communicator* World() {
     const CommonWorld& world = this->template Input<CommonWorld>(0);
     CAFFE_ENFORCE(world != nullptr, "common world ", debug_def().input(0), " was destroyed");
@@ -195,7 +195,8 @@ inline OpSchema& CollectiveArguments(OpSchema& schema) {
            "Blob that is set to int32 [1] if a peer or the store fails; the operator then returns "
            "false instead of throwing (default: none).")
       .Arg("timeout_ms",
-           "Time limit of the operation in milliseconds (default: the common world's limit).");
+           "Time limit in milliseconds of this operation, and of later ones on the world that give "
+           "none (default: the common world's limit).");
 }
 
 }  // namespace caffe2

@@ -18,10 +18,11 @@ namespace caffe2 {
 // communicators of the process are aborted. The status of the run shows the progress of the
 // process's nets (run_progress.h).
 //
-// When the last shared_ptr is released, the run ends: cleanly (RunMembership::Leave), or as a
-// failure while an exception unwinds the stack. If the process exits before that, an exit status of
-// 0 is a clean end and any other a failure of this shard. A forked child takes no part in the run.
-// Throws EnforceNotMet if this process has joined with another number of shards.
+// When the last shared_ptr is released, the run ends in that thread: cleanly (RunMembership::Leave,
+// which waits for the other shards), or as a failure while an exception unwinds the stack. If the
+// process exits before that, an exit status of 0 is a clean end and any other a failure of this
+// shard. A forked child takes no part in the run. Throws EnforceNotMet if this process has joined
+// with another number of shards.
 std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFactory& stores,
                                        const RunOptions& options);
 

@@ -58,12 +58,13 @@ class ParameterServer {
   // `shard` must outlive the server.
   ParameterServer(ParameterShard* shard, const ParameterServerOptions& options);
 
-  // Serves one worker until it has finished and all others have finished or are lost. Throws as
-  // Communicator does, also while it waits for other workers; then call RemoveWorker(). Other
-  // exceptions come from the shard.
+  // Serves one worker, in a thread of its own, until it has finished and all others have finished
+  // or are lost. Throws as Communicator does; then call RemoveWorker(). Throws IoError after
+  // Abort(), while it waits for other workers. Other exceptions come from the shard.
   void Serve(int worker, Communicator* world);
-  // Tells the server that the worker is lost: no call waits for it any more. If worker 0 is lost
-  // before it has given the first parameters, all waits throw IoError.
+  // Tells the server that the worker is lost: no call waits for it any more. The caller also aborts
+  // the worker's world, which ends its Serve(). If worker 0 is lost before it has given the first
+  // parameters, all waits throw IoError.
   void RemoveWorker(int worker);
   // Ends all waits of Serve() with IoError(reason).
   void Abort(const std::string& reason);

@@ -46,7 +46,9 @@ struct RunPlace {
 class RunHeartbeat {
  public:
   RunHeartbeat(const StoreFactory& stores, RunPlace place);
+  // Must not be called by a callback, for whose thread it waits.
   ~RunHeartbeat() { Stop(); }
+  // Waits until the thread has ended, unless a callback calls it.
   void Stop();
 
   // Call it when all shards have joined: the thread then watches other shards and looks for

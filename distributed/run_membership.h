@@ -62,7 +62,8 @@ struct RunOptions {
   // Called about ten times a second while Join() waits. An exception ends Join().
   std::function<void()> while_waiting;
   // Called once when this shard leaves the run, before its keys are removed, with Failure() (empty
-  // at a clean end). For a process that watches the run. Must not throw.
+  // at a clean end). Not called if the store is unreachable then, or if the run went on without
+  // this shard. For a process that watches the run. Must not throw.
   std::function<void(const std::string& failure)> on_end;
 };
 
@@ -111,12 +112,13 @@ class RunMembership {
 
   // Sets a callback that gets the line of Failure() once the run has failed. It is called once: by
   // the heartbeat thread, by ReportFailure(), or by OnPeerLost() itself if the run has failed
-  // already. Set it before the first collective. It must not call Leave() or ReportFailure().
+  // already. Set it before the first collective. It must not throw, nor call Leave() or
+  // ReportFailure().
   virtual void OnPeerLost(std::function<void(const std::string& line)> callback) = 0;
   // Once `asked()` returns true, because this shard was asked to stop, the heartbeat thread looks
   // for shards that let it wait in vain (stop_patience.h). It calls `give_up(why)` once if it finds
   // one, and from then on Leave() does not wait either. Set it before the first collective. `asked`
-  // is called twice per heartbeat.
+  // is called twice per heartbeat. Neither may throw.
   virtual void OnStopWhileBlocked(std::function<bool()> asked,
                                   std::function<void(const std::string& why)> give_up) = 0;
   // Empty while the run is well; otherwise "peer lost: shard=1 host=... pid=... iteration=...

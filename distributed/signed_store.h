@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// Wraps a store: each value is stored as "hmac-sha256 <hexadecimal digits> <value>", signed
+// Wraps a store: each value is stored as "hmac-sha256 <64 hexadecimal digits> v<value>", signed
 // together with its full key, and checked when it is read. TryGet and Get throw IoError
 // (kNotPermitted), which names key and store, for a value that was forged, moved from another key
 // or never signed. SetFields writes a record for people; it is not signed. Counters (Add) are a
