@@ -4,6 +4,10 @@
 #include <leveldb/write_batch.h>
 
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <system_error>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/utils/library_versions.h"
@@ -20,6 +24,56 @@ void Check(const leveldb::Status& status, const char* what, const std::string& s
   ThrowIoError(status.IsCorruption() ? ExitCode::kBadData : ExitCode::kIo, "cannot ", what,
                " LevelDB database ", source, ": ", status.ToString());
 }
+
+leveldb::DB* OpenLevelDB(const std::string& source, Mode mode) {
+  leveldb::Options options;
+  options.create_if_missing = mode != READ;
+  options.error_if_exists = mode == NEW;
+  options.paranoid_checks = true;
+  options.block_size = 64 << 10;  // as in Caffe2
+  options.write_buffer_size = 256 << 20;
+  options.max_open_files = 100;
+  leveldb::DB* db = nullptr;
+  Check(leveldb::DB::Open(options, source, &db), "open", source);
+  return db;
+}
+
+// The databases that this process reads. The library refuses to open one a second time, so all
+// readers of a path share it.
+struct LevelDBReaders {
+  struct Shared {
+    std::unique_ptr<leveldb::DB> db;
+    int users = 0;
+  };
+  std::mutex mutex;
+  std::map<std::string, Shared> by_path;
+
+  static LevelDBReaders& Get() {
+    static auto* readers = new LevelDBReaders;
+    return *readers;
+  }
+
+  std::shared_ptr<leveldb::DB> Take(const std::string& source) {
+    std::error_code error;
+    const auto canonical = std::filesystem::weakly_canonical(source, error);
+    const std::string path = error ? source : canonical.string();
+    const std::lock_guard<std::mutex> lock(mutex);
+    auto shared = by_path.find(path);
+    if (shared == by_path.end()) {
+      std::unique_ptr<leveldb::DB> opened(OpenLevelDB(source, READ));
+      shared = by_path.emplace(path, Shared{std::move(opened)}).first;
+    }
+    ++shared->second.users;
+    return {shared->second.db.get(), [this, path](leveldb::DB*) { Release(path); }};
+  }
+
+ private:
+  void Release(const std::string& path) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto shared = by_path.find(path);
+    if (--shared->second.users == 0) by_path.erase(shared);
+  }
+};
 
 class LevelDBCursor final : public Cursor {
  public:
@@ -82,16 +136,11 @@ class LevelDB final : public DB {
       ThrowIoError(ExitCode::kNoInput, "there is no LevelDB database at ", source,
                    guess.empty() ? "" : "; it looks like db_type " + guess);
     }
-    leveldb::Options options;
-    options.create_if_missing = mode != READ;
-    options.error_if_exists = mode == NEW;
-    options.paranoid_checks = true;
-    options.block_size = 64 << 10;  // as in Caffe2
-    options.write_buffer_size = 256 << 20;
-    options.max_open_files = 100;
-    leveldb::DB* db = nullptr;
-    Check(leveldb::DB::Open(options, source, &db), "open", source);
-    db_.reset(db);
+    if (mode == READ) {
+      db_ = LevelDBReaders::Get().Take(source);
+    } else {
+      db_.reset(OpenLevelDB(source, mode));
+    }
   }
 
   void Close() override { db_.reset(); }
@@ -107,7 +156,7 @@ class LevelDB final : public DB {
  private:
   std::string source_;
   bool writable_;
-  std::unique_ptr<leveldb::DB> db_;
+  std::shared_ptr<leveldb::DB> db_;
 };
 
 REGISTER_CAFFE2_DB(LevelDB, LevelDB);

@@ -43,6 +43,19 @@ TEST_P(DBTest, IndexReadsAnyRecord) {
   }
 }
 
+TEST_P(DBTest, MayBeOpenedAgainToBeRead) {
+  const Records records = MakeRecords(30, ValueOf);
+  WriteDB(GetParam(), Path(), records);
+  auto first = db::CreateDB(GetParam(), Path(), db::READ);
+  auto second = db::CreateDB(GetParam(), Path(), db::READ);
+  EXPECT_EQ(first->NewCursor()->key(), second->NewCursor()->key());
+  first->Close();
+  EXPECT_EQ(second->NewCursor()->value(), records[0].second);
+  second->Close();
+  db::CreateDB(GetParam(), Path(), db::WRITE)->Close();
+  EXPECT_EQ(ReadDB(GetParam(), Path()), records);
+}
+
 TEST_P(DBTest, WriteAddsRecords) {
   Records records = MakeRecords(40, ValueOf);
   WriteDB(GetParam(), Path(), {records.begin(), records.begin() + 25});
