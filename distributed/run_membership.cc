@@ -354,12 +354,18 @@ void Membership::CallWhileWaiting() {
   try {
     options().while_waiting();
   } catch (...) {
-    Withdraw();
-    if (!HasMembers()) {
-      // Otherwise they would hold for the next start, which may have another configuration. A shard
-      // that joins in this moment publishes them anew.
-      store_->Remove(place_.Key("config"));
-      store_->Remove("generation");
+    try {
+      // A shard that is asked to stop does not wait long for the store, and says why it stopped.
+      store_->SetDeadline(Deadline(kEndWait));
+      Withdraw();
+      if (!HasMembers()) {
+        // Otherwise they would hold for the next start, which may have another configuration. A
+        // shard that joins in this moment publishes them anew.
+        store_->Remove(place_.Key("config"));
+        store_->Remove("generation");
+      }
+    } catch (const std::exception& e) {
+      LOG(WARNING) << "run " << options().run_id << ": its keys must expire: " << e.what();
     }
     throw;
   }
