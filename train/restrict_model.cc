@@ -1,5 +1,6 @@
 #include "train/restrict_model.h"
 
+#include <algorithm>
 #include <set>
 
 #include "caffe2/core/argument.h"
@@ -37,7 +38,7 @@ int64_t BytesOf(const TensorShape& shape, int64_t limit) {
   if (shape.unknown_shape()) return 0;
   const TypeMeta meta = DataTypeToTypeMeta(shape.data_type());
   double bytes = meta ? static_cast<double>(meta.itemsize()) : 1.0;
-  for (const int64_t dim : shape.dims()) bytes *= static_cast<double>(dim);
+  for (const int64_t dim : shape.dims()) bytes *= static_cast<double>(std::max<int64_t>(dim, 0));
   return bytes <= static_cast<double>(limit) ? static_cast<int64_t>(bytes) : limit + 1;
 }
 
