@@ -202,7 +202,7 @@ class StoreSearch {
   RedisOptions Run(milliseconds timeout) {
     const Deadline deadline(timeout);
     auto next_progress = Clock::now() + kLogWaitEvery;
-    while (!Look()) {
+    while (!Look(deadline)) {
       if (deadline.expired()) {
         throw WithExitCode<TimeoutError>(
             ExitCode::kStoreUnreachable,
@@ -229,7 +229,7 @@ class StoreSearch {
   };
 
   // True once the store is found.
-  bool Look() {
+  bool Look(const Deadline& deadline) {
     std::vector<std::string> addresses;
     try {
       addresses = ResolveHost(options_.url.host);
@@ -240,6 +240,9 @@ class StoreSearch {
     for (int i = 0; i < options_.url.num_ports; ++i) {
       for (const std::string& address : addresses) {
         if (LookAt(address, options_.url.port + i)) return true;
+        // A look at a host that does not answer takes a second.
+        if (deadline.expired()) return false;
+        if (options_.while_waiting) options_.while_waiting();
       }
     }
     return false;
