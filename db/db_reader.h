@@ -62,8 +62,8 @@ class DBReader {
   // The key of the next record. Throws EnforceNotMet for a source that gives each record once.
   std::string KeyAtPosition();
 
-  // Reads and commits the next n records: for tools that read without a net. `batch` is reused: its
-  // strings keep their memory.
+  // Reads and commits the next n records: for tools that read without a net. Calls of other threads
+  // wait meanwhile. `batch` is reused: its strings keep their memory.
   void ReadBatch(int n, RecordBatch* batch);
 
   // Reads record 0 <= i < NumRecords() of the database, in the order of the database. Ignores

@@ -1,4 +1,4 @@
-// What a file is that someone names as a model or as a checkpoint.
+// Tells what kind of file a path names, for errors about models and checkpoints.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ constexpr char kPasswordLine[] = "password ", kStartLine[] = "start", kSignalLin
 constexpr milliseconds kLostGrace{5000};
 // Time for processes that the program has left, after its end.
 constexpr milliseconds kLeftoverGrace{500};
-// For so long the supervisor waits for more output of processes that it cannot end.
+// How long the supervisor waits for more output of processes that it cannot end.
 constexpr int kDrainMs = 2000;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
 
