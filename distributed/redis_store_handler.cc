@@ -110,7 +110,8 @@ class RedisStoreHandler final : public StoreHandler {
   }
 
   std::string Description() const override {
-    return MakeString("redis ", options_.host, ":", options_.port);
+    const std::string database = options_.database == 0 ? "" : MakeString("/", options_.database);
+    return MakeString("redis ", options_.host, ":", options_.port, database);
   }
 
  private:
