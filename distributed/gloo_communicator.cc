@@ -415,8 +415,8 @@ std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const Communicato
       store->Wait(keys, deadline.remaining());
     } catch (const TimeoutError& e) {
       int missing = 0;
-      while (missing + 1 < options.size && store->Check({keys[missing]})) ++missing;
-      throw PeerTimeout(e.what(), missing);
+      while (missing < options.size && store->Check({keys[missing]})) ++missing;
+      if (missing < options.size) throw PeerTimeout(e.what(), missing);
     }
     for (int i = 0; i < options.size; ++i) texts[i] = store->Get(keys[i], deadline.remaining());
     return texts;

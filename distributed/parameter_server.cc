@@ -32,7 +32,7 @@ struct ParameterRequest {
 ParameterServer::ParameterServer(ParameterShard* shard, const ParameterServerOptions& options)
     : shard_(shard),
       options_(options),
-      workers_(static_cast<size_t>(options.num_workers)),
+      workers_(static_cast<size_t>(std::max(options.num_workers, 0))),
       mean_(options.max_staleness == 0 ? static_cast<size_t>(shard->size()) : 0) {
   CAFFE_ENFORCE(options.num_workers > 0, "num_workers must be positive, found ",
                 options.num_workers);

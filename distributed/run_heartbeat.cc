@@ -30,8 +30,14 @@ RunHeartbeat::RunHeartbeat(const StoreFactory& stores, RunPlace place)
     : stores_(stores),
       place_(std::move(place)),
       collectives_before_(CurrentCollectiveProgress().started),
-      ticker_([this] { Tick(); }),
-      thread_([this] { Loop(); }) {}
+      ticker_([this] { Tick(); }) {
+  try {
+    thread_ = std::thread([this] { Loop(); });
+  } catch (...) {  // it cannot be started
+    Stop();
+    throw;
+  }
+}
 
 void RunHeartbeat::Stop() {
   {

@@ -511,6 +511,7 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
   if (ended_) return line.empty() ? OneLine(cause) : line;
   ended_ = true;
   Culprit found{options().shard_id};
+  if (peer_error) found = {suspect >= 0 && suspect < options().num_shards ? suspect : -1};
   const int& culprit = found.shard;
   bool leaves_alone = false;
   auto line_of = [&](const std::string& why) {
@@ -528,7 +529,6 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
       heartbeat_->Stop();
       return Failure();
     }
-    if (peer_error) found = {suspect >= 0 && suspect < options().num_shards ? suspect : -1};
     if (line.empty() && peer_error) found = FindCulprit(culprit);
     if (line.empty() && IsExpendable(options().shard_id)) {
       const bool was_given_up =

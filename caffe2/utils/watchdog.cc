@@ -2,12 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
+
+#include "caffe2/utils/write_count.h"
 
 namespace caffe2 {
 
@@ -43,11 +47,28 @@ std::string DescribeThreads() {
   return text.str();
 }
 
+namespace {
+
+// Until `limit` has passed since now and since the last write, or kLongestSave since now.
+void WaitWithoutWrites(std::chrono::duration<double> limit) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::minutes kLongestSave(10);
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point written = begin;
+  int64_t writes = CountedWrites();
+  while (Clock::now() - written < limit && Clock::now() - begin < kLongestSave) {
+    std::this_thread::sleep_for(std::min(limit / 10, std::chrono::duration<double>(0.1)));
+    if (std::exchange(writes, CountedWrites()) != writes) written = Clock::now();
+  }
+}
+
+}  // namespace
+
 void EndProcessAfter(double seconds, const std::string& reason, int status) {
   static std::atomic<bool> started{false};
   if (started.exchange(true)) return;
   std::thread([=] {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    WaitWithoutWrites(std::chrono::duration<double>(seconds));
     const std::string late =
         seconds > 0 ? "did not end within " + std::to_string(static_cast<int>(seconds)) + " s and "
                     : "";

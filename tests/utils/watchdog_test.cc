@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "caffe2/utils/write_count.h"
+
 namespace caffe2::testing {
 namespace {
 
@@ -50,6 +52,21 @@ TEST(WatchdogTest, EndsAProcessThatHangsAndShowsItsThreads) {
   EXPECT_EQ(text.rfind("peer lost: shard=1\nThe process did not end", 0), 0u) << text;
   EXPECT_NE(text.find("state S"), std::string::npos) << text;
   EXPECT_EQ(text.find("a second call"), std::string::npos) << text;
+}
+
+TEST(WatchdogTest, AProcessThatSavesMayFinishButNotHang) {
+  for (const bool ends : {true, false}) {
+    const auto [status, text] = InProcess([ends] {
+      EndProcessAfter(0.5, "peer lost", 75);
+      for (int i = 0; i < 30; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        CountWrite();
+      }
+      if (!ends) std::this_thread::sleep_for(std::chrono::seconds(60));
+    });
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), ends ? 0 : 75) << text;
+  }
 }
 
 TEST(WatchdogTest, LeavesAProcessThatEnds) {
