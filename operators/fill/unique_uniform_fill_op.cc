@@ -39,9 +39,9 @@ class UniqueUniformFillOp final : public FillerOp<Context> {
     // The number of values - 1, which fits even if the range is all of int64.
     const uint64_t span = static_cast<uint64_t>(max) - static_cast<uint64_t>(min);
     const uint64_t wanted = static_cast<uint64_t>(output->numel());
-    CAFFE_ENFORCE(wanted == 0 || wanted - 1 <= span - used.size(), "there are fewer than ", wanted,
-                  " different values from ", min, " to ", max, ", without the ", used.size(),
-                  " to avoid");
+    CAFFE_ENFORCE(wanted == 0 || (used.size() <= span && wanted - 1 <= span - used.size()),
+                  "there are fewer than ", wanted, " different values from ", min, " to ", max,
+                  ", without the ", used.size(), " to avoid");
     T* data = output->template mutable_data<T>();
     for (int64_t i = 0; i < output->numel(); ++i) {
       do {

@@ -16,6 +16,10 @@ TEST(UniqueUniformFillOpTest, DrawsDifferentNumbers) {
   EXPECT_EQ(values, (std::vector<int32_t>{0, 1, 2, 5, 6, 7, 8, 9}));
   ExpectThrows(&ws, Op("UniqueUniformFill", {"like", "avoid"}, {"Y"}, {MakeArgument("max", 8)}),
                "there are fewer than 8");
+  Feed<float>(&ws, "one", {1}, {0});
+  Feed<int32_t>(&ws, "all", {2}, {0, 1});
+  ExpectThrows(&ws, Op("UniqueUniformFill", {"one", "all"}, {"Y"}, {MakeArgument("max", 1)}),
+               "there are fewer than 1 different values from 0 to 1, without the 2 to avoid");
   RunOp(&ws, Op("UniqueUniformFill", {}, {"Y"},
                 {MakeArgument("shape", std::vector<int64_t>{100}), MakeArgument("min", INT64_MIN),
                  MakeArgument("max", INT64_MAX),
