@@ -1,6 +1,8 @@
 // MaxPool and AveragePool: shared by their forward and gradient operators on all devices.
 #pragma once
 
+#include <algorithm>
+
 #include "operators/activation/activation_types.h"
 #include "operators/conv/conv_pool_shape.h"
 #include "operators/pool/pool_kernels.h"
@@ -13,8 +15,9 @@ inline Window ResolvePool(const WindowArguments& arguments, const ImageShape& x)
   CAFFE_ENFORCE(!x.spatial.empty(), "the input must be images with spatial axes");
   const Window window = arguments.Resolve(x.spatial);
   for (size_t i = 0; i < window.kernel.size(); ++i) {
-    CAFFE_ENFORCE(window.pad_begin[i] < window.kernel[i], "the pad of axis ", i, " is ",
-                  window.pad_begin[i], ", which is not less than the kernel ", window.kernel[i]);
+    const int64_t pad = std::max(window.pad_begin[i], window.pad_end[i]);
+    CAFFE_ENFORCE(pad < window.kernel[i], "the pad of axis ", i, " is ", pad,
+                  ", which is not less than the kernel ", window.kernel[i]);
     CAFFE_ENFORCE(window.dilation[i] == 1, "pooling does not take the argument dilation, found ",
                   window.dilation[i]);
   }

@@ -307,6 +307,8 @@ TEST(Pool, RefusesWhatCannotWork) {
                "argument kernel must be from 1 to 2147483647, found 0");
   ExpectThrows(&ws, pool({arg("kernel", 4)}), "smaller than");
   ExpectThrows(&ws, pool({arg("kernel", 2), arg("pad", 2)}), "not less than the kernel");
+  ExpectThrows(&ws, pool({arg("kernel", 2), arg("pad_b", 2)}),
+               "the pad of axis 0 is 2, which is not less than the kernel 2");
   ExpectThrows(&ws, pool({arg("kernel", 2), arg("dilation", 2)}), "dilation");
   ExpectThrows(&ws, pool({arg("global_pooling", 1), arg("stride", 2)}), "global_pooling");
   ExpectThrows(&ws, pool({arg("kernel", 1), arg("stride", 3), arg("legacy_pad", 3)}),
