@@ -39,7 +39,10 @@ std::vector<std::string> TextFileReader::Read(int64_t max_lines) {
 
 // False at the end of the file.
 bool TextFileReader::ReadLine(std::vector<std::string>* fields) {
-  if (stream_.peek() == std::ifstream::traits_type::eof()) return false;
+  if (stream_.peek() == std::ifstream::traits_type::eof()) {
+    if (stream_.bad()) throw IoError("cannot read " + file_);
+    return false;
+  }
   const size_t before = fields->size();
   fields->emplace_back();
   for (char c; stream_.get(c) && c != '\n';) {

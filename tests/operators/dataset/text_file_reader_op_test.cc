@@ -54,5 +54,14 @@ TEST_F(TextFileReaderTest, RejectsBadFiles) {
                "there must be one output for each of the 3 fields of");
 }
 
+TEST_F(TextFileReaderTest, AReadErrorIsNotTheEnd) {
+  RunOp(&ws,
+        Op("CreateTextFileReader", {}, {"r"},
+           {MakeArgument("filename", ::testing::TempDir()),  // opens, but cannot be read
+            MakeArgument("field_types", Ints{TensorProto::STRING})}),
+        true);
+  EXPECT_THROW(ws.RunOperatorOnce(Op("TextFileReaderRead", {"r"}, {"s"})), IoError);
+}
+
 }  // namespace
 }  // namespace caffe2::testing
