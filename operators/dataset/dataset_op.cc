@@ -91,6 +91,9 @@ class ReadNextBatchOp final : public CursorOp {
     {
       const std::lock_guard<std::mutex> lock(cursor->mutex);
       if (cursor->offsets.empty()) cursor->offsets.assign(fields.num_levels(), 0);
+      CAFFE_ENFORCE(cursor->offsets.size() == static_cast<size_t>(fields.num_levels()),
+                    "the cursor has ", cursor->offsets.size(), " offsets for ", fields.num_levels(),
+                    " levels, as after ReadRandomBatch: reset it before ReadNextBatch");
       int64_t n = std::min(batch_size_, std::max<int64_t>(0, records - cursor->offsets[0]));
       if (whole_ && n < batch_size_) n = 0;
       begin = cursor->offsets;

@@ -49,7 +49,8 @@ struct TreeCursor {
   explicit TreeCursor(TreeFields tree) : fields(std::move(tree)) {}
   const TreeFields fields;
   std::mutex mutex;
-  TreeFields::Rows offsets;  // of each level; empty: the beginning
+  // Of each level for ReadNextBatch, of records only for ReadRandomBatch; empty: the beginning.
+  TreeFields::Rows offsets;
 };
 CAFFE2_TYPE_NAME(std::unique_ptr<TreeCursor>, "std::unique_ptr<TreeCursor>");
 

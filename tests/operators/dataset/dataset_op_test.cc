@@ -39,6 +39,7 @@ TEST_F(DatasetTest, IsReadInAGivenOrder) {
                               {MakeArgument("batch_size", 2)});
   RunOp(&ws, read, true);
   ExpectBatch({2, 3}, {2, 0}, {20, 30}, {1, 1}, {3, 4});
+  ExpectThrows(&ws, Op("ReadNextBatch", With({"c"}), batch), "reset it before ReadNextBatch");
   RunOp(&ws, read, true);
   ExpectBatch({1}, {1}, {10}, {2}, {1, 2});
   RunOp(&ws, read, true);
