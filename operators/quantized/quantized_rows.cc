@@ -10,14 +10,6 @@ namespace {
 
 using Bounds = std::pair<float, float>;
 
-Bounds BoundsOf(int64_t n, const float* x) {
-  if (n == 0) return {0.f, 0.f};
-  const auto [min, max] = std::minmax_element(x, x + n);
-  CAFFE_ENFORCE(std::isfinite(*max - *min), "a row from ", *min, " to ", *max,
-                " cannot be quantized");
-  return {*min, *max};
-}
-
 float RoundToHalf(float value) {
   const float rounded = ToFloat(ToFloat16(value));
   CAFFE_ENFORCE(std::isfinite(rounded), value, " is too large for the float16 of a quantized row");
@@ -71,7 +63,7 @@ float ErrorWithin(int64_t n, const float* x, const Bounds& bounds, int max_level
 Bounds SearchBounds(int64_t n, const float* x, int max_level) {
   constexpr int kSteps = 200;
   constexpr float kMaxTaken = 0.16f;
-  Bounds best = BoundsOf(n, x), now = best;
+  Bounds best = RowBounds(n, x), now = best;
   const float step = (best.second - best.first) / kSteps;
   const float kept = step * std::floor(kSteps * (1 - kMaxTaken));
   float error = ErrorWithin(n, x, now, max_level), best_error = error;
@@ -91,9 +83,21 @@ Bounds SearchBounds(int64_t n, const float* x, int max_level) {
 
 }  // namespace
 
+std::pair<float, float> RowBounds(int64_t n, const float* x) {
+  if (n == 0) return {0.f, 0.f};
+  for (int64_t i = 0; i < n; ++i) {
+    CAFFE_ENFORCE(std::isfinite(x[i]), "element ", i, " of a row is ", x[i],
+                  ": the row cannot be quantized");
+  }
+  const auto [min, max] = std::minmax_element(x, x + n);
+  CAFFE_ENFORCE(std::isfinite(*max - *min), "a row from ", *min, " to ", *max,
+                " cannot be quantized");
+  return {*min, *max};
+}
+
 RowFactors QuantizeRow(int64_t n, const float* x, int max_level, bool half_factors,
                        uint8_t* levels) {
-  const Bounds bounds = BoundsOf(n, x);
+  const Bounds bounds = RowBounds(n, x);
   if (half_factors) {
     const RowFactors factors = HalfFactors(bounds, max_level);
     ToLevels(n, x, factors, 1 / factors.scale, max_level, levels);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/operator.h"
@@ -107,8 +108,12 @@ class QuantizedMatrix {
   const float* scale_bias_ = nullptr;
 };
 
+// The smallest and the largest of n elements; 0 and 0 if n is 0. Throws EnforceNotMet unless all
+// elements and the range are finite.
+std::pair<float, float> RowBounds(int64_t n, const float* x);
+
 // The functions below write the levels of one row, in [0, max_level], one for each byte, and return
-// its scale and bias. They throw EnforceNotMet for a row with elements that are not finite.
+// its scale and bias. They throw EnforceNotMet as RowBounds does.
 //
 // Quantizes from the smallest to the largest element. With `half_factors`, scale and bias are
 // rounded to float16, and levels are the nearest for the rounded values. A row of equal elements

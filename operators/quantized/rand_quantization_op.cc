@@ -56,19 +56,17 @@ class FloatToFusedRandRowwiseQuantizedOp final : public Operator<CPUContext> {
 
  private:
   void Pack(const Packing& packing, const float* x, uint8_t* y) {
-    const auto [min, max] = std::minmax_element(x, x + packing.width);
-    CAFFE_ENFORCE(std::isfinite(*max - *min), "a row from ", *min, " to ", *max,
-                  " cannot be quantized");
+    const auto [min, max] = RowBounds(packing.width, x);
     y[0] = static_cast<uint8_t>(packing.bits);
     y[1] = static_cast<uint8_t>(packing.unused());
-    std::memcpy(y + 2, min, sizeof(float));
-    std::memcpy(y + 2 + sizeof(float), max, sizeof(float));
-    const float inverse = 1 / packing.Step(*min, *max);
+    std::memcpy(y + 2, &min, sizeof(float));
+    std::memcpy(y + 2 + sizeof(float), &max, sizeof(float));
+    const float inverse = 1 / packing.Step(min, max);
     uint8_t* packed = y + kHeader;
     const int64_t bytes = packing.bytes();
     std::fill_n(packed, bytes, uint8_t{0});
     for (int64_t e = 0; e < packing.width; ++e) {
-      const int level = std::min(Round((x[e] - *min) * inverse), packing.levels());
+      const int level = std::min(Round((x[e] - min) * inverse), packing.levels());
       packed[e % bytes] |= static_cast<uint8_t>(level << (e / bytes * packing.bits));
     }
   }

@@ -79,6 +79,8 @@ TEST(RandQuantizationTest, EqualElementsAndBadInput) {
   ExpectThrows(&ws, Quantize(3, true), "argument bitwidth must be 1, 2, 4 or 8, found 3");
   Feed<float>(&ws, "X", {1, 2}, {INFINITY, 7});
   ExpectThrows(&ws, Quantize(4, true), "inf");
+  Feed<float>(&ws, "X", {1, 3}, {6, NAN, 7});
+  ExpectThrows(&ws, Quantize(4, true), "element 1 of a row is ");
   Feed<uint8_t>(&ws, "Q", {1, 11}, {5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   ExpectThrows(&ws, Op("FusedRandRowwiseQuantizedToFloat", {"Q"}, {"Y"}),
                "must be 1, 2, 4 or 8, found 5");

@@ -26,6 +26,8 @@ TEST_F(RowwiseQuantizedTest, RoundsToLevels) {
   EXPECT_EQ((std::vector<int>{f[0], f[1], f[2]}), (std::vector<int>{0, 128, 255}));
   Feed<float>(&ws, "bad", {1, 2}, {INFINITY, 7});
   ExpectThrows(&ws, Op("FloatToFused8BitRowwiseQuantized", {"bad"}, {"F"}), "inf");
+  Feed<float>(&ws, "bad", {1, 3}, {6, NAN, 7});
+  ExpectThrows(&ws, Op("FloatToFused8BitRowwiseQuantized", {"bad"}, {"F"}), "element 1 of a row");
 }
 
 TEST_F(RowwiseQuantizedTest, RowsLieAlongTheLastAxis) {
