@@ -89,8 +89,8 @@ class OnnxWhileOp final : public Operator<CPUContext> {
     std::vector<ScanOutput> scans;
     for (int i = 0; i < scans_; ++i) scans.emplace_back(Output(carried_ + i));
 
-    scopes_.clear();
     net_ = nullptr;
+    scopes_.clear();
     for (int64_t trip = 0; !has_trip_count_ || trip < max_trips; ++trip) {
       if (has_cond_ && !IsTrue(condition)) break;
       limit_.Check(trip);
