@@ -64,7 +64,7 @@ void ThrowRegion(int problem, int64_t region, double value, int64_t images) {
       CAFFE_THROW("region ", region, " has a corner at ", value,
                   ", which is not finite or too far away");
     case kRegionSide:
-      CAFFE_THROW("region ", region, " has a side of ", value, ", which is not finite or too long");
+      CAFFE_THROW("region ", region, " has a side of ", value, ", which is negative");
     case kRegionAngle:
       CAFFE_THROW("region ", region, " is rotated by ", value, ", which is not a finite angle");
     default:

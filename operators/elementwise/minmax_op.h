@@ -22,8 +22,8 @@ class SelectGradientOp final : public Operator<Context> {
                   ShapeString(Y.sizes()), ", dY ", ShapeString(dY.sizes()));
     for (int k = 0; k < OutputSize(); ++k) {
       const Tensor& X = Input(k + 2);
-      CAFFE_ENFORCE(X.sizes() == Y.sizes(), "input ", k, " must have the shape of Y: input ", k,
-                    " has shape ", ShapeString(X.sizes()), ", Y ", ShapeString(Y.sizes()));
+      CAFFE_ENFORCE(X.sizes() == Y.sizes(), "input ", k + 2, " must have the shape of Y: input ",
+                    k + 2, " has shape ", ShapeString(X.sizes()), ", Y ", ShapeString(Y.sizes()));
       const T* x = X.template data<T>();
       Output(k)->ResizeLike(X);
       ForEach(X.numel(), SelectGradient<T>{y, dy, x, Output(k)->template mutable_data<T>()},

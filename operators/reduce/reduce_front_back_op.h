@@ -121,8 +121,8 @@ class ReduceSideGradientOp final : public ReduceSideBase<Context, kSide, kReduct
     if constexpr (kReadsValues) {
       x = X.data<T>();
       y = Input(2).template data<T>();
-      CAFFE_ENFORCE(Input(2).numel() == dY.numel(), "there must be one length for each of the ",
-                    dY.numel(), " results, found ", Input(2).numel());
+      CAFFE_ENFORCE(Input(2).numel() == dY.numel(), "Y must have one element for each of the ",
+                    dY.numel(), " results, found shape ", ShapeString(Input(2).sizes()));
     }
     const T* dy = dY.data<T>();
     Tensor* dX = Output(0);
