@@ -10,10 +10,11 @@ namespace caffe2 {
 
 CAFFE2_TYPE_NAME(std::unique_ptr<StatRegistry>, "std::unique_ptr<caffe2::StatRegistry>");
 
-// A time from begin to now or end, in nanoseconds.
+// The time since its construction. The name is that of its statistics.
 class Timer {
  public:
-  void Begin() { begin_ = std::chrono::steady_clock::now(); }
+  explicit Timer(std::string name) : name_(std::move(name)) {}
+  const std::string& name() const { return name_; }
   int64_t Nanoseconds() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
                                                                 begin_)
@@ -21,6 +22,7 @@ class Timer {
   }
 
  private:
+  std::string name_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 CAFFE2_TYPE_NAME(std::unique_ptr<Timer>, "std::unique_ptr<caffe2::TimerInstance>");
@@ -97,14 +99,13 @@ class TimerBeginOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    auto timer = std::make_unique<Timer>();
-    timer->Begin();
-    *Output<TimerPtr>(0) = std::move(timer);
+    *Output<TimerPtr>(0) = std::make_unique<Timer>(
+        GetSingleArgument<std::string>("counter_name", debug_def().output(0)));
     return true;
   }
 };
 
-// Reads a timer, and adds the time to the global registry under the timer's blob name if it ends.
+// Reads a timer, and adds the time to the global registry under the timer's name if it ends.
 template <bool kEnd>
 class TimerReadOp final : public Operator<CPUContext> {
  public:
@@ -114,8 +115,8 @@ class TimerReadOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE(timer != nullptr, "the timer was not begun");
     const int64_t nanoseconds = timer->Nanoseconds();
     if (kEnd) {
-      StatRegistry::Global()->Add(debug_def().input(0) + "/time_ns/sum", nanoseconds);
-      StatRegistry::Global()->Add(debug_def().input(0) + "/time_ns/count", 1);
+      StatRegistry::Global()->Add(timer->name() + "/time_ns/sum", nanoseconds);
+      StatRegistry::Global()->Add(timer->name() + "/time_ns/count", 1);
     }
     if (OutputSize() == 0) return true;
     Output(0)->Resize();
@@ -182,14 +183,16 @@ OPERATOR_SCHEMA(TimerBegin)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Starts a timer.")
-    .Arg("counter_name", "A name for readers of the net; not used.")
+    .Arg("counter_name", "The name of its statistics. Default: the name of the output.")
     .Output(0, "timer", "The timer, a blob that is not a tensor.")
     .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(TimerEnd)
     .NumInputs(1)
     .NumOutputs(0)
     .NonTensorInputs({0})
-    .SetDoc("Adds the time since a timer began to the statistics of the process.")
+    .SetDoc(
+        "Adds the time since a timer began to the statistics of the process: the nanoseconds to "
+        "NAME/time_ns/sum and 1 to NAME/time_ns/count, where NAME is the timer's counter_name.")
     .Input(0, "timer", "A timer.")
     .CpuOnly(cpu_only::kWorkspace);
 OPERATOR_SCHEMA(TimerGetAndEnd)

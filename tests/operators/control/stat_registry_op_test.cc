@@ -38,6 +38,13 @@ TEST(StatRegistryTest, TimersAddUp) {
   const auto found = std::find(keys.begin(), keys.end(), "my_timer/time_ns/count");
   ASSERT_NE(found, keys.end());
   EXPECT_EQ(values[found - keys.begin()], 2);
+  RunOp(&ws, Op("TimerBegin", {}, {"other"}, {MakeArgument<std::string>("counter_name", "named")}),
+        true);
+  RunOp(&ws, Op("TimerEnd", {"other"}, {}), true);
+  RunOp(&ws, Op("StatRegistryExport", {}, {"keys", "values", "times"}), true);
+  const auto with_name = FetchValues<std::string>(ws, "keys");
+  EXPECT_EQ(std::count(with_name.begin(), with_name.end(), "named/time_ns/count"), 1);
+  EXPECT_EQ(std::count(with_name.begin(), with_name.end(), "other/time_ns/count"), 0);
   RunOp(&ws, Op("WallClockTime", {}, {"t"}));
   EXPECT_GT(*Fetch(ws, "t").data<int64_t>(), 0);
   ExpectThrows(&ws, Op("TimerGet", {"t"}, {"x"}), "t");
