@@ -1,15 +1,11 @@
 // Writes datasets and packs records: Append, AtomicAppend, CreateTensorVector, TensorVectorSize,
 // ConcatTensorVector, CollectTensor, PackRecords, UnPackRecords.
+#include "operators/common/cpu_only.h"
 #include "operators/dataset/dataset_op.h"
 #include "operators/dataset/tensor_list.h"
 
 namespace caffe2 {
 namespace {
-
-constexpr char kHostObjects[] = "its operands are no tensors: maps, dictionaries, lists of tensors";
-
-constexpr char kBeforeNetwork[] =
-    "it reads or collects records in front of a network, where they come from the host";
 
 class AppendOp final : public Operator<CPUContext> {
  public:
@@ -229,7 +225,7 @@ OPERATOR_SCHEMA(Append)
     .Input(0, "dataset", "The tensor that grows.")
     .Input(1, "new_data", "Rows of the same type and shape.")
     .Output(0, "dataset", "The tensor, in place.")
-    .CpuOnly(kBeforeNetwork);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(AtomicAppend)
     .NonTensorInputs({0})
     .NumInputs(3, OpSchema::kUnlimited)
@@ -241,14 +237,14 @@ OPERATOR_SCHEMA(AtomicAppend)
     .Input(1, "dataset", "Tensors that grow; as many with new rows follow.")
     .Input(2, "new_data", "Rows of the same types and shapes, in the same order.")
     .Output(0, "dataset", "The tensors, in place.")
-    .CpuOnly(kBeforeNetwork);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(CreateTensorVector)
     .NonTensorOutputs({0})
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Makes an empty list of tensors.")
     .Output(0, "tv", "The list, a blob that is not a tensor.")
-    .CpuOnly(kHostObjects);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(TensorVectorSize)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -257,7 +253,7 @@ OPERATOR_SCHEMA(TensorVectorSize)
     .SetDoc("The number of tensors in a list.")
     .Input(0, "tensor_vector", "A list of tensors.")
     .Output(0, "size", "An int32 scalar.")
-    .CpuOnly(kHostObjects);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(ConcatTensorVector)
     .NonTensorInputs({0})
     .NumInputs(1)
@@ -265,7 +261,7 @@ OPERATOR_SCHEMA(ConcatTensorVector)
     .SetDoc("The rows of all tensors of a list, one after another.")
     .Input(0, "vector of Tensor", "A list of tensors; not empty.")
     .Output(0, "tensor", "Their rows.")
-    .CpuOnly(kHostObjects);
+    .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(CollectTensor)
     .NumInputs([](int n) { return n > 0 && n % 2 == 0; })
     .NumOutputs(1, OpSchema::kUnlimited)
@@ -278,7 +274,7 @@ OPERATOR_SCHEMA(CollectTensor)
     .Input(0, "tensor_vectors", "Lists of tensors; as many tensors follow.")
     .Input(1, "tensors", "The tensors to collect, in the same order.")
     .Output(0, "tensor_vectors", "The lists, in place.")
-    .CpuOnly(kBeforeNetwork);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(PackRecords)
     .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1)
@@ -288,7 +284,7 @@ OPERATOR_SCHEMA(PackRecords)
     .SetDoc("Splits columns into records: each is a list with one tensor for each column.")
     .Input(0, "field_0", "The first column; the others follow.")
     .Output(0, "tensor", "One-dimensional: the records, shared lists of tensors.")
-    .CpuOnly(kBeforeNetwork);
+    .CpuOnly(cpu_only::kRecords);
 OPERATOR_SCHEMA(UnPackRecords)
     .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1, OpSchema::kUnlimited)
@@ -298,7 +294,7 @@ OPERATOR_SCHEMA(UnPackRecords)
            "The records; prototypes may follow: columns of the same shapes and "
            "types, which are used if there are no records.")
     .Output(0, "field_0", "The first column; the others follow.")
-    .CpuOnly(kBeforeNetwork);
+    .CpuOnly(cpu_only::kRecords);
 SHOULD_NOT_DO_GRADIENT(Append);
 SHOULD_NOT_DO_GRADIENT(AtomicAppend);
 SHOULD_NOT_DO_GRADIENT(CreateTensorVector);
