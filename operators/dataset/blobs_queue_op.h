@@ -200,9 +200,12 @@ class WeightedSampleDequeueBlobsOp final : public Operator<Context> {
     CAFFE_ENFORCE(more == 1 || more == 2, "there must be one or two outputs more than the ",
                   queue->num_blobs(), " blobs of queue ", chosen, ", found ", this->OutputSize(),
                   " outputs");
+    const auto status = static_cast<int>(queue->num_blobs());
+    CAFFE_ENFORCE(index_output_ != status, "argument table_idx_blob must not be ", status,
+                  ", the output that holds the status");
     blobs.resize(queue->num_blobs());
     const bool read = queue->Read(blobs, 0, stop_);
-    WriteScalar(static_cast<int>(queue->num_blobs()), !read);
+    WriteScalar(status, !read);
     if (index_output_ >= 0) WriteScalar(index_output_, chosen);
     return true;
   }

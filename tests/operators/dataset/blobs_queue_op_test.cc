@@ -201,6 +201,10 @@ TEST_F(BlobsQueueTest, WeightsChooseTheQueue) {
   RunOp(&ws_, Op("WeightedSampleDequeueBlobs", {"q0"}, {"y", "status"},
                  {MakeArgument("table_idx_blob", 0)}));
   EXPECT_EQ(FetchValues<int>(ws_, "y")[0], 0);
+  testing::ExpectThrows(&ws_,
+                        Op("WeightedSampleDequeueBlobs", {"q0"}, {"y", "status"},
+                           {MakeArgument("table_idx_blob", 1)}),
+                        "table_idx_blob must not be 1");
   for (const char* queue : {"q0", "q2"}) RunOp(&ws_, Op("CloseBlobsQueue", {queue}, {}), true);
   while (!*testing::Fetch(ws_, "status").data<bool>()) {
     RunOp(&ws_, Op("WeightedSampleDequeueBlobs", {"q0"}, {"y", "status"}));
