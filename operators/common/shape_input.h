@@ -6,6 +6,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/tensor.h"
+#include "operators/common/indices.h"
 
 namespace caffe2 {
 
@@ -16,10 +17,7 @@ inline std::vector<int64_t> ReadDimensions(const Tensor& on_any_device, const ch
   const Tensor& tensor = OnHost(on_any_device, &copy);
   CAFFE_ENFORCE(tensor.dim() == 1, what, " must be one-dimensional, found shape ",
                 ShapeString(tensor.sizes()));
-  if (tensor.IsType<int32_t>()) {
-    return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.numel()};
-  }
-  return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.numel()};
+  return ReadIntegers(tensor, what);
 }
 
 // The value of an int64 or int32 tensor of one element, copied to the host. Throws EnforceNotMet,
@@ -29,7 +27,7 @@ inline int64_t ReadInteger(const Tensor& on_any_device, const char* what) {
   const Tensor& tensor = OnHost(on_any_device, &copy);
   CAFFE_ENFORCE(tensor.numel() == 1, what, " must have one element, found shape ",
                 ShapeString(tensor.sizes()));
-  return tensor.IsType<int32_t>() ? *tensor.data<int32_t>() : *tensor.data<int64_t>();
+  return ReadIntegers(tensor, what)[0];
 }
 
 }  // namespace caffe2

@@ -57,6 +57,9 @@ TEST(ReshapeOpTest, GradientAndErrors) {
   ExpectThrows(&ws, reshape({-2, 3}), "negative");
   ExpectThrows(&ws, reshape({2, 3, 0}), "does not have");
   ExpectThrows(&ws, Op("Reshape", {"X"}, {"Y", "old"}), "neither");
+  Feed<float>(&ws, "shape", {1}, {6});
+  ExpectThrows(&ws, Op("Reshape", {"X", "shape"}, {"Y", "old"}),
+               "new_shape must be int32 or int64, not float");
 }
 
 }  // namespace
