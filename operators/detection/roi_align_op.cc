@@ -222,8 +222,7 @@ OPERATOR_SCHEMA(RoIAlignRotated)
     .FillUsing(DescribeAlign)
     .SetDoc(
         "RoIAlign for regions that are rotated about their centres. The cells of the upright "
-        "region "
-        "rotate with it.")
+        "region rotate with it.")
     .Input(1, "RoIs",
            "Float R x 6: image index, x and y of the centre, width, height and angle in degrees "
            "counter-clockwise of each region; or R x 5, for image 0.");

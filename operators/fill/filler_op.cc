@@ -57,8 +57,7 @@ void DescribeFiller(OpSchema& schema) {
       .Arg("extra_shape", "Dimensions appended to the dimensions of the input.")
       .Arg("input_as_shape",
            "1: the values of the input, a one-dimensional tensor of int64 or int32 on any device, "
-           "are "
-           "the shape, which extra_shape continues. Default 0: the output has the shape of the "
+           "are the shape, which extra_shape continues. Default 0: the output has the shape of the "
            "input, which extra_shape continues.")
       .Input(0, "input", "Optional: its shape or, with input_as_shape, its values give the shape.")
       .Output(0, "output", "The filled tensor.");

@@ -44,7 +44,8 @@ OPERATOR_SCHEMA(ImageInput)
     .SetDoc(R"DOC(
 Reads images and labels from a database, ahead of their use, in threads of its own. Each image is
 decoded if need be, cut to its bounding box, rescaled, padded, cropped (at random, or in the centre
-with is_test), mirrored at random, jittered in colour and normalised: (pixel - mean) / std by channel.
+with is_test), mirrored at random, jittered in colour and normalised: (pixel - mean) / std by
+channel.
 
 Records are caffe Datum (raw, or with an encoded file) or TensorProtos: the image (STRING with an
 encoded file, BYTE or FLOAT of height x width x channels or channels x height x width), the label
@@ -56,9 +57,9 @@ Random choices depend only on seed and the place of the record in the reader's s
 that cannot be decoded (truncated, damaged, too small, not of the stated size) is an error that
 names the key and the database.
 
-On a CUDA device the images are the same to rounding, unless the device decodes them. Batches are decoded into page-locked memory
-and copied to the device on a stream of their own while the net works on earlier ones; the outputs
-keep their addresses from run to run.
+On a CUDA device the images are the same to rounding, unless the device decodes them. Batches are
+decoded into page-locked memory and copied to the device on a stream of their own while the net
+works on earlier ones; the outputs keep their addresses from run to run.
 )DOC")
     .Arg("batch_size", "Images in a batch.", /*required=*/true)
     .Arg("crop", "Height and width of the output.", /*required=*/true)

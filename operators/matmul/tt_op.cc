@@ -17,10 +17,8 @@ OPERATOR_SCHEMA(TT)
     .SetDoc(
         "A fully connected layer Y = X M + b whose matrix M is a tensor train (Novikov et al., "
         "\"Tensorizing neural networks\", 2015): with inputs i_1 ... i_d and outputs o_1 ... o_d, "
-        "M "
-        "is the sum over r_1 ... r_(d-1) of the product over k of G_k[i_k, r_k, r_(k-1), o_k]. As "
-        "in "
-        "Caffe2 there is no gradient.")
+        "M is the sum over r_1 ... r_(d-1) of the product over k of G_k[i_k, r_k, r_(k-1), o_k]. "
+        "As in Caffe2 there is no gradient.")
     .Arg("inp_sizes", "(ints) The sizes of i_1 ... i_d; their product is the size of a row of X.",
          true)
     .Arg("out_sizes", "(ints) The sizes of o_1 ... o_d.", true)

@@ -81,8 +81,7 @@ OPERATOR_SCHEMA(AtomicIter)
     .IdenticalTypeAndShapeOfInput(1)
     .SetDoc(
         "Adds one to an iteration counter while it holds a mutex, so that concurrent nets may "
-        "share "
-        "the counter. Also adds one to the statistic atomic_iter/stats/<counter>/num_iter.")
+        "share the counter. Also adds one to the statistic atomic_iter/stats/<counter>/num_iter.")
     .Input(0, "mutex", "A mutex made by CreateMutex.")
     .Input(1, "iter", "The counter, int64 of one element, on the host.")
     .Output(0, "iter", "The same blob.")

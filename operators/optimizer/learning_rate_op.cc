@@ -45,8 +45,7 @@ subtract, WeightedSum adds.
     .Arg("policy", "(string) One of the names above.", true)
     .Arg("iter_offset",
          "(int, default 0) Added to iter: for a run that goes on with another batch size. Caffe2 "
-         "has "
-         "no such argument.")
+         "has no such argument.")
     .Arg("gamma", "(float) For step, exp, inv and hill.")
     .Arg("stepsize", "(int > 0) For step.")
     .Arg("power", "(float) For inv, poly and hill.")

@@ -77,10 +77,8 @@ OPERATOR_SCHEMA(Percentile)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc(
         "The percentile of each value in the distribution of its column. A distribution is a "
-        "sorted "
-        "list of points (value, percentile). The result is interpolated between two points, 0 "
-        "below "
-        "the first and 1 above the last.")
+        "sorted list of points (value, percentile). The result is interpolated between two points, "
+        "0 below the first and 1 above the last.")
     .Input(0, "original_values", "A float matrix N x F.")
     .Input(1, "value_to_pct", "Float n x 2: the points of all columns, column by column.")
     .Input(2, "lengths", "int32 or int64: the number of points of each column, at least 1.")

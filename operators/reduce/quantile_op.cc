@@ -58,8 +58,7 @@ OPERATOR_SCHEMA(Quantile)
     })
     .SetDoc(
         "The smallest element of all inputs such that at least the share `quantile` of the "
-        "elements "
-        "is not larger. It is exact.")
+        "elements is not larger. It is exact.")
     .Arg("quantile", "(float in [0, 1]) The share.", true)
     .Arg("abs", "(bool, default 1) Of absolute values.")
     .Arg("tol", "(float) The tolerance of Caffe2's search; not needed.")

@@ -28,10 +28,8 @@ OPERATOR_SCHEMA(SequenceMask)
     .SetDoc(
         "Takes the input as rows (axes before `axis`) and columns (other axes) and writes fill_val "
         "at the positions that the mode selects: sequence: column >= length[row]; window: |column "
-        "- "
-        "center[row]| > radius; upper: column > row; lower: column < row; upperdiag: column >= "
-        "row; "
-        "lowerdiag: column <= row.")
+        "- center[row]| > radius; upper: column > row; lower: column < row; upperdiag: column >= "
+        "row; lowerdiag: column <= row.")
     .Arg("mode", "sequence, window, upper, lower, upperdiag or lowerdiag.", true)
     .Arg("axis", "(int, default 1) The first axis of the columns.")
     .Arg("radius", "(int >= 0, default 10) Half the width of a window.")

@@ -136,8 +136,7 @@ OPERATOR_SCHEMA(SplitByLengths)
     .NumOutputs(1, std::numeric_limits<int>::max())
     .SetDoc(
         "Splits a tensor into parts along an axis. Each output takes the same number of lengths, "
-        "in "
-        "order, and has their sum as its length.")
+        "in order, and has their sum as its length.")
     .Arg("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
     .Arg("order", "NCHW or NHWC, used where there is no axis. Default NCHW.")
     .Arg("use_scaling_lengths",

@@ -185,8 +185,7 @@ OPERATOR_SCHEMA(IndexGet)
     })
     .SetDoc(
         "The number of each key. A new key is added; if the index is frozen, its number is 0. A "
-        "new "
-        "key for a full index is an error.")
+        "new key for a full index is an error.")
     .Input(0, "handle", "The index.")
     .Input(1, "keys", "Keys of its type, of any shape.")
     .Output(0, "indices", "int64: their numbers, shaped like the keys.")

@@ -45,8 +45,8 @@ OPERATOR_SCHEMA(BatchBucketOneHot)
     .TensorInferenceFunction(Infer<true>)
     .SetDoc(
         "Each column of a matrix becomes one column for each of its buckets: 1 if the element is "
-        "in "
-        "the bucket, else 0. n boundaries make n + 1 buckets; a boundary belongs to the lower one.")
+        "in the bucket, else 0. n boundaries make n + 1 buckets; a boundary belongs to the lower "
+        "one.")
     .Input(0, "data", "A float matrix.")
     .Input(2, "boundaries", "The boundaries of all columns, each list in ascending order.")
     .Output(0, "output", "Float [rows, number of boundaries + columns].");

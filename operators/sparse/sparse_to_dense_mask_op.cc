@@ -47,8 +47,7 @@ OPERATOR_SCHEMA(SparseToDenseMask)
     .SetDoc(
         "Converts samples of pairs (feature id, value) to a dense tensor with one column for each "
         "id of the argument mask. If a sample does not have the id, the element has a default "
-        "value. "
-        "Other ids are dropped. If an id occurs twice in a sample, the last one counts.")
+        "value. Other ids are dropped. If an id occurs twice in a sample, the last one counts.")
     .Arg("mask", "(list of int) The feature ids, each once.", true)
     .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
     .Arg("max_skipped_indices",
