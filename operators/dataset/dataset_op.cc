@@ -225,7 +225,8 @@ class ReadRandomBatchOp final : public CursorOp {
   }
 
  private:
-  // The records of this batch. The cursor's offset counts the batches read so far.
+  // The records of this batch. The cursor's offset counts the records read so far; a batch that is
+  // not full counts as one that is.
   std::vector<int64_t> NextRecords(TreeCursor* cursor, const Tensor& order) const {
     const int64_t n = order.numel();
     const std::lock_guard<std::mutex> lock(cursor->mutex);
@@ -374,7 +375,7 @@ OPERATOR_SCHEMA(ReadNextBatch)
         "Reads the rows of the next records from each column. At the end there are fewer records, "
         "and then none.")
     .Arg("batch_size", "(int > 0, default 1) The most records.")
-    .Arg("enforce_batch_size", "(bool, default 0) 1: rather none than fewer.")
+    .Arg("enforce_batch_size", "(bool, default 0) 1: no records instead of fewer.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on. The columns follow.")
     .Output(0, "field_0", "Rows of the first column; the others follow.")
     .CpuOnly(cpu_only::kRecords);
@@ -405,7 +406,7 @@ OPERATOR_SCHEMA(ReadRandomBatch)
     .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc("ReadNextBatch in a given order.")
     .Arg("batch_size", "(int > 0, default 1) The most records.")
-    .Arg("enforce_batch_size", "(bool, default 0) 1: rather none than fewer.")
+    .Arg("enforce_batch_size", "(bool, default 0) 1: no records instead of fewer.")
     .Arg("loop_over", "(bool, default 0) 1: begins again at the end.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on.")
     .Input(1, "idx", "int64: the order, as SortAndShuffle makes it.")

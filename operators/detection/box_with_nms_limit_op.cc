@@ -9,7 +9,7 @@
 namespace caffe2 {
 namespace {
 
-// A box that is kept: its row in the inputs, its row within the image, and its class.
+// A box that is kept: its class, its row within the image, and its score.
 struct Detection {
   int64_t class_id = 0, row = 0;
   float score = 0;
@@ -240,7 +240,10 @@ OPERATOR_SCHEMA(BoxWithNMSLimit)
          "(bool, default 1) 1: classes count from 1, because the background is 0. 0: from 0.")
     .Arg("legacy_plus_one", "(bool, default 1) 1: boxes are x2 - x1 + 1 wide. 0: x2 - x1.")
     .Input(0, "scores", "Float N x C.")
-    .Input(1, "boxes", "Float N x 4C: x1, y1, x2, y2 for each class. Rotated: N x 5C.")
+    .Input(1, "boxes",
+           "Float N x 4C: x1, y1, x2, y2 for each class; N x 4(C - 1) if "
+           "input_boxes_include_bg_cls is 0, N x 4 if cls_agnostic_bbox_reg is 1. Rotated: 5 "
+           "numbers for each box.")
     .Input(2, "batch_splits",
            "Optional, float, int32 or int64: the number of rows of each image. Default: one image.")
     .Output(0, "scores", "Float n: the scores of the detections, by image and class.")

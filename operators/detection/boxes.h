@@ -63,7 +63,7 @@ class BoxTransform {
     return measure_.clip(box, image_height, image_width);
   }
   float Overlap(const Box& a, const Box& b) const { return measure_.overlap(a, b); }
-  // True if both sides are at least `least` and the centre is above and left of the limits.
+  // True if both sides are at least `min` and the centre is above and left of the limits.
   bool IsLarge(const Box& box, float min, float height_limit, float width_limit) const;
   // Documents the arguments, including `rotated` and the arguments of RotatedBoxTransform.
   static void Describe(OpSchema& schema);

@@ -192,7 +192,7 @@ void DescribeDistribute(OpSchema& schema, int first) {
       .Arg("roi_max_level", "(int, default 5) The last one.")
       .Arg("roi_canonical_scale", "(int > 0, default 224) The side, in pixels, at a known level.")
       .Arg("roi_canonical_level", "(int, default 4) That level.")
-      .Output(first, "rois_fpn", "Those that the first level gets; the other levels follow.")
+      .Output(first, "rois_fpn", "The proposals of the first level; the other levels follow.")
       .Output(first + 1, "rois_idx_restore",
               "The last output, int32: for each proposal its row in the outputs of all levels, put "
               "one after another.");

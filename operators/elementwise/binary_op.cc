@@ -33,7 +33,7 @@ void BinaryGradientSchema(OpSchema& schema) {
   schema.NumInputs(3)
       .NumOutputs(2)
       .AllowInplace({{0, 0}, {0, 1}})
-      .Arg("broadcast", "As in the forward operator, and so axis, axis_str and order.")
+      .Arg("broadcast", "As in the forward operator; so are axis, axis_str and order.")
       .Input(0, "dC", "Gradient of the result.")
       .Input(1, "A", "First operand of the forward operator.")
       .Input(2, "B", "Second operand of the forward operator.")

@@ -14,7 +14,8 @@ REGISTER_CPU_OPERATOR(Mod, UnaryOp<CPUContext, ModFunction, IntegerTypes>);
 
 OPERATOR_SCHEMA(Mod)
     .FillUsing(UnarySchema)
-    .SetDoc("The rest of a division. It has the sign of the dividend, or of the divisor if asked.")
+    .SetDoc(
+        "The remainder of a division. It has the sign of the dividend, or of the divisor if asked.")
     .Arg("divisor", "(int, not 0) The divisor.", true)
     .Arg("sign_follow_divisor", "(bool, default 0) 1: as in Python.")
     .Input(0, "DATA", "int32 or int64, of any shape.");

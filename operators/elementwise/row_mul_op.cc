@@ -30,7 +30,7 @@ OPERATOR_SCHEMA(RowMul)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("Multiplies each row by a number.")
     .Input(0, "mat", "A tensor of float, float16 or bfloat16, of at least one dimension.")
-    .Input(1, "w", "One number for each row, of DATA's type.")
+    .Input(1, "w", "One number for each row, of mat's type.")
     .Output(0, "output", "The result, shaped like mat.");
 OPERATOR_SCHEMA(ReduceTailSum)
     .NumInputs(1)
@@ -38,7 +38,7 @@ OPERATOR_SCHEMA(ReduceTailSum)
     .IdenticalTypeAndShapeOfInputDim(0, 0)
     .SetDoc("The sum of each row.")
     .Input(0, "mat", "A tensor of float, float16 or bfloat16, of at least one dimension.")
-    .Output(0, "output", "One number for each row, of DATA's type.");
+    .Output(0, "output", "One number for each row, of mat's type.");
 OPERATOR_SCHEMA(ReduceFrontWeightedSum)
     .NumInputs(2)
     .NumOutputs(1)

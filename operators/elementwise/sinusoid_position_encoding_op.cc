@@ -15,7 +15,7 @@ OPERATOR_SCHEMA(SinusoidPositionEncoding)
         "Encodes positions p: element i is amplitude * f(p / alpha^(i / embedding_size)), with f "
         "the sine for even i, the cosine for odd ones (after Vaswani et al., NIPS 2017).")
     .Arg("embedding_size", "(int > 0, default 100) Elements of a position.")
-    .Arg("alpha", "(float > 0, default 10000) The longest wave.")
+    .Arg("alpha", "(float > 0, default 10000) The base: a larger one makes longer waves.")
     .Arg("amplitude", "(float, default 1) The amplitude.")
     .Input(0, "positions", "int32 or int64, of any shape.")
     .Output(0, "output", "Float: the shape of the positions and embedding_size.");

@@ -43,7 +43,7 @@ class Bounds {
   T min_, max_;
 };
 
-// Uniform in [min, max).
+// Uniform in [min, max); rounding may give max.
 class Uniform {
  public:
   using value_type = float;
@@ -153,7 +153,7 @@ REGISTER_CPU_OPERATOR(MSRAFill, RandomFillOp<CPUContext, Msra>);
 OPERATOR_SCHEMA(UniformFill)
     .FillUsing(DescribeRange)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
-    .SetDoc("Fills the output with floats drawn uniformly from [min, max).")
+    .SetDoc("Fills the output with floats drawn uniformly from [min, max). Rounding may give max.")
     .Arg("min", "Lower bound. Default 0.")
     .Arg("max", "Upper bound. Default 1.");
 OPERATOR_SCHEMA(Float16UniformFill)

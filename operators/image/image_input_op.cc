@@ -98,7 +98,7 @@ db::BoundingBox ReadBox(const TensorProto& proto) {
   return {proto.int32_data(0), proto.int32_data(1), proto.int32_data(2), proto.int32_data(3)};
 }
 
-// Element `index` of row `item` of a tensor of numbers.
+// Sets element `at` of a tensor of float or int32.
 template <typename Value>
 void SetNumber(Tensor* tensor, int64_t at, Value value) {
   if (tensor->IsType<float>()) {

@@ -29,7 +29,7 @@ class LabelCrossEntropyGradientOp final : public Operator<Context> {
 };
 
 // The number of rows of X. Throws EnforceNotMet, naming both shapes, unless the labels have the
-// shape and type of X.
+// shape of X.
 int64_t CheckProbabilityLabels(const Tensor& x, const Tensor& labels);
 
 // X, T -> Y[i] = -sum_j T[i, j] log X[i, j]

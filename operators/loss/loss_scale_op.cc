@@ -100,8 +100,8 @@ OPERATOR_SCHEMA(UpdateLossScale)
     })
     .SetDoc(
         "The next value of a dynamic loss scale: multiplies it by backoff_factor if a gradient "
-        "was not finite, and by growth_factor after growth_interval good steps. The scale stays "
-        "between 2^-14 and 2^24.")
+        "was not finite, and by growth_factor after growth_interval good steps. A lowered scale is "
+        "at least 2^-14, a raised one at most 2^24.")
     .Arg("growth_factor", "(float >= 1, default 2) The factor after growth_interval good steps.")
     .Arg("backoff_factor", "(float in (0, 1), default 0.5) The factor after a bad step.")
     .Arg("growth_interval", "(int > 0, default 2000) Number of good steps.")

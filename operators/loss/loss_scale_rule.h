@@ -17,8 +17,8 @@ struct LossScaleState {
   int32_t good_steps = 0;  // since the scale last changed
 };
 
-// The scale stays between the smallest normal float16 and 2^24. Above that, even float gradients of
-// a sensible loss could overflow.
+// A lowered scale is at least the smallest normal float16, a raised one at most 2^24: above that,
+// even float gradients of a sensible loss could overflow.
 CAFFE2_HOST_DEVICE inline LossScaleState NextLossScale(const LossScaleRule& rule,
                                                        LossScaleState state, bool found_inf) {
   constexpr float kMinScale = 0x1p-14f, kMaxScale = 0x1p24f;

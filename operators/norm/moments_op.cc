@@ -69,7 +69,7 @@ REGISTER_CPU_OPERATOR(BatchMomentsGradient, CpuMomentsGradientOp<OverBatch>);
 OPERATOR_SCHEMA(Moments)
     .FillUsing(DescribeMoments<OverAxes>)
     .FillUsing(DescribeAxes)
-    .SetDoc("The mean over the axes, and the mean square distance from it.")
+    .SetDoc("The mean over the axes, and the variance: the mean square distance from it.")
     .Input(0, "data", "A float or double tensor.")
     .Output(0, "mean", "One mean for each index of the axes that are kept.")
     .Output(1, "variance", "The variances, of the same shape.");

@@ -110,8 +110,8 @@ void DescribeSpatialBN(OpSchema& schema) {
       .Input(2, "bias", "Beta: C values, float.")
       .Input(3, "mean", "Running mean, C values, float; updated in place in training.")
       .Input(4, "var",
-             "Running variance (of the population: n / (n - 1) times the batch's), C "
-             "values, float; updated in place in training.")
+             "Running variance (unbiased: n / (n - 1) times the batch's), C values, float; updated "
+             "in place in training.")
       .Output(0, "Y", "X's shape and type.")
       .Output(1, "running_mean", "Training only: the blob of input mean.")
       .Output(2, "running_var", "Training only: the blob of input var.")

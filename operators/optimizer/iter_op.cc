@@ -90,7 +90,7 @@ OPERATOR_SCHEMA(CreateMutex)
     .NumInputs(0)
     .NumOutputs(1)
     .NonTensorOutputs({0})
-    .SetDoc("Makes a mutex, for AtomicIter.")
+    .SetDoc("Makes a mutex, for AtomicIter and others that share state between nets.")
     .Output(0, "mutex", "A blob that holds a std::unique_ptr<std::mutex>.")
     .CpuOnly(cpu_only::kSteersHost);
 NO_GRADIENT(Iter);

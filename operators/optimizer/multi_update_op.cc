@@ -104,7 +104,7 @@ void MultiUpdateSchema(OpSchema& schema, int states, int scalars, const std::str
           "takes the place of grad. The gradients themselves stay as they are. On CUDA devices "
           "it is one kernel if the gradients, each kind of state, the parameters and the copies "
           "are laid out in a block each (argument flat). Inputs are n gradients, n states of "
-          "each kind, what steers the update (lr, a float scalar, and what else it takes), n "
+          "each kind, the scalars of the update (lr, a float, and what else it takes), n "
           "parameters, and possibly found_inf (of CheckFinite: if it is not 0, nothing is "
           "updated) and then the scale that gradients are divided by.")
       .Arg("weight_decay", "(floats, default zeros) One for each parameter.")

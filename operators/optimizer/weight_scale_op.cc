@@ -12,7 +12,7 @@ OPERATOR_SCHEMA(WeightScale)
         "Multiplies a parameter by `scale` whenever iter + 1 is a multiple of stepsize and below "
         "upper_bound_iter; else copies it.")
     .Arg("stepsize", "(int > 0, default: never) Iterations between two scalings.")
-    .Arg("upper_bound_iter", "(int, default: no end) The first iteration + 1 without scaling.")
+    .Arg("upper_bound_iter", "(int, default: no end) Where scaling ends, as above.")
     .Arg("scale", "(float, default 1) The factor.")
     .Input(0, "w", "Float parameter.")
     .Input(1, "iter", "The iteration, one int64.")

@@ -323,7 +323,7 @@ OPERATOR_SCHEMA(Int8Reshape)
     .TensorInferenceFunction(InferReshape)
     .SetDoc("Reshape of a quantized tensor.")
     .Arg("shape", "The new shape, as in Reshape, unless it is an input.")
-    .Input(1, "new_shape", "Optional: the new shape, one-dimensional int64.")
+    .Input(1, "new_shape", "Optional: the new shape, one-dimensional int32 or int64.")
     .Output(1, "old_shape", "Optional: the shape of X, one-dimensional int64.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Flatten)

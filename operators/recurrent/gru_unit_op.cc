@@ -117,7 +117,8 @@ OPERATOR_SCHEMA(GRUUnitGradient)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{in.at(0), in.at(1)};
     })
-    .SetDoc("The gradient of GRUUnit. Without lengths the inputs from 3 on move up by one.")
+    .SetDoc(
+        "The gradient of GRUUnit. Without lengths, inputs 3 and later have the next lower index.")
     .Input(4, "hidden_t", "The output of GRUUnit.")
     .Input(5, "hidden_t_grad", "Its gradient.")
     .Output(0, "hidden_t_prev_grad", "[1, N, D].")

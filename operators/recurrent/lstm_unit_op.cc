@@ -140,7 +140,8 @@ OPERATOR_SCHEMA(LSTMUnitGradient)
     .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
       return std::vector<TensorShape>{in.at(0), in.at(1), in.at(2)};
     })
-    .SetDoc("The gradient of LSTMUnit. Without lengths the inputs from 4 on move up by one.")
+    .SetDoc(
+        "The gradient of LSTMUnit. Without lengths, inputs 4 and later have the next lower index.")
     .Input(5, "hidden_t", "The first output of LSTMUnit.")
     .Input(6, "cell_t", "Its second output.")
     .Input(7, "hidden_t_grad", "Gradient of hidden_t.")

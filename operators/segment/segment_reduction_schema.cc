@@ -113,7 +113,7 @@ void DescribeSegmentGradient(OpSchema& schema, SegmentGradientSpec spec) {
     schema.Input(spec.output(), "OUTPUT", "The output of the forward operator.");
   }
   DescribeGroups(schema, spec.forward.kind, spec.segments());
-  if (spec.with_data) schema.Input(spec.data(), "DATA", "As in the forward operator.");
+  if (spec.with_data) schema.Input(spec.data(), "DATA", "As in the forward operator, but float.");
   if (spec.with_indices) {
     schema.Input(spec.indices(), "INDICES",
                  spec.forward.sparse ? "As in the forward operator."

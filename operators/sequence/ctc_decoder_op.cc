@@ -279,7 +279,8 @@ OPERATOR_SCHEMA(CTCBeamSearchDecoder)
     .Arg("beam_width", "(int, default 10) The number of prefixes kept.")
     .Arg("num_candidates", "(int, default 1) The number of sequences returned for each input.")
     .Arg("prune_threshold",
-         "(float, default 0.001) A step skips classes that are not more likely, unless none is.")
+         "(float, default 0.001) A step skips classes whose probability is not larger, unless that "
+         "would skip all.")
     .Output(0, "OUTPUT_LEN", "Int32 [batch * num_candidates]: labels of each, best first.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
     .Output(2, "OUTPUT_PROB", "Optional: float [batch * num_candidates], their probabilities.")

@@ -71,7 +71,8 @@ OPERATOR_SCHEMA(Reshape)
         "elements.")
     .Arg("shape", "The new shape, unless it is an input.")
     .Input(0, "data", "A tensor of any type and shape.")
-    .Input(1, "new_shape", "Optional: the new shape, one-dimensional int64, in host memory.")
+    .Input(1, "new_shape",
+           "Optional: the new shape, one-dimensional int32 or int64, best in host memory.")
     .Output(0, "reshaped", "The same elements in the new shape.")
     .Output(1, "old_shape", "The shape of data, one-dimensional int64, in host memory.");
 REGISTER_GRADIENT(Reshape, GetReshapeGradient);

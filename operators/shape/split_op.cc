@@ -138,7 +138,7 @@ OPERATOR_SCHEMA(SplitByLengths)
         "Splits a tensor into parts along an axis. Each output takes the same number of lengths, "
         "in order, and has their sum as its length.")
     .Arg("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
-    .Arg("order", "NCHW or NHWC, used where there is no axis. Default NCHW.")
+    .Arg("order", "NCHW or NHWC, used if axis is not given. Default NCHW.")
     .Arg("use_scaling_lengths",
          "1: the lengths are multiplied so that they add up to the dimension. Default 0: they do.")
     .Input(0, "input", "A tensor of any type and shape.")

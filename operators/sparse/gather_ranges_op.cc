@@ -194,7 +194,7 @@ OPERATOR_SCHEMA(GatherRangesToDense)
         "over all examples since the operator was created, is an error.")
     .Arg("lengths", "(list of int > 0) The length of each range.", true)
     .Arg("min_observation",
-         "(int, default 10000) The least number of examples that shares are computed from.")
+         "(int, default 10000) As long as there are fewer examples, shares are of this number.")
     .Arg("max_mismatched_ratio",
          "(float, default 0.9) The largest share of ranges of an output that may have a wrong "
          "length and not be empty.")
