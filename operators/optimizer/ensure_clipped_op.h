@@ -5,6 +5,7 @@
 
 #include "operators/common/host_device_op.h"
 #include "operators/common/update_rows.h"
+#include "operators/optimizer/optimizer_check.h"
 #include "operators/optimizer/row_functions.h"
 
 namespace caffe2 {
@@ -31,8 +32,8 @@ class EnsureClippedOp final : public Operator<Context> {
     }
     CAFFE_ENFORCE(Y == &X, "with indices the output must be the blob of the parameter");
     CAFFE_ENFORCE(X.dim() >= 1, "the parameter must have at least one axis, found a scalar");
-    UpdateRows(Input(1), X.size(0),
-               LimitRow{X.size_from_dim(1), limit_, Y->template mutable_data<float>()}, &context_);
+    UpdateRows(Input(1), X.size(0), LimitRow{X.size_from_dim(1), limit_, UpdatedData<float>(Y)},
+               &context_);
     return true;
   }
 

@@ -36,8 +36,7 @@ class WeightAverageOp : public Operator<Context> {
   bool RunOnDevice() final {
     CheckOptimizerState(Input(0), Input(1), "the average");
     Update(ReadInteger(this->template Input<Tensor>(2), "the iteration counter"),
-           Output(0)->numel(), Output(0)->template mutable_data<float>(),
-           Output(1)->template mutable_data<float>());
+           Output(0)->numel(), UpdatedData<float>(Output(0)), UpdatedData<float>(Output(1)));
     return true;
   }
 

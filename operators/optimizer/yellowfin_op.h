@@ -6,6 +6,7 @@
 #include "operators/common/copy_elements.h"
 #include "operators/common/shape_input.h"
 #include "operators/optimizer/lars_op.h"
+#include "operators/optimizer/optimizer_check.h"
 #include "operators/optimizer/yellowfin_functions.h"
 
 namespace caffe2 {
@@ -60,7 +61,7 @@ class YellowFinOp final : public Operator<Context> {
   enum { PARAM, MOMENT, LR_AVG, MU_AVG, CURV_WIN, G_AVG, G2_AVG, SCALARS_MEMORY, GRAD, ITER };
   static constexpr int NUM_OUT = SCALARS_MEMORY + 1;
 
-  float* Data(int output) { return Output(output)->template mutable_data<float>(); }
+  float* Data(int output) { return UpdatedData<float>(Output(output)); }
 
   void CheckInputs(const Tensor& param, const Tensor& grad) {
     CheckOptimizerState(param, grad, "gradient");

@@ -21,6 +21,10 @@ TEST(EnsureClippedTest, LimitsAllOrSomeRows) {
   ExpectThrows(&ws, Op("EnsureClipped", {"X", "i", "g"}, {"X"}, bounds), "3");
   ExpectThrows(&ws, Op("EnsureClipped", {"X"}, {"Y"}, {bounds[0], MakeArgument("max", -2.f)}),
                "is larger than argument max (-2)");
+  Feed<double>(&ws, "D", {1, 1}, {7});
+  Feed<int64_t>(&ws, "i", {1}, {0});
+  ExpectThrows(&ws, Op("EnsureClipped", {"D", "i", "g"}, {"D"}, bounds), "holds double");
+  EXPECT_EQ(FetchValues<double>(ws, "D"), std::vector<double>{7});
 }
 
 }  // namespace

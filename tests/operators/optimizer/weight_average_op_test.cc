@@ -68,6 +68,9 @@ TEST(WeightAverageTest, RejectsBadInput) {
                Op("EMA", {"param", "average", "iter"}, {"param", "average"},
                   {MakeArgument<int64_t>("ema_step", 0)}),
                "iterations between");
+  Feed<double>(&ws, "double", {2}, {1, 2});
+  ExpectThrows(&ws, Op("SWA", {"double", "average", "iter"}, {"double", "average"}),
+               "holds double");
 }
 
 }  // namespace

@@ -78,6 +78,8 @@ TEST(YellowFinTest, FollowsThePaper) {
     const std::vector<float> p = FetchValues<float>(ws, "p");
     for (int i = 0; i < n; ++i) EXPECT_NEAR(p[i], reference.p[i], 1e-4) << t;
   }
+  Feed(&ws, "m", {n}, std::vector<double>(n));
+  ExpectThrows(&ws, op, "holds double");
   Feed<int64_t>(&ws, "t", {1}, {0});
   ExpectThrows(&ws, op, "the iteration must be at least 1, found 0");
   Feed(&ws, "cw", {2}, std::vector<float>(2));
