@@ -115,9 +115,11 @@ class MultiUpdateOp final : public Operator<Context> {
       CAFFE_ENFORCE(i >= 0 && i < count_, this->type(), " is to copy parameter ", i, ", but has ",
                     count_, " parameters");
     }
-    const bool half = this->template GetSingleArgument<int>("copy_type", TensorProto::FLOAT16) ==
-                      TensorProto::FLOAT16;
-    run_.copy_type = half ? TypeMeta::Make<float16>() : TypeMeta::Make<bfloat16>();
+    const int copy_type = this->template GetSingleArgument<int>("copy_type", TensorProto::FLOAT16);
+    CAFFE_ENFORCE(copy_type == TensorProto::FLOAT16 || copy_type == TensorProto::BFLOAT16,
+                  "argument copy_type must be FLOAT16 or BFLOAT16, found ", copy_type);
+    run_.copy_type =
+        copy_type == TensorProto::FLOAT16 ? TypeMeta::Make<float16>() : TypeMeta::Make<bfloat16>();
   }
 
   bool RunOnDevice() override {
@@ -148,7 +150,11 @@ class MultiUpdateOp final : public Operator<Context> {
     run_.lr = &this->template Input<Tensor>(params - kControlScalars);
     run_.iter = CorrectedRule<Rule> ? &this->template Input<Tensor>(params - 1) : nullptr;
     run_.found_inf = flags_ > 0 ? FoundInf(this, flags) : nullptr;
-    run_.scale = flags_ > 1 ? Input(flags + 1).template data<float>() : nullptr;
+    if (flags_ > 1) {
+      const Tensor& scale = Input(flags + 1);
+      CAFFE_ENFORCE(scale.numel() == 1, "the scale must have one element, found ", scale.numel());
+      run_.scale = scale.data<float>();
+    }
     RunUpdates(&run_, this, &context_);
     return true;
   }

@@ -263,6 +263,16 @@ TEST(MultiMomentumSgdErrorTest, NamesWhatDoesNotFit) {
   copies_none.add_output("copy");
   ExpectThrows(&ws, copies_none,
                "MultiMomentumSGDUpdate is to copy parameter 1, but has 1 parameters");
+  OperatorDef copies_floats = MakeUpdate(1, false, {0.f}, false);
+  *copies_floats.add_arg() = MakeArgument<int>("copy_type", TensorProto::FLOAT);
+  ExpectThrows(&ws, copies_floats, "argument copy_type must be FLOAT16 or BFLOAT16, found 1");
+  OperatorDef scaled = MakeUpdate(1, false, {0.f}, false);
+  FeedRandom(&ws, "m0", {3}, 2);
+  Feed(&ws, "found_inf", {1}, std::vector<float>{0});
+  Feed(&ws, "scale", {0}, std::vector<float>{});
+  scaled.add_input("found_inf");
+  scaled.add_input("scale");
+  ExpectThrows(&ws, scaled, "the scale must have one element, found 0");
 }
 
 }  // namespace
