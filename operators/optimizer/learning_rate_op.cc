@@ -30,6 +30,8 @@ The learning rate base_lr * f(iter), where f is the policy:
 period * t_mult^k iterations, at rates lr_shrink^k as high
 - linearWarmup: from start_multiplier up to 1 at num_iter, in a straight line
 - constantWarmup: multiplier before num_iter, then 1
+- gate: multiplier_1 before num_iter, then multiplier_2
+- slope: multiplier_1 before num_iter_1, then in a straight line down to multiplier_2 at num_iter_2
 - alter: 1 for active_period iterations, 0 for inactive_period, and so on; active_first says
   which comes first
 - hill: from start_multiplier up to 1 at num_iter in a straight line, then
@@ -55,10 +57,14 @@ subtract, WeightedSum adds.
     .Arg("period", "(int > 0) For cosine.")
     .Arg("t_mult", "(float >= 1, default 1) For cosine.")
     .Arg("lr_shrink", "(float, default 0.99) For cosine.")
-    .Arg("num_iter", "(int >= 0, default 0) For linearWarmup, constantWarmup and hill.")
+    .Arg("num_iter", "(int >= 0, default 0) For linearWarmup, constantWarmup, gate and hill.")
+    .Arg("num_iter_1", "(int >= 0, default 0) For slope.")
+    .Arg("num_iter_2", "(int > num_iter_1) For slope.")
     .Arg("start_multiplier", "(float, default 0) For linearWarmup and hill.")
     .Arg("end_multiplier", "(float, default 0) For hill.")
     .Arg("multiplier", "(float, default 0.5) For constantWarmup.")
+    .Arg("multiplier_1", "(float, default 1) For gate and slope.")
+    .Arg("multiplier_2", "(float, default 1) For gate and slope.")
     .Arg("active_first", "(bool, default false) For alter.")
     .Arg("active_period", "(int > 0) For alter.")
     .Arg("inactive_period", "(int > 0) For alter.")
