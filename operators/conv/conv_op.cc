@@ -102,6 +102,8 @@ void DescribeConv(OpSchema& schema) {
       .Arg("constant_filter",
            "1: the filter does not change as long as its storage stays the same, so that it is "
            "converted to the kernels' layout once. Default 0: it is converted in every run.")
+      .Arg("no_gradient_to_input",
+           "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
       .Input(0, "X",
              "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
              "bfloat16.")

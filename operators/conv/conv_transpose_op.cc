@@ -235,6 +235,8 @@ OPERATOR_SCHEMA(ConvTranspose)
     .NumInputs(2, 3)
     .NumOutputs(1)
     .FillUsing(DescribeTransposed)
+    .Arg("no_gradient_to_input",
+         "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
     .TensorInferenceFunction(InferConvTranspose)
     .CostInferenceFunction(CostOfConvTranspose)
     .Input(0, "X",

@@ -89,10 +89,11 @@ void DescribeLocal(OpSchema& schema) {
       })
       .FillUsing(DescribeWindow)
       .Arg("group", "Groups that channels of X and Y divide into, default 1.")
+      .Arg("no_gradient_to_input",
+           "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
       .SetDoc(
           "A locally connected layer: a convolution with a filter and bias of its own at every "
-          "position. LC takes one to three spatial axes; LC1D, LC2D and LC3D take the number that "
-          "they name.")
+          "position, for one to three spatial axes. LC1D, LC2D and LC3D are other names of LC.")
       .Input(0, "X", "Float, N x C x spatial (NCHW) or N x spatial x C (NHWC).")
       .Input(1, "filter",
              "Float: output positions x M x C / group x kernel (NCHW), or output positions x M x "

@@ -249,6 +249,8 @@ using NormSumNormReluConvStatsGradient =
 REGISTER_CPU_OPERATOR(ConvStats, PlainConvStats);
 OPERATOR_SCHEMA(ConvStats)
     .FillUsing(DescribeConvStats<NormPrologue::kNone>)
+    .Arg("no_gradient_to_input",
+         "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
     .SetDoc(
         "Conv without bias, and the sums of ChannelStats over its result, for batch "
         "normalization. Runs in one pass if the device has an engine for it.");
