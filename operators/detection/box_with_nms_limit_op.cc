@@ -20,7 +20,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
   BoxWithNMSLimitOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws),
         rotated_(GetSingleArgument<bool>("rotated", false)),
-        least_score_(GetSingleArgument<float>("score_thresh", 0.05f)),
+        min_score_(GetSingleArgument<float>("score_thresh", 0.05f)),
         threshold_(GetSingleArgument<float>("nms", 0.3f)),
         limit_(GetSingleArgument<int>("detections_per_im", 100)),
         soft_(GetSingleArgument<bool>("soft_nms_enabled", false)),
@@ -33,7 +33,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
     suppression_.gaussian = method == "gaussian";
     suppression_.sigma = GetSingleArgument<float>("soft_nms_sigma", 0.5f);
     suppression_.threshold = threshold_;
-    suppression_.least_score = GetSingleArgument<float>("soft_nms_min_score_thres", 0.001f);
+    suppression_.min_score = GetSingleArgument<float>("soft_nms_min_score_thres", 0.001f);
     CAFFE_ENFORCE(suppression_.sigma > 0, "argument soft_nms_sigma must be positive, found ",
                   suppression_.sigma);
     measure_.one = GetSingleArgument<bool>("legacy_plus_one", true) ? 1.f : 0.f;
@@ -138,7 +138,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
       std::vector<float> column(rows);
       for (int64_t i = 0; i < rows; ++i) column[i] = scores[i * classes_ + ScoreColumn(c)];
       std::vector<int64_t> order = SortByScore(rows, column.data(), 0);
-      std::erase_if(order, [&](int64_t i) { return column[i] <= least_score_; });
+      std::erase_if(order, [&](int64_t i) { return column[i] <= min_score_; });
       if (order.empty()) continue;
       const OverlapFunction overlap = Overlaps(c, first, rows);
       const std::vector<int64_t> kept = soft_
@@ -192,7 +192,7 @@ class BoxWithNMSLimitOp final : public Operator<CPUContext> {
   }
 
   bool rotated_;
-  float least_score_, threshold_;
+  float min_score_, threshold_;
   int64_t limit_;
   bool soft_, one_box_, background_first_, count_background_;
   SoftSuppression suppression_;

@@ -231,7 +231,7 @@ std::vector<int64_t> SoftSuppression::Run(std::vector<int64_t> candidates,
     kept.push_back(winner);
     candidates.erase(best);
     for (const int64_t i : candidates) (*scores)[i] *= factor(overlap(winner, i));
-    std::erase_if(candidates, [&](int64_t i) { return (*scores)[i] < least_score; });
+    std::erase_if(candidates, [&](int64_t i) { return (*scores)[i] < min_score; });
   }
   return kept;
 }

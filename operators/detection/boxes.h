@@ -123,10 +123,10 @@ struct SoftSuppression {
   bool gaussian = false;   // score *= exp(-overlap^2 / sigma); else linear:
   float sigma = 0.5f;      // score *= 1 - overlap where it is above the threshold
   float threshold = 0.3f;  // > 0
-  float least_score = 0.001f;
+  float min_score = 0.001f;
 
   // Returns the indices of the kept candidates, best first, and lowers their scores. Drops a
-  // candidate whose lowered score is below least_score.
+  // candidate whose lowered score is below min_score.
   std::vector<int64_t> Run(std::vector<int64_t> candidates, const OverlapFunction& overlap,
                            std::vector<float>* scores) const;
 };

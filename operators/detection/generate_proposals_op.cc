@@ -14,8 +14,8 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         rotated_(GetSingleArgument<bool>("rotated", false)),
         scale_(GetSingleArgument<float>("spatial_scale", 1.f / 16)),
-        most_before_(GetSingleArgument<int>("pre_nms_topN", 6000)),
-        most_after_(GetSingleArgument<int>("post_nms_topN", 300)),
+        max_before_nms_(GetSingleArgument<int>("pre_nms_topN", 6000)),
+        max_after_nms_(GetSingleArgument<int>("post_nms_topN", 300)),
         threshold_(GetSingleArgument<float>("nms_thresh", 0.7f)),
         min_size_(GetSingleArgument<float>("min_size", 16.f)) {
     CAFFE_ENFORCE(scale_ > 0, "argument spatial_scale must be positive, found ", scale_);
@@ -82,7 +82,8 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
     for (int64_t i = 0; i < area; ++i) {
       for (int64_t a = 0; a < anchors; ++a) by_pixel.push_back(scores[a * area + i]);
     }
-    const std::vector<int64_t> order = SortByScore(anchors * area, by_pixel.data(), most_before_);
+    const std::vector<int64_t> order =
+        SortByScore(anchors * area, by_pixel.data(), max_before_nms_);
     std::vector<typename Transform::BoxType> boxes;
     std::vector<int64_t> large;
     for (const int64_t candidate : order) {
@@ -102,7 +103,7 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
     const auto overlap = [&](int64_t i, int64_t k) {
       return transform.Overlap(boxes[i], boxes[k]);
     };
-    for (const int64_t i : SuppressOverlaps(large, threshold_, most_after_, overlap)) {
+    for (const int64_t i : SuppressOverlaps(large, threshold_, max_after_nms_, overlap)) {
       rois_.push_back(static_cast<float>(image));
       rois_.resize(rois_.size() + kSize);
       Transform::Write(boxes[i], &rois_[rois_.size() - kSize]);
@@ -112,7 +113,7 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
 
   bool rotated_;
   float scale_;
-  int most_before_, most_after_;
+  int max_before_nms_, max_after_nms_;
   float threshold_, min_size_;
   std::vector<float> rois_, probabilities_;
 };

@@ -79,14 +79,14 @@ class FCPruneGradientOp final : public Operator<Context> {
     CheckLikeWeight(*W, *Output(4), "Ag_dW");
     CAFFE_ENFORCE(dY.numel() == s.m * s.n, "dY must have ", s.m * s.n, " elements, found shape ",
                   ShapeString(dY.sizes()));
-    const float threshold = ReadNumber(6), least_share = ReadNumber(7);
+    const float threshold = ReadNumber(6), min_share = ReadNumber(7);
     const auto *x = X.data<float>(), *dy = dY.data<float>();
     Tensor *dW = Output(0), *db = Output(1);
     dW->ResizeLike(*W);
     auto* dw = dW->template mutable_data<float>();
     math::Gemm<float>(true, false, s.n, s.k, s.m, 1, dy, x, 0, dw, &context_);
     ForEach(dW->numel(), MaskGradient{mask->template data<float>(), dw}, &context_);
-    if (ShareOf(*mask) > least_share) AddOrPrune(threshold, dw);
+    if (ShareOf(*mask) > min_share) AddOrPrune(threshold, dw);
     db->Resize(s.n);
     math::ColumnSums<float>(s.m, s.n, dy, db->template mutable_data<float>(), &context_);
     if (OutputSize() > 6) {

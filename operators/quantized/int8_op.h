@@ -49,12 +49,14 @@ class Requantizer {
   Requantizer(double unit, const Quantization& y, Activation activation)
       : multiplier_(unit / y.scale),
         zero_point_(y.zero_point),
-        least_(activation == Activation::kRelu ? y.zero_point : 0) {}
-  uint8_t operator()(double sum) const { return ToLevel(sum * multiplier_, zero_point_, least_); }
+        min_level_(activation == Activation::kRelu ? y.zero_point : 0) {}
+  uint8_t operator()(double sum) const {
+    return ToLevel(sum * multiplier_, zero_point_, min_level_);
+  }
 
  private:
   double multiplier_;
-  uint8_t zero_point_, least_;
+  uint8_t zero_point_, min_level_;
 };
 
 // The base of the operators. An output may be the blob of an input: read the input's quantization
