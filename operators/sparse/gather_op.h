@@ -58,10 +58,7 @@ class GatherOp final : public Operator<Context> {
   GatherOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), axis_(ArgumentHelper(this->debug_def()), default_axis) {}
 
-  bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(1).dtype()); }
-
-  template <typename Index>
-  bool DoRunWithType() {
+  bool RunOnDevice() override {
     const Tensor &data = Input(0), &indices = Input(1);
     CAFFE_ENFORCE(data.has_data(), "data of shape ", ShapeString(data.sizes()),
                   " holds no elements");
@@ -85,10 +82,7 @@ class BatchGatherGradientOp final : public Operator<Context> {
   BatchGatherGradientOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws), axis_(ArgumentHelper(this->debug_def()), 1) {}
 
-  bool RunOnDevice() override { return IndexTypes::Dispatch(this, Input(1).dtype()); }
-
-  template <typename Index>
-  bool DoRunWithType() {
+  bool RunOnDevice() override {
     const Tensor &data = Input(0), &indices = Input(1), &dY = Input(2);
     CAFFE_ENFORCE(dY.sizes() == axis_.Shape(data.sizes(), indices.sizes()),
                   "dY must have the shape of the output, ",

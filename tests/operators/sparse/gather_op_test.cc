@@ -62,7 +62,8 @@ TEST(GatherOpTest, ChecksIndices) {
     ExpectThrows(&ws, Op("BatchGather", {"X", "i"}, {"Y"}), "out of range for 2 rows");
   }
   FeedRandom(&ws, "float", {1}, 1);
-  ExpectThrows(&ws, Op("Gather", {"X", "float"}, {"Y"}), "not supported");
+  ExpectThrows(&ws, Op("Gather", {"X", "float"}, {"Y"}),
+               "indices must be int32 or int64, not float");
   Feed<int64_t>(&ws, "i", {1}, {0});
   ExpectThrows(&ws, Op("Gather", {"X", "i"}, {"Y"}, {MakeArgument("axis", 2)}), "out of range");
 }
