@@ -57,11 +57,8 @@ older name of Checkpoint.
 )DOC")
       .Arg("db", "Path of the database, with a printf conversion for the iteration: model_%06d.",
            /*required=*/true)
-      .Arg("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
+      .FillUsing(SaveArguments::Describe)
       .Arg("every", "Iterations between two checkpoints (default 1).")
-      .Arg("absolute_path",
-           "1: db is used as it is; 0 (default): relative to the workspace's root "
-           "folder.")
       .Input(0, "iter", "The iteration, one int64, as Iter counts it. It is saved, too.")
       .Input(1, "blobs", "The other blobs to save.");
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "operators/io/load_save_op.h"
 
@@ -19,12 +18,10 @@ class CheckpointOp final : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   CheckpointOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
-        db_type_(this->template GetSingleArgument<std::string>("db_type", "")),
         pattern_(
             ResolveDBPath(*this, *ws, this->template GetSingleArgument<std::string>("db", ""))),
         every_(this->template GetSingleArgument<int>("every", 1)),
-        names_(def.input().begin(), def.input().end()) {
-    CAFFE_ENFORCE(!db_type_.empty(), def.type(), " needs the argument db_type");
+        arguments_(SaveArguments::Read(*this)) {
     CAFFE_ENFORCE(every_ > 0, "argument every must be positive, found ", every_);
     FormatCheckpointPath(pattern_, 0);  // throws now if the pattern is wrong
   }
@@ -37,15 +34,16 @@ class CheckpointOp final : public Operator<Context> {
     host.CopyFrom(counter);
     const int64_t iteration = host.template data<int64_t>()[0];
     if (iteration % every_ == 0) {
-      SaveBlobs(Inputs(), names_, db_type_, FormatCheckpointPath(pattern_, iteration));
+      SaveBlobs(Inputs(), arguments_.names, arguments_.db_type,
+                FormatCheckpointPath(pattern_, iteration), arguments_.options);
     }
     return true;
   }
 
  private:
-  std::string db_type_, pattern_;
-  int every_;
-  std::vector<std::string> names_;
+  const std::string pattern_;
+  const int every_;
+  const SaveArguments arguments_;
 };
 
 }  // namespace caffe2

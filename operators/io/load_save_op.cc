@@ -119,6 +119,46 @@ void BlobLoader::Finish() {
                 wanted.size() - count, " only; missing:", missing);
 }
 
+SaveArguments SaveArguments::Read(const OperatorBase& op) {
+  SaveArguments arguments{op.GetSingleArgument<std::string>("db_type", ""),
+                          op.GetRepeatedArgument<std::string>("blob_name_overrides"),
+                          SerializationOptionsOf(op)};
+  CAFFE_ENFORCE(!arguments.db_type.empty(), op.type(), " needs the argument db_type");
+  std::vector<std::string>& names = arguments.names;
+  const auto prefix = op.GetSingleArgument<std::string>("strip_prefix", "");
+  CAFFE_ENFORCE(names.empty() || prefix.empty(),
+                "the arguments blob_name_overrides and strip_prefix cannot be used together");
+  if (names.empty()) {
+    for (const std::string& name : op.debug_def().input()) {
+      names.push_back(StripPrefix(name, prefix));
+    }
+  }
+  CAFFE_ENFORCE(static_cast<int>(names.size()) == op.InputSize(),
+                "argument blob_name_overrides must have one name for each of the ", op.InputSize(),
+                " inputs, found ", names.size());
+  const auto chunk_size = op.GetSingleArgument<int64_t>("chunk_size", -1);
+  CAFFE_ENFORCE(chunk_size >= -1, "argument chunk_size must be at least -1, found ", chunk_size);
+  // The argument's -1 and 0 are the message's 0 and -1.
+  arguments.options.add_options()->set_chunk_size(chunk_size > 0 ? chunk_size : -1 - chunk_size);
+  return arguments;
+}
+
+void SaveArguments::Describe(OpSchema& schema) {
+  schema.Arg("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
+      .Arg("absolute_path",
+           "1: db is used as it is; 0 (default): relative to the workspace's root folder.")
+      .Arg("strip_prefix", "Removed from the names in the database, with all text before it.")
+      .Arg("blob_name_overrides",
+           "Names in the database, one for each input (default: the inputs'); not with "
+           "strip_prefix.")
+      .Arg("chunk_size",
+           "Elements of a tensor in one record, unless options gives the size. -1 (default): "
+           "1000000; 0: all.")
+      .Arg("options",
+           "A serialized SerializationOptions: for names in the database, the size of records and "
+           "whether floats are rounded to bfloat16.");
+}
+
 REGISTER_CPU_OPERATOR(Save, SaveOp<CPUContext>);
 REGISTER_CPU_OPERATOR(Load, LoadOp<CPUContext>);
 
@@ -130,19 +170,7 @@ Writes its inputs as a new database. The database appears under its name when it
 minidb file of that name is replaced; a directory is an error.
 )DOC")
     .Arg("db", "Path of the database.", /*required=*/true)
-    .Arg("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
-    .Arg("absolute_path",
-         "1: db is used as it is; 0 (default): relative to the workspace's root "
-         "folder.")
-    .Arg("strip_prefix", "Removed from the names in the database, with all text before it.")
-    .Arg("blob_name_overrides",
-         "Names in the database, one for each input (default: the inputs'); not with strip_prefix.")
-    .Arg("chunk_size",
-         "Elements of a tensor in one record, unless options gives the size. -1 (default): "
-         "1000000; 0: all.")
-    .Arg("options",
-         "A serialized SerializationOptions: for names in the database, the size of records and "
-         "whether floats are rounded to bfloat16.")
+    .FillUsing(SaveArguments::Describe)
     .Input(0, "blobs", "Tensors, strings, readers or mutexes.")
     .CpuOnly(cpu_only::kFiles);
 

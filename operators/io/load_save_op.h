@@ -27,6 +27,17 @@ void SaveBlobs(const std::vector<const Blob*>& blobs, const std::vector<std::str
 // The operator's argument options, a serialized SerializationOptions; empty without it.
 SerializationOptions SerializationOptionsOf(const OperatorBase& op);
 
+// How Save and Checkpoint write their inputs.
+struct SaveArguments {
+  std::string db_type;
+  std::vector<std::string> names;  // in the database, one for each input
+  SerializationOptions options;
+
+  // Throws EnforceNotMet, naming the argument, if one is missing or wrong.
+  static SaveArguments Read(const OperatorBase& op);
+  static void Describe(OpSchema& schema);  // the arguments, and absolute_path
+};
+
 struct LoadOptions {
   std::string add_prefix, strip_prefix;
   bool keep_device = false;
@@ -70,35 +81,17 @@ class SaveOp final : public Operator<Context> {
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   SaveOp(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
-        db_type_(this->template GetSingleArgument<std::string>("db_type", "")),
         path_(ResolveDBPath(*this, *ws, this->template GetSingleArgument<std::string>("db", ""))),
-        names_(this->template GetRepeatedArgument<std::string>("blob_name_overrides")),
-        options_(SerializationOptionsOf(*this)) {
-    CAFFE_ENFORCE(!db_type_.empty(), "Save needs the argument db_type");
-    const auto prefix = this->template GetSingleArgument<std::string>("strip_prefix", "");
-    CAFFE_ENFORCE(names_.empty() || prefix.empty(),
-                  "the arguments blob_name_overrides and strip_prefix cannot be used together");
-    if (names_.empty()) {
-      for (const std::string& name : def.input()) names_.push_back(StripPrefix(name, prefix));
-    }
-    CAFFE_ENFORCE(static_cast<int>(names_.size()) == InputSize(),
-                  "argument blob_name_overrides must have one name for each of the ", InputSize(),
-                  " inputs, found ", names_.size());
-    const auto chunk_size = this->template GetSingleArgument<int64_t>("chunk_size", -1);
-    CAFFE_ENFORCE(chunk_size >= -1, "argument chunk_size must be at least -1, found ", chunk_size);
-    // The argument's -1 and 0 are the message's 0 and -1.
-    options_.add_options()->set_chunk_size(chunk_size > 0 ? chunk_size : -1 - chunk_size);
-  }
+        arguments_(SaveArguments::Read(*this)) {}
 
   bool RunOnDevice() override {
-    SaveBlobs(Inputs(), names_, db_type_, path_, options_);
+    SaveBlobs(Inputs(), arguments_.names, arguments_.db_type, path_, arguments_.options);
     return true;
   }
 
  private:
-  std::string db_type_, path_;
-  std::vector<std::string> names_;
-  SerializationOptions options_;
+  const std::string path_;
+  const SaveArguments arguments_;
 };
 
 template <class Context>

@@ -30,6 +30,17 @@ TEST_P(CheckpointOpTest, CheckpointsComeEverySoManyIterations) {
   EXPECT_EQ(FetchValues<float>(other_, "w")[0], 5);
 }
 
+TEST_P(CheckpointOpTest, TakesTheArgumentsOfSave) {
+  Feed<int64_t>(&ws_, "iter", {1}, {0});
+  Feed<float>(&ws_, "trainer/w", {1}, {3});
+  RunOp(&ws_,
+        Op("Checkpoint", {"iter", "trainer/w"}, {},
+           DBArgs("model_%d", {MakeArgument<std::string>("strip_prefix", "trainer/")})),
+        kInferenceOptional);
+  RunOp(&other_, LoadOp({"w", "iter"}, "model_0"), kInferenceOptional);
+  EXPECT_EQ(FetchValues<float>(other_, "w")[0], 3);
+}
+
 INSTANTIATE_TEST_SUITE_P(AllTypes, CheckpointOpTest, ::testing::Values("lmdb", "leveldb", "minidb"),
                          [](const auto& info) { return info.param; });
 
