@@ -9,17 +9,17 @@ bool AwaitChange(std::condition_variable* changed, std::unique_lock<std::mutex>*
                  double timeout_seconds, const WhileWaiting& while_waiting,
                  const std::function<bool()>& ready) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds kLookUp{50};
+  using Seconds = std::chrono::duration<double>;  // holds any timeout
+  constexpr Seconds kLookUp{0.05};
   const Clock::time_point begin = Clock::now();
   while (!ready()) {
-    Clock::time_point until = Clock::now() + kLookUp;
+    Seconds wait = kLookUp;
     if (timeout_seconds > 0) {
-      const auto deadline = begin + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(timeout_seconds));
-      if (Clock::now() >= deadline) return false;
-      until = std::min(until, deadline);
+      const Seconds left = Seconds(timeout_seconds) - (Clock::now() - begin);
+      if (left <= Seconds::zero()) return false;
+      wait = std::min(wait, left);
     }
-    if (changed->wait_until(*lock, until, ready)) break;
+    if (changed->wait_for(*lock, wait, ready)) break;
     if (!while_waiting) continue;
     lock->unlock();
     try {

@@ -171,6 +171,17 @@ TEST_F(BlobsQueueTest, WaitingEndsAfterTheTimeoutAndOnAStop) {
   stopper.join();
 }
 
+TEST_F(BlobsQueueTest, AHugeTimeoutDoesNotOverflow) {
+  BlobsQueue queue(1, 1);
+  Blob written, read;
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(queue.Write({&written}));
+  });
+  EXPECT_TRUE(queue.Read({&read}, 1e10));
+  writer.join();
+}
+
 TEST_F(BlobsQueueTest, WeightsChooseTheQueue) {
   for (const char* name : {"q0", "q1", "q2"}) Create(400, 1, name);
   for (int i = 0; i < 400; ++i) {
