@@ -33,8 +33,8 @@ class StatRegistry {
   std::map<std::string, int64_t> Export(bool reset) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::map<std::string, int64_t> sums = sums_;
-    for (auto& [key, sum] : sums_) {
-      if (reset) sum = 0;
+    if (reset) {
+      for (auto& [key, sum] : sums_) sum = 0;
     }
     return sums;
   }

@@ -1,6 +1,7 @@
 #include "operators/dataset/rebatching_queue.h"
 
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace caffe2 {
@@ -76,8 +77,15 @@ bool RebatchingQueue::Dequeue(int64_t n, const std::vector<Tensor*>& outputs,
   {
     std::unique_lock<std::mutex> lock(mutex_);
     while (static_cast<int64_t>(taken.size()) < n) {
-      AwaitChange(&changed_, &lock, 0, while_waiting,
-                  [this] { return closed_ || !elements_.empty(); });
+      try {
+        AwaitChange(&changed_, &lock, 0, while_waiting,
+                    [this] { return closed_ || !elements_.empty(); });
+      } catch (...) {  // the wait was stopped: the elements stay in the queue
+        elements_.insert(elements_.begin(), std::make_move_iterator(taken.begin()),
+                         std::make_move_iterator(taken.end()));
+        changed_.notify_all();
+        throw;
+      }
       if (elements_.empty()) break;
       taken.push_back(std::move(elements_.front()));
       elements_.pop_front();

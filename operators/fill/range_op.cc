@@ -1,5 +1,6 @@
 // Range, RangeFill, LengthsRangeFill: ascending or descending numbers.
 #include <cmath>
+#include <type_traits>
 
 #include "operators/common/cpu_only.h"
 #include "operators/common/element_type.h"
@@ -30,7 +31,11 @@ class RangeOp final : public Operator<Context> {
     Tensor* Y = Output(0);
     Y->Resize(n);
     T* y = Y->template mutable_data<T>();
-    for (int64_t i = 0; i < n; ++i) y[i] = start + static_cast<T>(i) * step;
+    // A range of int32 may span more than int32 can hold.
+    using Wide = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
+    for (int64_t i = 0; i < n; ++i) {
+      y[i] = static_cast<T>(static_cast<Wide>(start) + static_cast<Wide>(i) * step);
+    }
     return true;
   }
 

@@ -94,7 +94,7 @@ bool SoftmaxWithLossGradientOp<CPUContext>::RunOnDevice() {
   Tensor narrowed(CPU);
   const int* t_index = label_prob_ ? nullptr : IndexLabels(labels, &narrowed, &context_);
   const double total_weight = SumOfWeights(average_by_rows_ ? nullptr : weight_data, s.n);
-  const double factor = total_weight > 0 ? scale_ / total_weight * *d_loss.data<float>() : 0;
+  const double factor = total_weight != 0 ? scale_ / total_weight * *d_loss.data<float>() : 0;
 
   Tensor* dx = Output(0);
   dx->ResizeLike(x);

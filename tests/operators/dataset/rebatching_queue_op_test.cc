@@ -62,6 +62,21 @@ TEST_F(RebatchingQueueTest, WholeTensorsAreCopiedAndStacked) {
   EXPECT_EQ(FetchValues<float>(ws_, "c"), (std::vector<float>{1, 2, 3, 4}));
 }
 
+TEST_F(RebatchingQueueTest, AStopLosesNoElement) {
+  Create(10, 1);
+  Feed<float>(&ws_, "rows", {3, 1}, {1, 2, 3});
+  RunOp(&ws_, EnqueueBatch({"rows"}));
+  std::thread stopper([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ws_.RequestStop();
+  });
+  EXPECT_THROW(ws_.RunOperatorOnce(Dequeue({"y"}, 5)), Error);
+  stopper.join();
+  ws_.ClearStop();
+  RunOp(&ws_, Dequeue({"y"}, 3));
+  EXPECT_EQ(FetchValues<float>(ws_, "y"), (std::vector<float>{1, 2, 3}));
+}
+
 TEST_F(RebatchingQueueTest, BatchesLargerThanTheQueuePassThrough) {
   constexpr int kProducers = 3, kRows = 50;
   RebatchingQueue queue(4, 1);

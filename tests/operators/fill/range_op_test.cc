@@ -18,6 +18,13 @@ TEST(RangeOpTest, Counts) {
   RunOp(&ws, Op("Range", {"five", "one"}, {"Y"}), true);
   EXPECT_EQ(Fetch(ws, "Y").numel(), 0);
   ExpectThrows(&ws, Op("Range", {"one", "five", "zero"}, {"Y"}), "Step size cannot be 0");
+  // The whole range is wider than int32.
+  Feed<int32_t>(&ws, "low", {1}, {-2000000000});
+  Feed<int32_t>(&ws, "high", {1}, {2000000000});
+  Feed<int32_t>(&ws, "wide", {1}, {1500000000});
+  RunOp(&ws, Op("Range", {"low", "high", "wide"}, {"Y"}), true);
+  EXPECT_EQ(FetchValues<int32_t>(ws, "Y"),
+            (std::vector<int32_t>{-2000000000, -500000000, 1000000000}));
   Feed<double>(&ws, "huge", {1}, {1e300});
   ExpectThrows(&ws, Op("Range", {"huge"}, {"Y"}), "too long");
 

@@ -71,6 +71,10 @@ TEST(SoftmaxWithLossTest, GradientIsNumericOne) {
   CheckGradient(&ws, Op("SoftmaxWithLoss", {"X", "label"}, {"P", "loss"}, {scale}), {0}, loss_only);
   CheckGradient(&ws, Op("SoftmaxWithLoss", {"X", "label", "weight"}, {"P", "loss"}), {0},
                 loss_only);
+  Feed<float>(&ws, "weight", {4}, {1, -4, 0.5f, 1});  // their sum is negative
+  CheckGradient(&ws, Op("SoftmaxWithLoss", {"X", "label", "weight"}, {"P", "loss"}), {0},
+                loss_only);
+  Feed<float>(&ws, "weight", {4}, {1, 2, 0.5f, 1});
   CheckGradient(&ws,
                 Op("SoftmaxWithLoss", {"X", "label", "weight"}, {"P", "loss"},
                    {MakeArgument<int>("average_by_batch_size", 1)}),
