@@ -99,6 +99,9 @@ DEFINE_bool(half_gradients, false,
 DEFINE_double(loss_scale, 0,
               "factor of the loss for float16, a power of two; 0 (default): dynamic");
 DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
+DEFINE_double(clip_gradients, 0,
+              "largest L2 norm of all gradients of an update together, to which they are scaled "
+              "down (PyTorch's clip_grad_norm_); 0: any");
 DEFINE_string(
     lr_policy, "step",
     "how the learning rate falls: step (by --lr_factor after --lr_steps, or every "
@@ -352,6 +355,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.model.fuse_conv = FLAGS_fuse_conv;
   options.model.half_gradients = FLAGS_half_gradients;
   options.model.optimizer = FLAGS_optimizer;
+  options.model.clip_gradients = static_cast<float>(FLAGS_clip_gradients);
   options.model.lr_policy = FLAGS_lr_policy;
   options.model.lr_steps = IntegerList("--lr_steps", FLAGS_lr_steps);
   options.model.lr_factor = static_cast<float>(FLAGS_lr_factor);

@@ -160,6 +160,11 @@ void ValidateModel(const ModelOptions& model) {
   CheckUsage(std::isfinite(model.base_learning_rate), "--base_learning_rate is not finite");
   CheckUsage(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay,
              ", must not be negative");
+  CheckUsage(model.clip_gradients >= 0 && std::isfinite(model.clip_gradients),
+             "--clip_gradients is ", model.clip_gradients, ", must be finite and not negative");
+  CheckUsage(model.clip_gradients == 0 || !model.half_gradients,
+             "--clip_gradients and --half_gradients cannot be used together: gradients of 16 bits "
+             "cannot be clipped yet");
   CheckPositive("lr_step_epochs", model.lr_step_epochs);
   CheckNotNegative("lr_batch_size", model.lr_batch_size);
   CheckPositive("lr_factor", model.lr_factor);
@@ -306,6 +311,11 @@ void ValidateServers(const TrainOptions& options) {
   CheckUsage(options.model.ema_decay == 0,
              "--param_servers and --ema_decay cannot be used together: no process has all updates "
              "in order");
+  CheckUsage(
+      options.model.clip_gradients == 0 || options.shards.max_staleness > 0,
+      "--clip_gradients and --max_staleness 0 cannot be used together: a server has the mean "
+      "of all workers' gradients only for its own parameters; with a larger --max_staleness "
+      "each worker clips its gradients");
   CheckUsage(!options.data.check_coverage,
              "--check_coverage is for shards that go in step, not for --param_servers");
   CheckUsage(!options.schedule.evaluate,

@@ -116,6 +116,8 @@ struct ModelOptions {
   float momentum = 0.9f;
   bool nesterov = true;
   float weight_decay = 1e-4f;
+  // The largest L2 norm of all gradients of an update together (AddGradientClipping); 0: any.
+  float clip_gradients = 0.f;
   // step: the rate is multiplied by lr_factor after each epoch in lr_steps or, if that is empty,
   // every lr_step_epochs epochs. poly, cosine: the rate falls to zero at the end of the last epoch,
   // linearly or as half a cosine. fixed: the rate is constant.

@@ -26,6 +26,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"momentum", text(model.momentum)},
           {"nesterov", text(model.nesterov)},
           {"weight_decay", text(model.weight_decay)},
+          {"clip_gradients", text(model.clip_gradients)},
           {"lr_policy", model.lr_policy},
           {"lr_step_epochs", text(model.lr_step_epochs)},
           {"lr_factor", text(model.lr_factor)},

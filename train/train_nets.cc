@@ -90,7 +90,6 @@ LearningRateOptions RateOptions(const TrainOptions& options) {
 
 std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
   const ModelOptions& settings = options.model;
-  AddGradientUnscaling(model, ScaleOptions(settings));
   AddWeightDecay(model, settings.weight_decay);
   const LearningRateOptions rate = RateOptions(options);
   if (settings.optimizer == "adam") return BuildAdam(model, {.learning_rate = rate});
@@ -347,6 +346,11 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   nets.params = Strip(model.params(), nets.scope);
   nets.computed_params = Strip(model.computed_params(), nets.scope);
   AddReduction(&model, scopes, nets, parallel);
+  AddGradientUnscaling(&model, ScaleOptions(options.model));
+  // A worker of parameter servers clips before it sends: a server has only a part of the gradients.
+  if (options.model.clip_gradients > 0) {
+    AddGradientClipping(&model, options.model.clip_gradients, scopes);
+  }
   const bool has_servers = options.shards.HasServers();
   for (const std::string& param : nets.params) {
     if (has_servers) nets.gradients.push_back(model.Gradient(nets.scope + param));

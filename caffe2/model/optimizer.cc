@@ -155,6 +155,25 @@ std::string AddIteration(ModelHelper* model) {
   return iteration;
 }
 
+void AddGradientClipping(ModelHelper* model, float max_norm,
+                         const std::vector<std::string>& scopes) {
+  for (const std::string& scope : scopes) {
+    std::vector<std::string> gradients;
+    DeviceOption place;
+    ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+      if (!param.starts_with(scope)) return;
+      gradients.push_back(gradient);
+      place = model->device();
+    });
+    CAFFE_ENFORCE(!gradients.empty(), "there are no gradients to clip under ", scope);
+    std::vector<std::string> outputs = gradients;
+    outputs.push_back(scope + "gradient_norm");
+    const DeviceScope device(model, place);
+    model->AddOperator("ClipByGlobalNorm", gradients, outputs,
+                       {MakeArgument("max_norm", max_norm)});
+  }
+}
+
 void AddWeightDecay(ModelHelper* model, float weight_decay) {
   if (weight_decay == 0.f) return;
   const std::vector<std::string> weights = model->weights();

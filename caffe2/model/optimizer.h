@@ -28,6 +28,13 @@ struct LearningRateOptions {
   float warmup_start = 0.1f;
 };
 
+// For each name scope ("gpu_0/"; "" for all names): scales the gradients of the parameters that
+// begin with it by min(1, max_norm / norm), where norm is their total L2 norm. Call it after the
+// gradients are reduced over shards and unscaled (loss_scale.h), and before weight decay. Throws
+// EnforceNotMet if a scope has no gradients.
+void AddGradientClipping(ModelHelper* model, float max_norm,
+                         const std::vector<std::string>& scopes = {""});
+
 // Adds grad += weight_decay * weight for all weights (not biases). Call it after the gradients are
 // reduced over shards and before the optimizer.
 void AddWeightDecay(ModelHelper* model, float weight_decay);

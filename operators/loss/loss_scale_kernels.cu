@@ -30,7 +30,6 @@ __global__ void UnscaleKernel(ArrayList<T> arrays, bool write, const float* scal
 template <typename T>
 void LaunchUnscale(const ArrayList<T>& arrays, bool write, const float* scale, float* found_inf,
                    cuda::Stream stream) {
-  if (arrays.count == 0) return;
   const int64_t largest = *std::max_element(arrays.size, arrays.size + arrays.count);
   cuda::Launch(
       "Unscale", UnscaleKernel<T>,

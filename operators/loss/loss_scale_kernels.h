@@ -4,18 +4,10 @@
 #include <cstdint>
 
 #include "caffe2/cuda/stream.h"
+#include "operators/common/array_list.h"
 #include "operators/loss/loss_scale_rule.h"
 
 namespace caffe2 {
-
-// The arrays of one launch: as many as fit into a kernel's parameters.
-template <typename T>
-struct ArrayList {
-  static constexpr int kMaxArrays = 64;
-  int count = 0;
-  int64_t size[kMaxArrays];
-  T* data[kMaxArrays];
-};
 
 // Divides all elements by *scale, in place if `write`. Sets *found_inf to 1 if a quotient is not
 // finite, else leaves it unchanged. T is float, float16 or bfloat16.

@@ -11,15 +11,9 @@ namespace {
 template <typename T, class Arrays>
 void LaunchAll(const Arrays& arrays, bool write, const float* scale, float* found_inf,
                cuda::Stream stream) {
-  ArrayList<T> list;
-  for (const auto& array : arrays) {
-    list.size[list.count] = array.size;
-    list.data[list.count++] = static_cast<T*>(array.data);
-    if (list.count < ArrayList<T>::kMaxArrays) continue;
+  ForEachList<T>(arrays, [&](const ArrayList<T>& list) {
     LaunchUnscale(list, write, scale, found_inf, stream);
-    list.count = 0;
-  }
-  LaunchUnscale(list, write, scale, found_inf, stream);
+  });
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "operators/optimizer/lars_op.h"
 
+#include "operators/optimizer/sum_of_squares.h"
+
 namespace caffe2 {
 
 template <>
 void SumOfSquares(int64_t n, const float* x, float* sum, CPUContext* /*context*/) {
-  double total = 0;
-  for (int64_t i = 0; i < n; ++i) total += static_cast<double>(x[i]) * x[i];
-  *sum = static_cast<float>(total);
+  *sum = static_cast<float>(SumOfSquares(n, x));
 }
 
 REGISTER_CPU_OPERATOR(Lars, LarsOp<CPUContext>);

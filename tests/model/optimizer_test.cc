@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/model/layers.h"
+#include "caffe2/model/loss_scale.h"
 
 namespace caffe2 {
 namespace {
@@ -108,6 +110,58 @@ TEST_F(OptimizerTest, WeightDecayAddsToTheGradient) {
   AddWeightDecay(&model_, 0.5f);
   BuildSgd(&model_, {.learning_rate = {.base = 0.5f}, .momentum = 0.f});
   EXPECT_FLOAT_EQ(Run(1)[0], 3.f - 0.5f * (3.f + 0.5f * 3.f));
+}
+
+TEST_F(OptimizerTest, ClippingComesBeforeTheDecay) {
+  AddGradientClipping(&model_, 2.f);
+  AddWeightDecay(&model_, 0.5f);
+  BuildSgd(&model_, {.learning_rate = {.base = 0.5f}, .momentum = 0.f});
+  EXPECT_FLOAT_EQ(Run(1)[0], 3.f - 0.5f * (2.f + 0.5f * 3.f));
+}
+
+TEST_F(OptimizerTest, ScopesAreClippedByThemselves) {
+  EXPECT_THROW(AddGradientClipping(&model_, 2.f, {"gpu_0/"}), EnforceNotMet);
+  ModelHelper model("m");
+  for (const char* replica : {"a", "b"}) {
+    const NameScope scope(&model, replica);
+    const float value = *replica == 'a' ? 3.f : 8.f;
+    const std::string w = model.CreateParameter("w", {1}, ParameterTag::kWeight, "ConstantFill",
+                                                {MakeArgument("value", value)});
+    model.AddOperator("Mul", {w, w}, {model.Scoped("square")});
+    model.AddGradientOperators({{model.Scoped("square"), ""}});  // 2 w
+  }
+  AddGradientClipping(&model, 4.f, {"a/", "b/"});
+  Workspace ws;
+  ASSERT_TRUE(ws.RunNetOnce(*model.param_init_net()));
+  ASSERT_TRUE(ws.RunNetOnce(*model.net()));
+  for (const auto& [scope, norm] : {std::pair("a/", 6.f), std::pair("b/", 16.f)}) {
+    const auto value = [&](const std::string& name) {
+      return *ws.GetBlob(scope + name)->Get<Tensor>().data<float>();
+    };
+    EXPECT_FLOAT_EQ(value("gradient_norm"), norm);
+    EXPECT_FLOAT_EQ(value("w_grad"), 4.f);
+  }
+}
+
+// The norm is of gradients without the loss scale. Infinite ones skip the update.
+TEST(ClippedLossScaleTest, ClipsAfterTheDivisionAndSkips) {
+  for (const float scale : {1024.f, std::numeric_limits<float>::infinity()}) {
+    ModelHelper model("m");
+    const std::string w = model.CreateParameter("w", {1}, ParameterTag::kWeight, "ConstantFill",
+                                                {MakeArgument("value", 3.f)});
+    model.AddOperator("Mul", {w, w}, {"square"});
+    const LossScaleOptions options = {.scale = scale, .dynamic = false};
+    model.AddGradientOperators({{"square", AddLossScale(&model, options)}});
+    AddGradientUnscaling(&model, options);
+    AddGradientClipping(&model, 2.f);
+    BuildSgd(&model, {.learning_rate = {.base = 0.5f}, .momentum = 0.9f, .nesterov = false});
+    Workspace ws;
+    ASSERT_TRUE(ws.RunNetOnce(*model.param_init_net()));
+    ASSERT_TRUE(ws.RunNetOnce(*model.net()));
+    const bool skips = scale > 1024;
+    EXPECT_EQ(*ws.GetBlob(w)->Get<Tensor>().data<float>(), skips ? 3.f : 2.f);
+    EXPECT_EQ(*ws.GetBlob("w_momentum")->Get<Tensor>().data<float>(), skips ? 0.f : 1.f);
+  }
 }
 
 TEST_F(OptimizerTest, StepPolicyDecays) {

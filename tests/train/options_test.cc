@@ -230,6 +230,22 @@ TEST_F(OptionsTest, MovingAveragesHaveADecayAndUpdatesInOrder) {
   ExpectRefused("--param_servers and --ema_decay cannot be used together");
 }
 
+TEST_F(OptionsTest, ClippingNeedsALimitAndAllGradients) {
+  options_.model.clip_gradients = -1;
+  ExpectRefused("--clip_gradients is -1, must be finite and not negative");
+  options_.model.clip_gradients = 1;
+  EXPECT_NO_THROW(Validate(options_));
+  options_.model.half_gradients = true;
+  ExpectRefused("--clip_gradients and --half_gradients cannot be used together");
+  options_.model.half_gradients = false;
+  options_.shards.num_servers = 1;
+  options_.shards.run_id = "clipped";
+  options_.shards.max_staleness = 1;
+  EXPECT_NO_THROW(Validate(options_));
+  options_.shards.max_staleness = 0;
+  ExpectRefused("--clip_gradients and --max_staleness 0 cannot be used together");
+}
+
 TEST_F(OptionsTest, DirectoriesMustBeWritable) {
   options_.output.model_path = [](int) { return std::string("/nonexistent/model.mdl"); };
   ExpectRefused("/nonexistent");

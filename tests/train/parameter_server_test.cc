@@ -67,6 +67,17 @@ TEST_F(ParameterServerTrainingTest, InStepTwoWorkersLearnAsTwoShards) {
   for (int w = 0; w < 2; ++w) EXPECT_EQ(workers[w].params, shards[w].params);
 }
 
+// The worker clips before it sends; no server has all gradients.
+TEST_F(ParameterServerTrainingTest, AWorkerClipsAsWithoutServersToTheBit) {
+  TrainOptions options = Small("mlp");
+  options.model.clip_gradients = 0.3f;
+  options.devices = {{}, {}};
+  const auto plain = Run(options);
+  EXPECT_EQ(RunWithServers(options, 1, 2)[0].params, plain[0].params);
+  options.model.clip_gradients = 0;
+  EXPECT_NE(Run(options)[0].params, plain[0].params);
+}
+
 TEST_F(ParameterServerTrainingTest, AsynchronousWorkersLearn) {
   TrainOptions options = Small("mlp");
   options.data.test_data = database_;

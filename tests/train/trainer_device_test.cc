@@ -63,6 +63,23 @@ TEST_F(DeviceTrainerTest, EveryOptimizerLearnsTheSame) {
   }
 }
 
+// The norm is summed in another order there.
+TEST_F(DeviceTrainerTest, ClippedGradientsLearnTheSame) {
+  options_.model.clip_gradients = 0.3f;
+  options_.devices = {{}};
+  expected_ = Run(options_)[0].log;
+  options_.devices = {{CUDA, 0}};
+  options_.cuda_graph = true;
+  ExpectSameLosses(Run(options_));
+  options_.model.dtype = "float16";  // clipped after the division by the loss scale
+  options_.model.loss_scale = 1024;
+  const std::vector<ShardResult> shards = Run(options_);
+  for (size_t i = 0; i < expected_->iterations.size(); ++i) {
+    const double loss = expected_->iterations[i].loss;
+    EXPECT_NEAR(shards[0].log->iterations[i].loss, loss, 2e-2 * loss) << "iteration " << i;
+  }
+}
+
 // The gradients of a scaled loss are divided in the update; 11 bits make the losses coarser.
 TEST_F(DeviceTrainerTest, ScaledLossesInFloat16LearnNearlyTheSame) {
   options_.model.dtype = "float16";
