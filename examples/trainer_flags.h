@@ -98,7 +98,8 @@ DEFINE_bool(half_gradients, false,
             "GPUs, float16 or bfloat16: keep filter gradients in 16 bits, also between shards");
 DEFINE_double(loss_scale, 0,
               "factor of the loss for float16, a power of two; 0 (default): dynamic");
-DEFINE_string(optimizer, "sgd", "sgd, adam, adagrad or rmsprop");
+DEFINE_string(optimizer, "sgd",
+              "sgd, adam, adamw (weight decay does not enter the moments), adagrad or rmsprop");
 DEFINE_double(clip_gradients, 0,
               "largest L2 norm of all gradients of an update together, to which they are scaled "
               "down (PyTorch's clip_grad_norm_); 0: any");

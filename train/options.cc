@@ -152,7 +152,7 @@ void ValidateModel(const ModelOptions& model) {
   CheckOneOf("order", model.order, {"NCHW", "NHWC"});
   CheckOneOf("dtype", model.dtype, {"float", "bfloat16", "float16"});
   CheckOneOf("fuse_conv", model.fuse_conv, {"auto", "none", "stats", "prologue", "residual"});
-  CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adagrad", "rmsprop"});
+  CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adamw", "adagrad", "rmsprop"});
   CheckOneOf("lr_policy", model.lr_policy, {"step", "poly", "cosine", "fixed"});
   CheckPositive("num_labels", model.shape.num_labels);
   CheckPositive("base_learning_rate", model.base_learning_rate);

@@ -90,8 +90,11 @@ LearningRateOptions RateOptions(const TrainOptions& options) {
 
 std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
   const ModelOptions& settings = options.model;
-  AddWeightDecay(model, settings.weight_decay);
   const LearningRateOptions rate = RateOptions(options);
+  if (settings.optimizer == "adamw") {
+    return BuildAdam(model, {.learning_rate = rate, .weight_decay = settings.weight_decay});
+  }
+  AddWeightDecay(model, settings.weight_decay);
   if (settings.optimizer == "adam") return BuildAdam(model, {.learning_rate = rate});
   if (settings.optimizer == "adagrad") return BuildAdagrad(model, {.learning_rate = rate});
   if (settings.optimizer == "rmsprop") {

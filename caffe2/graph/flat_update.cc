@@ -57,7 +57,8 @@ const std::vector<Family>& Families() {
        {1, 2},
        {4, 5},
        {{0, 0}, {1, 1}, {2, 2}},
-       {"beta1", "beta2", "epsilon"}},
+       {"beta1", "beta2", "epsilon", "decoupled_weight_decay"},
+       true},
       {"Adagrad", "MultiAdagrad", 2, 0, {1}, {3}, {{0, 0}, {1, 1}}, {"epsilon", "decay"}, true},
       {"RmsProp",
        "MultiRmsProp",
@@ -174,7 +175,10 @@ bool FindCompanions(const NetDef& net, const std::map<std::string, float>& const
     if (update->param.empty()) return false;
   }
   if (before < 0) return true;
-  if (const auto decay = DecayOf(net.op(before), *update, constants)) {
+  const auto decay = DecayOf(net.op(before), *update, constants);
+  const bool decoupled =
+      ArgumentHelper(net.op(update->op)).GetSingleArgument<bool>("decoupled_weight_decay", false);
+  if (decay && !decoupled) {  // decoupled decay is another operation
     update->decay_op = before;
     update->decay += *decay;
   }

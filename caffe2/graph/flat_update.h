@@ -30,7 +30,8 @@ struct ParameterArena {
 // MultiMomentumSGDUpdate, MultiAdam, MultiAdagrad or MultiRmsProp at the place of the last one. The
 // fused operator also does
 //  - the weight decay before the updates: WeightedSum(grad, ones, param, decay) -> grad, where
-//    ConstantFill operators of `init_net` give ones and decay;
+//    ConstantFill operators of `init_net` give ones and decay, unless the update
+//    itself has decoupled decay;
 //  - the division of a CheckFiniteAndUnscale, if its gradients are exactly the gradients of these
 //    updates. It becomes a CheckFinite.
 // Gradients then keep their values; the step does not overwrite them. Parameters are ordered like

@@ -122,6 +122,11 @@ void AddUpdate(ModelHelper* model, const std::string& param, const std::string& 
   model->AddOperator(type, inputs, outputs, args);
 }
 
+std::set<std::string> WeightsOf(const ModelHelper& model) {
+  const std::vector<std::string> weights = model.weights();
+  return {weights.begin(), weights.end()};
+}
+
 // Calls update(parameter, gradient) with the parameter's device as the current one.
 void ForEachParameter(ModelHelper* model,
                       const std::function<void(const std::string&, const std::string&)>& update) {
@@ -176,8 +181,7 @@ void AddGradientClipping(ModelHelper* model, float max_norm,
 
 void AddWeightDecay(ModelHelper* model, float weight_decay) {
   if (weight_decay == 0.f) return;
-  const std::vector<std::string> weights = model->weights();
-  const std::set<std::string> decaying(weights.begin(), weights.end());
+  const std::set<std::string> decaying = WeightsOf(*model);
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
     if (decaying.count(param) == 0) return;
     const std::string one = AddConstant(model, "ONE", 1.f);
@@ -208,13 +212,20 @@ std::string BuildSgd(ModelHelper* model, const SgdOptions& options) {
 
 std::string BuildAdam(ModelHelper* model, const AdamOptions& options) {
   const std::string rate = AddLearningRate(model, "AdamOptimizer", -1.f, options.learning_rate);
+  const std::set<std::string> weights = WeightsOf(*model);
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
     const std::string first = AddState(model, param, "_first_moment");
     const std::string second = AddState(model, param, "_second_moment");
+    std::vector<Argument> args = {MakeArgument("beta1", options.beta1),
+                                  MakeArgument("beta2", options.beta2),
+                                  MakeArgument("epsilon", options.epsilon)};
+    if (options.weight_decay != 0) {  // also for biases, so that all updates can be fused
+      args.push_back(
+          MakeArgument("weight_decay", weights.count(param) ? options.weight_decay : 0.f));
+      args.push_back(MakeArgument("decoupled_weight_decay", true));
+    }
     AddUpdate(model, param, "Adam", {param, first, second, gradient, rate, kOptimizerIteration},
-              {param, first, second},
-              {MakeArgument("beta1", options.beta1), MakeArgument("beta2", options.beta2),
-               MakeArgument("epsilon", options.epsilon)});
+              {param, first, second}, args);
   });
   return rate;
 }

@@ -56,6 +56,9 @@ struct AdamOptions {
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
+  // Decoupled weight decay of the weights (Loshchilov and Hutter, "Decoupled weight decay
+  // regularization", 2019): besides its step, each loses the share rate x weight_decay.
+  float weight_decay = 0.f;
 };
 std::string BuildAdam(ModelHelper* model, const AdamOptions& options);
 

@@ -8,6 +8,11 @@ CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<AdamRule>& update, cons
   UpdateEach(update, all);
 }
 
+CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<WithWeightDecay<AdamRule>>& update,
+                                       const Stretches& all) {
+  UpdateEach(update, all);
+}
+
 REGISTER_CPU_OPERATOR(Adam, AdamOp<CPUContext>);
 
 OPERATOR_SCHEMA(Adam)
@@ -23,10 +28,15 @@ OPERATOR_SCHEMA(Adam)
     .SetDoc(
         "Adam (Kingma & Ba, ICLR 2015), with t = iter + 1: m1' = beta1 m1 + (1 - beta1) g; "
         "m2' = beta2 m2 + (1 - beta2) g^2; step = sqrt(1 - beta2^t) / (1 - beta1^t) * m1' / "
-        "(sqrt(m2') + epsilon); param' = param + lr * step. The rate is negative to descend.")
+        "(sqrt(m2') + epsilon); param' = param + lr * step. The rate is negative to descend. With "
+        "weight_decay the gradient is g + weight_decay * param or, if it is decoupled "
+        "(Loshchilov & Hutter, ICLR 2019: AdamW), lr * weight_decay * param is added to param'.")
     .Arg("beta1", "(float, default 0.9) The share of the first moment that is kept.")
     .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
     .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+    .Arg("weight_decay", "(float, default 0) The share of the parameter added to the gradient.")
+    .Arg("decoupled_weight_decay",
+         "(bool, default false) Add the decay, times the rate, to the parameter instead.")
     .Input(0, "param", "The float parameter.")
     .Input(1, "moment_1", "The first moment, shaped like it; zeros at the start.")
     .Input(2, "moment_2", "The second moment, shaped like it; zeros at the start.")

@@ -134,6 +134,9 @@ OPERATOR_SCHEMA(MultiAdam)
     .Arg("beta1", "(float, default 0.9) The share of the first moment that is kept.")
     .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
     .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+    .Arg("decoupled_weight_decay",
+         "(bool, default false) weight_decay * lr * param is added to the parameter, not to the "
+         "gradient.")
     .Input(1, "moments",
            "n first and n second moments, shaped like the gradients; then lr, iter (int64 of one "
            "element, on the host), and so on.");

@@ -40,6 +40,7 @@ void UpdateElements(const Update& update, const Stretches& all) {
 }
 void UpdateElements(const DenseUpdate<MomentumSgdRule>& update, const Stretches& all);
 void UpdateElements(const DenseUpdate<AdamRule>& update, const Stretches& all);
+void UpdateElements(const DenseUpdate<WithWeightDecay<AdamRule>>& update, const Stretches& all);
 void UpdateElements(const DenseUpdate<WithWeightDecay<AdagradRule>>& update, const Stretches& all);
 void UpdateElements(const DenseUpdate<RmsPropRule>& update, const Stretches& all);
 // Updates the elements [begin, end).

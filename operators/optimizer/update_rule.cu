@@ -13,6 +13,7 @@ INSTANTIATE_FOR_EACH(DenseUpdate<MomentumSgdRule, float16>);
 INSTANTIATE_FOR_EACH(DenseUpdate<WithWeightDecay<MomentumSgdRule>>);
 INSTANTIATE_FOR_EACH(DenseUpdate<WithWeightDecay<MomentumSgdRule>, float16>);
 INSTANTIATE_FOR_EACH(DenseUpdate<AdamRule>);
+INSTANTIATE_FOR_EACH(DenseUpdate<WithWeightDecay<AdamRule>>);
 INSTANTIATE_FOR_EACH(DenseUpdate<AdagradRule>);
 INSTANTIATE_FOR_EACH(DenseUpdate<WithWeightDecay<AdagradRule>>);
 INSTANTIATE_FOR_EACH(DenseUpdate<DecayAdagradRule>);

@@ -61,6 +61,7 @@ struct AdamRule {
   static constexpr const char* kName = "Adam";
   static constexpr const char* kStateNames[] = {"moment_1", "moment_2"};
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-5f;
+  bool decoupled_weight_decay = false;  // of WithWeightDecay
 
   float Correction(int64_t iteration) const {
     const auto t = static_cast<double>(iteration + 1);
@@ -287,6 +288,23 @@ struct WithWeightDecay : Rule {
   CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
                                     float* state) const {
     return Rule::Update(scalars, g + weight_decay * p, p, state);
+  }
+};
+
+// Adam with weight decay. Decoupled decay (Loshchilov and Hutter, "Decoupled weight decay
+// regularization", 2019) shrinks the parameter itself, by the share rate x decay, and does not
+// enter the moments.
+template <>
+struct WithWeightDecay<AdamRule> : AdamRule {
+  float weight_decay = 0;
+
+  CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
+                                    float* state) const {
+    if (!decoupled_weight_decay) {
+      return AdamRule::Update(scalars, g + weight_decay * p, p, state);
+    }
+    const float decayed = weight_decay == 0 ? p : p + scalars.lr * weight_decay * p;
+    return AdamRule::Update(scalars, g, decayed, state);
   }
 };
 

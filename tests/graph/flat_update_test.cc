@@ -230,6 +230,44 @@ TEST_P(FuseScaledUpdatesTest, DividesAndSkipsInOneOperator) {
   EXPECT_EQ(actual.GetBlob("scale")->Get<Tensor>().data<float>()[0], 48.f);
 }
 
+// Decoupled decay of two of three parameters stays decoupled in one operator. A decay of the
+// gradient before it is another operation.
+TEST(FuseUpdatesTest, DecoupledDecayIsPartOfTheUpdate) {
+  NetDef init = InitNet(), plain;
+  for (const char* name : {"w", "b", "v"}) {
+    Add(&init, "ConstantFill", {name}, {std::string(name) + "_second"});
+    Add(&plain, "Scale", {name}, {std::string(name) + "_grad"}, {MakeArgument("scale", 2.f)});
+  }
+  Add(&init, "ConstantFill", {}, {"iter"},
+      {MakeArgument("shape", std::vector<int64_t>{1}),
+       MakeArgument<int>("dtype", TensorProto::INT64)});
+  Add(&plain, "WeightedSum", {"v_grad", "one", "v", "wd"}, {"v_grad"});
+  for (const std::string p : {"w", "b", "v"}) {
+    Add(&plain, "Adam", {p, p + "_momentum", p + "_second", p + "_grad", "lr", "iter"},
+        {p, p + "_momentum", p + "_second"},
+        {MakeArgument("weight_decay", p == "b" ? 0.f : 0.7f),
+         MakeArgument("decoupled_weight_decay", true)});
+  }
+  NetDef fused = plain;
+  const std::vector<ParameterArena> arenas = FuseUpdates(init, &fused);
+  ASSERT_EQ(arenas.size(), 1u);
+  EXPECT_EQ(TypesOf(fused), (Names{"Scale", "Scale", "Scale", "WeightedSum", "MultiAdam"}));
+  Workspace expected, actual;
+  for (Workspace* ws : {&expected, &actual}) ASSERT_TRUE(ws->RunNetOnce(init));
+  PlaceArena(arenas[0], &actual);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(expected.RunNetOnce(plain));
+    ASSERT_TRUE(actual.RunNetOnce(fused));
+  }
+  for (const char* name : {"w", "b", "v"}) {
+    const Tensor &a = expected.GetBlob(name)->Get<Tensor>(),
+                 &b = actual.GetBlob(name)->Get<Tensor>();
+    for (int64_t k = 0; k < a.numel(); ++k) {
+      EXPECT_NEAR(a.data<float>()[k], b.data<float>()[k], 1e-6f) << name << " " << k;
+    }
+  }
+}
+
 TEST(FuseUpdatesTest, OthersDivideWhereSomeoneReadsTheGradients) {
   const NetDef net = ScaledNet("Adam");
   NetDef watched;

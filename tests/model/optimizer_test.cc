@@ -182,6 +182,21 @@ TEST_F(OptimizerTest, AdamCorrectsItsMoments) {
   EXPECT_NEAR(Run(1)[0], 3 - step, 1e-4);
 }
 
+// The decay does not enter the moments: those of the gradient w alone.
+TEST_F(OptimizerTest, DecoupledDecayShrinksTheWeightBesidesItsStep) {
+  BuildAdam(&model_, {.learning_rate = {.base = 0.1f}, .weight_decay = 0.5f});
+  const std::vector<float> values = Run(6);
+  double w = 3, first = 0, second = 0;
+  for (int i = 0; i < 6; ++i) {
+    first = 0.9 * first + 0.1 * w;
+    second = 0.999 * second + 0.001 * w * w;
+    const int t = i + 2;  // as above
+    const double correction = std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t));
+    w -= 0.1 * 0.5 * w + 0.1 * correction * first / (std::sqrt(second) + 1e-8);
+    EXPECT_NEAR(values[i], w, 1e-4) << i;
+  }
+}
+
 TEST_F(OptimizerTest, AdagradDividesByTheSumOfSquares) {
   BuildAdagrad(&model_, {.learning_rate = {.base = 0.1f}, .epsilon = 0.f});
   const auto values = Run(2);

@@ -103,6 +103,28 @@ TEST_F(TrainNetsTest, ClippingComesAfterTheSumOverShards) {
   ExpectContinuesToTheBit(options);
 }
 
+// The first step of Adam and, beside it, the decay of weights alone.
+TEST_F(TrainNetsTest, AdamwDecaysWeightsBesidesTheStep) {
+  TrainOptions options = Plain();
+  const auto start = ParamsAfter(options, 0);
+  options.model.base_learning_rate = 0.01f;
+  options.model.optimizer = "adam";
+  const auto adam = ParamsAfter(options, 1);
+  options.model.optimizer = "adamw";
+  EXPECT_EQ(ParamsAfter(options, 1), adam);
+  options.model.weight_decay = 0.5f;
+  const auto adamw = ParamsAfter(options, 1);
+  int decaying = 0;
+  for (size_t i = 0; i < start.size(); ++i) {  // biases start at 0
+    EXPECT_NEAR(adamw[i], adam[i] - 0.01 * 0.5 * start[i], 1e-7) << i;
+    decaying += start[i] != 0;
+  }
+  EXPECT_GT(decaying, 16 * 16 * 16);
+  options.schedule.num_epochs = 3;
+  ExpectDivisionsLearnTheSame(options, 1e-4);
+  ExpectContinuesToTheBit(options);
+}
+
 // Each shard clips its own gradients between two averages.
 TEST_F(TrainNetsTest, ShardsOfLocalSgdClipTheirOwn) {
   TrainOptions options = Plain();
