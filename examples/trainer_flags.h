@@ -98,8 +98,14 @@ DEFINE_bool(half_gradients, false,
             "GPUs, float16 or bfloat16: keep filter gradients in 16 bits, also between shards");
 DEFINE_double(loss_scale, 0,
               "factor of the loss for float16, a power of two; 0 (default): dynamic");
-DEFINE_string(optimizer, "sgd",
-              "sgd, adam, adamw (weight decay does not enter the moments), adagrad or rmsprop");
+DEFINE_string(
+    optimizer, "sgd",
+    "sgd, adam, adamw (weight decay does not enter the moments), adagrad, rmsprop or lars "
+    "(sgd with a rate for each layer, for large batches)");
+DEFINE_double(
+    lars_trust, 0.001,
+    "--optimizer lars: the rate of a layer is --lars_trust x norm of its weights / norm of "
+    "their gradient, times the learning rate");
 DEFINE_double(clip_gradients, 0,
               "largest L2 norm of all gradients of an update together, to which they are scaled "
               "down (PyTorch's clip_grad_norm_); 0: any");
@@ -356,6 +362,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.model.fuse_conv = FLAGS_fuse_conv;
   options.model.half_gradients = FLAGS_half_gradients;
   options.model.optimizer = FLAGS_optimizer;
+  options.model.lars_trust = static_cast<float>(FLAGS_lars_trust);
   options.model.clip_gradients = static_cast<float>(FLAGS_clip_gradients);
   options.model.lr_policy = FLAGS_lr_policy;
   options.model.lr_steps = IntegerList("--lr_steps", FLAGS_lr_steps);

@@ -22,7 +22,7 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
            "model network hidden num_labels small_stem zero_init_residual bn_momentum "
            "load_model_path load_epoch trust_model finetune evaluate"},
           {"Schedule and optimizer",
-           "batch_size epoch_size num_examples num_epochs max_iterations optimizer "
+           "batch_size epoch_size num_examples num_epochs max_iterations optimizer lars_trust "
            "base_learning_rate lr lr_policy lr_steps lr_step_epochs lr_factor lr_batch_size "
            "warmup_epochs warmup_start momentum mom weight_decay wd clip_gradients label_smoothing "
            "ema_decay ema_every patience seed"},

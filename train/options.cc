@@ -152,7 +152,7 @@ void ValidateModel(const ModelOptions& model) {
   CheckOneOf("order", model.order, {"NCHW", "NHWC"});
   CheckOneOf("dtype", model.dtype, {"float", "bfloat16", "float16"});
   CheckOneOf("fuse_conv", model.fuse_conv, {"auto", "none", "stats", "prologue", "residual"});
-  CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adamw", "adagrad", "rmsprop"});
+  CheckOneOf("optimizer", model.optimizer, {"sgd", "adam", "adamw", "adagrad", "rmsprop", "lars"});
   CheckOneOf("lr_policy", model.lr_policy, {"step", "poly", "cosine", "fixed"});
   CheckPositive("num_labels", model.shape.num_labels);
   CheckPositive("base_learning_rate", model.base_learning_rate);
@@ -160,6 +160,8 @@ void ValidateModel(const ModelOptions& model) {
   CheckUsage(std::isfinite(model.base_learning_rate), "--base_learning_rate is not finite");
   CheckUsage(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay,
              ", must not be negative");
+  CheckPositive("lars_trust", model.lars_trust);
+  CheckUsage(std::isfinite(model.lars_trust), "--lars_trust is not finite");
   CheckUsage(model.clip_gradients >= 0 && std::isfinite(model.clip_gradients),
              "--clip_gradients is ", model.clip_gradients, ", must be finite and not negative");
   CheckUsage(model.clip_gradients == 0 || !model.half_gradients,

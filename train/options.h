@@ -107,7 +107,8 @@ struct ModelOptions {
   float loss_scale = 0.f;          // for float16; 0: dynamic
   std::string fuse_conv = "auto";  // auto, or a word of ParseConvNormFusion
   bool half_gradients = false;     // keep filter gradients in 16 bits, like activations (only GPUs)
-  std::string optimizer = "sgd";   // sgd, adam, adamw, adagrad, rmsprop
+  std::string optimizer = "sgd";   // sgd, adam, adamw, adagrad, rmsprop, lars
+  float lars_trust = 0.001f;       // of lars (SgdOptions)
   float base_learning_rate = 0.1f;
   // If positive, base_learning_rate is meant for batches of this many images over all shards, and
   // is scaled in proportion to the real batch (Goyal et al., "Accurate, large minibatch SGD",

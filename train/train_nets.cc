@@ -94,6 +94,13 @@ std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
   if (settings.optimizer == "adamw") {
     return BuildAdam(model, {.learning_rate = rate, .weight_decay = settings.weight_decay});
   }
+  SgdOptions sgd = {
+      .learning_rate = rate, .momentum = settings.momentum, .nesterov = settings.nesterov};
+  if (settings.optimizer == "lars") {
+    sgd.lars_trust = settings.lars_trust;
+    sgd.lars_decay = settings.weight_decay;
+    return BuildSgd(model, sgd);
+  }
   AddWeightDecay(model, settings.weight_decay);
   if (settings.optimizer == "adam") return BuildAdam(model, {.learning_rate = rate});
   if (settings.optimizer == "adagrad") return BuildAdagrad(model, {.learning_rate = rate});
@@ -101,8 +108,7 @@ std::string AddOptimizer(ModelHelper* model, const TrainOptions& options) {
     return BuildRmsProp(model, {.learning_rate = rate, .momentum = settings.momentum});
   }
   CAFFE_ENFORCE_EQ(settings.optimizer, "sgd");
-  return BuildSgd(
-      model, {.learning_rate = rate, .momentum = settings.momentum, .nesterov = settings.nesterov});
+  return BuildSgd(model, sgd);
 }
 
 // The blobs of one replica.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "caffe2/core/logging.h"
@@ -190,20 +191,54 @@ void AddWeightDecay(ModelHelper* model, float weight_decay) {
   });
 }
 
+namespace {
+
+// Adds the LARS rates. Returns them by parameter.
+std::map<std::string, std::string> AddLarsRates(ModelHelper* model, const std::string& rate,
+                                                const SgdOptions& options) {
+  // No bound in practice; finite, so that a gradient of zeros makes no step.
+  constexpr float kMaxFactor = 1e10f;
+  std::set<std::string> scaled;
+  for (const Parameter& parameter : model->parameters()) {
+    const bool is_norm = parameter.shape.size() < 2;
+    if (parameter.tag == ParameterTag::kWeight && !is_norm) scaled.insert(parameter.name);
+  }
+  std::map<std::string, std::string> rates;
+  ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    if (scaled.count(param) == 0) return;
+    const std::string decay = AddConstant(model, "lars_decay", options.lars_decay);
+    const std::string trust = AddConstant(model, "lars_trust", options.lars_trust);
+    const std::string max = AddConstant(model, "lars_max", kMaxFactor);
+    rates[param] = param + "_lars_rate";
+    model->AddOperator("Lars", {param, gradient, decay, trust, max, rate}, {rates[param]},
+                       {MakeArgument("offset", 0.f), MakeArgument("lr_min", 0.f)});
+  });
+  return rates;
+}
+
+}  // namespace
+
 std::string BuildSgd(ModelHelper* model, const SgdOptions& options) {
   // A plain step is a WeightedSum, which cannot be skipped.
   const bool plain = options.momentum == 0.f && model->scaled_replicas().empty();
   const std::string rate =
       AddLearningRate(model, "SgdOptimizer", plain ? -1.f : 1.f, options.learning_rate);
+  std::map<std::string, std::string> lars_rates;
+  if (options.lars_trust > 0) {
+    lars_rates = AddLarsRates(model, rate, options);
+    AddWeightDecay(model, options.lars_decay);
+  }
   ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    const auto own = lars_rates.find(param);
+    const std::string& own_rate = own == lars_rates.end() ? rate : own->second;
     if (plain) {
       const std::string one = AddConstant(model, "ONE", 1.f);
-      model->AddOperator("WeightedSum", {param, one, gradient, rate}, {param});
+      model->AddOperator("WeightedSum", {param, one, gradient, own_rate}, {param});
       return;
     }
     const std::string momentum = AddState(model, param, "_momentum");
     AddUpdate(
-        model, param, "MomentumSGDUpdate", {gradient, momentum, rate, param},
+        model, param, "MomentumSGDUpdate", {gradient, momentum, own_rate, param},
         {gradient, momentum, param},
         {MakeArgument("momentum", options.momentum), MakeArgument("nesterov", options.nesterov)});
   });

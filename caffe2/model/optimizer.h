@@ -45,6 +45,13 @@ struct SgdOptions {
   LearningRateOptions learning_rate;
   float momentum = 0.9f;  // 0: plain
   bool nesterov = true;
+  // LARS (You et al., "Large batch training of convolutional networks", 2017), if positive: the
+  // rate of each weight w with more than one axis is multiplied by
+  // lars_trust |w| / (|g| + lars_decay |w|), with its gradient g; for w = 0 by 1. Biases and
+  // normalizations keep the rate. Then weight decay by lars_decay is added, as AddWeightDecay does,
+  // which must not be called as well.
+  float lars_trust = 0.f;
+  float lars_decay = 0.f;
 };
 // Each Build function returns the blob of the learning rate, for instance "SgdOptimizer_0_lr_cpu".
 // It throws EnforceNotMet if a gradient is not dense.

@@ -34,6 +34,7 @@ class LarsOp final : public Operator<Context> {
       factor.trust = ScalarInput(TRUST, "the trust coefficient");
       factor.lr_max = ScalarInput(LR_MAX, "lr_max");
     }
+    if (InputSize() > LR) factor.lr = ScalarInput(LR, "the learning rate");
     factor.squares = squares;
     factor.gradient_squares = squares + 1;
     Tensor* out = Output(0);
@@ -44,7 +45,7 @@ class LarsOp final : public Operator<Context> {
   }
 
  private:
-  enum { X, DX, WEIGHT_DECAY, TRUST, LR_MAX };
+  enum { X, DX, WEIGHT_DECAY, TRUST, LR_MAX, LR };
   Rate ScalarInput(int i, const char* what) {
     return RateFor(this->template Input<Tensor>(i), what, &context_);
   }

@@ -7,12 +7,13 @@
 namespace caffe2 {
 
 // The factor of Lars, from the sums of squares of the parameter and of its gradient. With
-// `has_trust` it is trust / (|dx| / |x| + decay + offset), within [lr_min, lr_max].
+// `has_trust` it is trust / (|dx| / |x| + decay + offset), within [lr_min, lr_max]. It is
+// multiplied by lr.
 struct LarsFactor {
   static constexpr const char* kName = "Lars";
   float offset = 0, lr_min = 0;
   bool has_trust = false;
-  Rate decay = {}, trust = {}, lr_max = {};
+  Rate decay = {}, trust = {}, lr_max = {}, lr = {nullptr, 1.f};
   const float *squares = nullptr, *gradient_squares = nullptr;
   float* factor = nullptr;
   CAFFE2_HOST_DEVICE void operator()(int64_t /*i*/) const {
@@ -24,7 +25,7 @@ struct LarsFactor {
       if (x_norm > 0) rate = trust() / (dx_norm / x_norm + decay() + offset);
       rate = std::max(std::min(rate, lr_max()), lr_min);
     }
-    *factor = rate;
+    *factor = rate * lr();
   }
 };
 

@@ -164,6 +164,64 @@ TEST(ClippedLossScaleTest, ClipsAfterTheDivisionAndSkips) {
   }
 }
 
+// The weight has the gradient 3 and the norm 3; so has the parameter with one axis, like the scale
+// of a normalization, which keeps the rate. A weight of zeros keeps it, too.
+TEST(LarsTest, ScalesTheRateOfEachWeight) {
+  constexpr float kRate = 0.5f, kTrust = 0.1f, kDecay = 0.25f;
+  for (const float momentum : {0.f, 0.5f}) {
+    ModelHelper model("m");
+    LossGradients losses;
+    const auto add = [&](const std::string& name, const std::vector<int64_t>& shape, float value) {
+      model.CreateParameter(name, shape, ParameterTag::kWeight, "ConstantFill",
+                            {MakeArgument("value", value)});
+      model.AddOperator("Scale", {name}, {name + "_loss"}, {MakeArgument("scale", 3.f)});
+      losses.emplace_back(name + "_loss", "");
+    };
+    add("w", {1, 1}, 3.f);
+    add("scale", {1}, 3.f);
+    add("zero", {1, 1}, 0.f);
+    model.AddGradientOperators(losses);
+    BuildSgd(&model, {.learning_rate = {.base = kRate},
+                      .momentum = momentum,
+                      .nesterov = false,
+                      .lars_trust = kTrust,
+                      .lars_decay = kDecay});
+    Workspace ws;
+    ASSERT_TRUE(ws.RunNetOnce(*model.param_init_net()));
+    ws.CreateNet(*model.net());
+    double w = 3, w_step = 0, scale = 3, scale_step = 0;
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(ws.RunNet("m"));
+      w_step = momentum * w_step + kRate * kTrust * w / (3 + kDecay * w) * (3 + kDecay * w);
+      w -= w_step;
+      scale_step = momentum * scale_step + kRate * (3 + kDecay * scale);
+      scale -= scale_step;
+      const auto value = [&](const std::string& name) {
+        return *ws.GetBlob(name)->Get<Tensor>().data<float>();
+      };
+      EXPECT_NEAR(value("w"), w, 1e-5) << i;
+      EXPECT_NEAR(value("scale"), scale, 1e-5) << i;
+      if (i == 0) {
+        EXPECT_FLOAT_EQ(value("zero"), -kRate * 3);
+      }
+    }
+  }
+}
+
+// Not even a step of zero times infinity.
+TEST(LarsTest, AGradientOfZerosMakesNoStep) {
+  ModelHelper model("m");
+  model.CreateParameter("w", {1, 1}, ParameterTag::kWeight, "ConstantFill",
+                        {MakeArgument("value", 3.f)});
+  model.AddOperator("Scale", {"w"}, {"loss"}, {MakeArgument("scale", 0.f)});
+  model.AddGradientOperators({{"loss", ""}});
+  BuildSgd(&model, {.learning_rate = {.base = 30.f}, .lars_trust = 100.f});
+  Workspace ws;
+  ASSERT_TRUE(ws.RunNetOnce(*model.param_init_net()));
+  ASSERT_TRUE(ws.RunNetOnce(*model.net()));
+  EXPECT_EQ(*ws.GetBlob("w")->Get<Tensor>().data<float>(), 3.f);
+}
+
 TEST_F(OptimizerTest, StepPolicyDecays) {
   BuildSgd(&model_,
            {.learning_rate = {.base = 0.5f, .policy = "step", .stepsize = 2, .gamma = 0.5f},

@@ -230,6 +230,13 @@ TEST_F(OptionsTest, MovingAveragesHaveADecayAndUpdatesInOrder) {
   ExpectRefused("--param_servers and --ema_decay cannot be used together");
 }
 
+TEST_F(OptionsTest, LarsNeedsTrust) {
+  options_.model.optimizer = "lars";
+  EXPECT_NO_THROW(Validate(options_));
+  options_.model.lars_trust = 0;
+  ExpectRefused("--lars_trust is 0, must be positive");
+}
+
 TEST_F(OptionsTest, ClippingNeedsALimitAndAllGradients) {
   options_.model.clip_gradients = -1;
   ExpectRefused("--clip_gradients is -1, must be finite and not negative");

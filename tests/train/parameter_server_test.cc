@@ -38,7 +38,7 @@ class ParameterServerTrainingTest : public TrainerTest {
 
 // Weight decay, momentum and a falling rate, of one server or divided between two.
 TEST_F(ParameterServerTrainingTest, OneWorkerLearnsAsWithoutServersToTheBit) {
-  for (const char* optimizer : {"sgd", "adam", "adamw", "adagrad", "rmsprop"}) {
+  for (const char* optimizer : {"sgd", "adam", "adamw", "adagrad", "rmsprop", "lars"}) {
     SCOPED_TRACE(optimizer);
     TrainOptions options = Small("mlp");
     options.model.optimizer = optimizer;

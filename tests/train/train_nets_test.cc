@@ -125,6 +125,50 @@ TEST_F(TrainNetsTest, AdamwDecaysWeightsBesidesTheStep) {
   ExpectContinuesToTheBit(options);
 }
 
+// Without momentum and decay, the first step of a weight has the norm rate x trust x |weight|. It
+// has the direction of the gradient. Biases do the step of SGD.
+TEST_F(TrainNetsTest, LarsStepsAreAShareOfTheWeights) {
+  TrainOptions options = Plain();
+  const auto start = ParamsAfter(options, 0), sgd = ParamsAfter(options, 1);
+  std::vector<int64_t> sizes;
+  on_iteration_ = [&sizes](Trainer* trainer, int) {
+    for (const std::string& name : trainer->nets().params) {
+      const Blob* blob = trainer->workspace()->GetBlob(trainer->nets().scope + name);
+      const Tensor& tensor = blob->Get<Tensor>();
+      sizes.push_back(tensor.dim() > 1 ? tensor.numel() : -tensor.numel());
+    }
+  };
+  options.model.optimizer = "lars";
+  options.model.lars_trust = 0.02f;
+  const auto lars = ParamsAfter(options, 1);
+  on_iteration_ = nullptr;
+  size_t begin = 0;
+  for (const int64_t size : sizes) {
+    const size_t end = begin + std::abs(size);
+    double weight = 0, gradient = 0;
+    for (size_t i = begin; i < end; ++i) {
+      weight += std::pow(start[i], 2);
+      gradient += std::pow(sgd[i] - start[i], 2);
+    }
+    const double factor = size < 0 ? 1 : 0.02 * std::sqrt(weight / gradient) * 0.05;
+    for (size_t i = begin; i < end; ++i) {
+      ASSERT_NEAR(lars[i], start[i] + factor * (sgd[i] - start[i]), 1e-6) << i;
+    }
+    begin = end;
+  }
+  EXPECT_EQ(begin, start.size());
+  EXPECT_EQ(sizes.size(), 4u);
+}
+
+TEST_F(TrainNetsTest, LarsIsTheSameForAllDivisions) {
+  TrainOptions options = Small("mlp");
+  options.model.optimizer = "lars";
+  options.model.lars_trust = 0.02f;
+  options.model.weight_decay = 0.01f;
+  ExpectDivisionsLearnTheSame(options, 1e-6);
+  ExpectContinuesToTheBit(options);
+}
+
 // Each shard clips its own gradients between two averages.
 TEST_F(TrainNetsTest, ShardsOfLocalSgdClipTheirOwn) {
   TrainOptions options = Plain();

@@ -50,7 +50,7 @@ TEST_F(DeviceTrainerTest, RecordedIterationsLearnTheSame) {
 
 // Every optimizer is one operator over flat blocks there, and part of the recorded iteration.
 TEST_F(DeviceTrainerTest, EveryOptimizerLearnsTheSame) {
-  for (const char* optimizer : {"adam", "adamw", "adagrad", "rmsprop"}) {
+  for (const char* optimizer : {"adam", "adamw", "adagrad", "rmsprop", "lars"}) {
     SCOPED_TRACE(optimizer);
     options_.model.optimizer = optimizer;
     options_.model.base_learning_rate = 0.01f;

@@ -18,6 +18,9 @@ TEST(LarsTest, RescalesByNorms) {
   Feed<float>(&ws, "max", {1}, {0.3f});
   RunOp(&ws, Op("Lars", {"X", "dX", "wd", "trust", "max"}, {"r"}, {offset}));
   ExpectTensor(ws, "r", {1}, {0.3f});
+  Feed<float>(&ws, "lr", {1}, {-7});
+  RunOp(&ws, Op("Lars", {"X", "dX", "wd", "trust", "max", "lr"}, {"r"}, {offset}));
+  ExpectTensor(ws, "r", {1}, {-2.1f});
   Feed<float>(&ws, "X", {2}, {0, 0});
   RunOp(&ws, Op("Lars", {"X", "dX"}, {"r"}));
   ExpectTensor(ws, "r", {1}, {1});
