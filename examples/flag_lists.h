@@ -1,4 +1,4 @@
-// Flags whose values are lists: "30,60,80".
+// Flags whose values are lists: "30,60,80", "conv1,res2".
 #pragma once
 
 #include <cstdlib>
@@ -35,6 +35,14 @@ inline std::vector<int> IntegerList(const std::string& name, const std::string& 
     values.push_back(std::stoi(word));
   }
   return values;
+}
+
+// The words of a comma-separated list, also empty ones between commas; an empty list has none.
+inline std::vector<std::string> WordList(const std::string& list) {
+  std::vector<std::string> words;
+  std::stringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
 }
 
 }  // namespace caffe2

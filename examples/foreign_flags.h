@@ -55,6 +55,7 @@ inline constexpr ForeignFlag kForeignFlags[] = {
     {"lr_step_epochs step_epochs milestones", "lr_steps", ""},
     {"warmup", "warmup_epochs", ""},
     {"local_steps local_sgd_steps average_every", "sync_every", ""},
+    {"freeze_layers freeze_backbone freeze_prefix", "freeze", ""},
     {"clip_grad clip_grad_norm max_grad_norm gradient_clip_val", "clip_gradients", ""},
     {"keep", "keep_models", ""},
     {"gpu", "gpus", ""},

@@ -211,6 +211,10 @@ DEFINE_bool(trust_model, false, "let --load_model_path use any operator, which m
 DEFINE_bool(finetune, false,
             "start from --load_model_path for other labels: the last layer starts with fresh "
             "parameters, all others must fit");
+DEFINE_string(freeze, "",
+              "comma-separated prefixes of the names of parameters that keep their values, for "
+              "instance conv1,res2 (doppio inspect shows the names), or all_but_last: train only "
+              "the last layer; their normalizations keep their statistics");
 DEFINE_bool(evaluate, false,
             "do not train: test --load_model_path, or the checkpoint of --resume, on --test_data");
 DEFINE_bool(
@@ -362,6 +366,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.model.fuse_conv = FLAGS_fuse_conv;
   options.model.half_gradients = FLAGS_half_gradients;
   options.model.optimizer = FLAGS_optimizer;
+  options.model.freeze = WordList(FLAGS_freeze);
   options.model.lars_trust = static_cast<float>(FLAGS_lars_trust);
   options.model.clip_gradients = static_cast<float>(FLAGS_clip_gradients);
   options.model.lr_policy = FLAGS_lr_policy;

@@ -20,7 +20,7 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
            "max_image_pixels max_jpeg_mb max_jpeg_scans"},
           {"Model",
            "model network hidden num_labels small_stem zero_init_residual bn_momentum "
-           "load_model_path load_epoch trust_model finetune evaluate"},
+           "load_model_path load_epoch trust_model finetune freeze evaluate"},
           {"Schedule and optimizer",
            "batch_size epoch_size num_examples num_epochs max_iterations optimizer lars_trust "
            "base_learning_rate lr lr_policy lr_steps lr_step_epochs lr_factor lr_batch_size "

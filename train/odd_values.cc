@@ -43,6 +43,13 @@ std::vector<std::string> OddValues(const TrainOptions& options) {
                                 options.schedule.num_epochs,
                                 ": the learning rate never reaches its value"));
   }
+  const OutputOptions& output = options.output;
+  const bool starts_anew = output.load_model_path.empty() && !output.resume && !output.auto_resume;
+  if (!options.model.freeze.empty() && starts_anew) {
+    doubts.push_back(MakeString("--freeze ", CommaList(options.model.freeze),
+                                " keeps parameters at their random start: --load_model_path names "
+                                "a trained model"));
+  }
   const int threads = options.shards.num_threads, cores = AvailableCores();
   if (threads > kThreadsOfCore * cores) {
     doubts.push_back(MakeString("--num_threads is ", threads, ", but this process has ", cores,

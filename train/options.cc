@@ -15,6 +15,7 @@
 #include "caffe2/utils/closest_word.h"
 #include "distributed/peer_sockets.h"
 #include "train/data_check.h"
+#include "train/frozen_params.h"
 #include "train/input.h"
 #include "train/model_file.h"
 
@@ -160,6 +161,11 @@ void ValidateModel(const ModelOptions& model) {
   CheckUsage(std::isfinite(model.base_learning_rate), "--base_learning_rate is not finite");
   CheckUsage(model.weight_decay >= 0, "--weight_decay is ", model.weight_decay,
              ", must not be negative");
+  for (const std::string& prefix : model.freeze) {
+    CheckUsage(!prefix.empty(), "--freeze has an empty prefix");
+    CheckUsage(prefix != kAllButLast || model.freeze.size() == 1, "--freeze has ", prefix,
+               " beside other prefixes; give it alone");
+  }
   CheckPositive("lars_trust", model.lars_trust);
   CheckUsage(std::isfinite(model.lars_trust), "--lars_trust is not finite");
   CheckUsage(model.clip_gradients >= 0 && std::isfinite(model.clip_gradients),

@@ -130,6 +130,9 @@ struct ModelOptions {
   // of it.
   double warmup_epochs = 0;
   float warmup_start = 0.1f;
+  // Prefixes of the names of parameters that keep their values, or only "all_but_last"
+  // (frozen_params.h).
+  std::vector<std::string> freeze = {};
   float label_smoothing = 0.f;  // share of the probability that is spread over all labels
   // Tests and exported models use a moving average of the parameters and running statistics that
   // keeps this share of itself in each iteration (train/moving_average.h); 0: none. It is updated

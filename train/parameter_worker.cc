@@ -76,6 +76,11 @@ void ParameterWorker::CopyGradients() {
   for (size_t s = 0; s < parts_.size(); ++s) {
     float* out = client_->gradients(static_cast<int>(s));
     for (const size_t param : parts_[s].params) {
+      if (nets_.gradients[param].empty()) {  // frozen; its place in the message stays
+        const std::string blob = nets_.scope + nets_.params[param];
+        out = std::fill_n(out, ws_->GetBlob(blob)->Get<Tensor>().numel(), 0.f);
+        continue;
+      }
       const Tensor& tensor = ws_->GetBlob(nets_.gradients[param])->Get<Tensor>();
       out = std::copy(tensor.data<float>(), tensor.data<float>() + tensor.numel(), out);
     }

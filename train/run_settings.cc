@@ -22,6 +22,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"fuse_conv", model.fuse_conv},
           {"half_gradients", text(model.half_gradients)},
           {"optimizer", model.optimizer},
+          {"freeze", CommaList(model.freeze)},
           {"lars_trust", text(model.lars_trust)},
           {"base_learning_rate", text(model.base_learning_rate)},
           {"momentum", text(model.momentum)},

@@ -110,6 +110,7 @@ ServerModel::ServerModel(const TrainNets& nets, const ServerPart& part)
   CAFFE_ENFORCE(ws_.RunNetOnce(WritersOf(nets.init, inputs)),
                 "the net that makes the first parameters failed");
   for (size_t i = 0; i < params_.size(); ++i) {
+    if (gradients_[i].empty()) continue;  // frozen
     BlobGetMutableTensor(ws_.CreateBlob(gradients_[i]), Device{})
         ->ResizeLike(ws_.GetBlob(params_[i])->Get<Tensor>());
     ws_.GetBlob(gradients_[i])->GetMutable<Tensor>()->mutable_data<float>();
@@ -136,8 +137,10 @@ void ServerModel::Get(float* values) const {
 
 float ServerModel::Update(const float* gradients) {
   for (size_t i = 0; i < gradients_.size(); ++i) {
-    float* data = ws_.GetBlob(gradients_[i])->GetMutable<Tensor>()->mutable_data<float>();
-    std::copy(gradients, gradients + part_.sizes[i], data);
+    if (!gradients_[i].empty()) {
+      float* data = ws_.GetBlob(gradients_[i])->GetMutable<Tensor>()->mutable_data<float>();
+      std::copy(gradients, gradients + part_.sizes[i], data);
+    }
     gradients += part_.sizes[i];
   }
   CAFFE_ENFORCE(ws_.RunNet(net_), "the update failed");

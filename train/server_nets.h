@@ -34,7 +34,7 @@ class ServerModel final : public ParameterShard {
 
  private:
   const ServerPart part_;
-  std::vector<std::string> params_, gradients_;  // full names
+  std::vector<std::string> params_, gradients_;  // full names; "" for no gradient
   const std::string learning_rate_;
   Workspace ws_;
   std::string net_;

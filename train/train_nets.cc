@@ -11,6 +11,7 @@
 #include "caffe2/model/loss_scale.h"
 #include "caffe2/model/networks.h"
 #include "caffe2/model/optimizer.h"
+#include "train/frozen_params.h"
 
 namespace caffe2 {
 namespace {
@@ -35,7 +36,8 @@ ModelHelper::Options HelperOptions(const TrainOptions& options, bool inference,
           .init_params = !inference,
           .is_test = inference,
           .compute_type = ComputeType(options.model),
-          .device = ToDeviceOption(device)};
+          .device = ToDeviceOption(device),
+          .is_frozen = inference ? nullptr : FrozenParams(options)};
 }
 
 DataParallelOptions ParallelOptions(const TrainOptions& options) {
@@ -222,8 +224,7 @@ std::vector<std::string> Strip(const std::vector<std::string>& names, const std:
 void AddReduction(ModelHelper* model, const std::vector<std::string>& scopes, const TrainNets& nets,
                   const DataParallelOptions& parallel) {
   std::vector<ReplicatedBlob> gradients;
-  for (const std::string& param : nets.params) {
-    if (model->gradients().count(scopes[0] + param) == 0) continue;
+  for (const std::string& param : nets.trained) {
     ReplicatedBlob blob;
     for (const std::string& scope : scopes) blob.push_back(model->Gradient(scope + param));
     gradients.push_back(blob);
@@ -254,9 +255,9 @@ NetDef BroadcastNet(const std::vector<std::string>& scopes, const TrainNets& net
   return net;
 }
 
-std::vector<ReplicatedBlob> ReplicatedParams(const TrainNets& nets) {
+std::vector<ReplicatedBlob> TrainedParams(const TrainNets& nets) {
   std::vector<ReplicatedBlob> params;
-  for (const std::string& param : nets.params) params.push_back(Replicated(param, nets.scopes));
+  for (const std::string& param : nets.trained) params.push_back(Replicated(param, nets.scopes));
   return params;
 }
 
@@ -279,7 +280,7 @@ void AddFilterCopyUpdates(const PreparedTraining& prepared, NetDef* net) {
 void AddLocalSgd(const TrainOptions& options, TrainNets* nets) {
   const DataParallelOptions parallel = ParallelOptions(options);
   const ModelUpdate update = ModelUpdateOf(options.schedule);
-  AveragedBlobs blobs{ReplicatedParams(*nets), {}, {}};
+  AveragedBlobs blobs{TrainedParams(*nets), {}, {}};
   for (const std::string& state : nets->optimizer_state) {
     if (state.compare(0, nets->scope.size(), nets->scope) != 0) continue;
     blobs.states.push_back(Replicated(state.substr(nets->scope.size()), nets->scopes));
@@ -352,7 +353,11 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
     AddBackward(&model, options, blobs.scaled_loss, passes);
     AddAccuracies(&model, options, blobs.outputs, &nets);
   });
+  CheckFrozenParams(options, model, nets.scope);
   nets.params = Strip(model.params(), nets.scope);
+  for (const std::string& param : nets.params) {
+    if (model.gradients().count(nets.scope + param)) nets.trained.push_back(param);
+  }
   nets.computed_params = Strip(model.computed_params(), nets.scope);
   AddReduction(&model, scopes, nets, parallel);
   AddGradientUnscaling(&model, ScaleOptions(options.model));
@@ -362,7 +367,9 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   }
   const bool has_servers = options.shards.HasServers();
   for (const std::string& param : nets.params) {
-    if (has_servers) nets.gradients.push_back(model.Gradient(nets.scope + param));
+    if (!has_servers) break;
+    const bool frozen = model.IsFrozen(param);
+    nets.gradients.push_back(frozen ? "" : model.Gradient(nets.scope + param));
   }
   const int end_of_gradients = model.net()->op_size();
   nets.learning_rate = AddOptimizer(&model, options);
@@ -391,7 +398,7 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   nets.broadcast =
       BroadcastNet(scopes, nets, IsLocal(options) ? ParallelOptions(options) : parallel);
   if (IsLocal(options) && !ModelUpdateOf(options.schedule).IsMean()) {
-    AddBlockModel(&nets.broadcast, ReplicatedParams(nets), parallel);
+    AddBlockModel(&nets.broadcast, TrainedParams(nets), parallel);
   }
   // The same parameters for any number of shards; Dropout and its like of its own for each shard.
   const uint64_t seed = options.schedule.seed * 0x10000;

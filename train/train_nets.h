@@ -27,9 +27,11 @@ struct TrainNets {
 
   std::vector<std::string> scopes;           // of the replicas of this shard: "gpu_0/", "gpu_1/"
   std::string scope;                         // the first of them
-  std::vector<std::string> params;           // stripped; with gradients
+  std::vector<std::string> params;           // stripped; weights and biases
+  std::vector<std::string> trained;          // those of them with gradients (--freeze)
   std::vector<std::string> computed_params;  // stripped; running statistics
-  // Full names, of the first replica, in the order of `params`; only with parameter servers.
+  // Full names, of the first replica, in the order of `params`, "" for frozen ones; only with
+  // parameter servers.
   std::vector<std::string> gradients;
   std::vector<std::string> optimizer_state;  // full names, of the first replica and of no replica
   std::string reader;                        // "" for synthetic data

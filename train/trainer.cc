@@ -217,6 +217,7 @@ void Trainer::LogEpochSize() const {
 
 void Trainer::PlaceNet() {
   std::set<std::string> keep(nets_.gradients.begin(), nets_.gradients.end());
+  keep.erase("");  // of frozen parameters
   keep.insert(nets_.learning_rate);
   for (const std::string& scope : nets_.scopes) {
     for (const std::string* name : {&nets_.loss, &nets_.accuracy, &nets_.accuracy_top5}) {

@@ -111,4 +111,15 @@ void RemoveOperators(const std::vector<bool>& removed, NetDef* net) {
   net->mutable_op()->DeleteSubrange(kept, net->op_size() - kept);
 }
 
+void RemoveUnneeded(int begin, std::set<std::string> wanted, NetDef* net) {
+  std::vector<bool> removed(net->op_size(), false);
+  for (int i = net->op_size() - 1; i >= begin; --i) {
+    const Operands operands = OperandsOf(net->op(i));
+    const auto is_wanted = [&](const std::string& blob) { return wanted.count(blob) != 0; };
+    removed[i] = std::none_of(operands.writes.begin(), operands.writes.end(), is_wanted);
+    if (!removed[i]) wanted.insert(operands.reads.begin(), operands.reads.end());
+  }
+  RemoveOperators(removed, net);
+}
+
 }  // namespace caffe2

@@ -53,4 +53,8 @@ std::string OrderOf(const OperatorDef& op);
 // Removes the operators at the positions marked true.
 void RemoveOperators(const std::vector<bool>& removed, NetDef* net);
 
+// Removes the operators from position `begin` on whose results neither the blobs in `wanted` nor
+// operators that stay depend on. An operator stays if it writes any blob that is needed later.
+void RemoveUnneeded(int begin, std::set<std::string> wanted, NetDef* net);
+
 }  // namespace caffe2

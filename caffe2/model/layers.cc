@@ -103,13 +103,14 @@ std::string SpatialBN(ModelHelper* model, const std::string& input, const std::s
   const std::string mean = parameter("_rm", ParameterTag::kComputed, 0.f);
   const std::string variance = parameter("_riv", ParameterTag::kComputed, 1.f);
   const std::string scoped = model->Scoped(output);
+  const bool is_test = model->is_test() || model->IsFrozen(output + "_s");
   std::vector<std::string> outputs = {scoped};
-  if (!model->is_test()) {
+  if (!is_test) {
     outputs.insert(outputs.end(), {mean, variance, scoped + "_sm", scoped + "_siv"});
   }
   model->AddOperator(
       "SpatialBN", {input, scale, bias, mean, variance}, outputs,
-      {MakeArgument("is_test", model->is_test()), MakeArgument("epsilon", options.epsilon),
+      {MakeArgument("is_test", is_test), MakeArgument("epsilon", options.epsilon),
        MakeArgument("momentum", options.momentum), MakeArgument("order", model->order())});
   return scoped;
 }

@@ -1,9 +1,11 @@
 #include "caffe2/model/model_helper.h"
 
 #include <algorithm>
+#include <set>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/random.h"
+#include "caffe2/graph/dataflow.h"
 
 namespace caffe2 {
 namespace {
@@ -52,7 +54,7 @@ std::string ModelHelper::CreateParameter(const std::string& name, const std::vec
   const bool taken = std::any_of(parameters_.begin(), parameters_.end(),
                                  [&](const Parameter& p) { return p.name == scoped; });
   CAFFE_ENFORCE(!taken, "model ", this->name(), " already has a parameter ", scoped);
-  parameters_.push_back({scoped, tag, shape, device_});
+  parameters_.push_back({scoped, tag, shape, device_, IsFrozen(name)});
   net_.add_external_input(scoped);
   if (options_.init_params) {
     OperatorDef& op = AddInitOperator(filler, {}, {scoped}, args);
@@ -84,11 +86,19 @@ std::vector<std::string> ModelHelper::computed_params() const {
 }
 
 void ModelHelper::AddGradientOperators(const LossGradients& losses) {
+  const int begin = net_.op_size();
   const auto all = caffe2::AddGradientOperators(&net_, losses);
-  for (const std::string& param : params()) {
-    const auto found = all.find(param);
-    if (found != all.end() && !found->second.IsEmpty()) gradients_[param] = found->second;
+  std::set<std::string> wanted;
+  bool all_wanted = true;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.frozen) all_wanted = false;
+    if (parameter.frozen || parameter.tag == ParameterTag::kComputed) continue;
+    const auto found = all.find(parameter.name);
+    if (found == all.end() || found->second.IsEmpty()) continue;
+    gradients_[parameter.name] = found->second;
+    wanted.insert({found->second.dense, found->second.indices, found->second.values});
   }
+  if (!all_wanted) RemoveUnneeded(begin, wanted, &net_);
 }
 
 const std::string& ModelHelper::Gradient(const std::string& param) const {

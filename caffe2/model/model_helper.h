@@ -1,6 +1,7 @@
 // Builds a model as two NetDefs: one makes the parameters, the other runs in every iteration.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct Parameter {
   ParameterTag tag;
   std::vector<int64_t> shape;
   DeviceOption device = {};  // where it lies and is updated
+  bool frozen = false;       // has no gradient (ModelHelper::Options::is_frozen)
 };
 
 // A model under construction. It only writes NetDefs; nothing runs. Not synchronised.
@@ -44,6 +46,10 @@ class ModelHelper {
     TensorProto::DataType compute_type = TensorProto::FLOAT;
     // Where operators run.
     DeviceOption device = {};
+    // For training a part of the model: says, by the name without scope, which parameters keep
+    // their values. Normalizations with a frozen scale use their running statistics and leave them
+    // as they are. Null: none.
+    std::function<bool(const std::string&)> is_frozen = nullptr;
   };
 
   explicit ModelHelper(const std::string& name) : ModelHelper(name, Options()) {}
@@ -90,10 +96,16 @@ class ModelHelper {
   std::vector<std::string> weights() const;
   std::vector<std::string> computed_params() const;
 
+  bool IsFrozen(const std::string& name) const {
+    return options_.is_frozen != nullptr && options_.is_frozen(name);
+  }
+
   // Appends the gradient operators of the losses. `losses` maps each loss to the blob of its
-  // gradient, "" for ones. Afterwards gradients() holds the parameters' gradients.
+  // gradient, "" for ones. Afterwards gradients() holds the parameters' gradients. Operators that
+  // only frozen parameters need are left out.
   void AddGradientOperators(const LossGradients& losses);
-  // Parameter -> its gradient. A parameter on which the losses do not depend is absent.
+  // Parameter -> its gradient. A frozen parameter is absent, and one on which the
+  // losses do not depend.
   const std::map<std::string, GradientWrapper>& gradients() const { return gradients_; }
   // The dense gradient of a parameter. Throws EnforceNotMet, naming it, if there is none.
   const std::string& Gradient(const std::string& param) const;

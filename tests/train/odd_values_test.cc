@@ -38,5 +38,19 @@ TEST(OddValuesTest, WarmupAndThreadsAreComparedWithTheRun) {
   EXPECT_NE(doubts[1].find("--num_threads is "), std::string::npos);
 }
 
+TEST(OddValuesTest, FrozenParametersComeFromAModel) {
+  TrainOptions options;
+  options.model.freeze = {"conv1", "res2"};
+  const std::vector<std::string> doubts = OddValues(options);
+  ASSERT_EQ(doubts.size(), 1u);
+  EXPECT_NE(doubts[0].find("--freeze conv1,res2 keeps parameters at their random start"),
+            std::string::npos);
+  options.output.load_model_path = "model.mdl";
+  EXPECT_TRUE(OddValues(options).empty());
+  options.output.load_model_path.clear();
+  options.output.resume = true;
+  EXPECT_TRUE(OddValues(options).empty());
+}
+
 }  // namespace
 }  // namespace caffe2

@@ -230,6 +230,15 @@ TEST_F(OptionsTest, MovingAveragesHaveADecayAndUpdatesInOrder) {
   ExpectRefused("--param_servers and --ema_decay cannot be used together");
 }
 
+TEST_F(OptionsTest, FrozenPrefixesHaveNames) {
+  options_.model.freeze = {"conv1", ""};
+  ExpectRefused("--freeze has an empty prefix");
+  options_.model.freeze = {"conv1", "all_but_last"};
+  ExpectRefused("--freeze has all_but_last beside other prefixes; give it alone");
+  options_.model.freeze = {"all_but_last"};
+  EXPECT_NO_THROW(Validate(options_));
+}
+
 TEST_F(OptionsTest, LarsNeedsTrust) {
   options_.model.optimizer = "lars";
   EXPECT_NO_THROW(Validate(options_));

@@ -78,6 +78,17 @@ TEST_F(ParameterServerTrainingTest, AWorkerClipsAsWithoutServersToTheBit) {
   EXPECT_NE(Run(options)[0].params, plain[0].params);
 }
 
+TEST_F(ParameterServerTrainingTest, FrozenParametersHaveNoUpdate) {
+  TrainOptions options = Small("lenet");
+  options.model.weight_decay = 0.1f;
+  options.model.freeze = {"conv1", "fc3_b"};
+  options.model.base_learning_rate = 0.01f;
+  const auto plain = Run(options);
+  for (const int servers : {1, 3}) {
+    EXPECT_EQ(RunWithServers(options, 1, servers)[0].params, plain[0].params);
+  }
+}
+
 TEST_F(ParameterServerTrainingTest, AsynchronousWorkersLearn) {
   TrainOptions options = Small("mlp");
   options.data.test_data = database_;

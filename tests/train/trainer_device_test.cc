@@ -63,6 +63,23 @@ TEST_F(DeviceTrainerTest, EveryOptimizerLearnsTheSame) {
   }
 }
 
+// The fused forms of normalizations keep to their statistics, too.
+TEST_F(DeviceTrainerTest, FrozenLayersLearnTheSame) {
+  options_ = Small("resnet20_cifar");
+  options_.data.test_data = database_;
+  options_.schedule.max_iterations = 4;
+  for (const std::vector<std::string>& freeze :
+       {std::vector<std::string>{"all_but_last"}, {"conv1", "comp_0", "comp_4"}}) {
+    options_.model.freeze = freeze;
+    options_.devices = {{}};
+    options_.cuda_graph = false;
+    expected_ = Run(options_)[0].log;
+    options_.devices = {{CUDA, 0}};
+    options_.cuda_graph = true;
+    ExpectSameLosses(Run(options_));
+  }
+}
+
 // The norm is summed in another order there.
 TEST_F(DeviceTrainerTest, ClippedGradientsLearnTheSame) {
   options_.model.clip_gradients = 0.3f;

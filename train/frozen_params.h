@@ -1,0 +1,24 @@
+// The parameters that keep their values while others are trained (--freeze).
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "caffe2/model/model_helper.h"
+#include "train/options.h"
+
+namespace caffe2 {
+
+// In options.model.freeze: all parameters but those of the last layer.
+inline constexpr char kAllButLast[] = "all_but_last";
+
+// Says of a parameter's name (stripped) whether it is frozen; null if no parameter is.
+std::function<bool(const std::string&)> FrozenParams(const TrainOptions& options);
+
+// Throws UsageError, which names --freeze, if a prefix begins no parameter with a gradient (and
+// lists some), or if no parameter is left to train. Logs how many are frozen. `scope` is that of a
+// replica of the model.
+void CheckFrozenParams(const TrainOptions& options, const ModelHelper& model,
+                       const std::string& scope);
+
+}  // namespace caffe2
