@@ -25,10 +25,14 @@ class DBReader::Stream {
         "database ", source, ": shard_id ", options.shard_id,
         " is not in [0, num_shards = ", options.num_shards, ")");
     index_ = db_->NewIndex();
-    num_records_ = index_->NumRecords();
-    if (num_records_ == 0) ThrowIoError(ExitCode::kBadData, "the database ", source, " is empty");
+    const int64_t all = index_->NumRecords();
+    if (all == 0) ThrowIoError(ExitCode::kBadData, "the database ", source, " is empty");
+    ChoosePart(all);
     CAFFE_ENFORCE(options.num_shards <= num_records_, "database ", source, " has ", num_records_,
-                  " records, fewer than the ", options.num_shards, " shards");
+                  part_.empty()              ? " records"
+                  : options.holdout.held_out ? " records that are held out"
+                                             : " records that are not held out",
+                  ", fewer than the ", options.num_shards, " shards");
     CAFFE_ENFORCE(!options.shuffle || index_->SupportsRandomAccess(), "the database ", source,
                   " (db_type ", db_type, ") can only be read in order, not shuffled");
   }
@@ -37,6 +41,10 @@ class DBReader::Stream {
   const std::string& source() const { return source_; }
   const DBReaderOptions& options() const { return options_; }
   int64_t NumRecords() const { return num_records_; }
+  int64_t NumOtherRecords() const {
+    return part_.empty() ? 0 : index_->NumRecords() - num_records_;
+  }
+  int64_t IndexInDatabase(int64_t i) const { return part_.empty() ? i : part_.at(i); }
 
   std::string KeyAtPosition() {
     CheckReadAgain();
@@ -63,7 +71,7 @@ class DBReader::Stream {
                   " does not exist: it has ", num_records_, " records");
     const auto reading = LockReading({});
     record->global_index = record->index = i;
-    index_->Read(i, &record->key, &record->value);
+    index_->Read(IndexInDatabase(i), &record->key, &record->value);
   }
 
   void Visit(const VisitFn& visit) {
@@ -71,7 +79,7 @@ class DBReader::Stream {
     const auto reading = LockReading({});
     Record record;
     for (int64_t i = 0; i < num_records_; ++i) {
-      index_->Read(i, &record.key, &record.value);
+      index_->Read(IndexInDatabase(i), &record.key, &record.value);
       if (!visit(record.key, record.value)) return;
     }
   }
@@ -215,6 +223,16 @@ class DBReader::Stream {
   }
 
  private:
+  // Sets part_ and num_records_ for a database of so many records.
+  void ChoosePart(int64_t all) {
+    num_records_ = all;
+    if (options_.holdout.share == 0) return;
+    CAFFE_ENFORCE(all != RecordIndex::kEndless, "the records of ", source_, " (db_type ", db_type_,
+                  ") come only once, so none can be held out");
+    part_ = RecordsOfPart(all, options_.holdout);
+    num_records_ = static_cast<int64_t>(part_.size());
+  }
+
   struct ConsumerState {
     int64_t id;
     int n;
@@ -293,7 +311,7 @@ class DBReader::Stream {
     record->index = g % num_records_;
     if (options_.shuffle) record->index = Permutation(g / num_records_)[record->index];
     if (contents) {
-      index_->Read(record->index, &record->key, &record->value);
+      index_->Read(IndexInDatabase(record->index), &record->key, &record->value);
     } else {
       record->key.clear();
       record->value.clear();
@@ -318,6 +336,7 @@ class DBReader::Stream {
 
   const std::string db_type_, source_;
   const DBReaderOptions options_;
+  std::vector<int64_t> part_;  // indices in the database; empty: all
   int64_t num_records_ = 0;
 
   std::atomic<int64_t> waited_{0};  // ns
@@ -361,6 +380,8 @@ void DBReader::ReadRecord(int64_t i, Record* record) const {
   stream_->ReadRecordOfDatabase(i, record);
 }
 void DBReader::Visit(const VisitFn& visit) const { stream_->Visit(visit); }
+int64_t DBReader::NumOtherRecords() const { return stream_->NumOtherRecords(); }
+int64_t DBReader::IndexInDatabase(int64_t i) const { return stream_->IndexInDatabase(i); }
 void DBReader::CountKeys() { stream_->CountKeys(); }
 KeySums DBReader::TakeKeySums(int64_t epoch) { return stream_->TakeKeySums(epoch); }
 void DBReader::AddWait(std::chrono::nanoseconds wait) const { stream_->AddWait(wait); }

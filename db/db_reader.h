@@ -11,6 +11,7 @@
 
 #include "caffe2/core/type_meta.h"
 #include "db/db.h"
+#include "db/holdout.h"
 #include "db/key_sums.h"
 
 namespace caffe2::db {
@@ -19,7 +20,7 @@ struct Record {
   std::string key;
   std::string value;
   int64_t global_index = 0;  // index in the stream over all shards
-  int64_t index = 0;         // in the database
+  int64_t index = 0;         // below NumRecords()
 };
 
 struct DBReaderOptions {
@@ -27,6 +28,7 @@ struct DBReaderOptions {
   int shard_id = 0;
   bool shuffle = false;
   uint64_t seed = 0;  // of the shuffle
+  Holdout holdout;    // which records of the database the reader has
 };
 
 // Records read together.
@@ -36,19 +38,20 @@ struct RecordBatch {
   int64_t generation = 0;      // DBReader::generation() when they were read
 };
 
-// The stream is one epoch after another. An epoch is all N records of the database, in its order or
-// shuffled by (seed, epoch). Record g of the stream is record g % N of epoch g / N; shard s of S
-// takes g = o + s, o + s + S, o + s + 2S, ... So the shards are disjoint and in step even if S does
-// not divide N, and 4 shards that take 16 records each see the same 64 as 1 shard. The position is
-// the number of records that this shard has taken. The offset o is 0, unless the stream goes on
-// after a number of records that S does not divide.
+// The stream is one epoch after another. An epoch is all N records of the database (or of the part
+// of it that DBReaderOptions::holdout says), in its order or shuffled by (seed, epoch). Record g of
+// the stream is record g % N of epoch g / N; shard s of S takes g = o + s, o + s + S, o + s + 2S,
+// ... So the shards are disjoint and in step even if S does not divide N, and 4 shards that take 16
+// records each see the same 64 as 1 shard. The position is the number of records that this shard
+// has taken. The offset o is 0, unless the stream goes on after a number of records that S does not
+// divide.
 //
 // A handle: copies share one stream. Thread-safe. Opening checks the whole database once.
 class DBReader {
  public:
   // Throws as CreateDB does; IoError for a database without records; EnforceNotMet if shard_id is
-  // outside [0, num_shards), if there are more shards than records, and for shuffling a database
-  // without random access.
+  // outside [0, num_shards), if there are more shards than records, for shuffling a database
+  // without random access, and as NumHeldOut.
   DBReader(const std::string& db_type, const std::string& source,
            const DBReaderOptions& options = {});
   // Takes a database that is open already.
@@ -59,6 +62,10 @@ class DBReader {
   const std::string& source() const;
   const DBReaderOptions& options() const;
   int64_t NumRecords() const;
+  // The records of the database that are not the reader's (DBReaderOptions::holdout).
+  int64_t NumOtherRecords() const;
+  // The index in the database of record 0 <= i < NumRecords().
+  int64_t IndexInDatabase(int64_t i) const;
   // The key of the next record. Throws EnforceNotMet for a source that gives each record once.
   std::string KeyAtPosition();
 
@@ -66,13 +73,13 @@ class DBReader {
   // wait meanwhile. `batch` is reused: its strings keep their memory.
   void ReadBatch(int n, RecordBatch* batch);
 
-  // Reads record 0 <= i < NumRecords() of the database, in the order of the database. Ignores
+  // Reads record 0 <= i < NumRecords(), in the order of the database. Ignores
   // shards and does not move the position. Throws as KeyAtPosition, and IoError if it cannot be
   // read.
   void ReadRecord(int64_t i, Record* record) const;
 
-  // Calls visit(key, value) for every record of the database, in the order of the database, until
-  // it returns false. Ignores shards and does not move the position. Throws as KeyAtPosition.
+  // Calls visit(key, value) for each of the NumRecords(), in the order of the database, until it
+  // returns false. Ignores shards and does not move the position. Throws as KeyAtPosition.
   using VisitFn = std::function<bool(const std::string& key, const std::string& value)>;
   void Visit(const VisitFn& visit) const;
 

@@ -29,6 +29,9 @@ class DBReaderSerializer final : public BlobSerializer {
     CAFFE_ENFORCE(reader.offset() == 0, "the reader in blob \"", name,
                   "\" continues a run with another number of shards, which only checkpoints of the "
                   "trainers can record");
+    CAFFE_ENFORCE(reader.options().holdout.share == 0, "the reader in blob \"", name,
+                  "\" has a part of its database (argument holdout of CreateDB), which only "
+                  "checkpoints of the trainers can record");
     DBReaderProto proto;
     proto.set_name(name);
     proto.set_source(reader.source());

@@ -1,5 +1,7 @@
 #include "db/key_sums.h"
 
+#include <vector>
+
 #include "caffe2/utils/hash64.h"
 #include "db/db.h"
 
@@ -17,11 +19,18 @@ void KeySums::Add(const KeySums& other) {
   second += other.second;
 }
 
-KeySums KeySumsOf(const std::string& db_type, const std::string& source) {
+KeySums KeySumsOf(const std::string& db_type, const std::string& source, const Holdout& holdout) {
   const auto database = CreateDB(db_type, source, READ);
+  std::vector<int64_t> part;
+  const bool divided = holdout.share != 0;
+  if (divided) part = RecordsOfPart(database->NewIndex()->NumRecords(), holdout);
+  auto next = part.begin();
   KeySums sums;
-  for (const auto cursor = database->NewCursor(); cursor->Valid(); cursor->Next()) {
+  int64_t i = 0;
+  for (const auto cursor = database->NewCursor(); cursor->Valid(); cursor->Next(), ++i) {
+    if (divided && (next == part.end() || *next != i)) continue;
     sums.Add(cursor->key());
+    if (divided) ++next;
   }
   return sums;
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "db/holdout.h"
+
 namespace caffe2::db {
 
 // The number of keys and two sums of their 64-bit hashes. Two collections of keys, in any order,
@@ -18,7 +20,7 @@ struct KeySums {
   friend bool operator==(const KeySums&, const KeySums&) = default;
 };
 
-// The sums over all keys of a database. Throws as CreateDB.
-KeySums KeySumsOf(const std::string& db_type, const std::string& source);
+// The sums over all keys of a database, or of a part of it. Throws as CreateDB and NumHeldOut.
+KeySums KeySumsOf(const std::string& db_type, const std::string& source, const Holdout& holdout);
 
 }  // namespace caffe2::db

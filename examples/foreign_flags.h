@@ -23,6 +23,7 @@ inline constexpr ForeignFlag kForeignFlags[] = {
     {"data_dir data", "train_data test_data", ": each names a database, a folder or an archive"},
     {"data_train", "train_data", ""},
     {"data_val data_test val_data", "test_data", ""},
+    {"validation_split val_split", "holdout", ""},
     {"distribution_strategy", "",
      "start one process for each shard (--num_shards, --shard_id or a launcher: "
      "docs/launchers.md); "

@@ -44,6 +44,10 @@ DEFINE_string(
     "images");
 DEFINE_string(test_data, "",
               "test images, likewise; of a folder that has both, the test part; empty: no tests");
+DEFINE_double(holdout, 0,
+              "share of the training images that is kept for tests and never trained on, for "
+              "instance 0.1, if there is no --test_data; the same images for any seed and number "
+              "of shards; 0: none");
 DEFINE_string(db_type, "auto",
               "type of the databases: lmdb, leveldb, minidb, cifar, stl10, idx, images or tar; "
               "auto: what the files look like");
@@ -331,6 +335,16 @@ inline std::string PartOf(const std::string& source, const char* flag,
   return set.*part;
 }
 
+// --test_data, or the part of --train_data that --holdout keeps for tests.
+inline void SetTestData(DataOptions* data) {
+  data->holdout = static_cast<float>(FLAGS_holdout);
+  CheckUsage(FLAGS_holdout == 0 || FLAGS_test_data.empty(), "--holdout ", FLAGS_holdout,
+             " and --test_data ", FLAGS_test_data,
+             " cannot be used together: tests take the images that are held out of --train_data");
+  data->test_data = FLAGS_holdout == 0 ? PartOf(FLAGS_test_data, "--test_data", &db::DataSet::test)
+                                       : data->train_data;
+}
+
 // True if --cuda_graph is not given and a recorded graph is likely faster. This was measured only
 // on one GPU. A timeline (--trace) cannot show the operators of a graph.
 inline bool RecordsByDefault(const TrainOptions& options) {
@@ -351,7 +365,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.devices = DevicesFromFlags(shards);
   options.cuda_graph = FLAGS_cuda_graph || RecordsByDefault(options);
   options.data.train_data = PartOf(FLAGS_train_data, "--train_data", &db::DataSet::train);
-  options.data.test_data = PartOf(FLAGS_test_data, "--test_data", &db::DataSet::test);
+  SetTestData(&options.data);
   options.data.db_type = FLAGS_db_type;
   options.data.shuffle = FLAGS_shuffle;
   options.data.decode_threads = FLAGS_decode_threads;

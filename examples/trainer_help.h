@@ -15,7 +15,7 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
       {
           {"Recipes", "recipe dry_run"},
           {"Data",
-           "test_data db_type num_channels image_size image_scale image_pad mirror "
+           "test_data holdout db_type num_channels image_size image_scale image_pad mirror "
            "random_resized_crop mean std shuffle check_coverage decode_threads max_bad_records "
            "max_image_pixels max_jpeg_mb max_jpeg_scans"},
           {"Model",

@@ -73,7 +73,7 @@ bool HasCheckpoint(const OutputOptions& output);
 // Throws IoError if no file is intact (then it renames none), and EnforceNotMet, with the
 // differences, if the file is from a run with other settings. The layout may differ as far as
 // LayoutConflict allows. A run that only tests (schedule.evaluate) compares only the settings for
-// which IsTestSetting is true, and reads no optimizer state.
+// which IsTestSetting is true, and --holdout if it is given, and reads no optimizer state.
 CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                const TrainNets& nets, Workspace* ws, ShardRun* run);
 

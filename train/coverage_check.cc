@@ -23,7 +23,7 @@ CoverageCheck::CoverageCheck(db::DBReader* reader, ShardRun* run)
   next_pass_ = (taken_before_ + records - 1) / records;
   reader_->CountKeys();
   if (!run_->IsWriter()) return;
-  expected_ = db::KeySumsOf(reader_->db_type(), reader_->source());
+  expected_ = db::KeySumsOf(reader_->db_type(), reader_->source(), reader_->options().holdout);
   if (taken_before_ % records != 0) {
     LOG(INFO) << "Coverage of --train_data: pass " << next_pass_
               << " is not checked, because the run goes on within it";

@@ -21,7 +21,9 @@ std::shared_ptr<const DataSources> SourcesOf(const DataOptions& data) {
 
 // The names of both sources in messages.
 std::string TrainFlag(const DataOptions& data) { return "--train_data " + data.train_data; }
-std::string TestFlag(const DataOptions& data) { return "--test_data " + data.test_data; }
+std::string TestFlag(const DataOptions& data) {
+  return (data.holdout > 0 ? "--train_data " : "--test_data ") + data.test_data;
+}
 
 bool IsSameSource(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
@@ -33,8 +35,12 @@ bool IsSameSource(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::shared_ptr<const DataSources> FindSources(const DataOptions& data) {
-  return std::make_shared<const DataSources>(
-      DataSources{InfoOf(data.train_data, data.db_type), InfoOf(data.test_data, data.db_type)});
+  auto sources = std::make_shared<DataSources>();
+  sources->train = InfoOf(data.train_data, data.db_type);
+  // With --holdout both are the same, except in a run that only tests.
+  const bool same = sources->train && data.test_data == data.train_data;
+  sources->test = same ? sources->train : InfoOf(data.test_data, data.db_type);
+  return sources;
 }
 
 void CheckClasses(const DataOptions& data, int num_labels) {
@@ -66,7 +72,8 @@ std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labe
   const auto& train = sources->train;
   const auto& test = sources->test;
   std::vector<std::string> warnings;
-  if (train && test && IsSameSource(data.train_data, data.test_data)) {
+  const bool divided = train && data.holdout > 0;  // so both are the same
+  if (train && test && !divided && IsSameSource(data.train_data, data.test_data)) {
     warnings.push_back(MakeString("--train_data and --test_data are the same images, ",
                                   data.train_data,
                                   ": tests show how well the model knows these, not how it does on "
@@ -80,6 +87,7 @@ std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labe
   }
   for (const auto& [what, info] :
        {std::pair(TrainFlag(data), &train), std::pair(TestFlag(data), &test)}) {
+    if (divided && info == &test) continue;
     const std::string text = *info ? db::Describe((*info)->left_out, what) : "";
     if (!text.empty()) warnings.push_back(text);
   }
@@ -89,7 +97,8 @@ std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labe
                        "--shuffle gives another order in each epoch");
   }
   const int64_t size = options.schedule.test_epoch_size;
-  if (test && test->by_class && size > 0 && size < NumRecords(data.db_type, data.test_data)) {
+  if (test && test->by_class && size > 0 &&
+      size < NumRecords(data.db_type, data.test_data, PartOf(data, /*train=*/false))) {
     warnings.push_back(MakeString("--test_epoch_size ", size, " tests the first images of ",
                                   TestFlag(data),
                                   ", which comes class after class: the last classes "

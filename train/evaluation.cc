@@ -15,7 +15,8 @@ constexpr int kTopK = 5;
 
 TrainOptions ForEvaluation(TrainOptions options) {
   OutputOptions& output = options.output;
-  CheckUsage(!options.data.test_data.empty(), "--evaluate needs --test_data, the images to test");
+  CheckUsage(!options.data.test_data.empty(),
+             "--evaluate needs --test_data, the images to test, or --train_data and --holdout");
   CheckUsage(!output.auto_resume,
              "--evaluate needs a model that exists: use --resume instead of --auto_resume");
   CheckUsage(output.resume || !output.load_model_path.empty(),
@@ -45,7 +46,10 @@ std::string DescribeEvaluation(const TrainOptions& options, const TestReport& re
        << report.accuracy;
   if (options.model.shape.num_labels > kTopK) text << ", top-5 accuracy " << report.accuracy_top5;
   text << ", loss " << report.loss << " (" << report.images << " images of "
-       << options.data.test_data << ")";
+       << options.data.test_data;
+  if (options.data.holdout > 0)
+    text << ", which --holdout " << options.data.holdout << " holds out";
+  text << ")";
   return text.str();
 }
 

@@ -92,6 +92,7 @@ std::shared_ptr<const TestPredictions> Evaluator::GatherPredictions(const TestPr
     db::Record record;
     Reader()->ReadRecord(image.record, &record);
     image.key = record.key;
+    image.record = Reader()->IndexInDatabase(image.record);
   }
   return all;
 }

@@ -32,8 +32,16 @@ RecordKind RecordKindOf(const std::string& db_type, const std::string& source) {
   return kind;
 }
 
-int64_t NumRecords(const std::string& db_type, const std::string& source) {
-  return db::CreateDB(db_type, source, db::READ)->NewIndex()->NumRecords();
+db::Holdout PartOf(const DataOptions& data, bool train) {
+  return {.share = data.holdout, .held_out = !train && data.holdout > 0};
+}
+
+int64_t NumRecords(const std::string& db_type, const std::string& source,
+                   const db::Holdout& holdout) {
+  const int64_t all = db::CreateDB(db_type, source, db::READ)->NewIndex()->NumRecords();
+  if (holdout.share == 0) return all;
+  const int64_t held_out = db::NumHeldOut(all, holdout.share);
+  return holdout.held_out ? held_out : all - held_out;
 }
 
 std::string DataFingerprint(const std::string& db_type, const std::string& source) {
@@ -49,6 +57,10 @@ void AddReader(ModelHelper* model, const std::string& reader, const std::string&
                                 MakeArgument("db_type", options.data.db_type),
                                 MakeArgument("num_shards", options.shards.num_shards),
                                 MakeArgument("shard_id", options.shards.shard_id)};
+  if (const db::Holdout part = PartOf(options.data, train); part.share > 0) {
+    args.push_back(MakeArgument("holdout", options.data.holdout));
+    args.push_back(MakeArgument("held_out", part.held_out));
+  }
   if (train && options.data.shuffle) {
     args.push_back(MakeArgument("shuffle", true));
     args.push_back(MakeArgument("seed", static_cast<int64_t>(options.schedule.seed)));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "caffe2/model/model_helper.h"
+#include "db/holdout.h"
 #include "db/record.h"
 #include "train/options.h"
 
@@ -19,8 +20,13 @@ using db::RecordKind;
 // unknown kind.
 RecordKind RecordKindOf(const std::string& db_type, const std::string& source);
 
-// The number of records of a database. Throws as db::CreateDB.
-int64_t NumRecords(const std::string& db_type, const std::string& source);
+// The part of its database that a reader has: all of it without --holdout.
+db::Holdout PartOf(const DataOptions& data, bool train);
+
+// The number of records of a database, or of a part of it. Throws as db::CreateDB and
+// db::NumHeldOut.
+int64_t NumRecords(const std::string& db_type, const std::string& source,
+                   const db::Holdout& holdout);
 // db::RecordFingerprint of the database; the source itself if it is empty or kSyntheticData.
 std::string DataFingerprint(const std::string& db_type, const std::string& source);
 

@@ -137,6 +137,23 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
   CheckClasses(data, shape.num_labels);
 }
 
+void ValidateHoldout(const TrainOptions& options) {
+  const DataOptions& data = options.data;
+  CheckUsage(data.holdout >= 0 && data.holdout < 1, "--holdout is ", data.holdout,
+             ", must be at least 0 and below 1");
+  if (data.holdout == 0) return;
+  const bool evaluates = options.schedule.evaluate;
+  CheckUsage(evaluates || data.test_data.empty() || data.test_data == data.train_data,
+             "--holdout and --test_data cannot be used together: tests take the images that are "
+             "held out of --train_data");
+  const std::string& source = evaluates ? data.test_data : data.train_data;
+  CheckUsage(source != kSyntheticData,
+             "--holdout needs a database as --train_data, not synthetic images");
+  const int64_t records = NumRecords(data.db_type, source, {});
+  CheckUsage(records >= 2, "--holdout needs two images at least, --train_data ", source, " has ",
+             records);
+}
+
 void ValidateSteps(const ModelOptions& model) {
   CheckUsage(model.lr_steps.empty() || model.lr_policy == "step",
              "--lr_steps is for --lr_policy step, which is ", model.lr_policy);
@@ -375,13 +392,14 @@ void Validate(const TrainOptions& options) {
                  (options.model.dtype != "float" && options.devices[0].type != CPU),
              "--half_gradients needs GPUs and --dtype float16 or bfloat16");
   ValidateData(options.data, options.model.shape);
+  ValidateHoldout(options);
   ValidateLocalSgd(options);
   CheckNotNegative("patience", schedule.patience);
   const bool tests = !options.data.test_data.empty();
   CheckUsage(tests || schedule.patience == 0,
-             "--patience needs --test_data, whose accuracy tells when to stop");
+             "--patience needs --test_data or --holdout, whose accuracy tells when to stop");
   CheckUsage(tests || !options.output.keep_best,
-             "--keep_best needs --test_data, whose accuracy tells the best model");
+             "--keep_best needs --test_data or --holdout, whose accuracy tells the best model");
   CheckKeepsItsStart(options.output, schedule.num_epochs);
   ValidateServers(options);
   ValidateOutput(options.output, options.shards.shard_id == 0);
@@ -390,9 +408,11 @@ void Validate(const TrainOptions& options) {
 TrainOptions WithEpochSize(TrainOptions options) {
   int64_t& size = options.schedule.epoch_size;
   if (size > 0) return options;
-  size = NumRecords(options.data.db_type, options.data.train_data);
-  CheckUsage(options.EpochIterations() > 0, "--train_data ", options.data.train_data, " has ", size,
-             " images, fewer than one batch of all shards: lower --batch_size ",
+  const DataOptions& data = options.data;
+  size = NumRecords(data.db_type, data.train_data, PartOf(data, /*train=*/true));
+  CheckUsage(options.EpochIterations() > 0, "--train_data ", data.train_data, " has ", size,
+             data.holdout > 0 ? " images that --holdout leaves for training" : " images",
+             ", fewer than one batch of all shards: lower --batch_size ",
              options.schedule.batch_size, " x ", options.shards.num_shards);
   return options;
 }

@@ -73,6 +73,10 @@ struct ShardOptions {
 struct DataOptions {
   std::string train_data;  // database of Datum or TensorProtos records; "null": synthetic images
   std::string test_data;   // "": no tests
+  // The share of the records of train_data that is held out (db/holdout.h): tests take these, and
+  // test_data is train_data (or empty: no tests). A run that only evaluates has no train_data. 0:
+  // all records of train_data are trained on.
+  float holdout = 0.f;
   std::string db_type = "lmdb";
   // What is known of both sources (FindSources); null: checks look there themselves. To list a
   // folder of a million images takes seconds.
@@ -238,7 +242,8 @@ struct TrainOptions {
 void Validate(const TrainOptions& options);
 
 // Takes valid options; an epoch_size of 0 becomes the number of records of train_data. Throws
-// UsageError, which names the flags, if they are fewer than a global batch.
+// UsageError, which names the flags, if they are fewer than a global batch. Records that are held
+// out for tests do not count.
 TrainOptions WithEpochSize(TrainOptions options);
 
 }  // namespace caffe2

@@ -55,6 +55,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"mirror", text(data.mirror)},
           {"shuffle", text(data.shuffle)},
           {"random_resized_crop", text(data.random_resized_crop)},
+          {"holdout", text(data.holdout)},
           {"decode_on_gpu", text(data.decode_on_gpu)},  // changes pixels
           {"mean", CommaList(data.mean)},
           {"std", CommaList(data.std)}};
@@ -89,7 +90,10 @@ std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {
   settings["zero_init_residual"] = MakeString(options.model.shape.residual_scale == 0);
   // With their dashes these come first: a difference in epoch_size often follows from them.
   settings["--train_data"] = DataFingerprint(options.data.db_type, options.data.train_data);
-  settings["--test_data"] = DataFingerprint(options.data.db_type, options.data.test_data);
+  // With --holdout both are the same database.
+  if (options.data.holdout == 0) {
+    settings["--test_data"] = DataFingerprint(options.data.db_type, options.data.test_data);
+  }
   settings["use_nccl"] = MakeString(options.shards.use_nccl);
   // A NCCL operation in a CUDA graph does not work together with one outside of a graph on another
   // shard; with Gloo it does. The name makes it come after use_nccl, which it depends on.

@@ -203,8 +203,13 @@ void Trainer::LogEpochSize() const {
   std::string data = "synthetic images";
   int64_t records = 0;
   if (!nets_.reader.empty()) {
-    records = ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>()->NumRecords();
+    const auto& reader = *ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>();
+    records = reader.NumRecords();
     data = MakeString("--train_data has ", records, " images");
+    if (options_.data.holdout > 0) {
+      data += MakeString(" to train on and ", reader.NumOtherRecords(),
+                         " that --holdout keeps for tests");
+    }
   }
   const int64_t size = options_.EpochIterations() * options_.BatchOfAllShards();
   LOG(INFO) << "Using epoch size: " << size << " (" << data << ")";

@@ -162,7 +162,8 @@ int Train(TrainFlags flags, const Words& words) {
     flags.data = DemoData();
   }
   if (!flags.data.empty()) {
-    command.insert(command.end(), {"--train_data=" + flags.data, "--test_data=" + flags.data});
+    command.push_back("--train_data=" + flags.data);
+    if (!HasFlag(words, "holdout")) command.push_back("--test_data=" + flags.data);
   }
   if (!flags.demo.empty()) {
     const Words demo = DemoFlags(flags.num_shards, words);
@@ -205,7 +206,8 @@ void AddTrainCommand(CLI::App* program, Action* action) {
                    "mnist: one epoch of LeNet on the MNIST files in --data or MNIST_DIR, or on "
                    "digits that are drawn")
       ->check(CLI::IsMember({"mnist"}));
-  train->add_option("--data", flags->data, "data set for --train_data and --test_data");
+  train->add_option("--data", flags->data,
+                    "data set for --train_data and, without --holdout, --test_data");
   train
       ->add_option("-n,--shards", flags->num_shards,
                    "number of shards, which doppio run starts on this machine")

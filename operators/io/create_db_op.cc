@@ -8,6 +8,8 @@ db::DBReader MakeDBReader(const OperatorBase& op) {
   options.shard_id = op.GetSingleArgument<int>("shard_id", 0);
   options.shuffle = op.GetSingleArgument<bool>("shuffle", false);
   options.seed = static_cast<uint64_t>(op.GetSingleArgument<int64_t>("seed", 0));
+  options.holdout = {op.GetSingleArgument<double>("holdout", 0),
+                     op.GetSingleArgument<bool>("held_out", false)};
   return db::DBReader(op.GetSingleArgument<std::string>("db_type", "leveldb"),
                       op.GetSingleArgument<std::string>("db", ""), options);
 }
@@ -35,6 +37,12 @@ visit the same records in the same order.
          "Visit the records in a new random order in each epoch (default 0). Not in "
          "Caffe2.")
     .Arg("seed", "Seed of the shuffle (default 0); the same for all shards. Not in Caffe2.")
+    .Arg(
+        "holdout",
+        "Share of the records that is held out, at least 0 and below 1 (default 0): the reader has "
+        "the others. Which records it is depends only on their number and the share. Such a "
+        "reader cannot be saved. Not in Caffe2.")
+    .Arg("held_out", "1: the reader has the records that are held out (default 0). Not in Caffe2.")
     .Output(0, "reader", "The reader (DBReader).");
 
 NO_GRADIENT(CreateDB);

@@ -282,6 +282,58 @@ TEST_F(DBReaderTest, ReadsFromManyThreads) {
   EXPECT_EQ(counts, std::vector<int>(101, 4));
 }
 
+// Both parts, of one shard and of three, in order and shuffled.
+TEST_F(DBReaderTest, PartsOfADatabaseAreStreamsOfTheirOwn) {
+  std::vector<int> all;
+  for (const bool held_out : {false, true}) {
+    const db::Holdout part{.share = 0.2, .held_out = held_out};
+    const db::DBReader reader = Reader({.holdout = part});
+    const int n = held_out ? 20 : 81;
+    ASSERT_EQ(reader.NumRecords(), n);
+    EXPECT_EQ(reader.NumOtherRecords(), 101 - n);
+    const std::vector<int> values = Take(reader, 2 * n);
+    const std::vector<int> epoch(values.begin(), values.begin() + n);
+    EXPECT_TRUE(std::is_sorted(epoch.begin(), epoch.end()));
+    EXPECT_EQ(std::vector<int>(values.begin() + n, values.end()), epoch);
+    for (int i = 0; i < n; ++i) {
+      EXPECT_EQ(reader.IndexInDatabase(i), epoch[i]);
+      db::Record record;
+      reader.ReadRecord(i, &record);
+      EXPECT_EQ(record.value, std::to_string(epoch[i]));
+    }
+    std::vector<int> visited;
+    reader.Visit([&](const std::string&, const std::string& value) {
+      visited.push_back(std::stoi(value));
+      return true;
+    });
+    EXPECT_EQ(visited, epoch);
+    std::vector<int> shuffled = Take(Reader({.shuffle = true, .seed = 3, .holdout = part}), n);
+    EXPECT_NE(shuffled, epoch);
+    std::vector<int> of_shards(static_cast<size_t>(n));
+    for (int shard = 0; shard < 3; ++shard) {
+      const std::vector<int> own = Take(
+          Reader({.num_shards = 3, .shard_id = shard, .shuffle = true, .seed = 3, .holdout = part}),
+          (n - shard + 2) / 3);
+      for (size_t i = 0; i < own.size(); ++i)
+        of_shards[3 * i + static_cast<size_t>(shard)] = own[i];
+    }
+    EXPECT_EQ(of_shards, shuffled);
+    std::sort(shuffled.begin(), shuffled.end());
+    EXPECT_EQ(shuffled, epoch);
+    all.insert(all.end(), epoch.begin(), epoch.end());
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, Stream(101, false));
+}
+
+TEST_F(DBReaderTest, APartMustHaveARecordForEachShard) {
+  const std::string message = ThrownMessage<EnforceNotMet>(
+      [&] { Reader({.num_shards = 11, .holdout = {.share = 0.1, .held_out = true}}); });
+  EXPECT_NE(message.find("10 records that are held out, fewer than the 11 shards"),
+            std::string::npos)
+      << message;
+}
+
 TEST_F(DBReaderTest, BadOptionsAreErrors) {
   EXPECT_THROW(Reader({.num_shards = 0}), EnforceNotMet);
   EXPECT_THROW(Reader({.num_shards = 2, .shard_id = 2}), EnforceNotMet);

@@ -4,6 +4,7 @@ import gzip
 import html.parser
 import json
 import random
+import re
 import signal
 import subprocess
 import tarfile
@@ -238,6 +239,37 @@ def test_folders_and_an_archive_hold_both_parts(unpacked, tmp_path, kind, source
                "--num_labels", 2, cwd=tmp_path)
     if kind == "folder":
         assert "--train_data and --test_data are the same images" in done.output
+
+
+@pytest.mark.parametrize("source", ["train", "photos.tar"])
+def test_a_share_of_a_folder_or_an_archive_is_kept_for_tests(unpacked, tmp_path, source):
+    args = ["--use_cpu", "--train_data", unpacked / source, "--num_examples", 0, "--batch_size", 3,
+            "--num_epochs", 1, "--num_labels", 2, "--holdout", 0.25, "--shuffle",
+            "--check_coverage", "--model_prefix", tmp_path / "m"]
+    done = run("mnist_trainer", *args)
+    assert done.returncode == 0, done.output
+    assert "--train_data has 9 images to train on and 3 that --holdout keeps for tests" in \
+        done.output
+    assert "Using epoch size: 9" in done.output
+    assert "each of 9 records was read once" in done.output
+    accuracy = re.search(r"Validation-accuracy=([\d.]+)", done.output).group(1)
+    assert round(3 * float(accuracy), 3) in (0, 1, 2, 3)
+    done = run("mnist_trainer", *args[:-2], "--evaluate", "--load_model_path",
+               tmp_path / "m-0001.mdl")
+    assert done.returncode == 0, done.output
+    assert re.search(r"\(3 images of \S+, which --holdout 0.25 holds out\)", done.output)
+    done = run("mnist_trainer", *args, "--test_data", unpacked)
+    assert done.returncode == 64
+    assert f"--holdout 0.25 and --test_data {unpacked} cannot be used together" in done.output
+
+
+def test_the_demand_for_tests_counts_a_share_of_the_training_images(unpacked, tmp_path):
+    args = ["--use_cpu", "--data", unpacked, "--epoch_size", 0, "--batch_size", 3, "--num_labels",
+            2, "--model", "mlp", "--image_size", 16, "--holdout", 0.25, "--dry_run"]
+    done = run("doppio", "train", *args)
+    assert done.returncode == 0, done.output
+    assert re.search(r"  holdout +0.25 +command line", done.output)
+    assert "3 iterations in an epoch" in done.output
 
 
 def test_both_parts_have_the_same_classes(unpacked, tmp_path):

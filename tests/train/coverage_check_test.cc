@@ -70,6 +70,16 @@ TEST_F(CoverageCheckTest, EachPassOfAllShardsReadsEachRecordOnce) {
   EXPECT_EQ(LinesOf(options, 1), expected);
 }
 
+// 91 of the 101 records are trained on.
+TEST_F(CoverageCheckTest, RecordsThatAreHeldOutAreNotRead) {
+  TrainOptions options = Small("mlp");
+  options.schedule.epoch_size = 120;
+  options.data.holdout = 0.1f;
+  EXPECT_EQ(LinesOf(options, 3),
+            "Coverage of --train_data, pass 1: each of 91 records was read "
+            "once\n");
+}
+
 TEST_F(CoverageCheckTest, GoesOnWithOtherBatches) {
   TrainOptions options = Small("mlp");
   options.schedule.epoch_size = 120;

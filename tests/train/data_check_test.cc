@@ -45,6 +45,13 @@ TEST_F(DataCheckTest, WarnsOfTestsOnTheTrainingImages) {
   EXPECT_TRUE(DataWarnings(options_, true).empty());
 }
 
+TEST_F(DataCheckTest, ImagesThatAreHeldOutAreNotTrainedOn) {
+  options_.data.test_data = database_;
+  EXPECT_EQ(DataWarnings(options_, true).size(), 1u);
+  options_.data.holdout = 0.1f;
+  EXPECT_TRUE(DataWarnings(options_, true).empty());
+}
+
 TEST_F(DataCheckTest, DatabasesHaveTheSameClasses) {
   const std::string test = directory_.Path("test.minidb");
   testing::MakeImageDatabase(test, 10, 8, 2, 2);

@@ -78,6 +78,31 @@ TEST_F(EvaluationTest, ReadsCheckpointsOfAnyNumberOfShards) {
   EXPECT_NE(error.find("mean (128 there, 7 now)"), std::string::npos) << error;
 }
 
+TEST_F(EvaluationTest, TestsTheImagesThatWereHeldOut) {
+  TrainOptions options = Small("mlp");
+  options.data.holdout = 0.3f;
+  const TestReport last = Train(options);
+  EXPECT_EQ(last.images, 30);
+  TrainOptions evaluating = Evaluating(options);
+  evaluating.output.resume = true;
+  for (const int shards : {1, 3}) {
+    evaluating.shards.num_shards = shards;
+    const auto result = Run(ForEvaluation(evaluating), shards);
+    ASSERT_EQ(result[0].log->tests.size(), 1u);
+    EXPECT_EQ(result[0].log->tests[0].images, 30);
+    EXPECT_EQ(result[0].log->tests[0].accuracy, last.accuracy);
+    EXPECT_NEAR(result[0].log->tests[0].loss, last.loss, 1e-6);
+  }
+  evaluating.shards.num_shards = 1;
+  TrainOptions whole = evaluating;
+  whole.data.holdout = 0;
+  EXPECT_EQ(Run(ForEvaluation(whole))[0].log->tests.at(0).images, 101);
+  errors_expected_ = true;
+  evaluating.data.holdout = 0.2f;  // would test images that were trained on
+  const std::string error = Run(ForEvaluation(evaluating))[0].error;
+  EXPECT_NE(error.find("holdout (0.3 there, 0.2 now)"), std::string::npos) << error;
+}
+
 TEST_F(EvaluationTest, NeedsImagesAndAModel) {
   const auto error_of = [](const TrainOptions& options) {
     try {

@@ -156,6 +156,44 @@ TEST_F(OptionsTest, PaddingIsSmallerThanTheCrop) {
   ExpectRefused("--image_pad is -1");
 }
 
+TEST_F(OptionsTest, TestsTakeAShareOfTheTrainingData) {
+  options_.data.holdout = 0.2f;
+  EXPECT_NO_THROW(Validate(options_));
+  options_.data.test_data = database_;
+  options_.output.keep_best = true;
+  options_.output.model_path = [this](int) { return directory_.Path("model"); };
+  EXPECT_NO_THROW(Validate(options_));
+  options_.schedule.epoch_size = 0;
+  options_.schedule.batch_size = 2;
+  EXPECT_EQ(WithEpochSize(options_).schedule.epoch_size, 8);
+  options_.schedule.batch_size = 9;
+  try {
+    WithEpochSize(options_);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("8 images that --holdout leaves for training"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(OptionsTest, TheShareForTestsMakesSense) {
+  options_.data.holdout = 1;
+  ExpectRefused("--holdout is 1, must be at least 0 and below 1");
+  options_.data.holdout = -0.1f;
+  ExpectRefused("--holdout is -0.1");
+  options_.data.holdout = 0.1f;
+  options_.data.test_data = directory_.Path("test.minidb");
+  testing::MakeImageDatabase(options_.data.test_data, 10, 8, 2, 2);
+  ExpectRefused("--holdout and --test_data cannot be used together");
+  options_.data.test_data = "";
+  options_.data.train_data = directory_.Path("one.minidb");
+  testing::MakeImageDatabase(options_.data.train_data, 1, 8, 2, 2);
+  ExpectRefused("--holdout needs two images at least");
+  options_.data.train_data = "null";
+  ExpectRefused("--holdout needs a database as --train_data");
+}
+
 TEST_F(OptionsTest, ResidentDataIsForGpus) {
   options_.data.resident_data = true;
   ExpectRefused("--resident_data needs GPUs and --use_gpu_transform");

@@ -37,6 +37,8 @@ TEST_F(RunSettingsTest, ShardsMustAgreeOnTheFlagsOfTheLoop) {
                      "0", "5");
   ExpectDisagreement([](TrainOptions* options) { options->data.image_pad = 2; }, "image_pad", "0",
                      "2");
+  ExpectDisagreement([](TrainOptions* options) { options->data.holdout = 0.5f; }, "holdout", "0",
+                     "0.5");
   ExpectDisagreement([](TrainOptions* options) { options->output.resume = true; }, "resume", "0",
                      "1");
   ExpectDisagreement([](TrainOptions* options) { options->schedule.check_parameters_every = 0; },

@@ -1,7 +1,10 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
+#include "db/holdout.h"
 #include "tests/core/log_lines.h"
 #include "tests/train/trainer_fixture.h"
 #include "train/predictor.h"
@@ -85,12 +88,60 @@ TEST_F(TrainerTest, PaddingChangesWhatIsLearned) {
   EXPECT_NE(Run(options)[0].state, plain);
 }
 
-class ResumeTest : public TrainerTest, public ::testing::WithParamInterface<int> {};
+// The same records for any number of shards and any seed.
+TEST_F(TrainerTest, ImagesThatAreHeldOutAreTestedAndNotTrainedOn) {
+  TrainOptions options = Small("mlp");
+  options.data.holdout = 0.1f;
+  options.data.test_data = database_;
+  options.data.shuffle = true;
+  options.schedule.epoch_size = 0;
+  options.output.worst_images = 101;
+  std::set<int64_t> records;
+  for (const int shards : {1, 2}) {
+    options.schedule.seed = static_cast<uint64_t>(shards);
+    options.model.base_learning_rate = 1e-6f;  // learns nothing, so most are wrong
+    const TestReport test = Run(options, shards)[0].log->tests.at(0);
+    EXPECT_EQ(test.images, 10);
+    for (const WrongImage& image : test.predictions->worst()) {
+      records.insert(image.record);
+      EXPECT_EQ(std::stoll(image.key), image.record);  // the index in the database
+    }
+  }
+  const auto held_out = db::RecordsOfPart(101, {.share = 0.1f, .held_out = true});
+  EXPECT_GE(records.size(), 5u);
+  for (const int64_t record : records) {
+    EXPECT_TRUE(std::count(held_out.begin(), held_out.end(), record)) << record;
+  }
+}
+
+class ResumeTest : public TrainerTest, public ::testing::WithParamInterface<int> {
+ protected:
+  // Compares a run of `whole` iterations with one of `first` and the rest after a checkpoint.
+  void ExpectResumesToTheBit(TrainOptions options, int shards, int first, int whole) {
+    options.schedule.max_iterations = whole;
+    const auto expected = Run(options, shards);
+    options.output.checkpoint_path = directory_.Path("checkpoint");
+    options.output.checkpoint_every = 100;  // and at the end
+    options.schedule.max_iterations = first;
+    Run(options, shards);
+    options.output.resume = true;
+    options.schedule.max_iterations = whole;
+    const auto resumed = Run(options, shards);
+    for (int s = 0; s < shards; ++s) {
+      EXPECT_EQ(expected[s].state, resumed[s].state) << "shard " << s;
+      ASSERT_EQ(expected[s].log->iterations.size(), static_cast<size_t>(whole));
+      ASSERT_EQ(resumed[s].log->iterations.size(), static_cast<size_t>(whole - first));
+      for (int i = first; i < whole; ++i) {
+        EXPECT_EQ(expected[s].log->iterations[i].loss, resumed[s].log->iterations[i - first].loss)
+            << i;
+      }
+    }
+  }
+};
 
 // Of a network with running statistics and momentum, over shuffled, cropped and mirrored images,
 // with a rate that falls, stopped in the middle of an epoch: 17 + 23 iterations against 40.
 TEST_P(ResumeTest, ContinuesToTheBit) {
-  constexpr int kWhole = 40, kFirst = 17;
   const int shards = GetParam();
   TrainOptions options = Small("resnet20_cifar");
   options.data.shuffle = true;
@@ -102,24 +153,19 @@ TEST_P(ResumeTest, ContinuesToTheBit) {
   options.schedule.num_epochs = 100;
   options.model.lr_step_epochs = 1;
   options.model.lr_factor = 0.7f;
-  options.schedule.max_iterations = kWhole;
-  const auto whole = Run(options, shards);
+  ExpectResumesToTheBit(options, shards, /*first=*/17, /*whole=*/40);
+}
 
-  options.output.checkpoint_path = directory_.Path("checkpoint");
-  options.output.checkpoint_every = 100;  // and at the end
-  options.schedule.max_iterations = kFirst;
-  Run(options, shards);
-  options.output.resume = true;
-  options.schedule.max_iterations = kWhole;
-  const auto resumed = Run(options, shards);
-  for (int s = 0; s < shards; ++s) {
-    EXPECT_EQ(whole[s].state, resumed[s].state) << "shard " << s;
-    ASSERT_EQ(whole[s].log->iterations.size(), size_t{kWhole});
-    ASSERT_EQ(resumed[s].log->iterations.size(), size_t{kWhole - kFirst});
-    for (int i = kFirst; i < kWhole; ++i) {
-      EXPECT_EQ(whole[s].log->iterations[i].loss, resumed[s].log->iterations[i - kFirst].loss) << i;
-    }
-  }
+TEST_P(ResumeTest, ContinuesToTheBitWithImagesHeldOut) {
+  const int shards = GetParam();
+  TrainOptions options = Small("mlp");
+  options.data.holdout = 0.3f;
+  options.data.test_data = database_;
+  options.data.shuffle = true;
+  options.schedule.batch_size = 4;
+  options.schedule.epoch_size = 32 * shards;
+  options.schedule.num_epochs = 2;
+  ExpectResumesToTheBit(options, shards, 6, 16);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, ResumeTest, ::testing::Values(1, 2, 4));
