@@ -24,6 +24,8 @@ inline constexpr ForeignFlag kForeignFlags[] = {
     {"data_train", "train_data", ""},
     {"data_val data_test val_data", "test_data", ""},
     {"validation_split val_split", "holdout", ""},
+    {"mixup_alpha", "mixup", ""},
+    {"cutmix_alpha", "cutmix", ""},
     {"distribution_strategy", "",
      "start one process for each shard (--num_shards, --shard_id or a launcher: "
      "docs/launchers.md); "

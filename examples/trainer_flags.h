@@ -129,6 +129,14 @@ DEFINE_double(warmup_epochs, 0, "epochs in which the learning rate rises to its 
 DEFINE_double(warmup_start, 0.1, "share of the learning rate at which --warmup_epochs start");
 DEFINE_double(label_smoothing, 0,
               "share of the target probability that is spread evenly over all labels");
+DEFINE_double(mixup, 0,
+              "alpha of mixup, for instance 0.2: the training images of a batch are blended with "
+              "each other, and their labels in proportion; accuracies in training count the "
+              "original labels; 0: off");
+DEFINE_double(cutmix, 0,
+              "alpha of CutMix, for instance 1: a box of each training image comes from another "
+              "one of the batch, and the labels in proportion; with --mixup each batch takes one "
+              "of both; 0: off");
 DEFINE_double(ema_decay, 0,
               "test and save a moving average of the model, which keeps this share of itself in "
               "each iteration, for instance 0.999; 0: the model itself");
@@ -390,6 +398,8 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.model.warmup_epochs = FLAGS_warmup_epochs;
   options.model.warmup_start = static_cast<float>(FLAGS_warmup_start);
   options.model.label_smoothing = static_cast<float>(FLAGS_label_smoothing);
+  options.model.mixup = static_cast<float>(FLAGS_mixup);
+  options.model.cutmix = static_cast<float>(FLAGS_cutmix);
   options.model.ema_decay = FLAGS_ema_decay;
   options.model.ema_every = FLAGS_ema_every;
   options.schedule.max_iterations = FLAGS_max_iterations;

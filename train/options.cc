@@ -198,6 +198,11 @@ void ValidateModel(const ModelOptions& model) {
   CheckRange("warmup_start", model.warmup_start, 0.f, 1.f);
   CheckUsage(model.label_smoothing >= 0 && model.label_smoothing < 1, "--label_smoothing is ",
              model.label_smoothing, ", must be at least 0 and below 1");
+  for (const auto& [flag, alpha] :
+       {std::pair("mixup", model.mixup), std::pair("cutmix", model.cutmix)}) {
+    CheckUsage(alpha >= 0 && std::isfinite(alpha), "--", flag, " is ", alpha,
+               ", must be finite and not negative");
+  }
   CheckUsage(model.ema_decay >= 0 && model.ema_decay < 1, "--ema_decay is ", model.ema_decay,
              ", must be at least 0 and below 1");
   CheckPositive("ema_every", model.ema_every);
@@ -219,6 +224,10 @@ void ValidateDevices(const TrainOptions& options) {
   CheckUsage(options.schedule.batch_size % static_cast<int64_t>(devices.size()) == 0,
              "--batch_size ", options.schedule.batch_size, " is not a multiple of the ",
              devices.size(), " devices");
+  CheckUsage(!options.model.MixesImages() ||
+                 options.schedule.batch_size > static_cast<int64_t>(devices.size()),
+             "--mixup and --cutmix mix images of one batch and device: --batch_size ",
+             options.schedule.batch_size, " has only one image for each device");
   CheckUsage(!options.shards.use_nccl || devices[0].type == CUDA,
              "--use_nccl is for training on GPUs");
   CheckUsage(!options.cuda_graph || devices[0].type == CUDA,

@@ -138,6 +138,10 @@ struct ModelOptions {
   // (frozen_params.h).
   std::vector<std::string> freeze = {};
   float label_smoothing = 0.f;  // share of the probability that is spread over all labels
+  // The alpha of mixup and of CutMix (operators/image/mix_choice.h); 0: images are not mixed that
+  // way.
+  float mixup = 0.f, cutmix = 0.f;
+  bool MixesImages() const { return mixup > 0 || cutmix > 0; }
   // Tests and exported models use a moving average of the parameters and running statistics that
   // keeps this share of itself in each iteration (train/moving_average.h); 0: none. It is updated
   // every ema_every iterations or, with local SGD, at the first exchange after them.

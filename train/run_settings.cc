@@ -37,6 +37,8 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"warmup_epochs", text(model.warmup_epochs)},
           {"warmup_start", text(model.warmup_start)},
           {"label_smoothing", text(model.label_smoothing)},
+          {"mixup", text(model.mixup)},
+          {"cutmix", text(model.cutmix)},
           {"ema_decay", text(model.ema_decay)},
           {"ema_every", text(model.ema_every)},
           {"num_shards", text(options.shards.num_shards)},

@@ -119,15 +119,28 @@ struct ReplicaBlobs {
   std::string scaled_loss;  // divided by the number of replicas of the job
 };
 
+brew::MixedImages AddMix(ModelHelper* model, const ModelOptions& options,
+                         const std::string& images) {
+  return brew::MixImages(model, images, model->Scoped("label"), "data_mixed",
+                         {.mixup_alpha = options.mixup,
+                          .cutmix_alpha = options.cutmix,
+                          .num_labels = options.shape.num_labels,
+                          .label_smoothing = options.label_smoothing});
+}
+
+// `probabilities` of mixed labels, or "".
 brew::SoftmaxLoss AddLoss(ModelHelper* model, const ModelOptions& options,
-                          const std::string& scores) {
+                          const std::string& scores, std::string probabilities) {
   const std::string label = model->Scoped("label");
-  if (options.label_smoothing == 0) {
+  if (probabilities.empty() && options.label_smoothing == 0) {
     return brew::SoftmaxWithLoss(model, scores, label, "softmax", "loss");
   }
-  const std::string smooth = brew::SmoothLabels(model, label, "label_smooth",
-                                                options.shape.num_labels, options.label_smoothing);
-  return brew::SoftmaxWithLoss(model, scores, smooth, "softmax", "loss", /*label_prob=*/true);
+  if (probabilities.empty()) {
+    probabilities = brew::SmoothLabels(model, label, "label_smooth", options.shape.num_labels,
+                                       options.label_smoothing);
+  }
+  return brew::SoftmaxWithLoss(model, scores, probabilities, "softmax", "loss",
+                               /*label_prob=*/true);
 }
 
 // The forward pass of one replica: input, network, loss. Gradients start from the scaled loss, so
@@ -139,8 +152,12 @@ ReplicaBlobs AddForward(ModelHelper* model, const TrainOptions& options, RecordK
   const std::string data = options.data.train_data == kSyntheticData
                                ? AddSyntheticInput(model, batch, options)
                                : AddImageInput(model, kReader, kind, batch, options);
-  const std::string scores = AddNetwork(model, options.model.network, data, options.model.shape);
-  ReplicaBlobs blobs{AddLoss(model, options.model, scores), model->Scoped("loss_scaled")};
+  brew::MixedImages input{.images = data};
+  if (options.model.MixesImages()) input = AddMix(model, options.model, data);
+  const std::string scores =
+      AddNetwork(model, options.model.network, input.images, options.model.shape);
+  ReplicaBlobs blobs{AddLoss(model, options.model, scores, input.probabilities),
+                     model->Scoped("loss_scaled")};
   model->AddOperator("Scale", {blobs.outputs.loss}, {blobs.scaled_loss},
                      {MakeArgument("scale", 1.f / (devices * shards))});
   return blobs;

@@ -169,6 +169,19 @@ std::string SmoothLabels(ModelHelper* model, const std::string& label, const std
   return scoped;
 }
 
+MixedImages MixImages(ModelHelper* model, const std::string& images, const std::string& label,
+                      const std::string& output, const MixSettings& settings) {
+  const MixedImages mixed = {model->Scoped(output), model->Scoped(output + "_label")};
+  model->AddOperator("MixImages", {images, label}, {mixed.images, mixed.probabilities},
+                     {MakeArgument("mixup_alpha", settings.mixup_alpha),
+                      MakeArgument("cutmix_alpha", settings.cutmix_alpha),
+                      MakeArgument("num_labels", settings.num_labels),
+                      MakeArgument("label_smoothing", settings.label_smoothing),
+                      MakeArgument("order", model->order())});
+  StopGradient(model, mixed.images);
+  return mixed;
+}
+
 std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,
                      const std::string& output, int top_k) {
   const std::string scoped = model->Scoped(output);

@@ -75,6 +75,19 @@ SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const 
 // num_labels floats.
 std::string SmoothLabels(ModelHelper* model, const std::string& label, const std::string& output,
                          int64_t num_labels, float smoothing);
+// Mixes the images of a batch (operators/image/mix_images_op.h): `images` {N, ...} and their int32
+// `label` {N}. An alpha of 0 leaves out its way to mix; one must be positive.
+struct MixedImages {
+  std::string images;
+  std::string probabilities;  // float {N, num_labels}, for a SoftmaxWithLoss with `label_prob`
+};
+struct MixSettings {
+  float mixup_alpha = 0, cutmix_alpha = 0;
+  int64_t num_labels = 0;
+  float label_smoothing = 0;  // as in SmoothLabels
+};
+MixedImages MixImages(ModelHelper* model, const std::string& images, const std::string& label,
+                      const std::string& output, const MixSettings& settings);
 // The fraction of rows whose label is among the top_k largest scores.
 std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,
                      const std::string& output, int top_k = 1);

@@ -2,6 +2,7 @@
 #include "caffe2/cuda/kernel.h"
 #include "operators/common/host_device_kernel.h"
 #include "operators/image/integral_image_functions.h"
+#include "operators/image/mix_images_functions.h"
 #include "operators/image/pixel_map_kernels.h"
 #include "operators/image/space_to_batch_functions.h"
 #include "operators/image/upsample_bilinear_functions.h"
@@ -58,6 +59,8 @@ INSTANTIATE(bfloat16);
 
 INSTANTIATE_FOR_EACH_ROW_REAL(BilinearRows);
 INSTANTIATE_FOR_EACH_ROW_REAL(BilinearGradientRows);
+INSTANTIATE_FOR_EACH_ROW_REAL(MixedRows);
+INSTANTIATE_FOR_EACH_ROW(MixedLabelRows);
 INSTANTIATE_FOR_EACH_REAL(SpaceToBatchElements);
 INSTANTIATE_FOR_EACH_REAL(BatchToSpaceElements);
 INSTANTIATE_FOR_EACH(IntegrateRows);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 
 #include "caffe2/core/logging.h"
 #include "db/db.h"
@@ -254,6 +255,22 @@ TEST_F(OptionsTest, ChannelsHaveOneMeanOrEachTheirs) {
   options_.data.std = {1};
   options_.model.label_smoothing = 1;
   ExpectRefused("--label_smoothing is 1, must be at least 0 and below 1");
+}
+
+TEST_F(OptionsTest, ImagesAreMixedWithOthers) {
+  options_.model.mixup = 0.2f;
+  options_.model.cutmix = 1;
+  EXPECT_NO_THROW(Validate(options_));
+  options_.model.mixup = -1;
+  ExpectRefused("--mixup is -1, must be finite and not negative");
+  options_.model.mixup = 0;
+  options_.model.cutmix = std::numeric_limits<float>::infinity();
+  ExpectRefused("--cutmix is inf, must be finite and not negative");
+  options_.model.cutmix = 1;
+  options_.devices.assign(8, Device{});
+  ExpectRefused("--batch_size 8 has only one image for each device");
+  options_.model.cutmix = 0;
+  EXPECT_NO_THROW(Validate(options_));
 }
 
 TEST_F(OptionsTest, MovingAveragesHaveADecayAndUpdatesInOrder) {

@@ -133,6 +133,22 @@ TEST_F(DeviceTrainerTest, ImagesInTheMemoryOfTheDeviceAreTheSame) {
   EXPECT_EQ(resident->tests.at(0).loss, streamed->tests.at(0).loss);
 }
 
+// A choice is made on the host for each launch of the recorded iteration.
+TEST_F(DeviceTrainerTest, MixedImagesAreTheSame) {
+  options_.model.mixup = 0.4f;
+  options_.model.cutmix = 1;
+  options_.model.label_smoothing = 0.1f;
+  options_.devices = {{}};
+  const auto plain = expected_;
+  expected_ = Run(options_)[0].log;
+  EXPECT_NE(expected_->iterations[5].loss, plain->iterations[5].loss);
+  options_.devices = {{CUDA, 0}};
+  for (const bool graph : {false, true}) {
+    options_.cuda_graph = graph;
+    ExpectSameLosses(Run(options_));
+  }
+}
+
 // The average over one device and over two, which the tests use.
 TEST_F(DeviceTrainerTest, MovingAveragesAreTheSame) {
   options_.model.ema_decay = 0.9;

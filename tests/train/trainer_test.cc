@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 
@@ -114,6 +115,43 @@ TEST_F(TrainerTest, ImagesThatAreHeldOutAreTestedAndNotTrainedOn) {
   }
 }
 
+TEST_F(TrainerTest, MixingChangesWhatIsLearned) {
+  TrainOptions options = Small("mlp");
+  std::set<std::string> states = {Run(options)[0].state};
+  options.model.mixup = 0.2f;
+  states.insert(Run(options)[0].state);
+  options.model.cutmix = 1;
+  states.insert(Run(options)[0].state);
+  options.model.mixup = 0;
+  states.insert(Run(options)[0].state);
+  EXPECT_EQ(states.size(), 4u);
+}
+
+// A net that sees only mixed images still learns to tell the labels apart.
+TEST_F(TrainerTest, MixedImagesTeachTheLabels) {
+  TrainOptions options = Small("mlp");
+  options.data.test_data = database_;
+  options.model.mixup = 1;
+  options.model.cutmix = 1;
+  options.schedule.num_epochs = 20;
+  EXPECT_GT(Run(options)[0].log->tests.back().accuracy, 0.9);
+}
+
+// Each shard draws of its own.
+TEST_F(TrainerTest, ShardsMixDifferently) {
+  TrainOptions options = Small("mlp");
+  options.model.mixup = 1;
+  std::array<uint32_t, 2> seeds{};
+  on_iteration_ = [&](Trainer* trainer, int shard) {
+    for (const OperatorDef& op : trainer->nets().train.op()) {
+      if (op.type() == "MixImages") seeds.at(shard) = op.device_option().random_seed();
+    }
+  };
+  Run(options, 2);
+  EXPECT_NE(seeds[0], 0u);
+  EXPECT_NE(seeds[0], seeds[1]);
+}
+
 class ResumeTest : public TrainerTest, public ::testing::WithParamInterface<int> {
  protected:
   // Compares a run of `whole` iterations with one of `first` and the rest after a checkpoint.
@@ -154,6 +192,18 @@ TEST_P(ResumeTest, ContinuesToTheBit) {
   options.model.lr_step_epochs = 1;
   options.model.lr_factor = 0.7f;
   ExpectResumesToTheBit(options, shards, /*first=*/17, /*whole=*/40);
+}
+
+TEST_P(ResumeTest, ContinuesToTheBitWithMixedImages) {
+  TrainOptions options = Small("mlp");
+  options.data.shuffle = true;
+  options.model.mixup = 0.2f;
+  options.model.cutmix = 1;
+  options.model.label_smoothing = 0.1f;
+  options.schedule.batch_size = 4;
+  options.schedule.epoch_size = 16 * GetParam();
+  options.schedule.num_epochs = 5;
+  ExpectResumesToTheBit(options, GetParam(), 7, 20);
 }
 
 TEST_P(ResumeTest, ContinuesToTheBitWithImagesHeldOut) {
