@@ -26,6 +26,7 @@ inline constexpr ForeignFlag kForeignFlags[] = {
     {"validation_split val_split", "holdout", ""},
     {"mixup_alpha", "mixup", ""},
     {"cutmix_alpha", "cutmix", ""},
+    {"reprob random_erase", "random_erasing", ""},
     {"distribution_strategy", "",
      "start one process for each shard (--num_shards, --shard_id or a launcher: "
      "docs/launchers.md); "

@@ -149,6 +149,10 @@ DEFINE_int32(image_pad, 0,
              "black pixels on each side of a scaled training image, from which the crop is taken");
 DEFINE_bool(random_resized_crop, false,
             "train on random parts of 8 to 100 % of an image, scaled to the crop");
+DEFINE_double(
+    random_erasing, 0,
+    "probability that a random box of a training image, of 2 to 33 % of its area, becomes "
+    "0 after the normalisation");
 
 DEFINE_int32(num_shards, 1, "number of processes that train together");
 DEFINE_int32(shard_id, 0, "number of this process among them, from 0");
@@ -369,6 +373,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.data.std = FLAGS_std.empty() ? std::vector{std} : NumberList("--std", FLAGS_std);
   options.data.image_pad = FLAGS_image_pad;
   options.data.random_resized_crop = FLAGS_random_resized_crop;
+  options.data.random_erasing = static_cast<float>(FLAGS_random_erasing);
   options.shards = shards;
   options.devices = DevicesFromFlags(shards);
   options.cuda_graph = FLAGS_cuda_graph || RecordsByDefault(options);

@@ -16,8 +16,8 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
           {"Recipes", "recipe dry_run"},
           {"Data",
            "test_data holdout db_type num_channels image_size image_scale image_pad mirror "
-           "random_resized_crop mean std shuffle check_coverage decode_threads max_bad_records "
-           "max_image_pixels max_jpeg_mb max_jpeg_scans"},
+           "random_resized_crop random_erasing mean std shuffle check_coverage decode_threads "
+           "max_bad_records max_image_pixels max_jpeg_mb max_jpeg_scans"},
           {"Model",
            "model network hidden num_labels small_stem zero_init_residual bn_momentum "
            "load_model_path load_epoch trust_model finetune freeze evaluate"},

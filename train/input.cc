@@ -85,7 +85,7 @@ std::string AddImageInput(ModelHelper* model, const std::string& reader, RecordK
        MakeArgument("scale", options.ImageScale()),
        MakeArgument("crop", options.model.shape.image_size), MakeArgument("pad", data.image_pad),
        MakeArgument("mirror", data.mirror && !model->is_test()),
-       MakeArgument("order", model->order()),
+       MakeArgument("random_erasing", data.random_erasing), MakeArgument("order", model->order()),
        MakeArgument<int>("output_type", model->options().compute_type),
        MakeArgument("use_gpu_transform", on_device && data.use_gpu_transform),
        MakeArgument("decode_on_gpu", data.decode_on_gpu),

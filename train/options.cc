@@ -121,6 +121,7 @@ void ValidateData(const DataOptions& data, const NetworkOptions& shape) {
              data.image_pad, ", must be at least 0 and less than --image_size ", shape.image_size);
   CheckUsage(data.image_pad == 0 || !data.random_resized_crop,
              "--image_pad and --random_resized_crop cannot be used together");
+  CheckRange("random_erasing", data.random_erasing, 0.f, 1.f);
   for (const auto& [flag, values] : {std::pair("mean", data.mean), std::pair("std", data.std)}) {
     CheckUsage(values.size() == 1 || values.size() == static_cast<size_t>(shape.num_channels), "--",
                flag, " has ", values.size(), " values; give one, or ", shape.num_channels,

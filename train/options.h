@@ -92,6 +92,9 @@ struct DataOptions {
   // Train on parts of 8 to 100 % of an image, of sides 3:4 to 4:3, scaled to the crop (Szegedy et
   // al., "Going deeper with convolutions", 2014), instead of crops of the scaled image.
   bool random_resized_crop = false;
+  // The probability that a random box of a training image is erased
+  // (db::ImageTransformOptions::random_erasing).
+  float random_erasing = 0.f;
   bool shuffle =
       false;  // a new order of the training records in each epoch, the same on all shards
   int decode_threads = 1;

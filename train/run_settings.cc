@@ -57,6 +57,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"mirror", text(data.mirror)},
           {"shuffle", text(data.shuffle)},
           {"random_resized_crop", text(data.random_resized_crop)},
+          {"random_erasing", text(data.random_erasing)},
           {"holdout", text(data.holdout)},
           {"decode_on_gpu", text(data.decode_on_gpu)},  // changes pixels
           {"mean", CommaList(data.mean)},

@@ -23,6 +23,8 @@ struct SampledAugmentation {
   int32_t num_blends = 0;  // 0, or 3: one of each kind
   Blend blend[3] = {};     // applied in this order
   float shift[3] = {};     // added to channels 0, 1 and 2 (blue, green, red) after the blends
+  // The box of the mirrored crop that is 0 after the normalisation; a height of 0: none.
+  int32_t erased_y = 0, erased_x = 0, erased_height = 0, erased_width = 0;
 };
 
 // The crop of one image. A device keeps the whole image in its memory.

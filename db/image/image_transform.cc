@@ -140,6 +140,8 @@ ImageTransform::ImageTransform(const ImageTransformOptions& options) : options_(
                   "random_scale [", options.random_scale_min, ", ", options.random_scale_max,
                   "] must be an ascending range from at least crop (", options.crop, ")");
   }
+  CAFFE_ENFORCE(options.random_erasing >= 0 && options.random_erasing <= 1, "random_erasing (",
+                options.random_erasing, ") must be a probability, from 0 to 1");
   const auto per_channel = [this](const std::vector<float>& values, const char* name, float* to) {
     CAFFE_ENFORCE(values.size() == 1 || static_cast<int>(values.size()) == channels(), name,
                   " must have one value, or one for each of the ", channels(), " channels, found ",
@@ -238,6 +240,46 @@ void ImageTransform::WriteAugmented(const ImageView<Pixel>& crop,
         /*mirror=*/false, output);
 }
 
+// As torchvision's RandomErasing, which leaves an image whole if ten boxes do not fit.
+void ImageTransform::ChooseErased(RandomGenerator* random,
+                                  SampledAugmentation* augmentation) const {
+  constexpr int kTrials = 10;
+  constexpr float kMinArea = 0.02f, kMaxArea = 0.33f, kMaxLogAspect = 1.1939225f;  // log 3.3
+  constexpr float kMinLogAspect = -1.2039728f;                                     // log 0.3
+  if (random->Uniform() >= options_.random_erasing) return;
+  const int crop = options_.crop;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const float area = static_cast<float>(crop) * static_cast<float>(crop) *
+                       (kMinArea + (kMaxArea - kMinArea) * random->Uniform());
+    const float aspect =
+        std::exp(kMinLogAspect + (kMaxLogAspect - kMinLogAspect) * random->Uniform());
+    const int height = static_cast<int>(std::lround(std::sqrt(area * aspect)));
+    const int width = static_cast<int>(std::lround(std::sqrt(area / aspect)));
+    if (height < 1 || width < 1 || height >= crop || width >= crop) continue;
+    augmentation->erased_y = RandomInRange(0, crop - height, random);
+    augmentation->erased_x = RandomInRange(0, crop - width, random);
+    augmentation->erased_height = height;
+    augmentation->erased_width = width;
+    return;
+  }
+}
+
+void ImageTransform::Erase(const SampledAugmentation& augmentation, void* output) const {
+  const int crop = options_.crop;
+  const bool planar = options_.channels_first;
+  // The crop is planes of rows, and each pixel of a row has so many elements.
+  const int planes = planar ? channels() : 1, elements = planar ? 1 : channels();
+  DispatchOutput(options_.output_type, [&]<typename T>() {
+    for (int plane = 0; plane < planes; ++plane) {
+      for (int y = 0; y < augmentation.erased_height; ++y) {
+        const int64_t row = (int64_t{plane} * crop + augmentation.erased_y + y) * crop;
+        std::fill_n(static_cast<T*>(output) + (row + augmentation.erased_x) * elements,
+                    int64_t{augmentation.erased_width} * elements, T{});
+      }
+    }
+  });
+}
+
 ImageTransform::CropPlan ImageTransform::SampleCrop(int source_height, int source_width,
                                                     const BoundingBox& own_box,
                                                     uint64_t seed) const {
@@ -283,6 +325,7 @@ ImageTransform::CropPlan ImageTransform::SampleCrop(int source_height, int sourc
     DrawColorLighting(options_.color_lighting_std, options_.color_lighting_eigvecs,
                       options_.color_lighting_eigvals, &random, &plan.augmentation);
   }
+  if (!options_.is_test && options_.random_erasing > 0) ChooseErased(&random, &plan.augmentation);
   return plan;
 }
 
@@ -386,6 +429,7 @@ void ImageTransform::Apply(ImageSource<Pixel>* source, const BoundingBox& box, u
   } else {
     Write(cropped.view, plan.augmentation.mirror != 0, output);
   }
+  Erase(plan.augmentation, output);
 }
 
 template <typename Pixel>

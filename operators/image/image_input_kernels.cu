@@ -28,6 +28,13 @@ __device__ inline void Blend(const SampledAugmentation& augmentation, int count,
   }
 }
 
+// True for a pixel of the mirrored crop in the box that is erased.
+__device__ inline bool IsErased(const SampledAugmentation& augmentation, int y, int x) {
+  const int row = y - augmentation.erased_y, column = x - augmentation.erased_x;
+  return row >= 0 && row < augmentation.erased_height && column >= 0 &&
+         column < augmentation.erased_width;
+}
+
 // Where the pixels of crops are. Read gives kPack neighbouring pixels of crop n, which begin at
 // (y, x), as kPack * kChannels elements.
 template <typename Value, int channels>
@@ -119,11 +126,12 @@ __global__ void NormalizeImagesKernel(NormalizeParams params, int64_t images, Cr
                                                : in[k / kPack].v[k % kPack]);
         }
         if constexpr (kBlends) Blend(augmentation, augmentation.num_blends, mean, pixel);
+        const bool erased = IsErased(augmentation, y, x + p);
 #pragma unroll
         for (int c = 0; c < kChannels; ++c) {
           const int k = kChannelsFirst ? c * kPack + p : p * kChannels + c;
-          result[k / kPack].v[k % kPack] =
-              cuda::Narrow<T>((pixel[c] + augmentation.shift[c] - params.mean[c]) / params.std[c]);
+          const float value = (pixel[c] + augmentation.shift[c] - params.mean[c]) / params.std[c];
+          result[k / kPack].v[k % kPack] = cuda::Narrow<T>(erased ? 0.f : value);
         }
       }
       T* place = out + (kChannelsFirst ? int64_t{i} * kPack : int64_t{i} * kPack * kChannels);

@@ -34,6 +34,7 @@ db::ImageTransformOptions ReadTransformOptions(const OperatorBase& op) {
   options.color_lighting_std = op.GetSingleArgument<float>("color_lighting_std", 0.1f);
   options.color_lighting_eigvecs = op.GetRepeatedArgument<float>("color_lighting_eigvecs");
   options.color_lighting_eigvals = op.GetRepeatedArgument<float>("color_lighting_eigvals");
+  options.random_erasing = op.GetSingleArgument<float>("random_erasing", 0.f);
   options.box = {op.GetSingleArgument<int>("bounding_ymin", 0),
                  op.GetSingleArgument<int>("bounding_xmin", 0),
                  op.GetSingleArgument<int>("bounding_height", 0),

@@ -126,6 +126,93 @@ TEST(ImageTransform, ScaleKeepsTheAspectAndWarpDoesNot) {
   EXPECT_EQ(Apply(options, view)[0], 0);
 }
 
+// In 3 of 10 images a box becomes 0, of the size that the paper gives. All other pixels are those
+// of the image without a box, in both orders and in 16 bits.
+TEST(ImageTransform, TrainingErasesBoxes) {
+  constexpr int kCrop = 32, kImages = 2000;
+  const auto pixels = std::vector<uint8_t>(40 * 40 * 3, 7);
+  const auto view = ImageView<uint8_t>::Interleaved(pixels.data(), 40, 40, 3);
+  ImageTransformOptions options = TestOptions(kCrop, true);
+  options.mean = {4, 5, 6};
+  options.mirror = true;
+  options.random_erasing = 0.3f;
+  options.channels_first = true;
+  EXPECT_EQ(Apply(options, view)[0], 3);
+  options.is_test = false;
+  std::set<int> tops, lefts;
+  int erased = 0;
+  double smallest = 1, largest = 0;
+  for (int seed = 0; seed < kImages; ++seed) {
+    const std::vector<float> image = Apply(options, view, static_cast<uint64_t>(seed));
+    int top = kCrop, bottom = 0, left = kCrop, right = 0;
+    for (int i = 0; i < kCrop * kCrop; ++i) {
+      if (image[i] != 0) continue;
+      top = std::min(top, i / kCrop);
+      bottom = std::max(bottom, i / kCrop + 1);
+      left = std::min(left, i % kCrop);
+      right = std::max(right, i % kCrop + 1);
+    }
+    const int height = std::max(bottom - top, 0), width = std::max(right - left, 0);
+    for (int i = 0; i < kCrop * kCrop; ++i) {
+      const int y = i / kCrop, x = i % kCrop;
+      const bool inside = y >= top && y < bottom && x >= left && x < right;
+      for (int c = 0; c < 3; ++c) {
+        ASSERT_EQ(image[c * kCrop * kCrop + i], inside ? 0.f : static_cast<float>(3 - c));
+      }
+    }
+    if (height == 0) continue;
+    ++erased;
+    tops.insert(top);
+    lefts.insert(left);
+    const double share = 1.0 * height * width / (kCrop * kCrop);
+    smallest = std::min(smallest, share);
+    largest = std::max(largest, share);
+    // Sides are rounded to whole pixels.
+    EXPECT_GE((height + 0.5) / (width - 0.5), 0.3);
+    EXPECT_LE((height - 0.5) / (width + 0.5), 3.3);
+    if (seed > 50) continue;
+    options.channels_first = false;
+    options.output_type = TypeMeta::Make<bfloat16>();
+    std::vector<bfloat16> brain(kCrop * kCrop * 3);
+    db::ViewSource<uint8_t> source(view);
+    ImageTransform(options).Apply(&source, {}, static_cast<uint64_t>(seed), brain.data());
+    for (int i = 0; i < kCrop * kCrop; ++i) {
+      for (int c = 0; c < 3; ++c) {
+        ASSERT_EQ(ToFloat(brain[3 * i + c]), image[c * kCrop * kCrop + i]);
+      }
+    }
+    options.channels_first = true;
+    options.output_type = TypeMeta::Make<float>();
+  }
+  EXPECT_NEAR(erased, 0.3 * kImages, 5 * std::sqrt(0.21 * kImages));
+  EXPECT_NEAR(smallest, 0.02, 0.006);
+  EXPECT_NEAR(largest, 0.33, 0.03);
+  EXPECT_GT(tops.size(), 20u);
+  EXPECT_GT(lefts.size(), 20u);
+}
+
+TEST(ImageTransform, ErasingChangesNoOtherChoice) {
+  const auto pixels = Pixels(6, 6, 1);
+  const auto view = ImageView<uint8_t>::Planar(pixels.data(), 6, 6, 1);
+  ImageTransformOptions options = TestOptions(4, false);
+  options.is_test = false;
+  options.mirror = true;
+  options.mean = {-1};  // so no pixel is 0
+  ImageTransformOptions erasing = options;
+  erasing.random_erasing = 1;
+  int zeros = 0;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const auto plain = Apply(options, view, seed), erased = Apply(erasing, view, seed);
+    for (int i = 0; i < 16; ++i) {
+      if (erased[i] != 0) EXPECT_EQ(erased[i], plain[i]);
+      zeros += erased[i] == 0;
+    }
+  }
+  EXPECT_GT(zeros, 50);
+  erasing.random_erasing = 1.5f;
+  EXPECT_THROW(Apply(erasing, view), EnforceNotMet);
+}
+
 TEST(ImageTransform, TrainingCropsAndMirrorsAtRandomBySeed) {
   const auto pixels = Pixels(6, 6, 1);
   const auto view = ImageView<uint8_t>::Planar(pixels.data(), 6, 6, 1);

@@ -273,6 +273,13 @@ TEST_F(OptionsTest, ImagesAreMixedWithOthers) {
   EXPECT_NO_THROW(Validate(options_));
 }
 
+TEST_F(OptionsTest, ErasingHasAProbability) {
+  options_.data.random_erasing = 1;
+  EXPECT_NO_THROW(Validate(options_));
+  options_.data.random_erasing = 1.5f;
+  ExpectRefused("--random_erasing is 1.5, must be from 0 to 1");
+}
+
 TEST_F(OptionsTest, MovingAveragesHaveADecayAndUpdatesInOrder) {
   options_.model.ema_decay = 1;
   ExpectRefused("--ema_decay is 1, must be at least 0 and below 1");

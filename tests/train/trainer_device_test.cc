@@ -120,6 +120,7 @@ TEST_F(DeviceTrainerTest, TheHostMayTransformImagesAndOrdersMayDiffer) {
 TEST_F(DeviceTrainerTest, ImagesInTheMemoryOfTheDeviceAreTheSame) {
   options_.data.shuffle = options_.data.mirror = true;
   options_.data.image_pad = 2;
+  options_.data.random_erasing = 0.5f;
   options_.cuda_graph = true;
   const auto streamed = Run(options_)[0].log;
   options_.data.resident_data = true;

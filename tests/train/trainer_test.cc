@@ -115,7 +115,7 @@ TEST_F(TrainerTest, ImagesThatAreHeldOutAreTestedAndNotTrainedOn) {
   }
 }
 
-TEST_F(TrainerTest, MixingChangesWhatIsLearned) {
+TEST_F(TrainerTest, MixingAndErasingChangeWhatIsLearned) {
   TrainOptions options = Small("mlp");
   std::set<std::string> states = {Run(options)[0].state};
   options.model.mixup = 0.2f;
@@ -124,7 +124,10 @@ TEST_F(TrainerTest, MixingChangesWhatIsLearned) {
   states.insert(Run(options)[0].state);
   options.model.mixup = 0;
   states.insert(Run(options)[0].state);
-  EXPECT_EQ(states.size(), 4u);
+  options.model.cutmix = 0;
+  options.data.random_erasing = 0.5f;
+  states.insert(Run(options)[0].state);
+  EXPECT_EQ(states.size(), 5u);
 }
 
 // A net that sees only mixed images still learns to tell the labels apart.
@@ -194,9 +197,10 @@ TEST_P(ResumeTest, ContinuesToTheBit) {
   ExpectResumesToTheBit(options, shards, /*first=*/17, /*whole=*/40);
 }
 
-TEST_P(ResumeTest, ContinuesToTheBitWithMixedImages) {
+TEST_P(ResumeTest, ContinuesToTheBitWithMixedAndErasedImages) {
   TrainOptions options = Small("mlp");
   options.data.shuffle = true;
+  options.data.random_erasing = 0.5f;
   options.model.mixup = 0.2f;
   options.model.cutmix = 1;
   options.model.label_smoothing = 0.1f;

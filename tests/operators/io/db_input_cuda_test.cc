@@ -35,6 +35,16 @@ TEST_P(CudaImageFormatTest, NormalisesAndMirrorsToTheBit) {
   ExpectSame(path, With({MakeArgument<int>("color", 0), MakeArgument<int>("mirror", 1)}), 0.f);
 }
 
+TEST_P(CudaImageFormatTest, ErasesBoxesToTheBit) {
+  const std::string path = Write(Datums(10));
+  for (const int color : {0, 1}) {
+    ExpectSame(path,
+               With({MakeArgument<int>("color", color), MakeArgument<int>("mirror", 1),
+                     MakeArgument<float>("random_erasing", 1.f)}),
+               0.f);
+  }
+}
+
 TEST_P(CudaImageFormatTest, ChangesColours) {
   const std::string path = Write(Datums(10));
   const Argument jitter = MakeArgument<int>("color_jitter", 1),
