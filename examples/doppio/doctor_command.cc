@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "caffe2/core/usage_error.h"
 #include "caffe2/utils/json_text.h"
 #include "examples/doppio/commands.h"
 #include "examples/doppio/doctor/checks.h"
+#include "examples/doppio/redis_flags.h"
 
 namespace caffe2 {
 
@@ -60,9 +60,7 @@ Findings RunChecks(const DoctorFlags& flags) {
   add(doctor::CheckAllreduce());
   if (flags.check_redis) {
     RedisOptions redis = flags.redis;
-    CheckUsage(
-        redis.tls || (redis.ca_file.empty() && redis.cert_file.empty() && redis.key_file.empty()),
-        "--redis_ca_file, --redis_cert_file and --redis_key_file need --redis_tls");
+    CheckTlsFiles(redis, "--redis_tls");
     redis.password = FindRedisPassword(flags.password_file);
     add(doctor::CheckRedis(redis));
   }
@@ -115,19 +113,7 @@ void AddDoctorCommand(CLI::App* program, Action* action) {
       "errors, else as docs/launchers.md says for the first one.");
   CLI::Option* host = doctor->add_option("--redis_host", flags->redis.host,
                                          "also look at the Redis server on this host");
-  doctor->add_option("--redis_port", flags->redis.port, "its port; default: 6379")
-      ->check(CLI::Range(1, 65535));
-  doctor->add_option("--redis_user", flags->redis.user, "user name for it");
-  doctor->add_option("--redis_password_file", flags->password_file,
-                     "file whose first line is its password; default: as the trainers");
-  doctor->add_flag("--redis_tls", flags->redis.tls, "connect to it with TLS");
-  doctor->add_option("--redis_ca_file", flags->redis.ca_file,
-                     "PEM file with the authorities that may sign its certificate; default: those "
-                     "that the system trusts");
-  doctor->add_option("--redis_cert_file", flags->redis.cert_file,
-                     "PEM file with a certificate for a server that asks for one");
-  doctor->add_option("--redis_key_file", flags->redis.key_file,
-                     "PEM file with its private key; default: in --redis_cert_file");
+  AddRedisOptions(doctor, &flags->redis, &flags->password_file);
   doctor->add_option("--dir", flags->folder,
                      "folder for the test of the disk; default: the current one");
   doctor->add_flag("--json", flags->json, "print JSON");

@@ -15,6 +15,7 @@
 #include "distributed/signed_store.h"
 #include "distributed/store_url.h"
 #include "examples/doppio/commands.h"
+#include "examples/doppio/redis_flags.h"
 
 namespace caffe2 {
 namespace {
@@ -35,22 +36,11 @@ void AddStoreOptions(const std::shared_ptr<StoreFlags>& flags, CLI::App* command
   command->add_option("--store", flags->url,
                       "the store: redis://HOST, file:///DIRECTORY, or tcp://HOST:PORT of a run");
   command->add_option("--redis_host", flags->redis.host, "host of the Redis server");
-  command->add_option("--redis_port", flags->redis.port, "its port; default: 6379");
-  command->add_option("--redis_user", flags->redis.user, "user name for it");
-  command->add_option("--redis_password_file", flags->password_file,
-                      "file whose first line is its password; default: as for the trainers");
+  AddRedisOptions(command, &flags->redis, &flags->password_file);
   command->add_option(
       "--secret_file", flags->secret_file,
       "file with the secret that signs the run's values; default: as for the trainers");
   command->add_option("--redis_db", flags->redis.database, "number of its database");
-  command->add_flag("--redis_tls", flags->redis.tls, "connect to it with TLS, as rediss:// does");
-  command->add_option("--redis_ca_file", flags->redis.ca_file,
-                      "PEM file with the authorities that may sign its certificate; default: those "
-                      "that the system trusts");
-  command->add_option("--redis_cert_file", flags->redis.cert_file,
-                      "PEM file with a certificate for a server that asks for one");
-  command->add_option("--redis_key_file", flags->redis.key_file,
-                      "PEM file with its private key; default: in --redis_cert_file");
   command->add_option("--file_store_path", flags->directory, "the directory of a file store");
 }
 
@@ -83,11 +73,7 @@ RunInspector Open(StoreFlags flags) {
       flags.redis.tls = flags.redis.tls || url.tls;
     }
   }
-  const RedisOptions& redis = flags.redis;
-  CheckUsage(
-      redis.tls || (redis.ca_file.empty() && redis.cert_file.empty() && redis.key_file.empty()),
-      "--redis_ca_file, --redis_cert_file and --redis_key_file need --redis_tls or --store "
-      "rediss://HOST");
+  CheckTlsFiles(flags.redis, "--redis_tls or --store rediss://HOST");
   const std::string secret = FindStoreSecret(flags.secret_file);
   if (!flags.directory.empty()) {
     return {SignedStores(FileStores(flags.directory), secret), NewFileBrowser(flags.directory)};
