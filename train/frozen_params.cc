@@ -1,12 +1,24 @@
 #include "train/frozen_params.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/usage_error.h"
 #include "train/load_model.h"
 
 namespace caffe2 {
+namespace {
+
+// "comp_1" begins comp_1_conv_1_w, but not comp_10_conv_1_w.
+bool Begins(const std::string& prefix, const std::string& name) {
+  if (!name.starts_with(prefix)) return false;
+  const char next = name.c_str()[prefix.size()];  // 0 at the end
+  return std::isdigit(static_cast<unsigned char>(prefix.back())) == 0 ||
+         std::isdigit(static_cast<unsigned char>(next)) == 0;
+}
+
+}  // namespace
 
 std::function<bool(const std::string&)> FrozenParams(const TrainOptions& options) {
   const std::vector<std::string>& prefixes = options.model.freeze;
@@ -18,7 +30,7 @@ std::function<bool(const std::string&)> FrozenParams(const TrainOptions& options
   }
   return [prefixes](const std::string& name) {
     return std::any_of(prefixes.begin(), prefixes.end(),
-                       [&](const std::string& prefix) { return name.starts_with(prefix); });
+                       [&](const std::string& prefix) { return Begins(prefix, name); });
   };
 }
 
@@ -37,9 +49,8 @@ void CheckFrozenParams(const TrainOptions& options, const ModelHelper& model,
   if (names.size() > kListed) list += ", ..., " + names.back();
   for (const std::string& prefix : options.model.freeze) {
     const bool found = prefix == kAllButLast ||
-                       std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-                         return name.starts_with(prefix);
-                       });
+                       std::any_of(names.begin(), names.end(),
+                                   [&](const std::string& name) { return Begins(prefix, name); });
     CheckUsage(found, "--freeze has ", prefix,
                ", with which no parameter of the network begins: ", list);
   }

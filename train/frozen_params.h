@@ -12,7 +12,8 @@ namespace caffe2 {
 // In options.model.freeze: all parameters but those of the last layer.
 inline constexpr char kAllButLast[] = "all_but_last";
 
-// Says of a parameter's name (stripped) whether it is frozen; null if no parameter is.
+// Says of a parameter's name (stripped) whether it is frozen; null if no parameter is. A number at
+// the end of a prefix is a whole number: "comp_1" does not begin comp_10_conv_1_w.
 std::function<bool(const std::string&)> FrozenParams(const TrainOptions& options);
 
 // Throws UsageError, which names --freeze, if a prefix begins no parameter with a gradient (and

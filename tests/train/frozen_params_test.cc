@@ -67,6 +67,14 @@ TEST_F(FrozenParamsTest, KeepTheirValuesAndStatistics) {
   ExpectKept("resnet20_cifar", {"conv1", "comp_0"});
 }
 
+TEST_F(FrozenParamsTest, ANumberAtTheEndOfAPrefixIsWhole) {
+  const auto frozen = FrozenParams(Frozen("lenet", {"comp_1", "conv"}));
+  EXPECT_TRUE(frozen("comp_1_conv_1_w"));
+  EXPECT_TRUE(frozen("comp_1"));
+  EXPECT_FALSE(frozen("comp_10_conv_1_w"));
+  EXPECT_TRUE(frozen("conv1_w"));
+}
+
 // Without normalizations the gradients of the others are those of the whole network.
 TEST_F(FrozenParamsTest, OthersStepAsWithoutThem) {
   const Values whole = After(Frozen("lenet", {}), 1);
