@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "caffe2/core/closest_word.h"
 #include "caffe2/core/usage_error.h"
-#include "caffe2/utils/closest_word.h"
 #include "caffe2/utils/program.h"
 #include "caffe2/utils/version.h"
 #include "examples/doppio/commands.h"

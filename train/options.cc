@@ -9,10 +9,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "caffe2/core/closest_word.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
-#include "caffe2/utils/closest_word.h"
 #include "distributed/peer_sockets.h"
 #include "train/data_check.h"
 #include "train/frozen_params.h"

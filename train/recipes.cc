@@ -1,7 +1,7 @@
 #include "train/recipes.h"
 
+#include "caffe2/core/closest_word.h"
 #include "caffe2/core/usage_error.h"
-#include "caffe2/utils/closest_word.h"
 
 namespace caffe2 {
 

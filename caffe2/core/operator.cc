@@ -4,6 +4,7 @@
 #include <array>
 #include <sstream>
 
+#include "caffe2/core/closest_word.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/workspace.h"
 
@@ -87,20 +88,9 @@ std::vector<std::string> EnginesToTry(const OperatorDef& def, DeviceType type) {
   return engines;
 }
 
-int EditDistance(const std::string& a, const std::string& b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = std::tolower(a[i - 1]) == std::tolower(b[j - 1]);
-      const int substitute = diagonal + (same ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row[b.size()];
+std::string LowerCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
 }
 
 // An operator of a device that lets the CPU do another operator's work.
@@ -156,7 +146,7 @@ std::vector<std::string> NearbyOperatorNames(const std::string& type) {
   }
   std::vector<std::pair<int, std::string>> ranked;
   for (const std::string& name : names) {
-    const int distance = EditDistance(type, name);
+    const int distance = EditDistance(LowerCase(type), LowerCase(name));
     if (distance <= std::max<int>(2, static_cast<int>(type.size()) / 3)) {
       ranked.emplace_back(distance, name);
     }

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "caffe2/utils/closest_word.h"
+#include "caffe2/core/closest_word.h"
 #include "caffe2/utils/program.h"
 
 namespace caffe2 {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "caffe2/core/closest_word.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
-#include "caffe2/utils/closest_word.h"
 
 namespace caffe2::data {
 namespace {

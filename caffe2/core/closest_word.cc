@@ -1,4 +1,4 @@
-#include "caffe2/utils/closest_word.h"
+#include "caffe2/core/closest_word.h"
 
 #include <algorithm>
 
