@@ -1,4 +1,4 @@
-// Rates (rate.h) from inputs of operators on the host. optimizer_cuda.h has the same for devices.
+// Rates (rate.h) from inputs of operators on the host. rate_input_cuda.h has the same for devices.
 #pragma once
 
 #include "caffe2/core/context.h"

@@ -2,7 +2,7 @@
 #include "caffe2/cuda/reduction_kernels.h"
 #include "operators/activation/softmax_kernels.h"
 #include "operators/common/host_device_cuda.h"
-#include "operators/common/optimizer_cuda.h"
+#include "operators/common/rate_input_cuda.h"
 #include "operators/loss/spatial_softmax_kernels.h"
 #include "operators/loss/spatial_softmax_with_loss_op.h"
 

@@ -1,7 +1,7 @@
 // Normalize, NormalizeL1, NormalizeGradient, LpNorm and its gradient on CUDA devices.
 #include "caffe2/cuda/reduction_kernels.h"
 #include "operators/common/host_device_cuda.h"
-#include "operators/common/optimizer_cuda.h"
+#include "operators/common/rate_input_cuda.h"
 #include "operators/norm/lp_norm_op.h"
 #include "operators/norm/normalize_op.h"
 

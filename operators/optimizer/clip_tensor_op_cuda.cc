@@ -1,6 +1,6 @@
 // ClipTensorByScaling and ClipTensorByNorm on CUDA devices.
 #include "operators/common/host_device_cuda.h"
-#include "operators/common/optimizer_cuda.h"
+#include "operators/common/rate_input_cuda.h"
 #include "operators/optimizer/clip_tensor_op.h"
 
 namespace caffe2 {

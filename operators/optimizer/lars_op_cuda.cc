@@ -1,7 +1,7 @@
 // Lars on CUDA devices.
 #include "caffe2/cuda/reduction_kernels.h"
 #include "operators/common/host_device_cuda.h"
-#include "operators/common/optimizer_cuda.h"
+#include "operators/common/rate_input_cuda.h"
 #include "operators/optimizer/lars_op.h"
 
 namespace caffe2 {

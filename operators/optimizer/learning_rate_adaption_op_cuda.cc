@@ -1,4 +1,4 @@
-#include "operators/common/optimizer_cuda.h"
+#include "operators/common/rate_input_cuda.h"
 #include "operators/common/total_product_cuda.h"
 #include "operators/optimizer/learning_rate_adaption_op.h"
 

@@ -4,7 +4,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/cuda/host_values.h"
-#include "operators/common/optimizer_cuda.h"
+#include "operators/common/rate_input_cuda.h"
 #include "operators/optimizer/update_op.h"
 #include "operators/sparse/indexed_rows_cuda.h"
 

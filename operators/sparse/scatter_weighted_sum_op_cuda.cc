@@ -1,5 +1,5 @@
 // ScatterWeightedSum on CUDA devices.
-#include "operators/common/optimizer_cuda.h"
+#include "operators/common/rate_input_cuda.h"
 #include "operators/sparse/indexed_rows_cuda.h"
 
 namespace caffe2 {
