@@ -74,7 +74,7 @@ copy_network_settings() {
     -exec cp {} "$root/usr/local/share/ca-certificates/" \;
   [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/"
   local pip_settings=${XDG_CONFIG_HOME:-$HOME/.config}/pip/pip.conf
-  [ ! -e "$pip_settings" ] || install -D "$pip_settings" "$root/root/.config/pip/pip.conf"
+  [ ! -e "$pip_settings" ] || install -D "$pip_settings" "$root/etc/xdg/pip/pip.conf"
 }
 
 # make_bare_root SUITE LOGS [KEEP]: makes the folder `root` below TMPDIR (default: build/), which goes

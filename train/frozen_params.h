@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// In options.model.freeze: all parameters but those of the last layer.
+// In options.model.freeze: all parameters except the last layer's.
 inline constexpr char kAllButLast[] = "all_but_last";
 
 // Says of a parameter's name (stripped) whether it is frozen; null if no parameter is. A number at
@@ -17,8 +17,8 @@ inline constexpr char kAllButLast[] = "all_but_last";
 std::function<bool(const std::string&)> FrozenParams(const TrainOptions& options);
 
 // Throws UsageError, which names --freeze, if a prefix begins no parameter with a gradient (and
-// lists some), or if no parameter is left to train. Logs how many are frozen. `scope` is that of a
-// replica of the model.
+// lists some), or if no parameter is left to train. Logs how many are frozen. `scope` is the
+// name scope of a replica of the model.
 void CheckFrozenParams(const TrainOptions& options, const ModelHelper& model,
                        const std::string& scope);
 

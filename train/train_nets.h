@@ -28,7 +28,7 @@ struct TrainNets {
   std::vector<std::string> scopes;           // of the replicas of this shard: "gpu_0/", "gpu_1/"
   std::string scope;                         // the first of them
   std::vector<std::string> params;           // stripped; weights and biases
-  std::vector<std::string> trained;          // those of them with gradients (--freeze)
+  std::vector<std::string> trained;          // the params with gradients (--freeze)
   std::vector<std::string> computed_params;  // stripped; running statistics
   // Full names, of the first replica, in the order of `params`, "" for frozen ones; only with
   // parameter servers.

@@ -142,6 +142,29 @@ void ForEachParameter(ModelHelper* model,
   }
 }
 
+// Adds the LARS rates. Returns them by parameter.
+std::map<std::string, std::string> AddLarsRates(ModelHelper* model, const std::string& rate,
+                                                const SgdOptions& options) {
+  // No bound in practice; finite, so that a gradient of zeros makes no step.
+  constexpr float kMaxFactor = 1e10f;
+  std::set<std::string> scaled;
+  for (const Parameter& parameter : model->parameters()) {
+    const bool is_norm = parameter.shape.size() < 2;
+    if (parameter.tag == ParameterTag::kWeight && !is_norm) scaled.insert(parameter.name);
+  }
+  std::map<std::string, std::string> rates;
+  ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
+    if (scaled.count(param) == 0) return;
+    const std::string decay = AddConstant(model, "lars_decay", options.lars_decay);
+    const std::string trust = AddConstant(model, "lars_trust", options.lars_trust);
+    const std::string max = AddConstant(model, "lars_max", kMaxFactor);
+    rates[param] = param + "_lars_rate";
+    model->AddOperator("Lars", {param, gradient, decay, trust, max, rate}, {rates[param]},
+                       {MakeArgument("offset", 0.f), MakeArgument("lr_min", 0.f)});
+  });
+  return rates;
+}
+
 }  // namespace
 
 std::string AddIteration(ModelHelper* model) {
@@ -190,33 +213,6 @@ void AddWeightDecay(ModelHelper* model, float weight_decay) {
     model->AddOperator("WeightedSum", {gradient, one, param, decay}, {gradient});
   });
 }
-
-namespace {
-
-// Adds the LARS rates. Returns them by parameter.
-std::map<std::string, std::string> AddLarsRates(ModelHelper* model, const std::string& rate,
-                                                const SgdOptions& options) {
-  // No bound in practice; finite, so that a gradient of zeros makes no step.
-  constexpr float kMaxFactor = 1e10f;
-  std::set<std::string> scaled;
-  for (const Parameter& parameter : model->parameters()) {
-    const bool is_norm = parameter.shape.size() < 2;
-    if (parameter.tag == ParameterTag::kWeight && !is_norm) scaled.insert(parameter.name);
-  }
-  std::map<std::string, std::string> rates;
-  ForEachParameter(model, [&](const std::string& param, const std::string& gradient) {
-    if (scaled.count(param) == 0) return;
-    const std::string decay = AddConstant(model, "lars_decay", options.lars_decay);
-    const std::string trust = AddConstant(model, "lars_trust", options.lars_trust);
-    const std::string max = AddConstant(model, "lars_max", kMaxFactor);
-    rates[param] = param + "_lars_rate";
-    model->AddOperator("Lars", {param, gradient, decay, trust, max, rate}, {rates[param]},
-                       {MakeArgument("offset", 0.f), MakeArgument("lr_min", 0.f)});
-  });
-  return rates;
-}
-
-}  // namespace
 
 std::string BuildSgd(ModelHelper* model, const SgdOptions& options) {
   // A plain step is a WeightedSum, which cannot be skipped.

@@ -10,7 +10,7 @@ namespace caffe2 {
 
 CAFFE2_TYPE_NAME(std::unique_ptr<StatRegistry>, "std::unique_ptr<caffe2::StatRegistry>");
 
-// The time since its construction. The name is that of its statistics.
+// Measures the time since its construction. `name` names its statistics.
 class Timer {
  public:
   explicit Timer(std::string name) : name_(std::move(name)) {}

@@ -77,9 +77,9 @@ works on earlier ones; the outputs keep their addresses from run to run.
          "image, from which training crops; less than crop, and not with scale_jitter_type "
          "(default 0). Not in Caffe2.")
     .Arg("random_erasing",
-         "In training, the probability that a random box of the normalised crop becomes 0: 2 to 33 "
-         "% "
-         "of its area, with sides 0.3 to 3.3 to 1 (default 0; Zhong et al., 2017). Not in Caffe2.")
+         "In training, the probability that a random box of the normalised crop becomes 0: 2 to "
+         "33 % of its area, with sides 0.3 to 3.3 to 1 (default 0; Zhong et al., 2017). Not in "
+         "Caffe2.")
     .Arg("color", "1 (default): 3 channels, 0: 1 channel.")
     .Arg("mirror", "1: mirror half of the images, in training (default 0).")
     .Arg("mean", "Subtracted from every channel (default 0).")

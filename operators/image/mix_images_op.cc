@@ -39,8 +39,8 @@ seeded by device_option.random_seed. Not in Caffe2.
     .Arg("cutmix_alpha", "(float, default 0) alpha of CutMix; 0: only mixup. One must be positive.")
     .Arg("num_labels", "(int) The number of labels.", /*required=*/true)
     .Arg("label_smoothing",
-         "(float in [0, 1), default 0) The share of the probability that is spread over all labels "
-         "alike.")
+         "(float in [0, 1), default 0) The share of the probability that is spread evenly "
+         "over all labels.")
     .Arg("order", "NCHW (default) or NHWC.")
     .Input(0, "images", "N images of float, float16 or bfloat16.")
     .Input(1, "labels",

@@ -240,7 +240,7 @@ TEST_F(OptimizerTest, AdamCorrectsItsMoments) {
   EXPECT_NEAR(Run(1)[0], 3 - step, 1e-4);
 }
 
-// The decay does not enter the moments: those of the gradient w alone.
+// The decay does not enter the moments, which hold the gradient w alone.
 TEST_F(OptimizerTest, DecoupledDecayShrinksTheWeightBesidesItsStep) {
   BuildAdam(&model_, {.learning_rate = {.base = 0.1f}, .weight_decay = 0.5f});
   const std::vector<float> values = Run(6);

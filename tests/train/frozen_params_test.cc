@@ -75,7 +75,7 @@ TEST_F(FrozenParamsTest, ANumberAtTheEndOfAPrefixIsWhole) {
   EXPECT_TRUE(frozen("conv1_w"));
 }
 
-// Without normalizations the gradients of the others are those of the whole network.
+// Without normalizations the other parameters have the same gradients as in the whole network.
 TEST_F(FrozenParamsTest, OthersStepAsWithoutThem) {
   const Values whole = After(Frozen("lenet", {}), 1);
   for (const std::string prefix : {"conv1", "conv2", "fc3", "pred"}) {
@@ -99,7 +99,7 @@ TEST_F(FrozenParamsTest, TheirLayersNeedNoGradients) {
   EXPECT_EQ(gradients({kAllButLast}), std::pair(0, 1));
 }
 
-// A loss over the running statistics: the first one is that of the test net on the same images.
+// A loss over the running statistics: the test net has the first one, on the same images.
 TEST_F(FrozenParamsTest, NormalizationsUseSavedStatistics) {
   TrainOptions options = Frozen("resnet20_cifar", {kAllButLast});
   options.data.test_data = database_;

@@ -48,7 +48,7 @@ void FeedImages(Workspace* ws, bool nhwc) {
   Feed(ws, "label", {kImages}, label);
 }
 
-// What the probabilities say; checks that they are those of one share and one shift.
+// What the probabilities say; checks that one share and one shift explain all of them.
 struct Found {
   float share = 0;  // of the own label
   int shift = 0;
