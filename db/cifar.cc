@@ -61,7 +61,7 @@ class CifarList final : public RecordList {
     const std::string name = std::filesystem::path(path).filename().string();
     const bool hundred_by_name = name == "train.bin" || name == "test.bin";
     for (const int label_bytes : {hundred_by_name ? 2 : 1, hundred_by_name ? 1 : 2}) {
-      const auto size = static_cast<uint64_t>(label_bytes + kImageBytes);
+      const auto size = uint64_t{kImageBytes} + static_cast<uint64_t>(label_bytes);
       if (file->size() == 0 || file->size() % size != 0) continue;
       const auto records = static_cast<int64_t>(file->size() / size);
       files_.push_back({std::move(file), label_bytes, records});

@@ -28,7 +28,7 @@ struct DBReaderOptions {
   int shard_id = 0;
   bool shuffle = false;
   uint64_t seed = 0;  // of the shuffle
-  Holdout holdout;    // which records of the database the reader has
+  Holdout holdout{};  // which records of the database the reader has
 };
 
 // Records read together.

@@ -289,7 +289,7 @@ class GlooTransport::Buffer final : public gloo::transport::UnboundBuffer {
 };
 
 GlooTransport::GlooTransport(int rank, std::vector<Socket> sockets,
-                             std::function<void(int)> on_closed)
+                             const std::function<void(int)>& on_closed)
     : gloo::transport::Context(rank, static_cast<int>(sockets.size())),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.is_open()) throw IoError(std::string("cannot make an event: ") + std::strerror(errno));

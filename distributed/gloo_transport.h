@@ -35,7 +35,7 @@ class GlooTransport final : public gloo::transport::Context {
   // open. on_closed(peer) is called when a connection has ended, but not by Close(), as
   // ConnectionWatch::Add says; before a wait throws because of it. Throws IoError if the process
   // may open no more files.
-  GlooTransport(int rank, std::vector<Socket> sockets, std::function<void(int)> on_closed);
+  GlooTransport(int rank, std::vector<Socket> sockets, const std::function<void(int)>& on_closed);
   ~GlooTransport() override;
 
   std::unique_ptr<gloo::transport::Pair>& createPair(int rank) override;  // throws

@@ -201,7 +201,7 @@ ServerProgress ParameterServer::progress() const {
 }
 
 ParameterClient::ParameterClient(std::vector<std::shared_ptr<Communicator>> worlds,
-                                 std::vector<int64_t> sizes)
+                                 const std::vector<int64_t>& sizes)
     : worlds_(std::move(worlds)) {
   CAFFE_ENFORCE(worlds_.size() == sizes.size(), "there must be one size for each of the ",
                 worlds_.size(), " servers, found ", sizes.size());

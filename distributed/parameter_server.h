@@ -126,7 +126,8 @@ struct ParameterRequest;
 class ParameterClient {
  public:
   // World s leads to server s, which holds sizes[s] floats.
-  ParameterClient(std::vector<std::shared_ptr<Communicator>> worlds, std::vector<int64_t> sizes);
+  ParameterClient(std::vector<std::shared_ptr<Communicator>> worlds,
+                  const std::vector<int64_t>& sizes);
 
   // This worker's buffer for the gradients or parameters of server s.
   float* gradients(int server) { return gradients_[static_cast<size_t>(server)].data(); }

@@ -140,7 +140,7 @@ void SetOperatorEnginePreference(DeviceType type, const std::string& op_type,
 std::vector<std::string> NearbyOperatorNames(const std::string& type) {
   std::set<std::string> names;
   for (int device = DeviceType_MIN; device <= DeviceType_MAX; ++device) {
-    for (std::string key : DeviceOperatorRegistry(static_cast<DeviceType>(device))->Keys()) {
+    for (const std::string& key : DeviceOperatorRegistry(static_cast<DeviceType>(device))->Keys()) {
       names.insert(key.substr(0, key.find("_ENGINE_")));
     }
   }

@@ -57,9 +57,9 @@ void ValueHistogram::Widen(float magnitude) {
   if (width_ == 0) {
     counts_.assign(kBins, 0);
     // At least the least normal number: a width of 0 could not double, and 1 / width_ is finite.
-    width_ = std::max(magnitude / (kBins / 2), std::numeric_limits<float>::min());
+    width_ = std::max(magnitude / (0.5f * kBins), std::numeric_limits<float>::min());
   }
-  while (magnitude > width_ * (kBins / 2)) {
+  while (magnitude > width_ * (0.5f * kBins)) {
     std::vector<int64_t> wide(kBins);
     for (int i = 0; i < kBins; ++i) wide[kBins / 4 + i / 2] += counts_[i];
     counts_ = std::move(wide);

@@ -120,7 +120,7 @@ class TimerReadOp final : public Operator<CPUContext> {
     }
     if (OutputSize() == 0) return true;
     Output(0)->Resize();
-    *Output(0)->mutable_data<int64_t>() = nanoseconds;
+    *Output(0)->template mutable_data<int64_t>() = nanoseconds;
     return true;
   }
 };

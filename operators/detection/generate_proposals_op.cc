@@ -88,11 +88,12 @@ class GenerateProposalsOp final : public Operator<CPUContext> {
     std::vector<int64_t> large;
     for (const int64_t candidate : order) {
       const int64_t pixel = candidate / anchors, a = candidate % anchors;
+      const int64_t x = pixel % width, y = pixel / width;
       float delta[kSize];
       for (int64_t k = 0; k < kSize; ++k) delta[k] = deltas[(a * kSize + k) * area + pixel];
-      const auto place = Transform::Shift(Transform::Read(anchor + a * kSize),
-                                          static_cast<float>(pixel % width) / scale_,
-                                          static_cast<float>(pixel / width) / scale_);
+      const auto place =
+          Transform::Shift(Transform::Read(anchor + a * kSize), static_cast<float>(x) / scale_,
+                           static_cast<float>(y) / scale_);
       boxes.push_back(transform.Clip(transform.Apply(place, delta), static_cast<int64_t>(info[0]),
                                      static_cast<int64_t>(info[1])));
       // min_size is in pixels of the image before scaling.

@@ -102,7 +102,9 @@ class Gaussian {
 float Fan(const Tensor& output, int dim) {
   CAFFE_ENFORCE(output.dim() > dim, "the output must have more than ", dim,
                 " axes, so that its fan is known; found shape ", ShapeString(output.sizes()));
-  return output.numel() == 0 ? 1.f : static_cast<float>(output.numel() / output.size(dim));
+  if (output.numel() == 0) return 1.f;
+  const int64_t fan = output.numel() / output.size(dim);
+  return static_cast<float>(fan);
 }
 
 // Uniform in [-s, s), s = sqrt(3 / fan_in).

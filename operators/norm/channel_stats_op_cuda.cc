@@ -44,7 +44,7 @@ class CudaChannelStatsOp final : public Operator<CUDAContext> {
     CAFFE_ENFORCE(Input(i).numel() == shape.channels, "input ", i, " (", debug_def().input(i),
                   ") must have one value for each of the ", shape.channels, " channels, found ",
                   Input(i).numel());
-    return Input(i).data<float>();
+    return Input(i).template data<float>();
   }
 
   const StorageOrder order_;

@@ -74,7 +74,10 @@ LearningRatePolicy Alter(const Arguments& a) {
 LearningRatePolicy Step(const Arguments& a) {
   const int64_t step = a.RequiredPositive("stepsize");
   const double gamma = a.RequiredFloat("gamma");
-  return [=](int64_t i) { return std::pow(gamma, static_cast<double>(i / step)); };
+  return [=](int64_t i) {
+    const int64_t steps = i / step;
+    return std::pow(gamma, static_cast<double>(steps));
+  };
 }
 
 LearningRatePolicy Exp(const Arguments& a) {

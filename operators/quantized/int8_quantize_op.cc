@@ -75,7 +75,7 @@ class Int8GivenFillOp final : public Operator<CPUContext> {
     y->scale = scale_;
     y->zero_point = zero_point_;
     y->t.Resize(shape_);
-    std::copy(values_.begin(), values_.end(), y->t.mutable_data<T>());
+    std::copy(values_.begin(), values_.end(), y->t.template mutable_data<T>());
     return true;
   }
 

@@ -24,7 +24,7 @@ class QuantizeFusedOp final : public Operator<CPUContext> {
     std::vector<int64_t> dims = X.sizes();
     dims.back() = kOut.stride(width);
     Output(0)->Resize(dims);
-    auto* q = Output(0)->mutable_data<uint8_t>();
+    auto* q = Output(0)->template mutable_data<uint8_t>();
     std::vector<float> row(width);
     std::vector<uint8_t> levels(width);
     for (int64_t i = 0; i < rows; ++i, x += width, q += dims.back()) {
@@ -83,7 +83,7 @@ class DequantizeRowsOp final : public Operator<CPUContext> {
     const int64_t width = matrix.width();
     dims.back() = width;
     Output(0)->Resize(dims);
-    T* y = Output(0)->mutable_data<T>();
+    T* y = Output(0)->template mutable_data<T>();
     const int64_t n = kGather ? static_cast<int64_t>(indices.size()) : matrix.rows();
     std::vector<float> row(width);
     for (int64_t i = 0; i < n; ++i, y += width) {

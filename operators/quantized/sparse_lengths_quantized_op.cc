@@ -47,11 +47,11 @@ class SparseLengthsQuantizedOp final : public Operator<CPUContext> {
       CAFFE_ENFORCE(Input(1).numel() == segments.size(),
                     "there must be one weight for each of the ", segments.size(),
                     " indices, found ", Input(1).numel());
-      weights = Input(1).data<float>();
+      weights = Input(1).template data<float>();
     }
     const int64_t width = matrix.width();
     Output(0)->Resize(segments.count(), width);
-    auto* y = Output(0)->mutable_data<float>();
+    auto* y = Output(0)->template mutable_data<float>();
     segments.ForEach(width, [&](int64_t s) {
       float* out = y + s * width;
       std::fill_n(out, width, 0.f);
@@ -137,7 +137,7 @@ constexpr const char* kMappingDoc =
 
 template <RowFormat kFormat, bool kWeighted, bool kMean, bool kPruned>
 void DescribeSum(OpSchema& schema) {
-  constexpr int kIndices = kWeighted ? 2 : 1;
+  static constexpr int kIndices = kWeighted ? 2 : 1;
   schema.NumInputs(kIndices + (kFormat.fused && !kPruned ? 2 : 3))
       .NumOutputs(1)
       .TensorInferenceFunction([](const OperatorDef&, const Shapes& in) {
