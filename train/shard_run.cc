@@ -68,7 +68,7 @@ std::string DescribeDevices(const std::vector<Device>& devices) {
 }
 
 ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
-                   std::function<void(int, const std::string&)> on_worker_lost)
+                   const std::function<void(int, const std::string&)>& on_worker_lost)
     : ws_(ws),
       timeout_(options.shards.collective_timeout),
       late_timeout_(std::max(timeout_, options.shards.rendezvous_timeout)),

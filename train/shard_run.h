@@ -30,8 +30,9 @@ class ShardRun {
   // "store_handler" and the common world "control_0_cw" for the exchanges.
   //
   // A parameter server passes `on_worker_lost`: it becomes RunOptions::on_expendable_lost.
-  ShardRun(const TrainOptions& options, Workspace* ws,
-           std::function<void(int worker, const std::string& line)> on_worker_lost = nullptr);
+  ShardRun(
+      const TrainOptions& options, Workspace* ws,
+      const std::function<void(int worker, const std::string& line)>& on_worker_lost = nullptr);
   ~ShardRun();
   ShardRun(const ShardRun&) = delete;
   ShardRun& operator=(const ShardRun&) = delete;

@@ -135,7 +135,8 @@ std::vector<float> MeanStatistics(const CheckpointProto& checkpoint, size_t size
                   "a shard of the checkpoint has ", found,
                   " numbers of running statistics; the model has ", size);
     for (size_t i = 0; i < found; ++i) sums[i % size] += values[static_cast<int>(i)];
-    replicas += size == 0 ? 0.0 : static_cast<double>(found / size);
+    const size_t of_state = size == 0 ? 0 : found / size;
+    replicas += static_cast<double>(of_state);
   }
   std::vector<float> means(size);
   std::transform(sums.begin(), sums.end(), means.begin(),

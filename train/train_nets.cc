@@ -82,9 +82,8 @@ LearningRateOptions RateOptions(const TrainOptions& options) {
                               .warmup_iterations = options.WarmupIterations() * updates,
                               .warmup_start = model.warmup_start};
   if (model.lr_batch_size > 0) {
-    rate.base *=
-        static_cast<float>(options.schedule.batch_size * options.shards.num_shards / updates) /
-        static_cast<float>(model.lr_batch_size);
+    const int64_t images = options.schedule.batch_size * options.shards.num_shards / updates;
+    rate.base *= static_cast<float>(images) / static_cast<float>(model.lr_batch_size);
   }
   for (const int last : model.lr_steps) rate.steps.push_back(last * epoch);
   return rate;

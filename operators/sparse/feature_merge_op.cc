@@ -177,7 +177,8 @@ class MergeFeaturesOp final : public Operator<CPUContext> {
   bool RunOnDevice() override {
     const MergePlan plan = MakePlan(*this, inputs, features_);
     Output(0)->Resize(static_cast<int64_t>(plan.lengths.size()));
-    std::copy(plan.lengths.begin(), plan.lengths.end(), Output(0)->mutable_data<int32_t>());
+    std::copy(plan.lengths.begin(), plan.lengths.end(),
+              Output(0)->template mutable_data<int32_t>());
     if constexpr (inputs.presence >= 0) {
       WriteIds(plan);
     } else {
@@ -198,7 +199,7 @@ class MergeFeaturesOp final : public Operator<CPUContext> {
  private:
   void WriteIds(const MergePlan& plan) {
     Output(1)->Resize(CountRows(plan.entries));
-    int64_t* key = Output(1)->mutable_data<int64_t>();
+    int64_t* key = Output(1)->template mutable_data<int64_t>();
     for (const RowRun& run : plan.entries) *key++ = ids_[run.feature];
   }
 
