@@ -244,6 +244,7 @@ int RunLauncher(const LauncherOptions& options) {
   AttemptOptions attempt;
   attempt.password = store.password;
   attempt.log_dir = options.log_dir;
+  attempt.stop_grace = std::chrono::seconds(options.stop_seconds);
   attempt.output = &output;
   attempt.error = &error;
   RestartPolicy policy(std::max(plan.num_shards, options.max_shards),

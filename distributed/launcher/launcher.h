@@ -15,11 +15,12 @@ struct LauncherOptions {
   std::vector<HostSlots> hosts;        // empty: this host, or what `mpirun` or `srun` choose
   std::optional<LaunchEngine> engine;  // nullopt: kLocal if all hosts are this one, else kSsh
   int max_restarts = 0;
-  int min_shards = 0;    // 0: num_shards
-  int max_shards = 0;    // 0: num_shards, and a change of the host file stops no run
-  std::string hostfile;  // the file that listed `hosts`; read again before each restart; or empty
-  std::string store;     // a StoreUrl, or "none"; empty: a Redis server for this run alone
-  std::string run_id;    // empty: a random one
+  int min_shards = 0;     // 0: num_shards
+  int max_shards = 0;     // 0: num_shards, and a change of the host file stops no run
+  int stop_seconds = 30;  // for shards to end after a signal or a failure; then SIGKILL
+  std::string hostfile;   // the file that listed `hosts`; read again before each restart; or empty
+  std::string store;      // a StoreUrl, or "none"; empty: a Redis server for this run alone
+  std::string run_id;     // empty: a random one
   std::string log_dir;
   std::vector<std::string> exported;  // "NAME" or "NAME=VALUE"
   std::string ssh = "ssh";            // with options, separated by blanks

@@ -25,7 +25,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLastLines = 10, kMaxLastLineBytes = 300;
-constexpr milliseconds kTermGrace{10000};   // from SIGTERM to SIGKILL after a failure
 constexpr milliseconds kKillGrace{5000};    // from SIGKILL to giving a supervisor up
 constexpr milliseconds kGrowthCheck{1000};  // between calls of can_grow
 
@@ -335,7 +334,7 @@ class Attempt {
     }
     SayAll(next_signal_);
     gave_up_ = next_signal_ == SIGKILL;
-    next_step_ = Clock::now() + (gave_up_ ? kKillGrace : kTermGrace);
+    next_step_ = Clock::now() + (gave_up_ ? kKillGrace : options_.stop_grace);
     next_signal_ = SIGKILL;
   }
 

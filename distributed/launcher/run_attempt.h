@@ -55,7 +55,7 @@ struct AttemptOptions {
   std::function<bool()> can_grow;
 
   milliseconds failure_grace{5000};  // for the other shards to end themselves after one failed
-  milliseconds stop_grace{30000};    // for shards to end after a signal; then SIGKILL
+  milliseconds stop_grace{30000};    // for shards to end after a signal, saves included
 };
 
 // "DIRECTORY/shard-2.log".
@@ -63,9 +63,9 @@ std::string LogPath(const std::string& log_dir, int shard);
 
 // Returns once every process is gone. Forwards SIGINT, SIGTERM and SIGHUP, which the caller has
 // blocked, to the shards; a second one ends them at once. After a shard has failed, the others get
-// `failure_grace`, then SIGTERM, then SIGKILL. Throws UsageError or IoError if a process cannot be
-// started or a log cannot be written; then nothing is left running. The process must have called
-// AdoptOrphans.
+// `failure_grace`, then SIGTERM, and SIGKILL after `stop_grace`. Throws UsageError or IoError if a
+// process cannot be started or a log cannot be written; then nothing is left running. The process
+// must have called AdoptOrphans.
 AttemptResult RunAttempt(const LaunchPlan& plan, const AttemptOptions& options);
 
 }  // namespace caffe2

@@ -65,6 +65,10 @@ void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, A
       "--store", launch.store,
       "where the shards meet: redis://HOST, file:///DIRECTORY, tcp://HOST:PORT or none; "
       "default: a Redis server for this run alone");
+  run->add_option("--stop_timeout", launch.stop_seconds,
+                  "seconds that shards have to save and end after a signal, or after another shard "
+                  "failed; then SIGKILL; default: 30")
+      ->check(CLI::Range(1, 86400));
   run->add_option("--run_id", launch.run_id, "name of the run; default: a random one");
   run->add_option("--log_dir", launch.log_dir, "write the output of each shard to a file there");
   run->add_option("-x,--export", launch.exported,

@@ -324,6 +324,18 @@ def test_a_frozen_supervisor_does_not_hold_up_the_launcher(marker):
     assert not alive(marker)
 
 
+@pytest.mark.parametrize("options, saved", [([], True), (["--stop_timeout", 2], False)])
+def test_a_shard_that_saves_after_a_failure_has_time_to_end(tmp_path, options, saved):
+    # Shard 1 gets SIGTERM 5 s after the failure of shard 0, and then saves for 12 s.
+    save = tmp_path / "saved"
+    script = f"""[ $RANK = 0 ] && {{ while [ ! -e {tmp_path}/ready ]; do sleep 0.1; done; exit 3; }}
+                 trap 'for i in $(seq 120); do sleep 0.1; done; touch {save}; exit 0' TERM
+                 touch {tmp_path}/ready; while :; do sleep 0.1; done"""
+    done = doppio("run", "-n", 2, "--store", "none", *options, *shell(script))
+    assert done.returncode == 3, done.output
+    assert save.exists() == saved, done.output
+
+
 def test_restarts_until_it_works(tmp_path):
     script = """echo try $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_RUN_ID
                 [ $RANK = 1 ] && [ $TORCHELASTIC_RESTART_COUNT -lt 2 ] && kill -9 $$; exit 0"""
