@@ -11,7 +11,8 @@ namespace caffe2 {
 // changes, elsewhere a line every ten seconds.
 class ProgressLine {
  public:
-  ProgressLine(std::string what, int64_t total);
+  // `before` of the `total` records were done earlier, and do not count for the speed.
+  ProgressLine(std::string what, int64_t total, int64_t before = 0);
   ~ProgressLine();  // clears the line of a terminal
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -20,7 +21,7 @@ class ProgressLine {
  private:
   using Clock = std::chrono::steady_clock;
   const std::string what_;
-  const int64_t total_;
+  const int64_t total_, before_;
   const bool terminal_;
   const Clock::time_point begin_;
   Clock::time_point last_;

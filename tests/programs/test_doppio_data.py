@@ -3,6 +3,7 @@
 import gzip
 import html.parser
 import json
+import os
 import random
 import re
 import signal
@@ -338,7 +339,7 @@ def test_damaged_images(pictures, tmp_path):
     done = prepare(*args)
     assert done.returncode == 65
     assert "cat/03.ppm" in done.output and "--max_bad_records" in done.output
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pictures"]
+    assert not (tmp_path / "db").exists()
     done = prepare(*args, "--max_bad_records", 1)
     assert done.returncode == 0, done.output
     assert "1 damaged records were left out" in done.output
@@ -348,32 +349,94 @@ def test_damaged_images(pictures, tmp_path):
     assert "record 3, key cat/03.ppm" in found["damaged"][0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_run_leaves_no_database(tmp_path, number):
-    folder = tmp_path / "many"
-    (folder / "one").mkdir(parents=True)
-    (tmp_path / "large.ppm").write_bytes(ppm(1500, 1500, (90, 90, 90)))
-    for i in range(120):
-        (folder / "one" / f"{i:03}.ppm").symlink_to(tmp_path / "large.ppm")
-    args = ["data", "prepare", "folder", "--input", folder, "--output", tmp_path / "db",
-            "--threads", 1, "--scale", 1400]
+def many_pictures(tmp_path, count):
+    """Enough bytes to be saved several times; the names differ."""
+    folder, large = tmp_path / "many", tmp_path / "large.ppm"
+    large.write_bytes(b"P6 1000 1000 255\n" + bytes(range(250)) * 12000)
+    for i in range(count):
+        (folder / f"{i % 2}").mkdir(parents=True, exist_ok=True)
+        (folder / f"{i % 2}" / f"{i:03}.ppm").symlink_to(large)
+    return folder
+
+
+def interrupt(args, number, saved):
+    """Starts a command, sends it the signal once `saved()`, and returns its stderr."""
     process = subprocess.Popen([str(BIN / "doppio"), *map(str, args)], stderr=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True, env=clean_environment())
-    while not list(tmp_path.glob("db.tmp.*")) and process.poll() is None:
+    while not saved() and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(number)
     _, errors = process.communicate(timeout=120)
-    assert not (tmp_path / "db").exists()
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number), errors
+    return errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("db", ["lmdb", "leveldb", "minidb"])
+def test_an_interrupted_run_is_continued(tmp_path, db, number):
+    folder, output = many_pictures(tmp_path, 100), tmp_path / "db"
+    args = ["data", "prepare", "folder", "--input", folder, "--db", db, "--threads", 1, "--shuffle"]
+    whole = run("doppio", *args, "--output", tmp_path / "whole")
+    assert whole.returncode == 0, whole.output
+    args += ["--output", output]
+    errors = interrupt(args, number, (tmp_path / "db.unfinished.state").exists)
+    assert not output.exists()
     if number == signal.SIGINT:
-        assert process.returncode == 128 + number
-        assert "interrupted" in errors
-        assert not list(tmp_path.glob("db.tmp.*"))
-    for i in range(3, 120):
-        (folder / "one" / f"{i:03}.ppm").unlink()
+        assert re.search(r"interrupted|goes on from there", errors), errors
+    state = (tmp_path / "db.unfinished.state").read_text().splitlines()
+    done_before = int(state[1].split()[1])
+    assert 0 < done_before < 100
     done = run("doppio", *args)
     assert done.returncode == 0, done.output
+    assert f"going on after {done_before} of 100 records" in done.output
+    assert done.output.endswith(whole.output.replace(str(tmp_path / "whole"), str(output)))
     assert sorted(path.name for path in tmp_path.glob("db*")) == ["db", "db.classes.txt"]
-    assert inspect(tmp_path / "db")["total"] == 3
+    assert inspect(output)["total"] == 100
+
+
+def test_changed_files_or_options_start_anew(tmp_path):
+    folder, output = many_pictures(tmp_path, 60), tmp_path / "db"
+    args = ["data", "prepare", "folder", "--input", folder, "--output", output, "--threads", 1]
+    interrupt(args, signal.SIGINT, (tmp_path / "db.unfinished.state").exists)
+    for i in range(4, 60):
+        (folder / f"{i % 2}" / f"{i:03}.ppm").unlink()
+    done = run("doppio", *args)
+    assert done.returncode == 0, done.output
+    assert "db.unfinished cannot be continued by this command; it is made anew" in done.output
+    assert sorted(path.name for path in tmp_path.glob("db*")) == ["db", "db.classes.txt"]
+    assert inspect(output)["total"] == 4
+
+
+def test_a_damaged_image_does_not_cost_the_ones_before_it(pictures, tmp_path):
+    args = ["data", "prepare", "folder", "--input", pictures, "--output", tmp_path / "db"]
+    (pictures / "dog" / "00.ppm").write_bytes(b"P6 no picture")
+    failed = run("doppio", *args)
+    assert failed.returncode == 65, failed.output
+    assert "db.unfinished holds 12 of 20 records" in failed.output
+    done = run("doppio", *args, "--max_bad_records", 1)
+    assert done.returncode == 0, done.output
+    assert "going on after 12 of 20 records" in done.output
+    assert inspect(tmp_path / "db")["total"] == 19
+
+
+def test_two_commands_do_not_make_one_database(tmp_path):
+    folder, output = many_pictures(tmp_path, 60), tmp_path / "db"
+    args = ["data", "prepare", "folder", "--input", folder, "--output", output, "--threads", 1]
+    process = subprocess.Popen([str(BIN / "doppio"), *map(str, args)], stderr=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, env=clean_environment())
+    try:
+        while not (tmp_path / "db.unfinished.state").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGSTOP)
+        second = run("doppio", *args)
+        os.kill(process.pid, signal.SIGCONT)
+        _, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert second.returncode == 77 and f"pid {process.pid}" in second.output, second.output
+    assert process.returncode == 0, errors
+    assert inspect(output)["total"] == 60
 
 
 class Page(html.parser.HTMLParser):

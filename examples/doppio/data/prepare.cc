@@ -4,19 +4,19 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
-#include "caffe2/utils/crc32.h"
 #include "caffe2/utils/thread_loop.h"
 #include "db/db_reader.h"
 #include "db/image/image_record.h"
+#include "db/record_fingerprint.h"
 #include "db/record_writer.h"
 #include "db/source_info.h"
+#include "examples/doppio/data/unfinished_database.h"
 #include "examples/doppio/progress.h"
 #include "examples/doppio/text.h"
 #include "train/atomic_file.h"
@@ -25,7 +25,8 @@
 namespace caffe2::data {
 namespace {
 
-constexpr int64_t kRecordsAtOnce = 16;  // in memory, for each thread
+constexpr int64_t kRecordsAtOnce = 16;   // in memory, for each thread
+constexpr size_t kSaveBytes = 16 << 20;  // a killed command makes at most so many bytes again
 
 // Ends the work after a signal.
 struct Interrupted {
@@ -36,19 +37,6 @@ struct Made {
   std::string key, value;
   int64_t label = 0;
   std::string error;  // not empty: the record is damaged
-};
-
-struct Summary {
-  int64_t records = 0, bad_records = 0, bytes = 0;
-  uint32_t checksum = 0;  // of keys and values, in order
-  std::map<int64_t, int64_t> labels;
-
-  void Count(const std::string& key, const std::string& value) {
-    ++records;
-    bytes += static_cast<int64_t>(value.size());
-    checksum = Crc32(key.data(), key.size(), checksum);
-    checksum = Crc32(value.data(), value.size(), checksum);
-  }
 };
 
 // The record of the database for a record of the source: the same, or a smaller JPEG.
@@ -70,7 +58,23 @@ Made MakeRecord(const db::Record& record, const PrepareOptions& options) {
   return made;
 }
 
-// Calls consume(made) for the good records of a source, in order, with their keys.
+// The records of a reader, in the order of its source.
+class ReaderIndex final : public db::RecordIndex {
+ public:
+  explicit ReaderIndex(const db::DBReader* reader) : reader_(reader) {}
+  int64_t NumRecords() const override { return reader_->NumRecords(); }
+  void Read(int64_t i, std::string* key, std::string* value) override {
+    db::Record record;
+    reader_->ReadRecord(i, &record);
+    *key = std::move(record.key);
+    *value = std::move(record.value);
+  }
+
+ private:
+  const db::DBReader* const reader_;
+};
+
+// Makes the records of a database from a source, in order.
 class Maker {
  public:
   Maker(const PrepareOptions& options, const Kind& kind, const std::string& source)
@@ -79,31 +83,46 @@ class Maker {
         reader_(kind.db_type, source,
                 {.shuffle = options.shuffle, .seed = static_cast<uint64_t>(options.seed)}) {}
 
-  Summary Run(const std::string& what, const std::function<void(const Made&)>& consume) {
-    Summary summary;
+  int64_t NumSourceRecords() const { return reader_.NumRecords(); }
+  // One line that says on what the records depend.
+  std::string Settings() const {
+    ReaderIndex index(&reader_);
+    return MakeString(reader_.db_type(), ", ", options_.db_type, ", scale ", options_.scale,
+                      ", shuffle ", options_.shuffle, ", seed ", options_.seed, ", ",
+                      db::RecordFingerprint(&index));
+  }
+
+  // Goes on after the `summary->source_records` first records of the source. Calls consume(made)
+  // for each good record, which `summary` counts then, and after_batch() now and then. Both may
+  // throw: `summary` counts what was consumed at any time.
+  void Run(
+      const std::string& what, Summary* summary, const std::function<void(const Made&)>& consume,
+      const std::function<void()>& after_batch = [] {}) {
     const int64_t total = reader_.NumRecords();
-    ProgressLine progress(what, total);
+    ProgressLine progress(what, total, summary->source_records);
+    reader_.Restore(summary->source_records);
     db::RecordBatch batch;
-    for (int64_t begin = 0; begin < total; begin += kRecordsAtOnce * threads_) {
+    while (summary->source_records < total) {
       if (const int signal = StopSignal::Received()) throw Interrupted{signal};
-      const int64_t count = std::min(kRecordsAtOnce * threads_, total - begin);
+      const int64_t count = std::min(kRecordsAtOnce * threads_, total - summary->source_records);
       reader_.ReadBatch(static_cast<int>(count), &batch);
       std::vector<Made> made(static_cast<size_t>(count));
       ForEachOnThreads(0, made.size(), threads_,
                        [&](size_t i, int) { made[i] = MakeRecord(batch.records[i], options_); });
       for (size_t i = 0; i < made.size(); ++i) {
-        if (!made[i].error.empty()) {
-          NoteBad(made[i].error, &summary);
-          continue;
+        if (made[i].error.empty()) {
+          made[i].key = KeyOf(summary->records, batch.records[i].key);
+          consume(made[i]);
+          ++summary->labels[made[i].label];
+          summary->Count(made[i].key, made[i].value);
+        } else {
+          NoteBad(made[i].error, summary);
         }
-        made[i].key = KeyOf(summary.records, batch.records[i].key);
-        ++summary.labels[made[i].label];
-        summary.Count(made[i].key, made[i].value);
-        consume(made[i]);
+        ++summary->source_records;
       }
-      progress.Show(begin + count);
+      after_batch();
+      progress.Show(summary->source_records);
     }
-    return summary;
   }
 
  private:
@@ -118,11 +137,12 @@ class Maker {
   }
 
   void NoteBad(const std::string& error, Summary* summary) const {
-    if (++summary->bad_records > options_.max_bad_records) {
+    if (summary->bad_records >= options_.max_bad_records) {
       ThrowIoError(ExitCode::kBadData, error,
                    options_.max_bad_records == 0 ? " (--max_bad_records N leaves out N such)"
                                                  : " (more than --max_bad_records)");
     }
+    ++summary->bad_records;
     std::fprintf(stderr, "left out: %s\n", error.c_str());
   }
 
@@ -144,12 +164,42 @@ Summary ReadAgain(const std::string& db_type, const std::string& path, int64_t t
   return summary;
 }
 
+// Saves what was made before an error or a signal.
+void KeepUnfinished(const std::string& output, int64_t total, const Summary& made,
+                    UnfinishedDatabase* database) {
+  if (made.source_records == 0) return;
+  try {
+    database->Save(made);
+  } catch (const Error&) {  // the error that ended the work is the one to report
+  }
+  if (database->saved().source_records == 0) return;
+  std::fprintf(
+      stderr, "%s.unfinished holds %s of %s records: the same command goes on from there\n",
+      output.c_str(), Grouped(database->saved().source_records).c_str(), Grouped(total).c_str());
+}
+
 Summary Write(const PrepareOptions& options, Maker* maker, const std::string& output) {
-  db::RecordWriter writer(options.db_type, output);
-  const Summary written =
-      maker->Run("writing " + output, [&](const Made& made) { writer.Add(made.key, made.value); });
+  UnfinishedDatabase database(options.db_type, output, maker->Settings());
+  Summary written = database.saved();
+  const int64_t total = maker->NumSourceRecords();
+  if (written.source_records > 0) {
+    std::fprintf(stderr, "%s: going on after %s of %s records\n", output.c_str(),
+                 Grouped(written.source_records).c_str(), Grouped(total).c_str());
+  }
+  try {
+    maker->Run(
+        "writing " + output, &written,
+        [&](const Made& made) { database.Add(made.key, made.value); },
+        [&] {
+          if (database.unsaved_bytes() >= kSaveBytes) database.Save(written);
+        });
+  } catch (...) {
+    KeepUnfinished(output, total, written, &database);
+    throw;
+  }
   CAFFE_ENFORCE(written.records > 0, "--input ", options.input, " has no good record");
-  writer.Finish();
+  database.Save(written);
+  database.Finish();
   const Summary read = ReadAgain(options.db_type, output, written.records);
   if (read.records != written.records || read.checksum != written.checksum) {
     std::error_code error;
@@ -169,7 +219,8 @@ Summary Compare(const PrepareOptions& options, Maker* maker, const std::string& 
     ThrowIoError(ExitCode::kCannotWrite, output, " exists already and ", what,
                  ": remove it, or give another path");
   };
-  const Summary made = maker->Run("comparing " + output, [&](const Made& each) {
+  Summary made;
+  maker->Run("comparing " + output, &made, [&](const Made& each) {
     if (!cursor->Valid()) differ("has fewer records");
     if (cursor->key() != each.key || cursor->value() != each.value) {
       differ("has another record " + cursor->key());
@@ -290,9 +341,7 @@ int Prepare(const PrepareOptions& options) {
     if (!options.output.empty()) PreparePart(options, kind, train, options.output);
     if (!options.test_output.empty()) PreparePart(options, kind, test, options.test_output);
   } catch (const Interrupted& interrupted) {
-    std::fprintf(stderr,
-                 "doppio data prepare: interrupted; the database in progress was removed. Run the "
-                 "command again to start it anew.\n");
+    std::fprintf(stderr, "doppio data prepare: interrupted\n");
     return 128 + interrupted.signal;
   }
   return 0;

@@ -23,10 +23,10 @@ struct PrepareOptions {
 // database again and compares its checksum. Prints progress to stderr and a line for each database
 // to stdout.
 //
-// A database appears under its name when it is complete. An interrupted run leaves none; the next
-// run starts it anew. An existing database is kept, after it was compared with the source record by
-// record. Returns the exit status: 0, or 128 + the number of a signal. Throws UsageError and
-// IoError, also for an existing database that differs.
+// A database appears under its name when it is complete. If a run is interrupted or fails, the next
+// one with the same options goes on (unfinished_database.h). An existing database is kept, after it
+// was compared with the source record by record. Returns the exit status: 0, or 128 + the number of
+// a signal. Throws UsageError and IoError, also for an existing database that differs.
 int Prepare(const PrepareOptions& options);
 
 }  // namespace caffe2::data

@@ -1,0 +1,152 @@
+#include "examples/doppio/data/unfinished_database.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+#include "caffe2/core/exit_code.h"
+#include "caffe2/utils/crc32.h"
+#include "train/atomic_file.h"
+
+namespace caffe2::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What "<path>.unfinished.state" holds.
+struct State {
+  std::string settings;
+  int64_t file_bytes = 0;  // of a database that is one file
+  Summary summary;
+};
+
+int64_t FileBytes(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return 0;
+  return static_cast<int64_t>(fs::file_size(path, error));
+}
+
+std::string Format(const State& state) {
+  const Summary& summary = state.summary;
+  std::string text = MakeString(state.settings, "\n", state.file_bytes, " ", summary.source_records,
+                                " ", summary.records, " ", summary.bad_records, " ", summary.bytes,
+                                " ", summary.checksum, "\n");
+  for (const auto& [label, count] : summary.labels) text += MakeString(label, " ", count, "\n");
+  return text;
+}
+
+// nullopt if there is no such file, or it is not whole.
+std::optional<State> Read(const std::string& path) {
+  std::ifstream file(path);
+  State state;
+  Summary& summary = state.summary;
+  if (!std::getline(file, state.settings)) return std::nullopt;
+  if (!(file >> state.file_bytes >> summary.source_records >> summary.records >>
+        summary.bad_records >> summary.bytes >> summary.checksum)) {
+    return std::nullopt;
+  }
+  int64_t label, count, labelled = 0;
+  while (file >> label >> count) labelled += summary.labels[label] = count;
+  if (!file.eof() || labelled != summary.records) return std::nullopt;
+  return state;
+}
+
+}  // namespace
+
+void Summary::Count(const std::string& key, const std::string& value) {
+  ++records;
+  bytes += static_cast<int64_t>(value.size());
+  checksum = Crc32(key.data(), key.size(), checksum);
+  checksum = Crc32(value.data(), value.size(), checksum);
+}
+
+UnfinishedDatabase::UnfinishedDatabase(const std::string& db_type, const std::string& path,
+                                       const std::string& settings)
+    : db_type_(db_type),
+      path_(path),
+      unfinished_(path + ".unfinished"),
+      state_path_(unfinished_ + ".state"),
+      settings_(settings),
+      lock_(unfinished_, {}) {
+  std::error_code error;
+  const bool left = fs::exists(unfinished_, error);
+  if (Continue()) return;
+  if (left) {
+    std::fprintf(stderr, "%s cannot be continued by this command; it is made anew\n",
+                 unfinished_.c_str());
+  }
+  Remove();
+  Open();
+}
+
+UnfinishedDatabase::~UnfinishedDatabase() {
+  transaction_.reset();
+  db_.reset();
+  if (saved_.source_records == 0) Remove();
+}
+
+void UnfinishedDatabase::Open() {
+  // WRITE, not NEW: minidb writes a new database under yet another name.
+  db_ = db::CreateDB(db_type_, unfinished_, db::WRITE);
+  transaction_ = db_->NewTransaction();
+}
+
+bool UnfinishedDatabase::Continue() {
+  const std::optional<State> state = Read(state_path_);
+  if (!state || state->settings != settings_) return false;
+  const int64_t bytes = FileBytes(unfinished_);
+  if (bytes < state->file_bytes) return false;
+  try {
+    // Records may have been written after the state: a file must lose them; the others know a key
+    // once.
+    if (bytes > state->file_bytes) {
+      fs::resize_file(unfinished_, static_cast<uintmax_t>(state->file_bytes));
+    }
+    const auto database = db::CreateDB(db_type_, unfinished_, db::READ);
+    if (database->NewIndex()->NumRecords() < state->summary.records) return false;
+    database->Close();
+    Open();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return false;
+  }
+  saved_ = state->summary;
+  return true;
+}
+
+void UnfinishedDatabase::Add(const std::string& key, const std::string& value) {
+  transaction_->Put(key, value);
+  unsaved_bytes_ += key.size() + value.size();
+}
+
+void UnfinishedDatabase::Save(const Summary& summary) {
+  transaction_->Commit();
+  WriteWholeFile(state_path_, Format({settings_, FileBytes(unfinished_), summary}));
+  saved_ = summary;
+  unsaved_bytes_ = 0;
+}
+
+void UnfinishedDatabase::Finish() {
+  transaction_.reset();
+  db_->Close();
+  std::error_code error;
+  if (fs::exists(path_, error)) {
+    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_,
+                 ": another process has made it meanwhile");
+  }
+  fs::rename(unfinished_, path_, error);
+  if (error) {
+    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_, ": ", error.message());
+  }
+  Remove();
+}
+
+void UnfinishedDatabase::Remove() {
+  std::error_code error;  // what is gone is well
+  fs::remove_all(unfinished_, error);
+  fs::remove(state_path_, error);
+}
+
+}  // namespace caffe2::data
