@@ -51,7 +51,8 @@ OPERATOR_SCHEMA(SparseToDenseMask)
     .Arg("mask", "(list of int) The feature ids, each once.", true)
     .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
     .Arg("max_skipped_indices",
-         "(int, default 1000) The number of negative ids, over all runs, that is an error.")
+         "(int, default 50) The number of samples with negative ids, over all runs, that is an "
+         "error.")
     .Input(0, "indices", "int32 or int64: the feature ids of all samples, one after another.")
     .Input(1, "values", "Their values, of any type: one row for each id.")
     .Input(2, "default_value", "A value.")

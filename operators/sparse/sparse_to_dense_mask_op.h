@@ -3,6 +3,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
@@ -45,7 +46,7 @@ class SparseToDenseMaskBase : public Operator<Context> {
     return Segments::FromLengths(OnHost(this->template Input<Tensor>(i), &copy), entries);
   }
   // The entry of each sample and column, -1 if there is none. If an id occurs twice in a sample,
-  // the last entry counts. Calls skip(id) for ids that are not in the mask.
+  // the last entry counts. Calls skip(sample, id) for ids that are not in the mask.
   template <typename Skip>
   std::vector<int64_t> EntriesOfCells(const Segments& samples, const std::vector<int64_t>& ids,
                                       const Skip& skip) const {
@@ -55,7 +56,7 @@ class SparseToDenseMaskBase : public Operator<Context> {
         const int64_t entry = samples.entry(s, k);
         const auto found = columns_.find(ids[entry]);
         if (found == columns_.end()) {
-          skip(ids[entry]);
+          skip(s, ids[entry]);
         } else {
           entries[s * num_columns() + found->second] = entry;
         }
@@ -76,7 +77,7 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
   SparseToDenseMaskOp(const OperatorDef& def, Workspace* ws)
       : SparseToDenseMaskBase<Context>(def, ws),
         presence_(this->template GetSingleArgument<bool>("return_presence_mask", false)),
-        max_skipped_(this->template GetSingleArgument<int64_t>("max_skipped_indices", 1000)) {}
+        max_skipped_(this->template GetSingleArgument<int64_t>("max_skipped_indices", 50)) {}
 
   bool RunOnDevice() override {
     const Tensor &indices = this->template Input<Tensor>(0), &values = Input(1),
@@ -92,8 +93,11 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
                   "the default value must be one row of the type of values: it is ",
                   fallback.DebugString(), ", values is ", values.DebugString());
     const Segments samples = this->ReadSamples(3, count);
+    int64_t bad_sample = -1;
     const std::vector<int64_t> entries =
-        this->EntriesOfCells(samples, this->ReadIds(), [this](int64_t id) { Skip(id); });
+        this->EntriesOfCells(samples, this->ReadIds(), [&](int64_t sample, int64_t id) {
+          if (id < 0 && std::exchange(bad_sample, sample) != sample) NoteBadSample(id);
+        });
     std::vector<int64_t> dims{samples.count(), columns};
     if (InputSize() <= 3) dims.erase(dims.begin());
     if (presence_) WritePresence(entries, dims);
@@ -112,17 +116,16 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
     context_.Copy(present.size(), present.data(),
                   reinterpret_cast<uint8_t*>(Output(1)->template mutable_data<bool>()));
   }
-  // Negative ids are errors in the data. Throws EnforceNotMet at the max_skipped_-th one.
-  void Skip(int64_t id) {
-    if (id >= 0) return;
+  // Negative ids are errors in the data. Throws EnforceNotMet at the sample of number max_skipped_.
+  void NoteBadSample(int64_t id) {
     ++skipped_;
-    CAFFE_ENFORCE(skipped_ < max_skipped_, "too many negative feature ids (", skipped_,
-                  "); the last one is ", id);
+    CAFFE_ENFORCE(skipped_ < max_skipped_, "too many samples with negative feature ids (", skipped_,
+                  "); the last id is ", id);
     if (skipped_ == 1) LOG(WARNING) << "SparseToDenseMask skips the feature id " << id;
   }
 
   bool presence_;
-  int64_t max_skipped_, skipped_ = 0;
+  int64_t max_skipped_, skipped_ = 0;  // samples, in all runs
 };
 
 // Inputs indices, dY, [lengths].
@@ -142,7 +145,8 @@ class SparseToDenseMaskGradientOp final : public SparseToDenseMaskBase<Context> 
                   "dY must have ", samples.count(), " samples of ", this->num_columns(),
                   " columns, found shape ", ShapeString(dY.sizes()));
     CAFFE_ENFORCE(dY.IsType<float>(), "the gradient must be float, not ", dY.dtype().name());
-    const std::vector<int64_t> entries = this->EntriesOfCells(samples, ids, [](int64_t) {});
+    const std::vector<int64_t> entries =
+        this->EntriesOfCells(samples, ids, [](int64_t, int64_t) {});
     std::vector<int64_t> cells(count, -1);
     for (size_t cell = 0; cell < entries.size(); ++cell) {
       if (entries[cell] >= 0) cells[entries[cell]] = static_cast<int64_t>(cell);

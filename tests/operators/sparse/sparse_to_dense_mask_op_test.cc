@@ -30,9 +30,23 @@ TEST(SparseToDenseMaskTest, PicksColumns) {
   ExpectThrows(&ws,
                Op("SparseToDenseMask", {"i", "v", "d"}, {"Y"},
                   {mask, MakeArgument("max_skipped_indices", 1)}),
-               "too many negative");
+               "too many samples with negative");
   Feed<float>(&ws, "d", {1}, {0});
   ExpectThrows(&ws, one, "the default value must be one row of the type of values");
+}
+
+TEST(SparseToDenseMaskTest, SamplesWithNegativeIdsAreCountedOnceAndOverAllRuns) {
+  Workspace ws;
+  Feed<int64_t>(&ws, "i", {5}, {-1, -2, 7, -1, 2});  // two bad samples of three
+  Feed<int64_t>(&ws, "n", {3}, {3, 1, 1});
+  Feed<float>(&ws, "v", {5}, {1, 2, 3, 4, 5});
+  Feed<float>(&ws, "d", {1}, {0});
+  const auto op = CreateOperator(Op("SparseToDenseMask", {"i", "v", "d", "n"}, {"Y"},
+                                    {MakeArgument("mask", std::vector<int>{2, 7})}),
+                                 &ws);
+  for (int run = 0; run < 24; ++run) ASSERT_TRUE(op->Run());
+  ExpectTensor(ws, "Y", {3, 2}, {0, 3, 0, 0, 5, 0});
+  EXPECT_THROW(op->Run(), EnforceNotMet);  // the 50th bad sample, as in Caffe2
 }
 
 TEST(SparseToDenseMaskTest, AnyTypeOfValues) {
