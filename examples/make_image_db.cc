@@ -117,7 +117,8 @@ std::string MakeRecord(const Entry& entry) {
     // Always decoded, so that a damaged file is found now and not in training.
     const auto image = db::Rescale(db::DecodeImage(file, FLAGS_color), FLAGS_scale, FLAGS_warp);
     if (!FLAGS_raw) {
-      const std::string encoded = FLAGS_scale == 0 ? file : db::EncodeImage(image.view, ".jpg");
+      const bool as_it_is = FLAGS_scale == 0 && FLAGS_color;
+      const std::string encoded = as_it_is ? file : db::EncodeImage(image.view, ".jpg");
       return EncodedRecord(encoded, entry.label);
     }
     const bool datum = FLAGS_format == "datum";

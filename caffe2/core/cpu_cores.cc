@@ -82,6 +82,7 @@ std::string FormatCores(const CoreSet& cores) {
 }
 
 CoreSet ParseCores(const std::string& text) {
+  if (!text.empty() && text.back() == ',') return {};
   CoreSet cores;
   std::istringstream parts(text);
   std::string part;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "caffe2/core/argument.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/model/loss_scale.h"
 
@@ -19,21 +20,26 @@ std::string DeviceSuffix(const DeviceOption& device) {
   return MakeString("gpu", device.device_id());
 }
 
-// A float that is made once, for instance "ONE_0_0" (device type and id).
+// A float that is made once, for instance "ONE_0_0" (device type and id). Another value with the
+// same prefix gets a name of its own: "wd_0_0_2".
 std::string AddConstant(ModelHelper* model, const std::string& prefix, float value) {
   const DeviceOption device = model->device();
-  const std::string name = model->Scoped(
+  const std::string first = model->Scoped(
       MakeString(prefix, "_", static_cast<int>(device.device_type()), "_", device.device_id()));
   const auto& ops = model->param_init_net()->op();
-  const bool made = std::any_of(ops.begin(), ops.end(), [&](const OperatorDef& op) {
-    return op.output_size() == 1 && op.output(0) == name;
-  });
-  if (!made) {
-    model->AddInitOperator(
-        "ConstantFill", {}, {name},
-        {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", value)});
-    model->net()->add_external_input(name);
+  std::string name = first;
+  for (int number = 2;; ++number) {
+    const auto maker = std::find_if(ops.begin(), ops.end(), [&](const OperatorDef& op) {
+      return op.output_size() == 1 && op.output(0) == name;
+    });
+    if (maker == ops.end()) break;
+    if (ArgumentHelper(*maker).GetSingleArgument<float>("value", 0) == value) return name;
+    name = MakeString(first, "_", number);
   }
+  model->AddInitOperator(
+      "ConstantFill", {}, {name},
+      {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", value)});
+  model->net()->add_external_input(name);
   return name;
 }
 

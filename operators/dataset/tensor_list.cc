@@ -12,7 +12,10 @@ void SerializeTensorList(const Blob& blob, const std::string& name,
   BlobProto proto;
   proto.set_name(name);
   proto.set_type(blob.TypeName());
+  // Protobuf returns an empty text for a message that it cannot write.
   proto.set_content(protos.SerializeAsString());
+  CAFFE_ENFORCE(tensors.empty() || !proto.content().empty(), "the ", tensors.size(),
+                " tensors of blob \"", name, "\" are larger than 2 GB, the limit of protobuf");
   acceptor(name, proto.SerializeAsString());
 }
 

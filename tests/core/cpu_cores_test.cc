@@ -66,7 +66,7 @@ TEST_F(CpuCoresTest, ListsOfCoresAreWrittenAndReadBack) {
   EXPECT_EQ(FormatCores({0, 1, 2, 3, 8, 10, 11}), "0-3,8,10-11");
   EXPECT_EQ(ParseCores("0-3,8,10-11"), (CoreSet{0, 1, 2, 3, 8, 10, 11}));
   EXPECT_EQ(ParseCores(""), CoreSet{});
-  for (const char* text : {"x", "3-1", "1-", "-1", "1,,2", "0-99999999999", "70000", "1 2"}) {
+  for (const char* text : {"x", "3-1", "1-", "-1", "1,,2", "1,", "0-99999999999", "70000", "1 2"}) {
     EXPECT_EQ(ParseCores(text), CoreSet{}) << text;
   }
 }

@@ -112,6 +112,13 @@ TEST_F(OptimizerTest, WeightDecayAddsToTheGradient) {
   EXPECT_FLOAT_EQ(Run(1)[0], 3.f - 0.5f * (3.f + 0.5f * 3.f));
 }
 
+TEST_F(OptimizerTest, TwoDecaysAddUp) {
+  AddWeightDecay(&model_, 0.5f);
+  AddWeightDecay(&model_, 0.25f);
+  BuildSgd(&model_, {.learning_rate = {.base = 0.5f}, .momentum = 0.f});
+  EXPECT_FLOAT_EQ(Run(1)[0], 3.f - 0.5f * (3.f + 0.75f * 3.f));
+}
+
 TEST_F(OptimizerTest, ClippingComesBeforeTheDecay) {
   AddGradientClipping(&model_, 2.f);
   AddWeightDecay(&model_, 0.5f);

@@ -1,5 +1,6 @@
 """The programs around training do what they say: database tools, predict, benchmarks, resuming."""
 
+import json
 import random
 import re
 
@@ -61,6 +62,12 @@ def test_make_image_db(tmp_path):
                      "--report_interval", 2, "--repeat", 1)
     for stage in ("reader", "decode whole images", "decode a crop", "ImageInput"):
         assert re.search(rf"^{stage} +\d+ records/s$", output, re.MULTILINE), output
+    (tmp_path / "colour.ppm").write_bytes(b"P6 8 8 255\n" + bytes([10, 200, 90]) * 64)
+    (tmp_path / "list").write_text("colour.ppm 1\n")
+    for flag, means in (("--color", 3), ("--nocolor", 1)):
+        succeed("make_image_db", *flags, "--output_db_name", tmp_path / flag, flag)
+        found = json.loads(succeed("doppio", "data", "inspect", tmp_path / flag, "--json"))
+        assert len(set(found["mean"])) == means
     (tmp_path / "list").write_text("absent.pgm 1\n")
     done = run("make_image_db", *flags, "--output_db_name", tmp_path / "other")
     assert 0 < done.returncode < 128

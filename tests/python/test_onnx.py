@@ -225,12 +225,22 @@ def test_pads_of_some_axes():
     ("Squeeze", {}, [(2, 1, 3)], "axes are missing"),
     ("Squeeze", {}, [(2, 1, 3), (0,)], "axes are missing"),
     ("Dropout", {}, [(2, 3), (1,), (1,)], "training_mode"),
+    ("BatchNormalization", {"spatial": 0}, [(2, 3, 4, 4), (3,), (3,), (3,), (3,)], "spatial is 0"),
 ])
 def test_nodes_that_would_be_wrong_are_refused(op_type, attributes, shapes, why):
     inputs = [f"i{k}" for k in range(len(shapes))]
     node = make.make_node(op_type, inputs, ["y"], **attributes)
     with pytest.raises(error.Unsupported, match=f"{op_type} \\(y\\): .*{why}"):
         backend.run_node(node, [random(*shape) for shape in shapes], opset_version=15)
+
+
+def test_a_zero_in_a_shape_copies_the_axis_unless_the_node_says_otherwise():
+    values = {"x": random(2, 3), "shape": np.array([0, 1, 3])}
+    node = make.make_node("Reshape", ["x", "shape"], ["y"])
+    assert backend.run_node(node, values, opset_version=15).y.shape == (2, 1, 3)
+    node = make.make_node("Reshape", ["x", "shape"], ["y"], allowzero=1)
+    with pytest.raises(error.Unsupported, match="allowzero"):
+        backend.run_node(node, values, opset_version=15)
 
 
 def test_nodes_are_refused_on_devices_that_there_are_not():

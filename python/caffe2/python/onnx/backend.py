@@ -158,6 +158,8 @@ def _global_pool(node):
 def _batch_normalization(node):
     if node.attribute("training_mode", 0):
         node.fail("training_mode")
+    if not node.attribute("spatial", 1):
+        node.fail("spatial is 0: statistics of each pixel have no operator here")
     node.add("SpatialBN", node.input, node.output[:1], epsilon=node.attribute("epsilon", 1e-5),
              is_test=1, order="NCHW")
 
@@ -221,8 +223,11 @@ def _clip(node):
 
 def _reshape(node):
     unused = node.new_name("old_shape")
-    shape = node.values("shape", 1) if node.attribute("shape") or \
-        node.constant_value((node.input + [""])[1]) is not None else None
+    sizes = node.constant_value((node.input + [""])[1])
+    if node.attribute("allowzero", 0) and (sizes is None or 0 in sizes):
+        node.fail("allowzero: a 0 in a shape copies the axis of the input here")
+    known = node.attribute("shape") or sizes is not None
+    shape = node.values("shape", 1) if known else None
     if shape is not None:
         node.add("Reshape", node.input[:1], [node.output[0], unused], shape=shape)
     else:
