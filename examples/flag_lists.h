@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,7 +25,22 @@ inline std::vector<float> NumberList(const std::string& name, const std::string&
   return values;
 }
 
-// The same for integers from 0 to 999999.
+// The numbers of a comma-separated list, or of the file of that name, where line breaks separate
+// them too. Throws UsageError as NumberList, and if there is no such file.
+inline std::vector<float> NumberListOrFile(const std::string& name, const std::string& value) {
+  if (value.find_first_not_of("0123456789.,+-eE") == std::string::npos) {
+    return NumberList(name, value);
+  }
+  std::ifstream file(value);
+  CheckUsage(file.is_open(), name, " is ", value, ", neither a list of numbers nor a file");
+  std::string list, line;
+  while (std::getline(file, line)) {
+    if (!line.empty()) list += (list.empty() ? "" : ",") + line;
+  }
+  return NumberList(name + " " + value, list);
+}
+
+// The same as NumberList for integers from 0 to 999999.
 inline std::vector<int> IntegerList(const std::string& name, const std::string& list) {
   std::vector<int> values;
   std::stringstream stream(list);

@@ -129,6 +129,9 @@ DEFINE_double(warmup_epochs, 0, "epochs in which the learning rate rises to its 
 DEFINE_double(warmup_start, 0.1, "share of the learning rate at which --warmup_epochs start");
 DEFINE_double(label_smoothing, 0,
               "share of the target probability that is spread evenly over all labels");
+DEFINE_string(class_weights, "",
+              "weights of the classes in the training loss, for instance 1,1,2.5, or a file with "
+              "one number for each; doppio data inspect prints balanced ones; \"\": all alike");
 DEFINE_double(mixup, 0,
               "alpha of mixup, for instance 0.2: the training images of a batch are blended with "
               "each other, and their labels in proportion; accuracies in training count the "
@@ -403,6 +406,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.model.warmup_epochs = FLAGS_warmup_epochs;
   options.model.warmup_start = static_cast<float>(FLAGS_warmup_start);
   options.model.label_smoothing = static_cast<float>(FLAGS_label_smoothing);
+  options.model.class_weights = NumberListOrFile("--class_weights", FLAGS_class_weights);
   options.model.mixup = static_cast<float>(FLAGS_mixup);
   options.model.cutmix = static_cast<float>(FLAGS_cutmix);
   options.model.ema_decay = FLAGS_ema_decay;

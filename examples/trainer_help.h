@@ -25,7 +25,7 @@ inline ProgramHelp TrainerHelp(const std::string& examples) {
            "batch_size epoch_size num_examples num_epochs max_iterations optimizer lars_trust "
            "base_learning_rate lr lr_policy lr_steps lr_step_epochs lr_factor lr_batch_size "
            "warmup_epochs warmup_start momentum mom weight_decay wd clip_gradients label_smoothing "
-           "mixup cutmix ema_decay ema_every patience seed"},
+           "class_weights mixup cutmix ema_decay ema_every patience seed"},
           {"Processors and GPUs",
            "use_cpu num_cpu_replicas num_threads gpus num_gpus dtype order loss_scale cuda_graph "
            "use_gpu_transform decode_on_gpu resident_data fuse_conv half_gradients"},

@@ -166,6 +166,24 @@ void ValidateSteps(const ModelOptions& model) {
   }
 }
 
+void ValidateClassWeights(const ModelOptions& model) {
+  const std::vector<float>& weights = model.class_weights;
+  if (weights.empty()) return;
+  CheckUsage(static_cast<int64_t>(weights.size()) == model.shape.num_labels, "--class_weights has ",
+             weights.size(), " numbers; give one for each of the ", model.shape.num_labels,
+             " classes (--num_labels)");
+  float largest = 0;
+  for (const float weight : weights) {
+    CheckUsage(weight >= 0 && std::isfinite(weight), "--class_weights has ", weight,
+               "; weights must be finite and not negative");
+    largest = std::max(largest, weight);
+  }
+  CheckUsage(largest > 0, "--class_weights has no positive number");
+  CheckUsage(!model.MixesImages(),
+             "--class_weights cannot be used together with --mixup or --cutmix: a mixed image has "
+             "several classes");
+}
+
 void ValidateModel(const ModelOptions& model) {
   CheckOneOf("model", model.network, NetworkNames());
   CheckOneOf("order", model.order, {"NCHW", "NHWC"});
@@ -199,6 +217,7 @@ void ValidateModel(const ModelOptions& model) {
   CheckRange("warmup_start", model.warmup_start, 0.f, 1.f);
   CheckUsage(model.label_smoothing >= 0 && model.label_smoothing < 1, "--label_smoothing is ",
              model.label_smoothing, ", must be at least 0 and below 1");
+  ValidateClassWeights(model);
   for (const auto& [flag, alpha] :
        {std::pair("mixup", model.mixup), std::pair("cutmix", model.cutmix)}) {
     CheckUsage(alpha >= 0 && std::isfinite(alpha), "--", flag, " is ", alpha,

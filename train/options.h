@@ -141,6 +141,9 @@ struct ModelOptions {
   // (frozen_params.h).
   std::vector<std::string> freeze = {};
   float label_smoothing = 0.f;  // share of the probability that is spread over all labels
+  // For each label the weight of its images in the training loss of a batch, which is divided by
+  // the sum of these weights; empty: all alike.
+  std::vector<float> class_weights = {};
   // The alpha of mixup and of CutMix (operators/image/mix_choice.h); 0: images are not mixed that
   // way.
   float mixup = 0.f, cutmix = 0.f;

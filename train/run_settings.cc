@@ -37,6 +37,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options) {
           {"warmup_epochs", text(model.warmup_epochs)},
           {"warmup_start", text(model.warmup_start)},
           {"label_smoothing", text(model.label_smoothing)},
+          {"class_weights", CommaList(model.class_weights)},
           {"mixup", text(model.mixup)},
           {"cutmix", text(model.cutmix)},
           {"ema_decay", text(model.ema_decay)},

@@ -131,15 +131,20 @@ brew::MixedImages AddMix(ModelHelper* model, const ModelOptions& options,
 brew::SoftmaxLoss AddLoss(ModelHelper* model, const ModelOptions& options,
                           const std::string& scores, std::string probabilities) {
   const std::string label = model->Scoped("label");
+  std::string weights;
+  if (!options.class_weights.empty()) {
+    weights = brew::ClassWeights(model, label, "label_weights", options.class_weights);
+  }
   if (probabilities.empty() && options.label_smoothing == 0) {
-    return brew::SoftmaxWithLoss(model, scores, label, "softmax", "loss");
+    return brew::SoftmaxWithLoss(model, scores, label, "softmax", "loss", /*label_prob=*/false,
+                                 weights);
   }
   if (probabilities.empty()) {
     probabilities = brew::SmoothLabels(model, label, "label_smooth", options.shape.num_labels,
                                        options.label_smoothing);
   }
   return brew::SoftmaxWithLoss(model, scores, probabilities, "softmax", "loss",
-                               /*label_prob=*/true);
+                               /*label_prob=*/true, weights);
 }
 
 // The forward pass of one replica: input, network, loss. Gradients start from the scaled loss, so
@@ -151,7 +156,7 @@ ReplicaBlobs AddForward(ModelHelper* model, const TrainOptions& options, RecordK
   const std::string data = options.data.train_data == kSyntheticData
                                ? AddSyntheticInput(model, batch, options)
                                : AddImageInput(model, kReader, kind, batch, options);
-  brew::MixedImages input{.images = data};
+  brew::MixedImages input = {data, ""};
   if (options.model.MixesImages()) input = AddMix(model, options.model, data);
   const std::string scores =
       AddNetwork(model, options.model.network, input.images, options.model.shape);

@@ -145,12 +145,28 @@ std::string Softmax(ModelHelper* model, const std::string& input, const std::str
 }
 
 SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const std::string& label,
-                            const std::string& softmax, const std::string& loss, bool label_prob) {
+                            const std::string& softmax, const std::string& loss, bool label_prob,
+                            const std::string& row_weights) {
   SoftmaxLoss result{model->Scoped(softmax), model->Scoped(loss)};
+  std::vector<std::string> inputs = {input, label};
+  if (!row_weights.empty()) inputs.push_back(row_weights);
   std::vector<Argument> args;
   if (label_prob) args.push_back(MakeArgument("label_prob", true));
-  model->AddOperator("SoftmaxWithLoss", {input, label}, {result.softmax, result.loss}, args);
+  model->AddOperator("SoftmaxWithLoss", inputs, {result.softmax, result.loss}, args);
   return result;
+}
+
+std::string ClassWeights(ModelHelper* model, const std::string& label, const std::string& output,
+                         const std::vector<float>& weights) {
+  std::string scoped = model->Scoped(output);
+  const std::string table = scoped + "_table";
+  model->AddInitOperator(
+      "GivenTensorFill", {}, {table},
+      {MakeArgument("shape", std::vector<int64_t>{static_cast<int64_t>(weights.size())}),
+       MakeArgument("values", weights)});
+  model->net()->add_external_input(table);
+  model->AddOperator("Gather", {table, label}, {scoped});
+  return scoped;
 }
 
 std::string SmoothLabels(ModelHelper* model, const std::string& label, const std::string& output,

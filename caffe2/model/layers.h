@@ -61,14 +61,19 @@ std::string Dropout(ModelHelper* model, const std::string& input, const std::str
 std::string Softmax(ModelHelper* model, const std::string& input, const std::string& output);
 
 // Softmax over {N, labels}, and the mean cross entropy with the int32 `label` {N} or, with
-// `label_prob`, with probabilities float {N, labels}.
+// `label_prob`, with probabilities float {N, labels}. With `row_weights` float {N} the mean is
+// weighted: divided by their sum.
 struct SoftmaxLoss {
   std::string softmax;
   std::string loss;
 };
 SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const std::string& label,
                             const std::string& softmax, const std::string& loss,
-                            bool label_prob = false);
+                            bool label_prob = false, const std::string& row_weights = "");
+// The weight float {N} of each row in a SoftmaxWithLoss: the weight of its int32 `label` {N}.
+// Throws EnforceNotMet when it runs if a label has no weight.
+std::string ClassWeights(ModelHelper* model, const std::string& label, const std::string& output,
+                         const std::vector<float>& weights);
 // The probabilities float {N, num_labels} that a SoftmaxWithLoss with `label_prob` takes, of the
 // int32 `label` {N}: 1 - smoothing for the label, and smoothing spread over all labels alike
 // (Szegedy et al., "Rethinking the Inception architecture", 2015). Makes a table of num_labels x

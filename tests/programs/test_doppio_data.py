@@ -187,6 +187,13 @@ def test_scale_and_shuffle(pictures, tmp_path):
     assert data[0] != data[2]
 
 
+def test_balanced_weights_of_classes(pictures, tmp_path):
+    # 12 cats and 8 dogs: 20 / (2 * 12), 20 / (2 * 8).
+    assert inspect(pictures)["balanced_class_weights"] == [pytest.approx(20 / 24), 20 / 16]
+    done = run("doppio", "data", "inspect", pictures)
+    assert re.search(r"balanced --class_weights: +0\.8333,1\.25\n", done.output), done.output
+
+
 def test_archives(pictures, tmp_path):
     flat = tmp_path / "classes.tar"
     with tarfile.open(flat, "w") as tar:

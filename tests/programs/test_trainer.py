@@ -1,5 +1,6 @@
 """The trainer as its users start it: whole runs of processes, good and bad."""
 
+import json
 import re
 import signal
 import time
@@ -70,6 +71,22 @@ def test_a_folder_of_files_is_training_and_test_data(databases, tmp_path):
     assert done.returncode == 0, done.output
     assert "Using epoch size: 320 (--train_data has 320 images)" in done.output
     assert re.search(r"Test accuracy after epoch 0: .* \(100 images, ", done.output), done.output
+
+
+@pytest.mark.parametrize("smoothing", [0, 0.1])
+def test_only_the_class_with_a_weight_is_learned(databases, tmp_path, smoothing):
+    found = run("doppio", "data", "inspect", databases / "test_lmdb", "--json")
+    labels = json.loads(found.output)["labels"]
+    (tmp_path / "weights").write_text("0\n" * 3 + "1\n" + "0\n" * 6)
+    for weights in (tmp_path / "weights", "0,0,0,1,0,0,0,0,0,0"):
+        done = run("resnet50_trainer", *training(databases, tmp_path, num_epochs=2,
+                                                 label_smoothing=smoothing, class_weights=weights))
+        assert done.returncode == 0, done.output
+        tested = re.search(r"Test accuracy after epoch 1: ([\d.]+)", done.output)
+        assert float(tested.group(1)) == pytest.approx(labels["3"] / sum(labels.values()))
+    done = run("resnet50_trainer", *training(databases, tmp_path, class_weights="no_such_file"))
+    assert done.returncode == 64
+    assert "--class_weights is no_such_file, neither a list of numbers nor a file" in done.output
 
 
 def test_classes_of_test_images_must_be_those_of_the_training(databases, tmp_path):

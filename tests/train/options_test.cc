@@ -257,6 +257,22 @@ TEST_F(OptionsTest, ChannelsHaveOneMeanOrEachTheirs) {
   ExpectRefused("--label_smoothing is 1, must be at least 0 and below 1");
 }
 
+TEST_F(OptionsTest, EachClassHasAWeight) {
+  std::vector<float>& weights = options_.model.class_weights;
+  options_.model.shape.num_labels = 3;
+  weights = {1, 2};
+  ExpectRefused("--class_weights has 2 numbers; give one for each of the 3 classes");
+  weights = {1, -2, 1};
+  ExpectRefused("--class_weights has -2; weights must be finite and not negative");
+  weights = {0, 0, 0};
+  ExpectRefused("--class_weights has no positive number");
+  weights = {1, 2, 0};
+  options_.model.cutmix = 1;
+  ExpectRefused("--class_weights cannot be used together with --mixup or --cutmix");
+  options_.model.cutmix = 0;
+  Validate(options_);
+}
+
 TEST_F(OptionsTest, ImagesAreMixedWithOthers) {
   options_.model.mixup = 0.2f;
   options_.model.cutmix = 1;

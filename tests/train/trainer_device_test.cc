@@ -150,6 +150,25 @@ TEST_F(DeviceTrainerTest, MixedImagesAreTheSame) {
   }
 }
 
+TEST_F(DeviceTrainerTest, WeightsOfClassesAreTheSame) {
+  options_.model.class_weights.resize(static_cast<size_t>(options_.model.shape.num_labels));
+  for (size_t i = 0; i < options_.model.class_weights.size(); ++i) {
+    options_.model.class_weights[i] = 0.5f + static_cast<float>(i);
+  }
+  options_.devices = {{}};
+  const auto plain = expected_;
+  for (const float smoothing : {0.f, 0.1f}) {
+    options_.model.label_smoothing = smoothing;
+    options_.cuda_graph = false;
+    options_.devices = {{}};
+    expected_ = Run(options_)[0].log;
+    EXPECT_NE(expected_->iterations[5].loss, plain->iterations[5].loss);
+    options_.cuda_graph = true;
+    options_.devices = {{CUDA, 0}};
+    ExpectSameLosses(Run(options_));
+  }
+}
+
 // The average over one device and over two, which the tests use.
 TEST_F(DeviceTrainerTest, MovingAveragesAreTheSame) {
   options_.model.ema_decay = 0.9;

@@ -13,15 +13,17 @@ namespace {
 
 constexpr size_t kMaxLines = 20;
 
-std::string Fixed(double value) {
+std::string Formatted(const char* format, double value) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.2f", value);
+  std::snprintf(text, sizeof(text), format, value);
   return text;
 }
 
-std::string Join(const std::vector<double>& values) {
+std::string Fixed(double value) { return Formatted("%.2f", value); }
+
+std::string Join(const std::vector<double>& values, const char* format) {
   std::string text;
-  for (const double value : values) text += (text.empty() ? "" : ",") + Fixed(value);
+  for (const double value : values) text += (text.empty() ? "" : ",") + Formatted(format, value);
   return text;
 }
 
@@ -48,6 +50,23 @@ int64_t MeanBytes(const Inspection& found) {
   return found.bytes / std::max<int64_t>(1, found.records);
 }
 
+// records / (labels * records of the label) for the labels 0, 1, ...: all labels count alike in a
+// loss with these weights. 0 for a label without records; empty if there are negative labels or far
+// more numbers than labels.
+std::vector<double> BalancedWeights(const std::map<int64_t, int64_t>& labels) {
+  if (labels.empty() || labels.begin()->first < 0) return {};
+  const int64_t size = labels.rbegin()->first + 1;
+  if (size > 2 * static_cast<int64_t>(labels.size()) + 10) return {};
+  double records = 0;
+  for (const auto& [label, count] : labels) records += static_cast<double>(count);
+  std::vector<double> weights(static_cast<size_t>(size));
+  for (const auto& [label, count] : labels) {
+    weights[static_cast<size_t>(label)] =
+        records / (static_cast<double>(labels.size()) * static_cast<double>(count));
+  }
+  return weights;
+}
+
 // Rows (name, value) that text and page share.
 std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) {
   std::vector<std::pair<std::string, std::string>> facts = {
@@ -64,11 +83,16 @@ std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) 
   };
   if (!found.mean.empty()) {
     const char* order = found.mean.size() == 3 ? " (blue,green,red)" : "";
-    facts.emplace_back("mean of pixels" + std::string(order), Join(found.mean));
-    facts.emplace_back("standard deviation", Join(found.std));
+    facts.emplace_back("mean of pixels" + std::string(order), Join(found.mean, "%.2f"));
+    facts.emplace_back("standard deviation", Join(found.std, "%.2f"));
   }
   if (found.without_label > 0) facts.emplace_back("without a label", Grouped(found.without_label));
   facts.emplace_back("labels", Grouped(static_cast<int64_t>(found.labels.size())));
+  const std::vector<double> weights = BalancedWeights(found.labels);
+  constexpr size_t kMaxShown = 20;
+  if (weights.size() > 1 && weights.size() <= kMaxShown) {
+    facts.emplace_back("balanced --class_weights", Join(weights, "%.4g"));
+  }
   facts.emplace_back("damaged records", Grouped(found.num_damaged));
   if (!found.left_out.empty()) facts.emplace_back("warning", found.left_out);
   return facts;
@@ -162,6 +186,7 @@ std::string InspectionJson(const Inspection& found) {
   object.Add("min_bytes", found.min_bytes).Add("max_bytes", found.max_bytes);
   object.AddJson("kinds", JsonCounts(found.kinds)).AddJson("shapes", JsonCounts(found.shapes));
   object.AddJson("labels", JsonCounts(labels)).Add("without_label", found.without_label);
+  object.AddJson("balanced_class_weights", JsonList(BalancedWeights(found.labels), JsonNumber));
   object.AddJson("class_names", JsonList(found.class_names, JsonString));
   object.Add("left_out", found.left_out);
   object.AddJson("mean", JsonList(found.mean, JsonNumber));
