@@ -173,9 +173,10 @@ inline void AddObservers(const TrainOptions& options, Listeners* listeners) {
   }
   if (LogDirectory().empty()) return;
   MakeLogDirectory("--log_dir", LogDirectory());
+  listeners->Add(
+      std::make_unique<MetricsLog>(LogDirectory()));  // locks the directory for the others
   listeners->Add(std::make_unique<SettingsLog>(LogDirectory(), gflags::ProgramInvocationShortName(),
                                                FlagValues(/*only_given=*/false)));
-  listeners->Add(std::make_unique<MetricsLog>(LogDirectory(), options.shards.run_id));
   if (!options.data.test_data.empty()) {
     listeners->Add(std::make_unique<PredictionsLog>(LogDirectory(), options));
   }

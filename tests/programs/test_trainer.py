@@ -229,16 +229,18 @@ def test_a_killed_shard_is_named_by_the_other(databases, redis, shards, tmp_path
 def test_a_live_run_id_is_refused_and_names_its_holder(databases, redis, shards, tmp_path):
     flags = {
         "num_shards": 2, "run_id": "live", "redis_host": "127.0.0.1", "redis_port": redis,
-        "batch_size": 16, "epoch_size": 1_000_000, "test_data": None,
+        "batch_size": 16, "epoch_size": 1_000_000, "test_data": None, "log_dir": tmp_path / "logs",
     }
     for shard in range(2):
         shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
     wait_for_line(shards.processes[0], "Finished iteration")
+    lock = (tmp_path / "logs" / "metrics.jsonl.lock").read_text()
     intruder = run("resnet50_trainer", *training(databases, tmp_path, shard_id=0, **flags))
     assert 0 < intruder.returncode < 128
     assert str(shards.processes[0].pid) in last_line(intruder.output), intruder.output[-500:]
-    # The run goes on.
+    # The run goes on, and has its log.
     wait_for_line(shards.processes[0], "Finished iteration")
+    assert (tmp_path / "logs" / "metrics.jsonl.lock").read_text() == lock
     for process in shards.processes:
         process.send_signal(signal.SIGINT)
     for status, output in shards.wait():

@@ -84,9 +84,7 @@ std::string ShardsJson(const std::vector<ShardSpeed>& shards) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::string& directory, const std::string& run_id)
-    : lock_(directory + "/metrics.jsonl", {.run_id = run_id, .joined_ms = NowMs()}),
-      file_(directory + "/metrics.jsonl") {
+MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metrics.jsonl") {
   struct stat status = {};
   if (stat(file_.path().c_str(), &status) == 0 && status.st_size > 0) {
     LOG(WARNING) << "--log_dir " << directory << " has the records of an earlier run: this run is "
@@ -96,6 +94,11 @@ MetricsLog::MetricsLog(const std::string& directory, const std::string& run_id)
 
 void MetricsLog::OnStart(const StartReport& report) {
   total_iterations_ = report.total_iterations;
+  // Not before the run has joined: a second start under its run_id would take the lock of the live
+  // run, and then be refused.
+  lock_.emplace(
+      file_.path(),
+      RunIdentity{.run_id = report.run_id, .generation = report.generation, .joined_ms = NowMs()});
   file_.Append(EventLine("start")
                    .Add("run_id", report.run_id)
                    .Add("generation", report.generation)

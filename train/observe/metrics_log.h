@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "train/observe/run_log_file.h"
@@ -16,13 +17,13 @@ namespace caffe2 {
 // in the log; "total_iterations" counts over the whole run. A run that starts again in the same
 // directory appends a new "start". If an earlier line has a larger total_iterations than this
 // "start", the run has lost the work of that line. Only one run at a time may write in a directory
-// (RunLock).
+// (RunLock): it has the lock from its start, after its shards have joined.
 class MetricsLog : public TrainListener {
  public:
-  // Throws as RunLock and RunLogFile. Logs a warning if the file has lines of an earlier run.
-  // `run_id` is "" for a run of one process.
-  MetricsLog(const std::string& directory, const std::string& run_id);
+  // Throws as RunLogFile. Logs a warning if the file has lines of an earlier run.
+  explicit MetricsLog(const std::string& directory);
 
+  // Throws as RunLock.
   void OnStart(const StartReport& report) override;
   void OnIteration(const IterationReport& report) override;
   void OnTest(const TestReport& report) override;
@@ -30,8 +31,8 @@ class MetricsLog : public TrainListener {
   void OnModelSaved(const std::string& path) override;
 
  private:
-  const RunLock lock_;
   RunLogFile file_;
+  std::optional<RunLock> lock_;
   int64_t total_iterations_ = 0;
 };
 
