@@ -42,8 +42,9 @@ def loader_paths():
 
 
 def library_name(path):
-    """The name without what auditwheel adds: libjpeg.so.62 for libjpeg-1a2b3c4d.so.62."""
-    return re.sub(r"-[0-9a-f]{8}(?=[.]so)", "", path.name)
+    """The name without what auditwheel adds before the first dot: libjpeg.so.62 for
+    libjpeg-1a2b3c4d.so.62, libopenblasp-r0.3.21.so for libopenblasp-r0-1a2b3c4d.3.21.so."""
+    return re.sub(r"^([^.]*)-[0-9a-f]{8}(?=[.])", r"\1", path.name)
 
 
 def package_of(path):

@@ -41,9 +41,10 @@ FUZZ_TARGET(Flags, "flags", 2000) {
 FUZZ_TARGET(StoreUrl, "store_url", 5000) {
   const StoreUrl url = ParseStoreUrl(std::string(bytes));
   const std::string shown = url.ToString();
-  CHECK(url.password.size() < 8 || shown.find(url.password) == std::string::npos ||
-        (url.host + url.path).find(url.password) != std::string::npos)
-      << "the password is shown";
+  // Not a search for the password: "s://host:6" is part of "redis://host:6379" anyway.
+  StoreUrl without = url;
+  without.password.clear();
+  CHECK(shown == without.ToString()) << "the text depends on the password";
 }
 
 }  // namespace caffe2::testing

@@ -114,6 +114,19 @@ def test_the_bill_of_materials_names_package_licence_and_file(tmp_path):
     assert "Jean-loup Gailly" in text
 
 
+@pytest.mark.parametrize("file, name", [
+    ("libz-0123abcd.so.1", "libz.so.1"),
+    ("libopenblasp-r0-3c5ecc47.3.21.so", "libopenblasp-r0.3.21.so"),
+    ("libabsl_base.so.20220623", "libabsl_base.so.20220623"),
+])
+def test_the_bill_knows_libraries_by_their_own_names(file, name):
+    found = subprocess.run(
+        [sys.executable, "-c", "import make_sbom, pathlib, sys;"
+         "print(make_sbom.library_name(pathlib.Path(sys.argv[1])))", file],
+        cwd=ROOT / "scripts", capture_output=True, text=True, check=True)
+    assert found.stdout == name + "\n"
+
+
 def test_a_library_of_no_package_has_no_bill(tmp_path):
     done = make_sbom(tmp_path, "1.2.3", tmp_path / "libunheard_of.so.1")
     assert done.returncode == 1
