@@ -35,8 +35,10 @@ inline std::vector<float> NumberListOrFile(const std::string& name, const std::s
   CheckUsage(file.is_open(), name, " is ", value, ", neither a list of numbers nor a file");
   std::string list, line;
   while (std::getline(file, line)) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
     if (!line.empty()) list += (list.empty() ? "" : ",") + line;
   }
+  CheckUsage(!list.empty(), name, " is ", value, ", a file without numbers");
   return NumberList(name + " " + value, list);
 }
 

@@ -131,7 +131,7 @@ DEFINE_double(label_smoothing, 0,
               "share of the target probability that is spread evenly over all labels");
 DEFINE_string(class_weights, "",
               "weights of the classes in the training loss, for instance 1,1,2.5, or a file with "
-              "one number for each; doppio data inspect prints balanced ones; \"\": all alike");
+              "one number for each; doppio data inspect knows balanced ones; \"\": all alike");
 DEFINE_double(mixup, 0,
               "alpha of mixup, for instance 0.2: the training images of a batch are blended with "
               "each other, and their labels in proportion; accuracies in training count the "

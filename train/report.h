@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "train/run_lock.h"
+
 namespace caffe2 {
 
 class TestPredictions;
@@ -20,8 +22,7 @@ struct StartReport {
   const TrainOptions* options = nullptr;
   const TrainNets* nets = nullptr;
   Workspace* workspace = nullptr;
-  std::string run_id = {};  // "" with one shard
-  int generation = 1;
+  RunIdentity identity = {};  // run_id: "" with one shard
   // Where the run starts: the epoch is 0 or load_epoch, and the iterations 0, unless it resumes.
   int epoch = 0;
   int64_t total_iterations = 0;

@@ -193,8 +193,7 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
   listener_->OnStart({.options = &options_,
                       .nets = &nets_,
                       .workspace = &ws_,
-                      .run_id = run_->identity().run_id,
-                      .generation = run_->identity().generation,
+                      .identity = run_->identity(),
                       .epoch = static_cast<int>(progress_.epoch),
                       .total_iterations = progress_.total_iterations});
 }

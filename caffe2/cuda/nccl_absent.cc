@@ -7,7 +7,7 @@ namespace caffe2::cuda {
 struct NcclGroup::State {};
 
 NcclId MakeNcclId() { throw Error("this build has no NCCL: nccl.h was not found"); }
-// The interface takes a function to keep, which needs nobody here.
+// The interface takes a function to keep, which nobody needs here.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 NcclGroup::NcclGroup(const NcclId&, int, int, int, Stream, std::function<void()>) { MakeNcclId(); }
 NcclGroup::~NcclGroup() = default;

@@ -40,8 +40,8 @@ void AddPrepare(CLI::App* data, Action* action) {
   }
   prepare->footer(
       "Nothing is downloaded. What --input must hold, and where it comes from:" + kinds +
-      "\nA database appears when it is complete. An interrupted run leaves none, and "
-      "is started anew by the same command. A database that is there is compared.");
+      "\nA database appears when it is complete. If the command is interrupted, run it again: it "
+      "goes on where it stopped. A database that exists already is compared.");
   prepare
       ->add_option("kind", options->kind,
                    "mnist, cifar10, cifar100, stl10, folder, imagenet-tar or webdataset")

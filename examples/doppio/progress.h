@@ -11,7 +11,7 @@ namespace caffe2 {
 // changes, elsewhere a line every ten seconds.
 class ProgressLine {
  public:
-  // `before` of the `total` records were done earlier, and do not count for the speed.
+  // `before` of the `total` records were done earlier, and do not count toward the speed.
   ProgressLine(std::string what, int64_t total, int64_t before = 0);
   ~ProgressLine();  // clears the line of a terminal
   ProgressLine(const ProgressLine&) = delete;

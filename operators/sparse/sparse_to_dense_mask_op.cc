@@ -51,7 +51,7 @@ OPERATOR_SCHEMA(SparseToDenseMask)
     .Arg("mask", "(list of int) The feature ids, each once.", true)
     .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
     .Arg("max_skipped_indices",
-         "(int, default 50) The number of samples with negative ids, over all runs, that is an "
+         "(int, default 50) So many samples with negative ids, counted over all runs, are an "
          "error.")
     .Input(0, "indices", "int32 or int64: the feature ids of all samples, one after another.")
     .Input(1, "values", "Their values, of any type: one row for each id.")

@@ -116,11 +116,11 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
     context_.Copy(present.size(), present.data(),
                   reinterpret_cast<uint8_t*>(Output(1)->template mutable_data<bool>()));
   }
-  // Negative ids are errors in the data. Throws EnforceNotMet at the sample of number max_skipped_.
+  // Negative ids are errors in the data. Throws EnforceNotMet at the max_skipped_-th such sample.
   void NoteBadSample(int64_t id) {
     ++skipped_;
     CAFFE_ENFORCE(skipped_ < max_skipped_, "too many samples with negative feature ids (", skipped_,
-                  "); the last id is ", id);
+                  "); in the last one is ", id);
     if (skipped_ == 1) LOG(WARNING) << "SparseToDenseMask skips the feature id " << id;
   }
 

@@ -53,8 +53,8 @@ std::string HostJson() {
 
 std::string RunJson(const StartReport& report) {
   return JsonObject()
-      .Add("run_id", report.run_id)
-      .Add("generation", report.generation)
+      .Add("run_id", report.identity.run_id)
+      .Add("generation", report.identity.generation)
       .Add("num_shards", report.options->shards.num_shards)
       .Add("devices", DescribeDevices(report.options->devices))
       .Add("epoch", report.epoch)
@@ -84,24 +84,21 @@ std::string ShardsJson(const std::vector<ShardSpeed>& shards) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metrics.jsonl") {
-  struct stat status = {};
-  if (stat(file_.path().c_str(), &status) == 0 && status.st_size > 0) {
-    LOG(WARNING) << "--log_dir " << directory << " has the records of an earlier run: this run is "
-                 << "added to them";
-  }
-}
+MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metrics.jsonl") {}
 
 void MetricsLog::OnStart(const StartReport& report) {
   total_iterations_ = report.total_iterations;
   // Not before the run has joined: a second start under its run_id would take the lock of the live
   // run, and then be refused.
-  lock_.emplace(
-      file_.path(),
-      RunIdentity{.run_id = report.run_id, .generation = report.generation, .joined_ms = NowMs()});
+  lock_.emplace(file_.path(), report.identity);
+  struct stat status = {};
+  if (stat(file_.path().c_str(), &status) == 0 && status.st_size > 0) {
+    LOG(WARNING) << "--log_dir has the records of an earlier run in " << file_.path()
+                 << ": this run is added to them";
+  }
   file_.Append(EventLine("start")
-                   .Add("run_id", report.run_id)
-                   .Add("generation", report.generation)
+                   .Add("run_id", report.identity.run_id)
+                   .Add("generation", report.identity.generation)
                    .Add("num_shards", report.options->shards.num_shards)
                    .Add("epoch", report.epoch)
                    .Add("num_epochs", report.options->schedule.num_epochs)

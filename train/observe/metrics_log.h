@@ -20,10 +20,10 @@ namespace caffe2 {
 // (RunLock): it has the lock from its start, after its shards have joined.
 class MetricsLog : public TrainListener {
  public:
-  // Throws as RunLogFile. Logs a warning if the file has lines of an earlier run.
+  // Throws as RunLogFile.
   explicit MetricsLog(const std::string& directory);
 
-  // Throws as RunLock.
+  // Throws as RunLock. Logs a warning if the file has lines of an earlier run.
   void OnStart(const StartReport& report) override;
   void OnIteration(const IterationReport& report) override;
   void OnTest(const TestReport& report) override;

@@ -20,10 +20,11 @@ void AddScalar(const std::string& tag, double value, Event* event) {
 
 void TensorBoardLog::OnStart(const StartReport& report) {
   run_ = report;
+  file_.emplace(directory_);
   step_ = histograms_at_ = report.total_iterations;
   Event event;
   event.set_graph_def(GraphOf(report.nets->train).SerializeAsString());
-  file_.Append(step_, event);
+  file_->Append(step_, event);
   samples_.Watch(report);
 }
 
@@ -37,7 +38,7 @@ void TensorBoardLog::OnIteration(const IterationReport& report) {
   AddScalar("train/learning_rate", report.learning_rate, &event);
   AddScalar("speed/images_per_second", report.job_images_per_second, &event);
   AddScalar("speed/input_wait", report.input_wait, &event);
-  file_.Append(step_, event);
+  file_->Append(step_, event);
   if (histograms_every_ > 0 && step_ - histograms_at_ >= histograms_every_) WriteHistograms();
 }
 
@@ -46,7 +47,7 @@ void TensorBoardLog::OnTest(const TestReport& report) {
   AddScalar("test/loss", report.loss, &event);
   AddScalar("test/accuracy", report.accuracy, &event);
   AddScalar("test/accuracy_top5", report.accuracy_top5, &event);
-  file_.Append(step_, event);
+  file_->Append(step_, event);
 }
 
 void TensorBoardLog::WriteSamples() {
@@ -65,7 +66,7 @@ void TensorBoardLog::WriteSamples() {
     image->set_encoded_image_string(
         EncodePng(sample.pixels, sample.height, sample.width, sample.channels));
   }
-  file_.Append(step_, event);
+  file_->Append(step_, event);
 }
 
 // Of the first replica: all replicas and shards have the same parameters.
@@ -80,7 +81,7 @@ void TensorBoardLog::WriteHistograms() {
     entry->set_tag("parameters/" + name);
     *entry->mutable_histo() = HistogramOf(host.data<float>(), host.numel());
   }
-  file_.Append(step_, event);
+  file_->Append(step_, event);
   histograms_at_ = step_;
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "train/observe/event_file.h"
@@ -11,17 +13,18 @@
 
 namespace caffe2 {
 
-// Writes an event file. At the start: the graph of the training net. After the first iteration: up
-// to eight images of its batch, as the network sees them. At each logged iteration: loss, accuracy,
-// learning rate, speed and input wait. After each test: its results. Steps are iterations of the
-// whole run.
+// Writes an event file, which begins with the run. At the start: the graph of the training net.
+// After the first iteration: up to eight images of its batch, as the network sees them. At each
+// logged iteration: loss, accuracy, learning rate, speed and input wait. After each test: its
+// results. Steps are iterations of the whole run.
 class TensorBoardLog : public TrainListener {
  public:
   // Writes histograms of all parameters at the first logged iteration after every
-  // `histograms_every` iterations; 0: never. Throws as EventFile.
-  TensorBoardLog(const std::string& directory, int64_t histograms_every)
-      : file_(directory), histograms_every_(histograms_every) {}
+  // `histograms_every` iterations; 0: never.
+  TensorBoardLog(std::string directory, int64_t histograms_every)
+      : directory_(std::move(directory)), histograms_every_(histograms_every) {}
 
+  // Throws as EventFile.
   void OnStart(const StartReport& report) override;
   void OnIteration(const IterationReport& report) override;
   void OnTest(const TestReport& report) override;
@@ -30,7 +33,8 @@ class TensorBoardLog : public TrainListener {
   void WriteSamples();
   void WriteHistograms();
 
-  EventFile file_;
+  const std::string directory_;
+  std::optional<EventFile> file_;
   const int64_t histograms_every_;
   StartReport run_;
   InputSamples samples_;

@@ -19,8 +19,6 @@ std::string Formatted(const char* format, double value) {
   return text;
 }
 
-std::string Fixed(double value) { return Formatted("%.2f", value); }
-
 std::string Join(const std::vector<double>& values, const char* format) {
   std::string text;
   for (const double value : values) text += (text.empty() ? "" : ",") + Formatted(format, value);
@@ -51,10 +49,11 @@ int64_t MeanBytes(const Inspection& found) {
 }
 
 // records / (labels * records of the label) for the labels 0, 1, ...: all labels count alike in a
-// loss with these weights. 0 for a label without records; empty if there are negative labels or far
-// more numbers than labels.
-std::vector<double> BalancedWeights(const std::map<int64_t, int64_t>& labels) {
-  if (labels.empty() || labels.begin()->first < 0) return {};
+// loss with these weights. 0 for a label without records; empty if not all records were looked at,
+// or there are negative labels or far more numbers than labels.
+std::vector<double> BalancedWeights(const Inspection& found) {
+  const std::map<int64_t, int64_t>& labels = found.labels;
+  if (found.records < found.total || labels.empty() || labels.begin()->first < 0) return {};
   const int64_t size = labels.rbegin()->first + 1;
   if (size > 2 * static_cast<int64_t>(labels.size()) + 10) return {};
   double records = 0;
@@ -88,7 +87,7 @@ std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) 
   }
   if (found.without_label > 0) facts.emplace_back("without a label", Grouped(found.without_label));
   facts.emplace_back("labels", Grouped(static_cast<int64_t>(found.labels.size())));
-  const std::vector<double> weights = BalancedWeights(found.labels);
+  const std::vector<double> weights = BalancedWeights(found);
   constexpr size_t kMaxShown = 20;
   if (weights.size() > 1 && weights.size() <= kMaxShown) {
     facts.emplace_back("balanced --class_weights", Join(weights, "%.4g"));
@@ -186,7 +185,7 @@ std::string InspectionJson(const Inspection& found) {
   object.Add("min_bytes", found.min_bytes).Add("max_bytes", found.max_bytes);
   object.AddJson("kinds", JsonCounts(found.kinds)).AddJson("shapes", JsonCounts(found.shapes));
   object.AddJson("labels", JsonCounts(labels)).Add("without_label", found.without_label);
-  object.AddJson("balanced_class_weights", JsonList(BalancedWeights(found.labels), JsonNumber));
+  object.AddJson("balanced_class_weights", JsonList(BalancedWeights(found), JsonNumber));
   object.AddJson("class_names", JsonList(found.class_names, JsonString));
   object.Add("left_out", found.left_out);
   object.AddJson("mean", JsonList(found.mean, JsonNumber));

@@ -26,7 +26,7 @@ namespace caffe2::data {
 namespace {
 
 constexpr int64_t kRecordsAtOnce = 16;   // in memory, for each thread
-constexpr size_t kSaveBytes = 16 << 20;  // a killed command makes at most so many bytes again
+constexpr size_t kSaveBytes = 16 << 20;  // a killed command repeats about this much, plus a batch
 
 // Ends the work after a signal.
 struct Interrupted {
@@ -64,6 +64,7 @@ class ReaderIndex final : public db::RecordIndex {
   explicit ReaderIndex(const db::DBReader* reader) : reader_(reader) {}
   int64_t NumRecords() const override { return reader_->NumRecords(); }
   void Read(int64_t i, std::string* key, std::string* value) override {
+    if (const int signal = StopSignal::Received()) throw Interrupted{signal};
     db::Record record;
     reader_->ReadRecord(i, &record);
     *key = std::move(record.key);
@@ -170,12 +171,12 @@ void KeepUnfinished(const std::string& output, int64_t total, const Summary& mad
   if (made.source_records == 0) return;
   try {
     database->Save(made);
-  } catch (const Error&) {  // the error that ended the work is the one to report
+  } catch (const std::exception&) {  // the error that ended the work is the one to report
   }
   if (database->saved().source_records == 0) return;
-  std::fprintf(
-      stderr, "%s.unfinished holds %s of %s records: the same command goes on from there\n",
-      output.c_str(), Grouped(database->saved().source_records).c_str(), Grouped(total).c_str());
+  std::fprintf(stderr, "%s.unfinished keeps %s of %s records; run the command again to go on\n",
+               output.c_str(), Grouped(database->saved().source_records).c_str(),
+               Grouped(total).c_str());
 }
 
 Summary Write(const PrepareOptions& options, Maker* maker, const std::string& output) {
@@ -193,12 +194,12 @@ Summary Write(const PrepareOptions& options, Maker* maker, const std::string& ou
         [&] {
           if (database.unsaved_bytes() >= kSaveBytes) database.Save(written);
         });
+    database.Save(written);
   } catch (...) {
     KeepUnfinished(output, total, written, &database);
     throw;
   }
   CAFFE_ENFORCE(written.records > 0, "--input ", options.input, " has no good record");
-  database.Save(written);
   database.Finish();
   const Summary read = ReadAgain(options.db_type, output, written.records);
   if (read.records != written.records || read.checksum != written.checksum) {
@@ -206,7 +207,8 @@ Summary Write(const PrepareOptions& options, Maker* maker, const std::string& ou
     std::filesystem::remove_all(output, error);
     ThrowIoError(ExitCode::kIo, output, " reads back ", read.records, " records with checksum ",
                  read.checksum, " where ", written.records, " with checksum ", written.checksum,
-                 " were written: the disk or the memory is faulty; the database was removed");
+                 " were written: the disk or the memory is faulty, or the files of --input changed "
+                 "while the command was interrupted; the database was removed");
   }
   return written;
 }

@@ -1,6 +1,11 @@
 #include "examples/doppio/data/unfinished_database.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -71,13 +76,21 @@ UnfinishedDatabase::UnfinishedDatabase(const std::string& db_type, const std::st
       settings_(settings),
       lock_(unfinished_, {}) {
   std::error_code error;
+  if (fs::exists(path_, error)) RefuseOther();
   const bool left = fs::exists(unfinished_, error);
+  if (left && !fs::exists(state_path_, error)) {
+    ThrowIoError(ExitCode::kCannotWrite, unfinished_,
+                 " exists, but this command has not made it: move it away");
+  }
   if (Continue()) return;
   if (left) {
-    std::fprintf(stderr, "%s cannot be continued by this command; it is made anew\n",
-                 unfinished_.c_str());
+    std::fprintf(
+        stderr,
+        "%s was made with other options or from other files, or is damaged: starting over\n",
+        unfinished_.c_str());
   }
   Remove();
+  WriteState({});  // before the database, which is known by it
   Open();
 }
 
@@ -99,16 +112,23 @@ bool UnfinishedDatabase::Continue() {
   const int64_t bytes = FileBytes(unfinished_);
   if (bytes < state->file_bytes) return false;
   try {
-    // Records may have been written after the state: a file must lose them; the others know a key
-    // once.
+    // Records may have been written after the state. They are cut off from a single file; LMDB and
+    // LevelDB overwrite them, as they hold a key once.
+    std::error_code error;
     if (bytes > state->file_bytes) {
-      fs::resize_file(unfinished_, static_cast<uintmax_t>(state->file_bytes));
+      fs::resize_file(unfinished_, static_cast<uintmax_t>(state->file_bytes), error);
+    }
+    if (error) {
+      ThrowIoError(ExitCode::kCannotWrite, "cannot cut ", unfinished_, ": ", error.message());
     }
     const auto database = db::CreateDB(db_type_, unfinished_, db::READ);
     if (database->NewIndex()->NumRecords() < state->summary.records) return false;
     database->Close();
     Open();
   } catch (const Error& error) {
+    // After any other error, of a full disk for instance, the records are still good.
+    const ExitCode code = ExitCodeOf(error);
+    if (code != ExitCode::kBadData && code != ExitCode::kNoInput) throw;
     std::fprintf(stderr, "%s\n", error.what());
     return false;
   }
@@ -117,15 +137,36 @@ bool UnfinishedDatabase::Continue() {
 }
 
 void UnfinishedDatabase::Add(const std::string& key, const std::string& value) {
+  failed_ = true;
   transaction_->Put(key, value);
+  failed_ = false;
   unsaved_bytes_ += key.size() + value.size();
 }
 
 void UnfinishedDatabase::Save(const Summary& summary) {
+  CAFFE_ENFORCE(!failed_, "a write to ", unfinished_, " has failed");
+  failed_ = true;
   transaction_->Commit();
-  WriteWholeFile(state_path_, Format({settings_, FileBytes(unfinished_), summary}));
+  Flush();
+  failed_ = false;
+  WriteState(summary);
   saved_ = summary;
   unsaved_bytes_ = 0;
+}
+
+// LMDB and LevelDB do it themselves.
+void UnfinishedDatabase::Flush() const {
+  std::error_code error;
+  if (!fs::is_regular_file(unfinished_, error)) return;
+  const int fd = open(unfinished_.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool flushed = fd >= 0 && fsync(fd) == 0;
+  const std::string reason = std::strerror(errno);
+  if (fd >= 0) close(fd);
+  if (!flushed) ThrowIoError(ExitCode::kCannotWrite, "cannot sync ", unfinished_, ": ", reason);
+}
+
+void UnfinishedDatabase::WriteState(const Summary& summary) const {
+  WriteWholeFile(state_path_, Format({settings_, FileBytes(unfinished_), summary}));
 }
 
 void UnfinishedDatabase::Finish() {
@@ -133,8 +174,8 @@ void UnfinishedDatabase::Finish() {
   db_->Close();
   std::error_code error;
   if (fs::exists(path_, error)) {
-    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_,
-                 ": another process has made it meanwhile");
+    saved_ = {};  // nobody needs these records
+    RefuseOther();
   }
   fs::rename(unfinished_, path_, error);
   if (error) {
@@ -143,8 +184,13 @@ void UnfinishedDatabase::Finish() {
   Remove();
 }
 
+void UnfinishedDatabase::RefuseOther() const {
+  ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_,
+               ": another process has made it meanwhile");
+}
+
 void UnfinishedDatabase::Remove() {
-  std::error_code error;  // what is gone is well
+  std::error_code error;  // a missing file is fine
   fs::remove_all(unfinished_, error);
   fs::remove(state_path_, error);
 }

@@ -27,9 +27,10 @@ struct Summary {
 // process away. Not thread-safe.
 class UnfinishedDatabase {
  public:
-  // `settings` is one line that says everything on which the records depend. What another command
-  // has left, with other settings, or what is damaged, is removed with a line on stderr. Throws
-  // RunConflict if another process writes the database, and IoError.
+  // `settings` is one line that says everything on which the records depend. Removes what is
+  // damaged or was made with other settings, with a line on stderr. Throws RunConflict if another
+  // process writes the database; IoError if there is a database at `path`, or something else at
+  // "<path>.unfinished", or if what is there cannot be opened.
   UnfinishedDatabase(const std::string& db_type, const std::string& path,
                      const std::string& settings);
   // Removes the files if nothing was saved.
@@ -40,7 +41,8 @@ class UnfinishedDatabase {
   // What is in the database already: the next record is the source's record `source_records`.
   const Summary& saved() const { return saved_; }
   void Add(const std::string& key, const std::string& value);
-  // Makes the records that were added durable, together with `summary`, which counts them.
+  // Makes the records that were added durable, together with `summary`, which counts them. After a
+  // failed Add() or Save() of records it throws, and what was saved before stays.
   void Save(const Summary& summary);
   // The bytes of records that were added since Save().
   size_t unsaved_bytes() const { return unsaved_bytes_; }
@@ -52,6 +54,9 @@ class UnfinishedDatabase {
   void Open();
   // Returns false if there is nothing to go on with.
   bool Continue();
+  void Flush() const;
+  void WriteState(const Summary& summary) const;
+  [[noreturn]] void RefuseOther() const;
   void Remove();
 
   const std::string db_type_, path_, unfinished_, state_path_, settings_;
@@ -60,6 +65,7 @@ class UnfinishedDatabase {
   std::unique_ptr<db::DB> db_;
   std::unique_ptr<db::Transaction> transaction_;
   size_t unsaved_bytes_ = 0;
+  bool failed_ = false;  // it is unknown which of the unsaved records are in the database
 };
 
 }  // namespace caffe2::data
