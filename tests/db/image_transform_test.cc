@@ -204,7 +204,9 @@ TEST(ImageTransform, ErasingChangesNoOtherChoice) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const auto plain = Apply(options, view, seed), erased = Apply(erasing, view, seed);
     for (int i = 0; i < 16; ++i) {
-      if (erased[i] != 0) EXPECT_EQ(erased[i], plain[i]);
+      if (erased[i] != 0) {
+        EXPECT_EQ(erased[i], plain[i]);
+      }
       zeros += erased[i] == 0;
     }
   }

@@ -160,7 +160,9 @@ TEST_F(ParameterServerTest, WithoutFirstParametersNobodyTrains) {
   EXPECT_HAS(ErrorOf([&] {
                Run(2, 1, [&](int worker, ParameterClient* client) {
                  // The server's error closes its connection, so that the worker has one, too.
-                 if (worker == 1) EXPECT_THROW(client->Start(false, 0), PeerLost);
+                 if (worker == 1) {
+                   EXPECT_THROW(client->Start(false, 0), PeerLost);
+                 }
                });
              }),
              "worker 0 was lost before it gave the first parameters");
