@@ -51,6 +51,20 @@ std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixe
   return protos.SerializeAsString();
 }
 
+void CheckNotMade(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return;
+  ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path,
+               ": another process has made it meanwhile");
+}
+
+void PublishDatabase(const std::string& temporary, const std::string& path) {
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (!error) return;
+  ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path, ": ", error.message());
+}
+
 RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file)
     : path_(path), temporary_(TemporaryPath(path)) {
   std::error_code error;
@@ -89,14 +103,8 @@ void RecordWriter::Finish() {
   transaction_->Commit();
   transaction_.reset();
   db_->Close();
-  std::error_code error;
-  if (!replaces_ && std::filesystem::exists(path_, error)) {
-    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_,
-                 ": another process has made it meanwhile");
-  }
-  std::filesystem::rename(temporary_, path_, error);
-  if (error)
-    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_, ": ", error.message());
+  if (!replaces_) CheckNotMade(path_);
+  PublishDatabase(temporary_, path_);
 }
 
 }  // namespace caffe2::db

@@ -13,6 +13,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/utils/crc32.h"
+#include "db/record_writer.h"
 #include "train/atomic_file.h"
 
 namespace caffe2::data {
@@ -75,8 +76,8 @@ UnfinishedDatabase::UnfinishedDatabase(const std::string& db_type, const std::st
       state_path_(unfinished_ + ".state"),
       settings_(settings),
       lock_(unfinished_, {}) {
+  db::CheckNotMade(path_);
   std::error_code error;
-  if (fs::exists(path_, error)) RefuseOther();
   const bool left = fs::exists(unfinished_, error);
   if (left && !fs::exists(state_path_, error)) {
     ThrowIoError(ExitCode::kCannotWrite, unfinished_,
@@ -173,20 +174,10 @@ void UnfinishedDatabase::Finish() {
   transaction_.reset();
   db_->Close();
   std::error_code error;
-  if (fs::exists(path_, error)) {
-    saved_ = {};  // nobody needs these records
-    RefuseOther();
-  }
-  fs::rename(unfinished_, path_, error);
-  if (error) {
-    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_, ": ", error.message());
-  }
+  if (fs::exists(path_, error)) saved_ = {};  // nobody needs these records: they are removed
+  db::CheckNotMade(path_);
+  db::PublishDatabase(unfinished_, path_);
   Remove();
-}
-
-void UnfinishedDatabase::RefuseOther() const {
-  ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path_,
-               ": another process has made it meanwhile");
 }
 
 void UnfinishedDatabase::Remove() {

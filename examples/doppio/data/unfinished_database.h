@@ -56,7 +56,6 @@ class UnfinishedDatabase {
   bool Continue();
   void Flush() const;
   void WriteState(const Summary& summary) const;
-  [[noreturn]] void RefuseOther() const;
   void Remove();
 
   const std::string db_type_, path_, unfinished_, state_path_, settings_;
