@@ -173,7 +173,7 @@ inline void AddObservers(const TrainOptions& options, Listeners* listeners) {
   }
   if (LogDirectory().empty()) return;
   MakeLogDirectory("--log_dir", LogDirectory());
-  listeners->Add(std::make_unique<MetricsLog>(LogDirectory()));  // its OnStart locks the directory
+  listeners->Add(std::make_unique<MetricsLog>(LogDirectory()));  // its OnJoin locks the directory
   listeners->Add(std::make_unique<SettingsLog>(LogDirectory(), gflags::ProgramInvocationShortName(),
                                                FlagValues(/*only_given=*/false)));
   if (!options.data.test_data.empty()) {

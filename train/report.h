@@ -86,6 +86,9 @@ struct TestReport {
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
+  // The shards have met; nothing has been read yet. The only event before a test in a run that only
+  // tests a model (--evaluate).
+  virtual void OnJoin(const RunIdentity& identity) {}
   virtual void OnStart(const StartReport& report) {}
   // What this shard does from now on: training, testing, saving or finished.
   virtual void OnState(const std::string& state) {}

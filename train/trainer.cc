@@ -70,6 +70,7 @@ int Trainer::Run() {
   }
   try {
     LockOutputs();
+    listener_->OnJoin(run_->identity());
     const RecordKind kind = KindOf(options_, options_.data.train_data);
     nets_ = BuildTrainNets(options_, kind);
     SetUp();

@@ -193,7 +193,20 @@ def test_nothing_is_dropped_into_the_current_directory(databases, tmp_path):
     assert names == ["events", "memory", "metrics", "predictions", "settings"]
 
 
-def test_two_runs_in_one_folder(databases, shards, tmp_path):
+def test_a_test_of_a_model_leaves_its_results(logged, databases, tmp_path):
+    (model,) = logged.glob("*_2.mdl")
+    train(databases, tmp_path, evaluate="true", train_data=None, load_model_path=model,
+          image_scale=28)
+    (line,) = metrics(tmp_path)
+    last = of_event(metrics(logged), "test")[-1]
+    assert line["event"] == "test" and line["images"] == 100
+    assert [line["loss"], line["accuracy"]] == pytest.approx([last["loss"], last["accuracy"]])
+    accumulator = EventAccumulator(str(tmp_path / "logs")).Reload()
+    (accuracy,) = accumulator.Scalars("test/accuracy")
+    assert accuracy.value == pytest.approx(last["accuracy"])
+
+
+def test_two_runs_in_one_folder(logged, databases, shards, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     flags = {"log_dir": tmp_path / "logs", "log_every": 1}
@@ -201,10 +214,13 @@ def test_two_runs_in_one_folder(databases, shards, tmp_path):
     wait_for_line(first, "Finished iteration")
     before = (tmp_path / "logs" / "settings.json").read_bytes()
     files = list((tmp_path / "logs").glob("events*"))
-    second = run("resnet50_trainer", *training(databases, tmp_path / "b", **flags))
-    assert second.returncode == 77, second.output
-    for text in (str(first.pid), str(tmp_path / "logs"), "give this run another path"):
-        assert text in last_line(second.output), second.output[-1000:]
+    (model,) = logged.glob("*_2.mdl")
+    tests_only = {"evaluate": "true", "train_data": None, "load_model_path": model}
+    for other in ({}, tests_only):
+        second = run("resnet50_trainer", *training(databases, tmp_path / "b", **flags, **other))
+        assert second.returncode == 77, second.output
+        for text in (str(first.pid), str(tmp_path / "logs"), "give this run another path"):
+            assert text in last_line(second.output), second.output[-1000:]
     assert (tmp_path / "logs" / "settings.json").read_bytes() == before
     assert list((tmp_path / "logs").glob("events*")) == files
     first.kill()

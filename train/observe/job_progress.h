@@ -57,6 +57,7 @@ class ProgressBar : public TrainListener {
  public:
   explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}
   ~ProgressBar() override { Clear(); }
+  void OnJoin(const RunIdentity& identity) override { log_->OnJoin(identity); }
   void OnStart(const StartReport& report) override;
   void OnState(const std::string& state) override { log_->OnState(state); }
   void OnEpochStart(int epoch, int num_epochs) override;

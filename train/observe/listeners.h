@@ -14,6 +14,9 @@ namespace caffe2 {
 class Listeners : public TrainListener {
  public:
   void Add(std::unique_ptr<TrainListener> listener) { list_.push_back(std::move(listener)); }
+  void OnJoin(const RunIdentity& identity) override {
+    for (auto& each : list_) each->OnJoin(identity);
+  }
   void OnStart(const StartReport& report) override {
     for (auto& each : list_) each->OnStart(report);
   }

@@ -86,16 +86,19 @@ std::string ShardsJson(const std::vector<ShardSpeed>& shards) {
 
 MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metrics.jsonl") {}
 
-void MetricsLog::OnStart(const StartReport& report) {
-  total_iterations_ = report.total_iterations;
-  // Not before the run has joined: a second start under its run_id would take the lock of the live
-  // run, and then be refused.
-  lock_.emplace(file_.path(), report.identity);
+// The lock is not taken before: a second start under the run_id of a live run would take it from
+// that run, and then be refused.
+void MetricsLog::OnJoin(const RunIdentity& identity) {
+  lock_.emplace(file_.path(), identity);
   struct stat status = {};
   if (stat(file_.path().c_str(), &status) == 0 && status.st_size > 0) {
     LOG(WARNING) << "--log_dir has the records of an earlier run in " << file_.path()
                  << ": this run is added to them";
   }
+}
+
+void MetricsLog::OnStart(const StartReport& report) {
+  total_iterations_ = report.total_iterations;
   file_.Append(EventLine("start")
                    .Add("run_id", report.identity.run_id)
                    .Add("generation", report.identity.generation)

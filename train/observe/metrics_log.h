@@ -17,13 +17,14 @@ namespace caffe2 {
 // in the log; "total_iterations" counts over the whole run. A run that starts again in the same
 // directory appends a new "start". If an earlier line has a larger total_iterations than this
 // "start", the run has lost the work of that line. Only one run at a time may write in a directory
-// (RunLock): it has the lock from its start, after its shards have joined.
+// (RunLock): it has the lock once its shards have joined.
 class MetricsLog : public TrainListener {
  public:
   // Throws as RunLogFile.
   explicit MetricsLog(const std::string& directory);
 
   // Throws as RunLock. Logs a warning if the file has lines of an earlier run.
+  void OnJoin(const RunIdentity& identity) override;
   void OnStart(const StartReport& report) override;
   void OnIteration(const IterationReport& report) override;
   void OnTest(const TestReport& report) override;

@@ -18,9 +18,10 @@ void AddScalar(const std::string& tag, double value, Event* event) {
 
 }  // namespace
 
+void TensorBoardLog::OnJoin(const RunIdentity& /*identity*/) { file_.emplace(directory_); }
+
 void TensorBoardLog::OnStart(const StartReport& report) {
   run_ = report;
-  file_.emplace(directory_);
   step_ = histograms_at_ = report.total_iterations;
   Event event;
   event.set_graph_def(GraphOf(report.nets->train).SerializeAsString());

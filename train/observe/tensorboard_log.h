@@ -13,10 +13,10 @@
 
 namespace caffe2 {
 
-// Writes an event file, which begins with the run. At the start: the graph of the training net.
-// After the first iteration: up to eight images of its batch, as the network sees them. At each
-// logged iteration: loss, accuracy, learning rate, speed and input wait. After each test: its
-// results. Steps are iterations of the whole run.
+// Writes an event file, which begins after the shards have joined. At the start: the graph of the
+// training net. After the first iteration: up to eight images of its batch, as the network sees
+// them. At each logged iteration: loss, accuracy, learning rate, speed and input wait. After each
+// test: its results. Steps are iterations of the whole run.
 class TensorBoardLog : public TrainListener {
  public:
   // Writes histograms of all parameters at the first logged iteration after every
@@ -25,6 +25,7 @@ class TensorBoardLog : public TrainListener {
       : directory_(std::move(directory)), histograms_every_(histograms_every) {}
 
   // Throws as EventFile.
+  void OnJoin(const RunIdentity& identity) override;
   void OnStart(const StartReport& report) override;
   void OnIteration(const IterationReport& report) override;
   void OnTest(const TestReport& report) override;
@@ -34,7 +35,7 @@ class TensorBoardLog : public TrainListener {
   void WriteHistograms();
 
   const std::string directory_;
-  std::optional<EventFile> file_;
+  std::optional<EventFile> file_;  // from OnJoin on
   const int64_t histograms_every_;
   StartReport run_;
   InputSamples samples_;
