@@ -45,20 +45,18 @@ void AddTrainingPasses(py::module_& m) {
   py::class_<TrainingPasses>(
       m, "TrainingPasses",
       "The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change "
-      "results by rounding only, memory_plan not at all.")
-      .def(py::init([](const std::string& fuse, const std::string& fuse_conv, bool gradient_sums,
-                       bool fused_updates, int filter_copies, bool half_gradients,
-                       bool memory_plan) {
-             return TrainingPasses{ParseFusionLevel(fuse),
-                                   ParseConvNormFusion(fuse_conv),
-                                   gradient_sums,
-                                   fused_updates,
-                                   DataTypeOf(filter_copies),
-                                   half_gradients,
-                                   memory_plan};
+      "results by rounding only, unused_gradients and memory_plan not at all.")
+      .def(py::init([](const std::string& fuse, const std::string& fuse_conv, bool unused_gradients,
+                       bool gradient_sums, bool fused_updates, int filter_copies,
+                       bool half_gradients, bool memory_plan) {
+             return TrainingPasses{ParseFusionLevel(fuse), ParseConvNormFusion(fuse_conv),
+                                   unused_gradients,       gradient_sums,
+                                   fused_updates,          DataTypeOf(filter_copies),
+                                   half_gradients,         memory_plan};
            }),
            py::kw_only(), py::arg("fuse") = WordOf(defaults.fuse),
            py::arg("fuse_conv") = WordOf(defaults.fuse_conv),
+           py::arg("unused_gradients") = defaults.unused_gradients,
            py::arg("gradient_sums") = defaults.gradient_sums,
            py::arg("fused_updates") = defaults.fused_updates,
            py::arg("filter_copies") = static_cast<int>(defaults.filter_copies),
@@ -81,6 +79,7 @@ void AddTrainingPasses(py::module_& m) {
           [](const TrainingPasses& passes) { return static_cast<int>(passes.filter_copies); },
           [](TrainingPasses& passes, int type) { passes.filter_copies = DataTypeOf(type); },
           "TensorProto.DataType of copies of filters that fused updates write; FLOAT: none.")
+      .def_readwrite("unused_gradients", &TrainingPasses::unused_gradients)
       .def_readwrite("gradient_sums", &TrainingPasses::gradient_sums)
       .def_readwrite("fused_updates", &TrainingPasses::fused_updates)
       .def_readwrite("half_gradients", &TrainingPasses::half_gradients)

@@ -97,6 +97,18 @@ const DeviceOption& DeviceOptionOf(const OperatorDef& op, const NetDef& net) {
   return op.has_device_option() ? op.device_option() : net.device_option();
 }
 
+bool IsConvGradient(const OperatorDef& op) {
+  static const std::set<std::string> types = {"ConvGradient", "Conv1DGradient", "Conv2DGradient",
+                                              "Conv3DGradient"};
+  return types.count(op.type()) != 0;
+}
+
+int ConvInputGradientOf(const OperatorDef& op) {
+  const bool no_bias = ArgumentHelper(op).GetSingleArgument<bool>("no_bias", false);
+  const int last = op.output_size() - 1;
+  return op.input_size() == 3 && last == (no_bias ? 1 : 2) ? last : -1;
+}
+
 std::string OrderOf(const OperatorDef& op) {
   return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
 }

@@ -47,6 +47,12 @@ class Dataflow {
 // The device of an operator of the net: its own if it has one, else the device of the net.
 const DeviceOption& DeviceOptionOf(const OperatorDef& op, const NetDef& net);
 
+bool IsConvGradient(const OperatorDef& op);
+
+// The output of a ConvGradient that is the gradient of the convolution's input; -1 if there is
+// none, or if the operator adds to another gradient (FuseGradientSums).
+int ConvInputGradientOf(const OperatorDef& op);
+
 // The storage order of the operator's images: its argument `order`, or "NCHW".
 std::string OrderOf(const OperatorDef& op);
 

@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "caffe2/core/argument.h"
 #include "caffe2/core/device.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/graph/dataflow.h"
 
 namespace caffe2 {
 namespace {
-
-bool IsConvGradient(const OperatorDef& op) {
-  static const std::set<std::string> types = {"ConvGradient", "Conv1DGradient", "Conv2DGradient",
-                                              "Conv3DGradient"};
-  return types.count(op.type()) != 0;
-}
-
-// The output that is the gradient of the convolution's input; -1 if there is none, or if the
-// operator adds to another gradient already.
-int InputGradientOf(const OperatorDef& op) {
-  const bool no_bias = ArgumentHelper(op).GetSingleArgument<bool>("no_bias", false);
-  const int last = op.output_size() - 1;
-  return op.input_size() == 3 && last == (no_bias ? 1 : 2) ? last : -1;
-}
 
 // A Sum of the outputs of two operators; the later one is a ConvGradient.
 struct SumMatch {
@@ -45,7 +30,7 @@ class Matcher {
     const std::string& kept = op.input(first < second ? 0 : 1);
     const OperatorDef &earlier = net_.op(match->earlier), &later = net_.op(match->later);
     if (!IsConvGradient(later)) return later.type() + " writes the later gradient";
-    const int output = InputGradientOf(later);
+    const int output = ConvInputGradientOf(later);
     if (output < 0 || later.output(output) != added) {
       return added + " is not the input gradient of a convolution";
     }

@@ -10,6 +10,7 @@
 #include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/gradient_sum.h"
 #include "caffe2/graph/half_gradients.h"
+#include "caffe2/graph/unused_gradient.h"
 
 namespace caffe2 {
 namespace {
@@ -53,7 +54,7 @@ TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
   const bool on_gpu = device != CPU;
   return {.fuse_conv = ChooseConvNormFusion(device, order, type),
           .gradient_sums = on_gpu,
-          .fused_updates = on_gpu,
+          .fused_updates = true,
           .filter_copies = on_gpu ? type : TensorProto::FLOAT};
 }
 
@@ -66,6 +67,7 @@ PreparedTraining PrepareTraining(const NetDef& init_net, const TrainingPasses& p
                                  const std::set<std::string>& keep, NetDef* net) {
   PreparedTraining prepared;
   prepared.memory_plan = passes.memory_plan;
+  if (passes.unused_gradients) RemoveUnusedGradients(net, keep);
   if (passes.gradient_sums) FuseGradientSums(net, keep);
   if (passes.fused_updates) prepared.arenas = FuseUpdates(init_net, net);
   if (passes.filter_copies != TensorProto::FLOAT) {

@@ -3,8 +3,8 @@
 //   1. the caller builds forward passes and losses
 //   2. PrepareForward   FuseOperators, FuseConvolutionsWithNorms
 //   3. the caller adds the backward pass, the gradient reduction and the updates
-//   4. PrepareTraining  FuseGradientSums, FuseUpdates, AddFilterCopies, KeepFilterGradientsIn16Bit,
-//                       in-order execution
+//   4. PrepareTraining  RemoveUnusedGradients, FuseGradientSums, FuseUpdates, AddFilterCopies,
+//                       KeepFilterGradientsIn16Bit, in-order execution
 //   5. the caller gives the parameters their values in a workspace
 //   6. PlaceTraining    PlaceArena, PlanMemory
 //
@@ -31,8 +31,9 @@ class Workspace;
 struct TrainingPasses {
   FusionLevel fuse = FusionLevel::kAll;
   ConvNormFusion fuse_conv = ConvNormFusion::kNone;
-  bool gradient_sums = false;  // FuseGradientSums
-  bool fused_updates = false;  // FuseUpdates
+  bool unused_gradients = true;  // RemoveUnusedGradients
+  bool gradient_sums = false;    // FuseGradientSums
+  bool fused_updates = false;    // FuseUpdates
   // Element type of AddFilterCopies for the parameters whose updates are fused; FLOAT: no copies.
   TensorProto::DataType filter_copies = TensorProto::FLOAT;
   bool half_gradients = false;  // KeepFilterGradientsIn16Bit, for filters with copies
@@ -40,7 +41,8 @@ struct TrainingPasses {
 };
 
 // The passes that are faster on the device for activations of this order and element type: fusions
-// and planned memory on all devices, the others on GPUs only. half_gradients stays off.
+// of operators and updates, no unused gradients and planned memory on all devices, the others on
+// GPUs only. half_gradients stays off.
 TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
                                     TensorProto::DataType type);
 

@@ -7,6 +7,7 @@
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/gradient_sum.h"
 #include "caffe2/graph/half_gradients.h"
+#include "caffe2/graph/unused_gradient.h"
 #include "caffe2/model/layers.h"
 #include "caffe2/model/model_helper.h"
 #include "caffe2/model/optimizer.h"
@@ -22,7 +23,9 @@ using testing::ValuesOf;
 
 constexpr int kBatch = 4, kChannels = 3, kSide = 6, kLabels = 5;
 
-TrainingPasses NoPasses() { return {.fuse = FusionLevel::kOff, .memory_plan = false}; }
+TrainingPasses NoPasses() {
+  return {.fuse = FusionLevel::kOff, .unused_gradients = false, .memory_plan = false};
+}
 
 // A small residual network on the host, from its layers to its updates.
 class Model {
@@ -107,6 +110,17 @@ TEST(TrainingPipelineTest, EachOptionRunsItsPass) {
   passes.fuse_conv = ConvNormFusion::kStats;
   EXPECT_GT(Prepared(passes).Count("ConvStats"), 0);
 
+  // Of the data in float: the gradient of the cast.
+  const auto writes_data_gradient = [](Model model) {
+    for (const OperatorDef& op : model.net().op()) {
+      if (std::count(op.output().begin(), op.output().end(), "data_cast_grad") != 0) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(writes_data_gradient(Prepared(passes, TensorProto::BFLOAT16)));
+  passes.unused_gradients = true;
+  EXPECT_FALSE(writes_data_gradient(Prepared(passes, TensorProto::BFLOAT16)));
+
   const int sums = Prepared(passes).Count("Sum");
   passes.gradient_sums = true;
   EXPECT_LT(Prepared(passes).Count("Sum"), sums);
@@ -142,6 +156,7 @@ TEST(TrainingPipelineTest, PassesRunInTheDocumentedOrder) {
     model->AddUpdates();
     model->net().set_type("dag");
   }
+  EXPECT_GT(RemoveUnusedGradients(&expected.net(), Model::keep()), 0);
   EXPECT_GT(FuseGradientSums(&expected.net(), Model::keep()), 0);
   std::vector<ParameterArena> arenas = FuseUpdates(expected.init(), &expected.net());
   EXPECT_GT(AddFilterCopies(TensorProto::BFLOAT16, &expected.net(), &arenas), 0);
@@ -212,7 +227,8 @@ TEST(TrainingPipelineTest, DevicesGetThePassesThatAreAGain) {
   const TrainingPasses host = ChooseTrainingPasses(CPU, "NHWC", TensorProto::BFLOAT16);
   EXPECT_EQ(host.fuse, FusionLevel::kAll);
   EXPECT_TRUE(host.memory_plan);
-  EXPECT_FALSE(host.gradient_sums || host.fused_updates || host.half_gradients);
+  EXPECT_TRUE(host.unused_gradients && host.fused_updates);
+  EXPECT_FALSE(host.gradient_sums || host.half_gradients);
   EXPECT_EQ(host.filter_copies, TensorProto::FLOAT);
   const TrainingPasses gpu = ChooseTrainingPasses(CUDA, "NHWC", TensorProto::FLOAT16);
   EXPECT_TRUE(gpu.memory_plan && gpu.gradient_sums && gpu.fused_updates);

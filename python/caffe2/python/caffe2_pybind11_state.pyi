@@ -310,8 +310,8 @@ class TensorCPU:
         """The capsule of __dlpack__, in the layout that all versions of DLPack know."""
 
 class TrainingPasses:
-    """The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change results by rounding only, memory_plan not at all."""
-    def __init__(self: TrainingPasses, *, fuse: str | bytes = 'all', fuse_conv: str | bytes = 'none', gradient_sums: bool = False, fused_updates: bool = False, filter_copies: int = 1, half_gradients: bool = False, memory_plan: bool = True) -> None:
+    """The passes that prepare a training net: caffe2/graph/training_pipeline.h. They change results by rounding only, unused_gradients and memory_plan not at all."""
+    def __init__(self: TrainingPasses, *, fuse: str | bytes = 'all', fuse_conv: str | bytes = 'none', unused_gradients: bool = True, gradient_sums: bool = False, fused_updates: bool = False, filter_copies: int = 1, half_gradients: bool = False, memory_plan: bool = True) -> None:
         ...
     @property
     def filter_copies(self) -> int:
@@ -348,6 +348,11 @@ class TrainingPasses:
         ...
     @memory_plan.setter
     def memory_plan(self, value: Any) -> None: ...
+    @property
+    def unused_gradients(self) -> bool:
+        ...
+    @unused_gradients.setter
+    def unused_gradients(self, value: Any) -> None: ...
 
 class Transaction:
     """Adds records. They are committed by commit() or, at the latest, when the object is freed."""
