@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Times nets here and in PyTorch in one run, in turns, and prints the ratios.
+"""Times nets here, in PyTorch and in OpenVINO in one run, in turns, and prints the ratios.
 
     compare_with_torch.py --bin build/release/bin --torch_bench path/to/torch_bench.py
 
 The peer is a program that takes --model --mode --batch --dtype --layout --threads --min-seconds and
-prints one JSON object with "median", images a second (TORCH_BENCH names it too). It runs with its
-own defaults and tuned: with tcmalloc in place of glibc's allocator and an OpenMP BLAS, where those
-libraries are found. Each figure is the median over the rounds; the column after the speeds divides
-ours by the best of the peer's. The last two are the largest resident memory of a process, ours and
-the least of the peer's. On a machine that does other work, more rounds help, and so does a
-scheduling prefix: --prefix "chrt -f 50" (root only).
+prints one JSON object with "median", images a second (TORCH_BENCH names it too). Nets train in it
+eagerly and, with --compile, compiled. Its modes for inference are infer_frozen, infer_compiled and
+infer_openvino. It runs with tcmalloc in place of glibc's allocator and an OpenMP BLAS, where these
+libraries are found; with --untuned also without them. Each figure is the median over the rounds.
+"ours/best" divides ours by the best of all peers. The last two columns are the largest resident
+memory of a process, ours and the least of the peers'. On a machine that does other work, more
+rounds help, and so does a scheduling prefix: --prefix "chrt -f 50" (root only).
 """
 
 import glob
@@ -23,32 +24,40 @@ import tempfile
 
 from peer_flags import our_command, parser_of
 
-# Name: our program and flags, the peer's flags, batch.
+# The peers: the columns, and the flags that ask for them.
+TRAIN = {"eager": ["--mode", "train"], "compiled": ["--mode", "train", "--compile"]}
+INFER = {
+    "frozen": ["--mode", "infer_frozen"],
+    "compiled": ["--mode", "infer_compiled"],
+    "openvino": ["--mode", "infer_openvino"],
+}
+PEERS = ["eager", "frozen", "compiled", "openvino"]
+# Name: our program, the network and our flags, the peers, batch and type.
 SMALL = ["--image_size", "28", "--channels", "1", "--labels", "10"]
 CIFAR = ["--image_size", "32", "--labels", "10"]
 CASES = {
-    "resnet50 training float32": ("net_training", "resnet50", [], "train", 16, "float"),
-    "resnet50 training bfloat16": ("net_training", "resnet50", [], "train", 16, "bfloat16"),
-    "resnet50 inference float32": ("net_inference", "resnet50", [], "infer_frozen", 32, "float"),
+    "resnet50 training float32": ("net_training", "resnet50", [], TRAIN, 16, "float"),
+    "resnet50 training bfloat16": ("net_training", "resnet50", [], TRAIN, 16, "bfloat16"),
+    "resnet50 inference float32": ("net_inference", "resnet50", [], INFER, 32, "float"),
     "resnet50 inference bfloat16": (
         "net_inference",
         "resnet50",
         [],
-        "infer_frozen",
+        INFER,
         32,
         "bfloat16",
     ),
-    "resnet18 32x32 training float32": ("net_training", "resnet18", CIFAR, "train", 128, "float"),
+    "resnet18 32x32 training float32": ("net_training", "resnet18", CIFAR, TRAIN, 128, "float"),
     "resnet18 32x32 training bfloat16": (
         "net_training",
         "resnet18",
         CIFAR,
-        "train",
+        TRAIN,
         128,
         "bfloat16",
     ),
-    "lenet training float32": ("net_training", "lenet", SMALL, "train", 64, "float"),
-    "mlp training float32": ("net_training", "mlp", SMALL, "train", 64, "float"),
+    "lenet training float32": ("net_training", "lenet", SMALL, TRAIN, 64, "float"),
+    "mlp training float32": ("net_training", "mlp", SMALL, TRAIN, 64, "float"),
 }
 
 
@@ -57,6 +66,7 @@ def parse_args():
     parser.add_argument("--torch_bench", default=os.environ.get("TORCH_BENCH"))
     parser.add_argument("--python", default="/usr/bin/python3", help="Python that has torch")
     parser.add_argument("--layouts", default="nhwc,nchw", help="the peer's, the best counts")
+    parser.add_argument("--untuned", action="store_true", help="also without tcmalloc")
     args = parser.parse_args()
     if not args.torch_bench:
         parser.error("name the peer by --torch_bench or TORCH_BENCH")
@@ -102,16 +112,15 @@ def case_command(case, args):
     return our_command(args, program, batch, dtype) + ["--model", model, *flags]
 
 
-def peer_command(case, layout, args):
-    _, model, flags, mode, batch, dtype = case
+def peer_command(case, peer_flags, layout, args):
+    _, model, flags, _, batch, dtype = case
     name = "resnet18_cifar" if flags is CIFAR else model
     return [
         args.python,
         args.torch_bench,
         "--model",
         name,
-        "--mode",
-        mode,
+        *peer_flags,
         "--batch",
         str(batch),
         "--dtype",
@@ -125,55 +134,65 @@ def peer_command(case, layout, args):
     ]
 
 
+def layouts_of(case, peer, args):
+    """OpenVINO chooses its own layout; images of one channel have only one."""
+    if "resnet" not in case[1] or peer == "openvino":
+        return ["nchw"]
+    return args.layouts.split(",")
+
+
+def variants_of(case, args):
+    """(peer, layout, environment's number): command and environment, and "ours"."""
+    environments = [tuned_environment()] + ([{}] if args.untuned else [])
+    variants = {("ours",): (case_command(case, args), {"OMP_NUM_THREADS": str(args.threads)})}
+    for peer, flags in case[3].items():
+        for layout in layouts_of(case, peer, args):
+            for i, environment in enumerate(environments):
+                variants[peer, layout, i] = (peer_command(case, flags, layout, args), environment)
+    return variants
+
+
 def compare(case, args):
-    """Medians over the rounds: our speed, the peer's best layout by default and tuned; our memory
-    and the least of the peer's."""
-    layouts = args.layouts.split(",") if "resnet" in case[1] else ["nchw"]
-    variants = {"ours": (case_command(case, args), {"OMP_NUM_THREADS": str(args.threads)})}
-    for layout in layouts:
-        variants["default", layout] = (peer_command(case, layout, args), {})
-        variants["tuned", layout] = (peer_command(case, layout, args), tuned_environment())
+    """Medians over the rounds, images a second and MiB: {"ours" or a peer: (speed, memory)}, the
+    best speed and the least memory of a peer's variants. Peers that failed are missing."""
+    variants = variants_of(case, args)
     samples = {name: [] for name in variants}
     for _ in range(args.rounds):
         for name, (command, environment) in variants.items():
             value = measure(command, args, environment)
             if value is not None:
                 samples[name].append(value)
-    speed = {
-        name: statistics.median(v[0] for v in values) for name, values in samples.items() if values
-    }
-    memory = {
-        name: statistics.median(v[1] for v in values) for name, values in samples.items() if values
-    }
-    best = {
-        kind: max((v for name, v in speed.items() if name[0] == kind), default=None)
-        for kind in ("default", "tuned")
-    }
-    least = min((v for name, v in memory.items() if name != "ours"), default=None)
-    return speed.get("ours"), best["default"], best["tuned"], memory.get("ours"), least
+    found = {}
+    for (peer, *_), values in samples.items():
+        if not values:
+            continue
+        speed, memory = (statistics.median(column) for column in zip(*values))
+        best, least = found.get(peer, (speed, memory))
+        found[peer] = max(best, speed), min(least, memory)
+    return found
 
 
-def text(value):
-    return f"{value:12.1f}" if value is not None else f"{'-':>12}"
+def text(value, digits=1):
+    return f"{'-':>11}" if value is None else f"{value:11.{digits}f}"
+
+
+def row(name, found):
+    ours = found.get("ours", (None, None))
+    peers = [found[peer] for peer in PEERS if peer in found]
+    best = max((speed for speed, _ in peers), default=None)
+    least = min((memory for _, memory in peers), default=None)
+    ratio = ours[0] / best if ours[0] is not None and best is not None else None
+    speeds = [text(found.get(peer, (None,))[0]) for peer in PEERS]
+    return f"{name:34}{text(ours[0])}{''.join(speeds)}{text(ratio, 2)}{text(ours[1])}{text(least)}"
 
 
 def main():
     args = parse_args()
-    print(
-        f"{'images/s':34}{'ours':>12}{'torch':>12}{'tuned':>12}{'ours/best':>12}"
-        f"{'MiB':>12}{'torch MiB':>12}"
-    )
+    columns = ["ours", *PEERS, "ours/best", "MiB", "peers MiB"]
+    print(f"{'images/s':34}" + "".join(f"{column:>11}" for column in columns))
     for name, case in CASES.items():
-        if args.only not in name:
-            continue
-        ours, default, tuned, memory, peer_memory = compare(case, args)
-        peers = [value for value in (default, tuned) if value is not None]
-        ratio = f"{ours / max(peers):12.2f}" if ours is not None and peers else f"{'-':>12}"
-        print(
-            f"{name:34}{text(ours)}{text(default)}{text(tuned)}{ratio}"
-            f"{text(memory)}{text(peer_memory)}",
-            flush=True,
-        )
+        if args.only in name:
+            print(row(name, compare(case, args)), flush=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/host_ceilings.h"
 #include "benchmarks/operator_table.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/workspace.h"
@@ -39,9 +40,10 @@ DEFINE_bool(cuda_graph, false,
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");
 DEFINE_int32(table, 0, "print so many lines of the table of operators beside their floors");
-// The ceilings of that table; the defaults were measured on an H200.
-DEFINE_double(memory_gbs, 4300, "device memory, GB/s read and written");
-DEFINE_double(tflops, 0, "products, TFLOP/s; 0: 790 for 16-bit types, 67 for float");
+// The ceilings of that table. On the CPU they are measured; the defaults of a device were measured
+// on an H200.
+DEFINE_double(memory_gbs, 0, "memory, GB/s read and written; 0: 4300 of a device");
+DEFINE_double(tflops, 0, "products, TFLOP/s; 0: on a device 790 for 16-bit types, 67 for float");
 
 namespace caffe2 {
 namespace {
@@ -73,6 +75,14 @@ TrainingPasses PassesOf(const ModelHelper::Options& model) {
   passes.half_gradients = FLAGS_half_gradients;
   passes.memory_plan = FLAGS_memory_plan;
   return passes;
+}
+
+benchmark::Ceilings CeilingsOf(const Device& device, TensorProto::DataType type) {
+  benchmark::Ceilings ceilings = {4300e9, type == TensorProto::FLOAT ? 67e12 : 790e12};
+  if (device.type == CPU) ceilings = benchmark::MeasureHostCeilings(type);
+  if (FLAGS_memory_gbs > 0) ceilings.bytes_per_second = FLAGS_memory_gbs * 1e9;
+  if (FLAGS_tflops > 0) ceilings.flops_per_second = FLAGS_tflops * 1e12;
+  return ceilings;
 }
 
 PreparedTraining BuildModel(ModelHelper* model) {
@@ -135,8 +145,10 @@ int Run() {
       rates, device);
   if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
   if (FLAGS_table > 0) {
-    const double tflops = FLAGS_tflops > 0 ? FLAGS_tflops : FLAGS_dtype == "float" ? 67 : 790;
-    benchmark::PrintOperatorTable(*net, ws, {FLAGS_memory_gbs * 1e9, tflops * 1e12}, FLAGS_table);
+    const benchmark::Ceilings ceilings = CeilingsOf(device, options.compute_type);
+    std::printf("ceilings: %.0f GB/s, %.2f TFLOP/s\n", ceilings.bytes_per_second / 1e9,
+                ceilings.flops_per_second / 1e12);
+    benchmark::PrintOperatorTable(*net, ws, ceilings, FLAGS_table);
   }
   return 0;
 }

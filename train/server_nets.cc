@@ -8,6 +8,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/graph/training_pipeline.h"
 #include "caffe2/model/optimizer.h"
 
 namespace caffe2 {
@@ -104,7 +105,7 @@ ServerModel::ServerModel(const TrainNets& nets, const ServerPart& part)
     others.erase(params_.back());
     others.erase(gradients_.back());
   }
-  const NetDef net = UpdateOf(nets, others);
+  NetDef net = UpdateOf(nets, others);
   std::set<std::string> inputs(params_.begin(), params_.end());
   for (const OperatorDef& op : net.op()) inputs.insert(op.input().begin(), op.input().end());
   CAFFE_ENFORCE(ws_.RunNetOnce(WritersOf(nets.init, inputs)),
@@ -115,6 +116,10 @@ ServerModel::ServerModel(const TrainNets& nets, const ServerPart& part)
         ->ResizeLike(ws_.GetBlob(params_[i])->Get<Tensor>());
     ws_.GetBlob(gradients_[i])->GetMutable<Tensor>()->mutable_data<float>();
   }
+  // As in a run without servers, for the same bits.
+  TrainingPasses passes = ChooseTrainingPasses(CPU, "NHWC", TensorProto::FLOAT);
+  passes.memory_plan = false;
+  PlaceTraining(net, PrepareTraining(nets.init, passes, {}, &net), {}, &ws_);
   ws_.CreateNet(net);
   net_ = net.name();
 }

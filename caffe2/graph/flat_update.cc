@@ -448,7 +448,7 @@ std::vector<ParameterArena> FuseUpdates(const NetDef& init_net, NetDef* net) {
   std::map<int, OperatorDef> replaced;
   for (auto& [key, updates] : FindUpdates(*net, Constants(init_net))) {
     const std::set<int> own = OperatorsOf(updates);
-    if (updates.size() < 2 || !AreApart(*net, updates, own)) continue;
+    if (!AreApart(*net, updates, own)) continue;
     const OperatorDef& like = net->op(updates.back().op);
     const Family& family = *FamilyOf(like);
     const int unscaling = UnscalingOf(*net, FoundInfOf(like, family), updates);

@@ -36,9 +36,10 @@ struct ParameterArena {
 //    updates. It becomes a CheckFinite.
 // Gradients then keep their values; the step does not overwrite them. Parameters are ordered like
 // their gradients in the buckets of AllreduceBucket, so that each bucket is a slice of a block and
-// gets the argument `flat`. The pass leaves alone updates that are not in place, that have no
-// partner, or whose blobs another operator touches between them. Only the last case is logged, at
-// VLOG(1).
+// gets the argument `flat`. An update that shares its learning rate with no other becomes a fused
+// operator of one parameter, so that the results do not depend on which parameters a net has. The
+// pass leaves alone updates that are not in place or whose blobs another operator touches between
+// them. Only the last case is logged, at VLOG(1).
 //
 // Results differ by rounding at most. Call PlaceArena for each returned arena before the net first
 // runs. Otherwise the tensors are not contiguous, and each one is updated by a kernel of its own.
