@@ -13,6 +13,7 @@
 #include "db/db_reader.h"
 #include "train/atomic_file.h"
 #include "train/db_blobs.h"
+#include "train/random_positions.h"
 #include "train/run_settings.h"
 #include "train/shard_states.h"
 
@@ -52,9 +53,7 @@ ShardStateProto StateOfShard(const TrainNets& nets, Workspace* ws) {
     const float* data = tensor.data<float>();
     state.mutable_computed_param()->Add(data, data + tensor.numel());
   }
-  for (const uint64_t position : TrainNet(nets, ws)->RandomState()) {
-    state.add_random_position(position);
-  }
+  SaveRandomPositions(*TrainNet(nets, ws), &state);
   if (const db::DBReader* reader = Reader(nets, ws)) {
     state.set_data_position(reader->Committed());
     state.set_data_offset(reader->offset());
@@ -266,14 +265,16 @@ void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options
   ShardStateProto state;
   if (LayoutOf(checkpoint) == now) {
     state = checkpoint.shard(options.shards.shard_id);
+    RestoreRandomPositions(state, net);
   } else {
-    state =
-        StateInLayout(checkpoint, now, StatisticsOfReplica(nets, *ws), net->RandomState().size());
+    state = StateInLayout(checkpoint, now, StatisticsOfReplica(nets, *ws));
+    // Beyond what any shard has drawn.
+    net->SetRandomState(
+        std::vector<uint64_t>(net->RandomState().size(), LastRandomPosition(checkpoint)));
     LOG(INFO) << DescribeOtherLayout(checkpoint, now);
   }
   SetStatistics(RunningStatistics(nets), state.computed_param().data(), state.computed_param_size(),
                 ws);
-  net->SetRandomState({state.random_position().begin(), state.random_position().end()});
   if (db::DBReader* reader = Reader(nets, ws)) {
     reader->Restore(state.data_position(), state.data_offset());
   }

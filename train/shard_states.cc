@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "caffe2/core/logging.h"
+#include "train/random_positions.h"
 
 namespace caffe2 {
 namespace {
@@ -21,15 +22,6 @@ int64_t Number(const std::map<std::string, std::string>& settings, const std::st
                 "the setting ", name, " of the checkpoint is \"", found->second,
                 "\", which is no number from 1 to ", kMaxLayoutNumber);
   return value;
-}
-
-// The largest position of any random stream of any shard.
-uint64_t LastRandomPosition(const CheckpointProto& checkpoint) {
-  uint64_t last = 0;
-  for (const ShardStateProto& state : checkpoint.shard()) {
-    for (const uint64_t position : state.random_position()) last = std::max(last, position);
-  }
-  return last;
 }
 
 // The records that all shards have read where the checkpoint was written.
@@ -145,15 +137,13 @@ std::vector<float> MeanStatistics(const CheckpointProto& checkpoint, size_t size
 }
 
 ShardStateProto StateInLayout(const CheckpointProto& checkpoint, const ShardLayout& now,
-                              size_t statistics, size_t random_positions) {
+                              size_t statistics) {
   CAFFE_ENFORCE(checkpoint.shard_size() > 0, "the checkpoint has no shards");
   ShardStateProto state;
   const std::vector<float> means = MeanStatistics(checkpoint, statistics);
   for (int64_t replica = 0; replica < now.num_devices; ++replica) {
     state.mutable_computed_param()->Add(means.begin(), means.end());
   }
-  const uint64_t random = LastRandomPosition(checkpoint);
-  for (size_t i = 0; i < random_positions; ++i) state.add_random_position(random);
   if (checkpoint.shard(0).has_data_position()) {
     const int64_t read = RecordsRead(checkpoint);
     state.set_data_position(read / now.num_shards);

@@ -44,13 +44,12 @@ int64_t RateOffset(const CheckpointProto& checkpoint, int64_t epoch_size, const 
 // Throws EnforceNotMet if the statistics of a shard are not a positive multiple of `size` floats.
 std::vector<float> MeanStatistics(const CheckpointProto& checkpoint, size_t size);
 
-// The state, the same for each shard, of a run with layout `now`. Its nets have `statistics` floats
-// of running statistics in each replica and `random_positions` random positions. The run continues
-// with the image after the last one of the checkpoint. Statistics are the means of the checkpoint.
-// Random positions are beyond those that any of its shards has used. Throws EnforceNotMet if the
-// shards of the checkpoint have read different numbers of records.
+// The state, the same for each shard, of a run with layout `now`, without random positions. Its
+// nets have `statistics` floats of running statistics in each replica. The run continues with the
+// image after the last one of the checkpoint. Statistics are the means of the checkpoint. Throws
+// EnforceNotMet if the shards of the checkpoint have read different numbers of records.
 ShardStateProto StateInLayout(const CheckpointProto& checkpoint, const ShardLayout& now,
-                              size_t statistics, size_t random_positions);
+                              size_t statistics);
 
 // How a run with layout `now` behaves like the run that wrote the checkpoint, and where it differs.
 std::string DescribeOtherLayout(const CheckpointProto& checkpoint, const ShardLayout& now);

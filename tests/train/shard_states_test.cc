@@ -22,7 +22,6 @@ CheckpointProto Checkpoint(const ShardLayout& layout, const std::vector<std::vec
     ShardStateProto* state = checkpoint.add_shard();
     *state->mutable_computed_param() = {values.begin(), values.end()};
     state->set_data_position(position);
-    state->add_random_position(0);
   }
   return checkpoint;
 }
@@ -102,20 +101,17 @@ TEST(ShardStatesTest, TheScheduleGoesOnAtTheSamePartOfTheEpoch) {
 
 TEST(ShardStatesTest, GoesOnWithTheNextRecord) {
   CheckpointProto checkpoint = Checkpoint({.num_shards = 2, .batch_size = 6}, {{1}, {3}}, 18);
-  checkpoint.mutable_shard(1)->set_random_position(0, 7);
   const ShardLayout now = {.num_shards = 3, .num_devices = 2, .batch_size = 4};
-  const ShardStateProto state = StateInLayout(checkpoint, now, 1, 3);
+  const ShardStateProto state = StateInLayout(checkpoint, now, 1);
   EXPECT_EQ(state.data_position(), 12);  // 36 records of all shards
   EXPECT_EQ(state.computed_param_size(), 2);
   EXPECT_EQ(state.computed_param(1), 2);
-  ASSERT_EQ(state.random_position_size(), 3);
-  EXPECT_EQ(state.random_position(0), 7u);
   EXPECT_EQ(state.data_offset(), 0);
-  const ShardStateProto of_five = StateInLayout(checkpoint, {.num_shards = 5}, 1, 0);
+  const ShardStateProto of_five = StateInLayout(checkpoint, {.num_shards = 5}, 1);
   EXPECT_EQ(of_five.data_position(), 7);
   EXPECT_EQ(of_five.data_offset(), 1);
   for (auto& shard : *checkpoint.mutable_shard()) shard.set_data_offset(1);
-  EXPECT_EQ(StateInLayout(checkpoint, {.num_shards = 5}, 1, 0).data_offset(), 2);  // 37 records
+  EXPECT_EQ(StateInLayout(checkpoint, {.num_shards = 5}, 1).data_offset(), 2);  // 37 records
   for (const auto& [position, offset] :
        {std::pair<int64_t, int64_t>(18, 2), {18, -1}, {-1, 0}, {INT64_MAX, 0}}) {
     CheckpointProto damaged = checkpoint;
@@ -123,17 +119,17 @@ TEST(ShardStatesTest, GoesOnWithTheNextRecord) {
       shard.set_data_position(position);
       shard.set_data_offset(offset);
     }
-    EXPECT_THROW(StateInLayout(damaged, now, 1, 0), EnforceNotMet) << position << " " << offset;
+    EXPECT_THROW(StateInLayout(damaged, now, 1), EnforceNotMet) << position << " " << offset;
   }
   checkpoint.mutable_shard(0)->set_data_position(17);
-  EXPECT_THROW(StateInLayout(checkpoint, now, 1, 0), EnforceNotMet);
+  EXPECT_THROW(StateInLayout(checkpoint, now, 1), EnforceNotMet);
   EXPECT_FALSE(StateInLayout(
                    [&] {
                      CheckpointProto synthetic = checkpoint;
                      for (auto& shard : *synthetic.mutable_shard()) shard.clear_data_position();
                      return synthetic;
                    }(),
-                   now, 1, 0)
+                   now, 1)
                    .has_data_position());
 }
 
