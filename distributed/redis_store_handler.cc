@@ -125,7 +125,6 @@ class RedisStoreHandler final : public StoreHandler {
     const milliseconds limit =
         deadline_ ? std::max(deadline_->remaining(), std::min(timeout, kMinTime)) : timeout;
     const Deadline end(limit);
-    Deadline next_warning(milliseconds(0));
     for (milliseconds pause = kFirstRetry;; pause = std::min(pause * 2, kSlowestRetry)) {
       bool sent = false;
       try {
@@ -143,9 +142,9 @@ class RedisStoreHandler final : public StoreHandler {
           throw StoreUnreachable(
               MakeString(e.what(), "; tried for ", limit.count() / 1000.0, " s"));
         }
-        if (next_warning.expired()) {
+        if (next_warning_.expired()) {
           LOG(WARNING) << e.what() << "; trying again";
-          next_warning = Deadline(kWarnEvery);
+          next_warning_ = Deadline(kWarnEvery);
         }
       }
       std::this_thread::sleep_for(pause);
@@ -178,6 +177,8 @@ class RedisStoreHandler final : public StoreHandler {
   const std::string prefix_;
   std::unique_ptr<RedisConnection> connection_;
   std::optional<Deadline> deadline_;
+  Deadline next_warning_{
+      milliseconds(0)};  // of all calls: each call of a lost store tries for a while
 };
 
 }  // namespace

@@ -18,6 +18,11 @@ constexpr std::chrono::milliseconds kLookUp{200};
 StopWatchdog::StopWatchdog(std::function<int()> stop, EndFunction end)
     : stop_(std::move(stop)), end_(std::move(end)), thread_([this] { Watch(); }) {}
 
+void StopWatchdog::WatchSetUp() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  joined_ = true;
+}
+
 void StopWatchdog::WatchRun(std::function<void()> give_up,
                             std::function<void(int signal)> end_save) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -55,8 +60,10 @@ bool StopWatchdog::Look() {
   if (!std::exchange(asked_, true)) asked_at_ = Clock::now();
   const Clock::duration asked_for = Clock::now() - asked_at_;
   if (!give_up_) {
-    if (asked_for < kSetUp) return true;
-    end_(MakeString("stopped by signal ", signal, " while the run was set up: nothing is lost"),
+    if (asked_for < (joined_ ? kSetUp : kJoin)) return true;
+    end_(MakeString("stopped by signal ", signal, " while ",
+                    joined_ ? "the run was set up" : "it waited for the store or another shard",
+                    ": nothing is lost"),
          signal);
     return false;
   }

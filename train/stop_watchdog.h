@@ -16,8 +16,11 @@ namespace caffe2 {
 // read of its input or a write of the save hangs, it never ends. From construction to Dismiss(), a
 // thread of this class asks `stop` a few times a second for the number of the signal (0: none).
 // Once there is one:
-//  - before WatchRun(), it waits for kSetUp, then calls end(reason, signal), which ends the
-//    process: a run that is being set up has nothing to lose.
+//  - before WatchRun(), it calls end(reason, signal), which ends the process: a run that is being
+//  set
+//    up has nothing to lose. Before WatchSetUp() it waits for kJoin, while which a shard leaves the
+//    run by itself unless a store or a peer does not answer; after it, for kSetUp, because a shard
+//    that has joined then leaves in a way that others do not take for a fault.
 //  - after WatchRun(), it looks for two things. When a wait for input (WaitFor::kInput) has taken
 //    kInput, it calls `give_up` once, which must make that wait throw. When a wait for a save
 //    (WaitFor::kSave) has taken kWrite without a write to a file (CountedWrites), it calls
@@ -25,7 +28,7 @@ namespace caffe2 {
 // Dismiss() waits for these functions, so they must not call it. Thread-safe.
 class StopWatchdog {
  public:
-  static constexpr std::chrono::seconds kSetUp{8}, kInput{3}, kWrite{15};
+  static constexpr std::chrono::seconds kJoin{1}, kSetUp{8}, kInput{3}, kWrite{15};
   using EndFunction = std::function<void(const std::string& reason, int signal)>;
 
   StopWatchdog(std::function<int()> stop, EndFunction end);
@@ -33,6 +36,8 @@ class StopWatchdog {
   StopWatchdog(const StopWatchdog&) = delete;
   StopWatchdog& operator=(const StopWatchdog&) = delete;
 
+  // Call it when the shards have met.
+  void WatchSetUp();
   // Call it when the set-up is over.
   void WatchRun(std::function<void()> give_up, std::function<void(int signal)> end_save);
   bool gave_up() const { return gave_up_; }
@@ -55,6 +60,7 @@ class StopWatchdog {
   std::mutex mutex_;  // guards the members below but thread_
   std::condition_variable dismissed_changed_;
   bool dismissed_ = false;
+  bool joined_ = false;
   std::function<void()> give_up_;
   std::function<void(int)> end_save_;
   std::thread thread_;

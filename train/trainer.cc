@@ -10,6 +10,7 @@
 #include "caffe2/utils/seconds_since.h"
 #include "caffe2/utils/trace.h"
 #include "caffe2/utils/waiting_time.h"
+#include "caffe2/utils/watchdog.h"
 #include "db/db_reader.h"
 #include "distributed/collective.h"
 #include "train/bad_loss.h"
@@ -69,6 +70,7 @@ int Trainer::Run() {
     return stopped.signal();
   }
   try {
+    if (watchdog_) watchdog_->WatchSetUp();
     LockOutputs();
     listener_->OnJoin(run_->identity());
     const RecordKind kind = KindOf(options_, options_.data.train_data);
@@ -304,10 +306,11 @@ int Trainer::StopWithoutInput(const std::exception& error) {
 void Trainer::EndWithoutSave(int signal) {
   const std::string reason =
       MakeString("stopped by signal ", signal, " while a write of a checkpoint or model hung");
-  LOG(WARNING) << reason << ": the work since the last whole one is lost";
-  if (run_->membership() == nullptr) return options_.end_process(0, reason, signal);
-  options_.end_process(kSecondsToReport, reason, signal);
-  run_->ReportFailure(Error(reason));
+  LOG(WARNING) << reason << ": the work since the last whole one is lost. Its threads:\n"
+               << DescribeThreads();
+  const bool has_peers = run_->membership() != nullptr;
+  options_.end_process(has_peers ? kSecondsToReport : 0, reason, signal);
+  if (has_peers) run_->ReportFailure(Error(reason));
 }
 
 int64_t Trainer::RecordsTaken() const {

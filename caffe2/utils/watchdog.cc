@@ -69,11 +69,11 @@ void EndProcessAfter(double seconds, const std::string& reason, int status) {
   if (started.exchange(true)) return;
   std::thread([=] {
     WaitWithoutWrites(std::chrono::duration<double>(seconds));
-    const std::string late =
-        seconds > 0 ? "did not end within " + std::to_string(static_cast<int>(seconds)) + " s and "
-                    : "";
-    const std::string text =
-        reason + "\nThe process " + late + "is ended now. Its threads:\n" + DescribeThreads();
+    std::string text = reason + "\n";
+    if (seconds > 0) {
+      text += "The process did not end within " + std::to_string(static_cast<int>(seconds)) +
+              " s and is ended now. Its threads:\n" + DescribeThreads();
+    }
     // Neither the log nor stdio: a thread that hangs may hold their locks.
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
     _exit(status);

@@ -1,6 +1,7 @@
 """SIGTERM, SIGINT and SIGHUP end a shard soon, also while it waits for others in a collective."""
 
 import signal
+import socket
 import time
 
 import pytest
@@ -53,3 +54,43 @@ def test_shards_that_all_get_the_signal_all_obey(databases, redis_server, shards
     started[2].communicate(timeout=60)
     assert started[2].returncode > 0
     assert redis_server.keys() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("accepts", [False, True])
+def test_a_shard_whose_store_does_not_answer_obeys(number, accepts, databases, shards, tmp_path):
+    """A port where nobody listens, and a server that accepts and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        if not accepts:
+            server.close()
+        process = shards.start(*training(
+            databases, tmp_path, num_shards=2, shard_id=0, run_id="stop", redis_host="127.0.0.1",
+            redis_port=port, rendezvous_timeout=HOURS))
+        if accepts:
+            connection, _ = server.accept()
+            connection.recv(1)
+        else:
+            wait_for_line(process, "trying again")
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, output[-2000:]
+    assert f"topped by signal {int(number)} while it waited for" in last_line(output), output[-2000:]
+    assert "Its threads" not in output
+
+
+def test_a_shard_whose_peer_does_not_connect_obeys(databases, shards, tmp_path):
+    """Frozen after it has joined, before it connects."""
+    flags = {"num_shards": 2, "run_id": "stop", "file_store_path": tmp_path,
+             "distributed_transport": "tcp", "rendezvous_timeout": HOURS,
+             "collective_timeout": HOURS}
+    waits, frozen = (shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
+                     for shard in range(2))
+    while frozen.poll() is None and not list((tmp_path / "stop").glob("*ready")):
+        pass
+    frozen.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    waits.send_signal(signal.SIGTERM)
+    output, _ = waits.communicate(timeout=60)
+    assert waits.returncode == 128 + signal.SIGTERM, output[-2000:]
+    assert "stopped by signal 15 while" in last_line(output)

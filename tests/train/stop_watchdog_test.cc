@@ -19,12 +19,23 @@ TEST(StopWatchdogTest, EndsAProcessThatIsBeingSetUp) {
                         [&](const std::string& reason, int signal) {
                           ended.set_value({reason, signal});
                         });
+  watchdog.WatchSetUp();
   auto result = ended.get_future();
   ASSERT_EQ(result.wait_for(kLong), std::future_status::ready);
   const auto [reason, signal] = result.get();
   EXPECT_EQ(signal, SIGTERM);
   EXPECT_EQ(reason, "stopped by signal 15 while the run was set up: nothing is lost");
   EXPECT_FALSE(watchdog.gave_up());
+}
+
+TEST(StopWatchdogTest, EndsAProcessWhoseStoreDoesNotAnswer) {
+  std::promise<std::string> ended;
+  StopWatchdog watchdog([] { return SIGHUP; },
+                        [&](const std::string& reason, int) { ended.set_value(reason); });
+  auto reason = ended.get_future();
+  ASSERT_EQ(reason.wait_for(kLong), std::future_status::ready);
+  EXPECT_EQ(reason.get(),
+            "stopped by signal 1 while it waited for the store or another shard: nothing is lost");
 }
 
 TEST(StopWatchdogTest, GivesUpAWaitForInputThatDoesNotEnd) {

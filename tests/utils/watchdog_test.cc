@@ -54,6 +54,16 @@ TEST(WatchdogTest, EndsAProcessThatHangsAndShowsItsThreads) {
   EXPECT_EQ(text.find("a second call"), std::string::npos) << text;
 }
 
+TEST(WatchdogTest, EndsAProcessAtOnceWithoutItsThreads) {
+  const auto [status, text] = InProcess([] {
+    EndProcessAfter(0, "stopped by signal 15", 143);
+    std::this_thread::sleep_for(std::chrono::seconds(60));
+  });
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 143);
+  EXPECT_EQ(text, "stopped by signal 15\n");
+}
+
 TEST(WatchdogTest, AProcessThatSavesMayFinishButNotHang) {
   for (const bool ends : {true, false}) {
     const auto [status, text] = InProcess([ends] {
