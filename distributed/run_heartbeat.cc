@@ -5,6 +5,7 @@
 
 #include "caffe2/utils/waiting_time.h"
 #include "distributed/peer_sockets.h"
+#include "distributed/run_blame.h"
 
 namespace caffe2 {
 
@@ -184,6 +185,7 @@ std::string RunHeartbeat::Text(int64_t count) const {
                       {"collective", std::to_string(progress.started)},
                       {"operation", OneLine(progress.operation)}};
   Times().AddTo(&record);
+  record["doing"] = CurrentActivity();
   std::lock_guard<std::mutex> lock(mutex_);
   record["iteration"] = std::to_string(status_.iteration);
   record["phase"] = status_.state;

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
+#include "caffe2/utils/waiting_time.h"
 #include "distributed/run_record.h"
 
 namespace caffe2::testing {
@@ -27,6 +31,30 @@ TEST(RunBlameTest, NamesTheOneThatIsFarthestBehind) {
       1, kOwn, {Heartbeat(6, "x"), "", Heartbeat(3, "y"), Heartbeat(9, "z"), Heartbeat(3, "y")});
   EXPECT_EQ(culprit.shard, 2);
   EXPECT_EQ(culprit.cause, "it does not take part in collective 9 (z); its last one is 3 (y)");
+}
+
+TEST(RunBlameTest, SaysWhatTheShardDid) {
+  const auto cause = [](const std::string& doing) {
+    const std::string beat = FormatRecord(
+        {{"beat", "1"}, {"collective", "7"}, {"operation", "Allreduce a"}, {"doing", doing}});
+    return FindLaggingShard(0, kOwn, {"", beat}).cause;
+  };
+  EXPECT_EQ(cause("waits for its input, for 6 s"),
+            "it does not take part in collective 8 (Allreduce b); its last one is 7 (Allreduce a); "
+            "it waits for its input, for 6 s");
+  EXPECT_EQ(cause("").find("; it "), std::string::npos);
+  EXPECT_LT(cause(std::string(5000, 'x')).size(), 200u);
+  EXPECT_EQ(cause("a\nb").find('\n'), std::string::npos);
+}
+
+TEST(RunBlameTest, AnActivityIsTheWaitUnderWay) {
+  EXPECT_EQ(CurrentActivity(), "computes");
+  const TimedWait collective(WaitFor::kShards);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(CurrentActivity(), "takes part in a collective operation, for 0 s");
+  const TimedWait input(WaitFor::kInput);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(CurrentActivity(), "waits for its input, for 0 s");
 }
 
 TEST(RunBlameTest, NamesNobodyIfNobodyIsBehind) {

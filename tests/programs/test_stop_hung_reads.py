@@ -92,3 +92,24 @@ def test_a_shard_whose_read_hangs_tells_the_others_the_signal(
     assert waits.returncode == 75, output[-2000:]
     assert "peer lost: shard=0" in last_line(output)
     assert "stopped by signal 15 while a read of the input hung" in last_line(output)
+
+
+def test_the_line_about_a_shard_whose_read_hangs_says_so(
+    slow_disk, databases, redis_server, shards, tmp_path
+):
+    flags = {**LONG, "num_shards": 2, "run_id": "hangs", "redis_host": "127.0.0.1",
+             "redis_port": redis_server.port, "collective_timeout": 5, "log_every": 1,
+             "log_all_shards": True}
+    slow = tmp_path / "slow"
+    hangs, waits = (
+        shards.start(*training(databases, tmp_path, shard_id=shard, **flags),
+                     env={**slow_disk, "SLOW_READS": slow} if shard == 0 else None)
+        for shard in range(2))
+    for process in (hangs, waits):
+        wait_for_line(process, "Finished iteration")
+    slow.write_text("10000000")
+    output, _ = waits.communicate(timeout=90)
+    assert waits.returncode == 75, output[-2000:]
+    line = last_line(output)
+    assert "peer lost: shard=0" in line and "it does not take part in collective" in line
+    assert "; it waits for its input, for" in line, line
