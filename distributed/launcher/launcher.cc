@@ -15,6 +15,7 @@
 #include "distributed/host.h"
 #include "distributed/launch_dialects.h"
 #include "distributed/launcher/launch_report.h"
+#include "distributed/launcher/local_runs.h"
 #include "distributed/launcher/process_tree.h"
 #include "distributed/launcher/restart_policy.h"
 #include "distributed/launcher/run_attempt.h"
@@ -156,6 +157,7 @@ void CheckPrograms(const LaunchPlan& plan) {
 struct LaunchStore {
   std::string url, password;
   std::unique_ptr<PrivateStore> kept;
+  std::unique_ptr<LocalRunFile> file;  // tells this user where it is
 };
 
 LaunchStore OpenStore(const LauncherOptions& options, const LaunchPlan& plan) {
@@ -186,6 +188,7 @@ LaunchStore OpenStore(const LauncherOptions& options, const LaunchPlan& plan) {
                    error.what()));
   }
   store.url = "redis://" + FormatHostPort(store.kept->redis().host, store.kept->redis().port);
+  store.file = std::make_unique<LocalRunFile>(LocalRun{plan.run_id, store.kept->redis()});
   return store;
 }
 

@@ -10,6 +10,7 @@
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "distributed/file_store_handler.h"
+#include "distributed/launcher/local_runs.h"
 #include "distributed/private_store.h"
 #include "distributed/run_inspection.h"
 #include "distributed/signed_store.h"
@@ -33,8 +34,10 @@ struct StoreFlags {
 };
 
 void AddStoreOptions(const std::shared_ptr<StoreFlags>& flags, CLI::App* command) {
-  command->add_option("--store", flags->url,
-                      "the store: redis://HOST, file:///DIRECTORY, or tcp://HOST:PORT of a run");
+  command->add_option(
+      "--store", flags->url,
+      "the store: redis://HOST, file:///DIRECTORY, or tcp://HOST:PORT of a run; default: "
+      "the store of doppio run on this machine");
   command->add_option("--redis_host", flags->redis.host, "host of the Redis server");
   AddRedisOptions(command, &flags->redis, &flags->password_file);
   command->add_option(
@@ -56,10 +59,33 @@ RedisOptions StoreOfRun(const StoreUrl& url, const StoreFlags& flags) {
   return FindPrivateStore(options, kPatience);
 }
 
+bool NamesStore(const StoreFlags& flags) {
+  return !flags.url.empty() || !flags.redis.host.empty() || !flags.directory.empty();
+}
+
+// The store of a run of `doppio run` on this machine: --run_id, or the only one.
+RedisOptions StoreOfLocalRun(const StoreFlags& flags) {
+  std::vector<LocalRun> runs = FindLocalRuns();
+  std::vector<std::string> ids;
+  for (const LocalRun& run : runs) {
+    if (run.run_id == flags.run_id) return run.redis;
+    ids.push_back(run.run_id);
+  }
+  const std::string give = "--redis_host HOST, --file_store_path DIRECTORY or --store URL";
+  CheckUsage(!runs.empty(), "where is the run? No doppio run of this user is under way on this ",
+             "machine. Give ", give);
+  CheckUsage(flags.run_id.empty(), "no doppio run ", flags.run_id,
+             " is under way on this machine, ", "only ", JoinKeys(ids),
+             ". For a run in another store give ", give);
+  CheckUsage(runs.size() == 1, "--run_id is needed: on this machine are the runs ", JoinKeys(ids));
+  return runs[0].redis;
+}
+
 RunInspector Open(StoreFlags flags) {
   const int given = !flags.url.empty() + !flags.redis.host.empty() + !flags.directory.empty();
-  CheckUsage(given == 1, given == 0 ? "where is the run? Give " : "give only one of ",
-             "--redis_host HOST, --file_store_path DIRECTORY or --store URL");
+  CheckUsage(given <= 1, "give only one of --redis_host HOST, --file_store_path DIRECTORY or ",
+             "--store URL");
+  if (given == 0) flags.redis = StoreOfLocalRun(flags);
   if (!flags.url.empty()) {
     const StoreUrl url = ParseStoreUrl(flags.url, "--store");
     flags.directory = url.path;
@@ -178,15 +204,27 @@ int Top(const StoreFlags& flags) {
   }
 }
 
-int Runs(const StoreFlags& flags) {
+void AddRuns(const StoreFlags& flags, std::vector<Row>* rows) {
   RunInspector inspector = Open(flags);
-  std::vector<Row> rows = {{"RUN", "LIFE", "GENERATION", "SHARDS", "ITERATION", "HOST", "FAILURE"}};
   for (const RunView& run : inspector.Watch(inspector.RunIds(), kGlance)) {
     const std::map<std::string, std::string> none;
     const auto& status = run.shards.empty() ? none : run.shards[0].status;
-    rows.push_back({OneLine(run.run_id), LifeText(run.life()), std::to_string(run.generation),
-                    std::to_string(run.shards.size()), Shown(status, "iteration"),
-                    Shown(status, "host"), run.failure.empty() ? "-" : run.failure});
+    rows->push_back({OneLine(run.run_id), LifeText(run.life()), std::to_string(run.generation),
+                     std::to_string(run.shards.size()), Shown(status, "iteration"),
+                     Shown(status, "host"), run.failure.empty() ? "-" : run.failure});
+  }
+}
+
+int Runs(const StoreFlags& flags) {
+  std::vector<Row> rows = {{"RUN", "LIFE", "GENERATION", "SHARDS", "ITERATION", "HOST", "FAILURE"}};
+  if (NamesStore(flags)) {
+    AddRuns(flags, &rows);
+  } else {
+    for (const LocalRun& run : FindLocalRuns()) {
+      StoreFlags of_run = flags;
+      of_run.run_id = run.run_id;
+      AddRuns(of_run, &rows);
+    }
   }
   std::printf("%s", Table(rows).c_str());
   return 0;

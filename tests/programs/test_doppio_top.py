@@ -1,10 +1,12 @@
 """doppio top, runs and clean, on the runs of real trainers."""
 
+import signal
+import stat
 import time
 
 import pytest
 
-from conftest import last_line, run, training, wait_for_line
+from conftest import BIN, last_line, run, training, wait_for_line
 from launcher_dialects import free_port
 from redis_server import redis_keys
 
@@ -163,7 +165,57 @@ def test_a_store_without_runs_is_named(tmp_path):
     (["clean", "--redis_host", "127.0.0.1", "--redis_port", "1"], 69, "127.0.0.1:1"),
     (["top", "--interval", "0", "--redis_host", "a"], 64, "--interval"),
 ])
-def test_bad_input(args, status, text):
-    done = doppio(*args)
+def test_bad_input(args, status, text, tmp_path):
+    done = run("doppio", *args, env={"XDG_RUNTIME_DIR": str(tmp_path)})
     assert done.returncode == status, done.output
     assert text in last_line(done.output)
+
+
+def launch(shards, databases, folder, run_id, runtime):
+    """A run of `doppio run` whose store the launcher keeps."""
+    launcher = shards.start(
+        "run", "-n", 2, "--run_id", run_id, "--", BIN / "resnet50_trainer",
+        *training(databases, folder, epoch_size=10_000_000, save_model_name="", test_data=None),
+        program="doppio", env={"XDG_RUNTIME_DIR": str(runtime)})
+    wait_for_line(launcher, "Finished iteration")
+    return launcher
+
+
+def test_runs_of_this_user_are_found_without_flags(databases, shards, tmp_path):
+    env = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    first = launch(shards, databases, tmp_path, "first", tmp_path)
+    (file,) = (tmp_path / "doppio").glob("*.run")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    done = run("doppio", "top", "--once", env=env)
+    assert done.output.startswith("run first, generation 1, 2 shards, alive, "), done.output
+    second = launch(shards, databases, tmp_path, "second", tmp_path)
+    done = run("doppio", "top", "--once", env=env)
+    assert (done.returncode, done.output) == (
+        64, "doppio: --run_id is needed: on this machine are the runs first, second\n")
+    done = run("doppio", "top", "--once", "--run_id", "second", env=env)
+    assert done.output.startswith("run second, "), done.output
+    found = run("doppio", "runs", env=env)
+    assert [row["RUN"] for row in rows_of(found.output, "RUN")] == ["first", "second"]
+    done = run("doppio", "top", "--run_id", "third", env=env)
+    assert done.returncode == 64 and "only first, second" in done.output
+    # A launcher that ends removes its file; a killed one's is not believed.
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=60)
+    second.kill()
+    second.communicate(timeout=60)
+    assert len([*file.parent.glob("*.run")]) == 1
+    assert rows_of(run("doppio", "runs", env=env).output, "RUN") == []
+    assert [*file.parent.glob("*.run")] == []
+
+
+def test_a_directory_of_others_holds_no_password(databases, shards, tmp_path):
+    folder = tmp_path / "doppio"
+    folder.mkdir()
+    folder.chmod(0o777)
+    launcher = shards.start("run", "-n", 1, "--", "true", program="doppio",
+                            env={"XDG_RUNTIME_DIR": str(tmp_path)})
+    output, _ = launcher.communicate(timeout=60)
+    assert launcher.returncode == 0, output
+    assert f"{folder} is not a directory that only this user can read and write" in output
+    assert [*folder.iterdir()] == []
