@@ -382,9 +382,12 @@ SharedMemory::Attached SharedMemory::Attach(Communicator* control, const std::st
   attached.one_machine = true;
   for (int i = 0; i < size; ++i) {
     const Place& place = places[i];
-    if (place.boot_id.empty() || place.boot_id.str() != places[0].boot_id.str()) {
+    const bool known = !place.boot_id.empty();
+    if (!known || place.boot_id.str() != places[0].boot_id.str()) {
       attached.one_machine = false;
-      attached.obstacle = MakeString("rank ", i, " is on another machine than rank 0");
+      attached.obstacle = MakeString(
+          "rank ", i,
+          known ? " is on another machine than rank 0" : " cannot read the boot id of its machine");
       return attached;
     }
     if (!place.refusal.empty()) {
