@@ -27,9 +27,10 @@ DEFINE_string(input_type, "float", "element type of the input blobs: float or ui
 DEFINE_int32(iter, 10, "number of timed runs");
 DEFINE_int32(warmup, 0, "number of runs before the timed ones");
 DEFINE_bool(run_individual, false, "also time each operator");
-DEFINE_bool(optimize, false,
-            "time the net as predict and workspace.Predictor run it: batch normalization folded into "
-            "filters, operators fused, filters converted once");
+DEFINE_bool(
+    optimize, false,
+    "time the net as predict and workspace.Predictor run it: batch normalization folded into "
+    "filters, operators fused, filters converted once");
 
 namespace caffe2 {
 namespace {
