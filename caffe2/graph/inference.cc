@@ -59,12 +59,17 @@ bool IsConvolution(const OperatorDef& op) {
   return op.type().rfind("Conv", 0) == 0 && op.type() != "ConvTranspose" && op.input_size() > 1;
 }
 
+// True for operators that take constant_filter and have their filter, or weights, as input 1.
+bool HasFilter(const OperatorDef& op) {
+  return IsConvolution(op) || op.type() == "FC" || op.type() == "FCTransposed";
+}
+
 // What the passes may fold, convert or transform.
 std::set<std::string> ParametersOf(const NetDef& net) {
   const Dataflow flow(net);
   std::set<std::string> parameters;
   for (const OperatorDef& op : net.op()) {
-    if (!IsConvolution(op) && op.type() != "SpatialBN") continue;
+    if (!HasFilter(op) && op.type() != "SpatialBN") continue;
     for (int i = 1; i < op.input_size(); ++i) {
       if (!flow.IsWritten(op.input(i))) parameters.insert(op.input(i));
     }
@@ -75,7 +80,7 @@ std::set<std::string> ParametersOf(const NetDef& net) {
 void MarkConstantFilters(NetDef* net) {
   const Dataflow flow(*net);
   for (OperatorDef& op : *net->mutable_op()) {
-    if (IsConvolution(op) && !flow.IsWritten(op.input(1))) {
+    if (HasFilter(op) && !flow.IsWritten(op.input(1))) {
       SetArgument(&op, "constant_filter", 1);
     }
   }

@@ -16,8 +16,8 @@ struct InferenceOptions {
   std::set<std::string> keep;
   bool fold_batch_norm = true;
   bool fuse = true;
-  // The filters do not change while the net is in use, so that kernels convert them to their layout
-  // only once. Create the net again after you write filters in place.
+  // The filters, and the weights of FC, do not change while the net is in use, so that kernels
+  // convert them to their layout only once. Create the net again after you write filters in place.
   bool constant_filters = true;
 };
 
@@ -25,8 +25,8 @@ struct InferenceOptions {
 // FuseOperators and sets constant_filter, as the options ask. Adds parameters to the workspace and
 // changes none, so that training can go on with the old ones.
 //
-// Returns the parameters of convolutions and SpatialBN, which the result may hold in another form.
-// If one of them changes, optimize the original net again and create the optimized net anew.
+// Returns the parameters of convolutions, FC and SpatialBN, which the result may hold in another
+// form. If one of them changes, optimize the original net again and create the optimized net anew.
 std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
                                            const InferenceOptions& options = {});
 

@@ -5,6 +5,10 @@
 
 #include <cstdint>
 
+namespace caffe2 {
+class PackedFactor;  // onednn_matmul.h
+}
+
 namespace caffe2::math {
 
 // c = alpha op(a) op(b) + beta c, where op transposes if trans_a or trans_b is true; op(a) is m x
@@ -19,6 +23,12 @@ void Gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alp
 template <typename T, class Context>
 void GemmBias(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, const T* b,
               const T* bias, T* c, Context* context);
+
+// GemmBias on the host with a matrix b that is constant as PackedFactor::Multiply says. `packed`,
+// unless null, keeps it in the kernel's layout, except for a small product.
+template <typename T>
+void GemmBiasPacked(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a,
+                    const T* b, const T* bias, T* c, PackedFactor* packed);
 
 // `batch` products c_i = op(a_i) op(b_i). The matrices lie one after another; with broadcast_a or
 // broadcast_b all products share one matrix.

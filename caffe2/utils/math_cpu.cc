@@ -96,22 +96,29 @@ void Gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alp
   }
 }
 
-template <typename T, class Context>
-void GemmBias(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, const T* b,
-              const T* bias, T* c, Context* /*context*/) {
+template <typename T>
+void GemmBiasPacked(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a,
+                    const T* b, const T* bias, T* c, PackedFactor* packed) {
   if (m == 0 || n == 0) return;
   if (IsSmall(m, n, k)) {
     SmallGemm<T>(trans_a, trans_b, m, n, k, 1, a, b, 0, bias, c);
     return;
   }
-  OneDnnMatMul({.m = m,
-                .n = n,
-                .k = k,
-                .trans_a = trans_a,
-                .trans_b = trans_b,
-                .has_bias = true,
-                .type = TypeOf<T>()},
-               a, b, bias, c);
+  const MatMulProblem problem = {.m = m,
+                                 .n = n,
+                                 .k = k,
+                                 .trans_a = trans_a,
+                                 .trans_b = trans_b,
+                                 .has_bias = true,
+                                 .type = TypeOf<T>()};
+  if (packed == nullptr) return OneDnnMatMul(problem, a, b, bias, c);
+  packed->Multiply(problem, a, b, bias, c);
+}
+
+template <typename T, class Context>
+void GemmBias(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, const T* b,
+              const T* bias, T* c, Context* /*context*/) {
+  GemmBiasPacked(trans_a, trans_b, m, n, k, a, b, bias, c, nullptr);
 }
 
 template <typename T, class Context>
@@ -151,6 +158,8 @@ void ColumnSums(int64_t rows, int64_t columns, const T* x, T* sums, Context* /*c
                      CPUContext*);                                                                \
   template void GemmBias(bool, bool, int64_t, int64_t, int64_t, const T*, const T*, const T*, T*, \
                          CPUContext*);                                                            \
+  template void GemmBiasPacked(bool, bool, int64_t, int64_t, int64_t, const T*, const T*,         \
+                               const T*, T*, PackedFactor*);                                      \
   template void GemmBatched(bool, bool, int64_t, int64_t, int64_t, int64_t, const T*, bool,       \
                             const T*, bool, T*, CPUContext*);                                     \
   template void ColumnSums(int64_t, int64_t, const T*, T*, CPUContext*)

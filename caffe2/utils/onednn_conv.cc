@@ -262,8 +262,7 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction) {
 }
 
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
-  // oneDNN 3 has kernels for AMX in both directions.
-  if (DNNL_VERSION_MAJOR >= 3 || direction == ConvDirection::kForward || !HasAmx() ||
+  if (direction == ConvDirection::kForward || !HasAmx() ||
       problem.algorithm != ConvAlgorithm::kAuto || !PatchesSupport(problem) ||
       std::min(problem.filter[0], problem.filter[1]) < 32) {
     return false;
@@ -271,7 +270,14 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
   constexpr int64_t kSmallImage = 8 * 8;
   const bool pointwise = problem.filter[2] == 1 && problem.filter[3] == 1;
   const bool strided = problem.stride[0] > 1 || problem.stride[1] > 1;
-  return pointwise || strided || problem.dst[2] * problem.dst[3] <= kSmallImage;
+  const bool slow = pointwise || strided || problem.dst[2] * problem.dst[3] <= kSmallImage;
+  if (slow && DNNL_VERSION_MAJOR >= 3) {
+    LOG_FIRST_N(WARNING, 1)
+        << "gradients of convolutions in bfloat16 use oneDNN 3's own kernels for "
+           "AMX, not products over patches as with oneDNN 2";
+    return false;
+  }
+  return slow;
 }
 
 std::string ConvProblem::ToString() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace caffe2 {
 
@@ -32,6 +33,26 @@ struct MatMulProblem {
 // oneDNN's text if it fails.
 void OneDnnMatMul(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
                   void* c);
+
+// The right-hand matrix of products, converted to the layout that oneDNN's kernel for a problem
+// reads fastest. Takes as much memory as the matrix. One thread at a time uses it.
+class PackedFactor {
+ public:
+  PackedFactor();
+  ~PackedFactor();
+
+  // OneDnnMatMul for a matrix b that does not change as long as its address stays the same; the
+  // caller must keep the memory of the last one. b is converted in the first call, and again if its
+  // address or the layout changes; the layout seldom depends on m. The sums may have another order
+  // than OneDnnMatMul's. Nothing is kept where the kernel has no layout of its own (AVX2 with
+  // oneDNN 2) and where oneDNN does not multiply bfloat16.
+  void Multiply(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
+                void* c);
+
+ private:
+  struct Copy;
+  std::unique_ptr<Copy> copy_;
+};
 
 // c = alpha op(a) op(b) + beta c in float, for the alpha and beta that OneDnnMatMul does not have.
 // Throws EnforceNotMet with oneDNN's status if it fails.

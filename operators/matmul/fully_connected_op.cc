@@ -69,6 +69,13 @@ void AxisArguments(OpSchema& schema) {
       .Arg("axis_w", "(int, default 1) The same for W.");
 }
 
+void ConstantFilterArgument(OpSchema& schema) {
+  schema.Arg(
+      "constant_filter",
+      "1: W does not change as long as its storage stays the same, so that the host converts "
+      "it to its kernel's layout once. Default 0: the kernel reads it as it is.");
+}
+
 void GradientSchema(OpSchema& schema) {
   schema.NumInputs(3)
       .NumOutputs(2, 3)
@@ -90,6 +97,7 @@ OPERATOR_SCHEMA(FC)
     .CostInferenceFunction(CostOf(false, false))
     .SetDoc("A fully connected layer: Y = X W^T + b, for float and bfloat16 tensors.")
     .FillUsing(AxisArguments)
+    .FillUsing(ConstantFilterArgument)
     .Input(0, "X", "The input, seen as an M x K matrix.")
     .Input(1, "W", "The weights, seen as an N x K matrix.")
     .Input(2, "b", "The bias, of shape [N].")
@@ -102,6 +110,7 @@ OPERATOR_SCHEMA(FCTransposed)
     .CostInferenceFunction(CostOf(true, false))
     .SetDoc("A fully connected layer with weights stored transposed: Y = X W + b.")
     .FillUsing(AxisArguments)
+    .FillUsing(ConstantFilterArgument)
     .Input(0, "X", "The input, seen as an M x K matrix.")
     .Input(1, "W", "The weights, seen as a K x N matrix.")
     .Input(2, "b", "The bias, of shape [N].")

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "caffe2/utils/math.h"
+#include "caffe2/utils/onednn_matmul.h"
 #include "operators/activation/activation_types.h"
 
 namespace caffe2 {
@@ -49,7 +50,9 @@ template <class Context, bool kTransposed>
 class FullyConnectedOp final : public FullyConnectedBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  using FullyConnectedBase<Context>::FullyConnectedBase;
+  FullyConnectedOp(const OperatorDef& def, Workspace* ws)
+      : FullyConnectedBase<Context>(def, ws),
+        constant_filter_(this->template GetSingleArgument<bool>("constant_filter", false)) {}
 
   bool RunOnDevice() override { return ActivationTypes<Context>::Dispatch(this, Input(X).dtype()); }
 
@@ -64,14 +67,30 @@ class FullyConnectedOp final : public FullyConnectedBase<Context> {
     y_dims_.assign(x.sizes().begin(), x.sizes().begin() + axis);
     y_dims_.push_back(s.n);
     y->Resize(y_dims_);
-    math::GemmBias(false, !kTransposed, s.m, s.n, s.k, x.data<T>(), w.data<T>(), b.data<T>(),
-                   y->mutable_data<T>(), &context_);
+    Multiply(s, x.data<T>(), w, b.data<T>(), y->mutable_data<T>());
     return true;
   }
 
  private:
   enum { X, W, B };
   enum { Y };
+
+  template <typename T>
+  void Multiply(const FullyConnectedSizes& s, const T* x, const Tensor& w, const T* b, T* y) {
+    if constexpr (std::is_same_v<Context, CPUContext>) {
+      // packed_ tells weights apart by their address: memory of the last ones must not be used
+      // again for others.
+      if (constant_filter_ && !w.shares_storage_with(last_w_)) last_w_.ShareData(w);
+      math::GemmBiasPacked(false, !kTransposed, s.m, s.n, s.k, x, w.data<T>(), b, y,
+                           constant_filter_ ? &packed_ : nullptr);
+    } else {
+      math::GemmBias(false, !kTransposed, s.m, s.n, s.k, x, w.data<T>(), b, y, &context_);
+    }
+  }
+
+  const bool constant_filter_;
+  Tensor last_w_{CPU};           // constant weights of the last run
+  PackedFactor packed_;          // the same in the layout of the host's kernel
   std::vector<int64_t> y_dims_;  // kept, so that a run does not allocate
 };
 

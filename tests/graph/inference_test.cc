@@ -49,6 +49,27 @@ TEST_P(InferenceTest, OptimizedNetComputesTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Orders, InferenceTest, ::testing::Values("NCHW", "NHWC"));
 
+// Whoever changes one of the returned parameters must optimize again.
+TEST(InferenceTest, WeightsOfFullyConnectedLayersAreConstant) {
+  for (const char* type : {"FC", "FCTransposed"}) {
+    Workspace ws;
+    ImageNetBuilder builder(&ws, "NCHW", /*is_test=*/true);
+    builder.Add(type, {"x", "w", "b"}, "y");
+    builder.Add(type, {"y", "made", "b"}, "z");
+    builder.Add("Copy", {"z"}, "made");
+    NetDef net = builder.net();
+    EXPECT_EQ(OptimizeForInference(&net, &ws), (std::set<std::string>{"b", "w"}));
+    const auto is_constant = [](const OperatorDef& op) {
+      return ArgumentHelper(op).GetSingleArgument<bool>("constant_filter", false);
+    };
+    EXPECT_TRUE(is_constant(net.op(0)));
+    EXPECT_FALSE(is_constant(net.op(1))) << "the net writes these weights";
+    net = builder.net();
+    OptimizeForInference(&net, &ws, {.constant_filters = false});
+    EXPECT_FALSE(is_constant(net.op(0)));
+  }
+}
+
 struct ConvNorm {
   explicit ConvNorm(bool is_test) : builder(&ws, "NCHW", is_test) {
     builder.Input("data", 1, 2, 3);

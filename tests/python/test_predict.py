@@ -62,11 +62,12 @@ def test_a_predictor_ends_a_model_that_computes_for_long():
 
 
 def test_predictor_follows_new_parameters():
-    """Also those that it has folded into others or converted, like these of the convolution."""
+    """Also those that it has folded into others or converted, like these of the layers."""
     model = ModelHelper("norm", arg_scope={"order": "NCHW"})
     brew.conv(model, "x", "conv", 3, 4, kernel=3, pad=1)
     brew.spatial_bn(model, "conv", "norm", 4, is_test=True)
     brew.relu(model, "norm", "y")
+    brew.fc(model, "y", "scores", 4 * 8 * 8, 20)
     workspace.RunNetOnce(model.param_init_net)
     random = np.random.default_rng(1)
     x = random.standard_normal((2, 3, 8, 8), np.float32)
@@ -77,11 +78,11 @@ def test_predictor_follows_new_parameters():
 
     def check(inputs):
         expected = plain.run(inputs)[0]
-        np.testing.assert_allclose(predictor.run(inputs)[0], expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(predictor.run(inputs)[0], expected, rtol=1e-4, atol=1e-4)
         return expected
 
     last = check({"x": x})
-    for blob in ("conv_w", "conv_b", "norm_s", "norm_b", "norm_rm"):
+    for blob in ("conv_w", "conv_b", "norm_s", "norm_b", "norm_rm", "scores_w", "scores_b"):
         fed = random.standard_normal(workspace.FetchBlob(blob).shape, np.float32)
         result = check({"x": x, blob: fed})
         assert not np.allclose(result, last, rtol=1e-3), blob

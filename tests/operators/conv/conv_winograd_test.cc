@@ -9,6 +9,7 @@
 #include "caffe2/utils/onednn_conv.h"
 #include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_winograd.h"
+#include "tests/core/scoped_variable.h"
 
 namespace caffe2::onednn {
 namespace {
@@ -354,6 +355,34 @@ TEST(FloatCopiesTest, AreMadeWithoutAvx512) {
   const char* max = std::getenv("ONEDNN_MAX_CPU_ISA");
   if (max == nullptr || max != std::string("AVX2")) GTEST_SKIP() << "oneDNN takes what there is";
   EXPECT_FALSE(MultipliesBFloat16());
+}
+
+// oneDNN reads the variable once, and the warning comes once: so a process of its own.
+TEST(FloatCopiesDeathTest, AreAWarning) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const caffe2::testing::ScopedVariable isa("ONEDNN_MAX_CPU_ISA", "AVX2");
+  const caffe2::testing::ScopedVariable old_name("DNNL_MAX_CPU_ISA", "AVX2");
+  EXPECT_EXIT(std::_Exit(MultipliesBFloat16() ? 1 : 0), ::testing::ExitedWithCode(0),
+              "oneDNN has no products of bfloat16 on this processor .* slower than float");
+}
+
+TEST(Winograd, IsAWarningWhereThereIsNone) {
+  ConvProblem problem;
+  problem.src = {1, 32, 8, 8};
+  problem.dst = {1, 32, 4, 4};
+  problem.filter = {32, 32, 3, 3};
+  problem.stride = {2, 2};
+  problem.dilation = problem.pad_begin = {1, 1};
+  problem.type = problem.filter_type = TypeMeta::Make<float>();
+  const auto log_of = [&](ConvAlgorithm algorithm) {
+    problem.algorithm = algorithm;
+    ::testing::internal::CaptureStderr();
+    const ConvForward conv(problem);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_NE(log_of(ConvAlgorithm::kWinograd).find("there is no Winograd forward convolution of "),
+            std::string::npos);
+  EXPECT_EQ(log_of(ConvAlgorithm::kAuto), "");
 }
 
 TEST(Winograd, SupportsPlainConvolutionsOf3x3Only) {

@@ -5,6 +5,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "tests/core/log_lines.h"
+#include "tests/core/scoped_variable.h"
 #include "tests/operators/io/db_input_cuda_fixture.h"
 #include "tests/operators/io/jpeg_files.h"
 
@@ -12,27 +13,6 @@ namespace caffe2::testing {
 namespace {
 
 constexpr char kLibraryVariable[] = "CAFFE2_NVJPEG_LIBRARY";
-
-// Sets an environment variable until the end of the scope.
-class ScopedVariable {
- public:
-  ScopedVariable(const char* name, const std::string& value) : name_(name) {
-    const char* before = std::getenv(name);
-    if (before != nullptr) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~ScopedVariable() {
-    if (before_) {
-      setenv(name_, before_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-
- private:
-  const char* const name_;
-  std::optional<std::string> before_;
-};
 
 // How far pixels may differ, in 1 of 255 values.
 struct Tolerance {

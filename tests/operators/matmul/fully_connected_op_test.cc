@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -44,6 +46,41 @@ INSTANTIATE_TEST_SUITE_P(Sizes, FullyConnectedTest,
                          ::testing::Values(Sizes{1, 1, 1}, Sizes{2, 3, 4}, Sizes{17, 5, 33},
                                            Sizes{64, 10, 500}, Sizes{9, 1, 33}, Sizes{3, 100, 50},
                                            Sizes{0, 3, 4}));
+
+// Weights that are converted once: in the first run, and again after the blob got another tensor.
+TEST(FullyConnectedTest, ConstantWeightsAreKept) {
+  for (const bool transposed : {false, true}) {
+    const std::vector<int64_t> dims =
+        transposed ? std::vector<int64_t>{300, 50} : std::vector<int64_t>{50, 300};
+    Workspace ws;
+    FeedRandom(&ws, "X", {1, 300}, 1);
+    FeedRandom(&ws, "W", dims, 2);
+    FeedRandom(&ws, "b", {50}, 3);
+    const std::vector<float> b = FetchValues<float>(ws, "b");
+    const auto op = CreateOperator(Op(transposed ? "FCTransposed" : "FC", {"X", "W", "b"}, {"Y"},
+                                      {MakeArgument<int>("constant_filter", 1)}),
+                                   &ws);
+    const auto expect_product = [&](int m) {
+      FeedRandom(&ws, "X", {m, 300}, 1);
+      ASSERT_TRUE(op->Run());
+      const std::vector<float> x = FetchValues<float>(ws, "X"), w = FetchValues<float>(ws, "W");
+      ExpectTensor(ws, "Y", {m, 50}, Reference(m, 50, 300, x, w, b, transposed), 1e-4f, 1e-4f);
+    };
+    for (const int m : {8, 8, 1, 33, 8}) expect_product(m);
+    // While the operator tells weights apart by their addresses, it must keep the last ones'
+    // memory.
+    auto* w = ws.GetBlob("W")->GetMutable<Tensor>();
+    auto memory = std::make_shared<std::vector<float>>(FetchValues<float>(ws, "W"));
+    w->ShareExternalPointer(std::shared_ptr<void>(memory, memory->data()), w->dtype(), w->nbytes());
+    const std::weak_ptr<void> old = memory;
+    expect_product(8);
+    ws.GetBlob("W")->Reset();
+    memory.reset();
+    EXPECT_FALSE(old.expired());
+    FeedRandom(&ws, "W", dims, 4);
+    expect_product(8);
+  }
+}
 
 TEST(FullyConnectedTest, SplitsAtAxis) {
   Workspace ws;

@@ -1,5 +1,6 @@
 // Products of quantized tensors: levels must equal sums of integers, rounded.
 #include "caffe2/utils/onednn_int8_matmul.h"
+#include "tests/core/scoped_variable.h"
 #include "tests/operators/quantized/int8_test_util.h"
 
 namespace caffe2::testing {
@@ -187,6 +188,23 @@ TEST_P(PackedInt8ConvTest, LevelsAreThoseOfExactSums) {
   ExpectPackedIsExact("Int8ConvSum", {"X", "W", "B", "Z"});
   ExpectPackedIsExact("Int8ConvSum", {"X", "W", "Z"});
   ExpectPackedIsExact("Int8ConvSumRelu", {"X", "W", "B", "Z"});
+}
+
+// oneDNN reads the variable once, and the warning comes once: so a process of its own.
+TEST(PackedInt8ConvDeathTest, SlowerKernelsAreAWarning) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const ScopedVariable isa("ONEDNN_MAX_CPU_ISA", "AVX2"), old_name("DNNL_MAX_CPU_ISA", "AVX2");
+  const auto run = [] {
+    Workspace ws;
+    FeedRandomLevels(&ws, "X", {1, 4, 4, 8}, 1, 0.02f, 120);
+    FeedRandomLevels(&ws, "W", {8, 1, 1, 8}, 2, 0.01f, 128);
+    RunOp(&ws, Op("Int8Conv", {"X", "W"}, {"Y"},
+                  WithScale({MakeArgument("order", std::string("NHWC")), MakeArgument("kernel", 1),
+                             MakeArgument("constant_filter", 1)},
+                            0.5f, 110)));
+    std::_Exit(FetchLevels(ws, "Y").size() == 128 ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "this processor has no VNNI");
 }
 
 TEST_P(PackedInt8ConvTest, SumsAndScalesAreRight) {
