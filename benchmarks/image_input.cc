@@ -1,13 +1,16 @@
-// Times what an image input does with each JPEG file, from its bytes to the normalised crop of
-// 224 x 224 pixels, beside the same by libjpeg-turbo and OpenCV, in turns:
+// Times what an image input does with each JPEG file, from its bytes to a normalised crop,
+// beside the same by libjpeg-turbo and OpenCV, in turns:
 //
-//   ours          OpenImage and ImageTransform: what ImageInput runs for each record
-//   turbo_region  libjpeg-turbo decodes the rows and columns of the crop, OpenCV resizes it
-//   opencv        OpenCV decodes the whole image, resizes and crops it
+//   ours                OpenImage and ImageTransform: what ImageInput runs for each record
+//   ours, whole files   the same after decoding the whole file
+//   ours, stored pixels the same from pixels in memory, the files' scaled to --image_scale
+//   turbo_region        libjpeg-turbo decodes the rows and columns of the crop, OpenCV resizes it
+//   opencv              OpenCV decodes the whole image, resizes and crops it
 //
-// "shorter" scales the shorter side to 256 and crops at random, "inception" draws 8 to 100 % of the
+// "shorter" scales the shorter side and crops at random, "inception" draws 8 to 100 % of the
 // area (its peers get the same rectangles). Prints images/s of all threads together, the median of
-// the rounds, and how far ours lies from decoding the whole file.
+// the rounds, and how far ours lies from decoding the whole file. --order and --dtype set the
+// output of ours; the peers always write floats in NHWC.
 #include <gflags/gflags.h>
 
 #include <cstddef>
@@ -22,6 +25,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <string>
@@ -29,26 +33,33 @@
 #include <vector>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "db/image/image_codec.h"
+#include "db/image/image_record.h"
 #include "db/image/image_transform.h"
 
 DEFINE_string(images, "", "folder with JPEG files");
 DEFINE_int32(threads, 2, "threads, each with a part of the files");
 DEFINE_int32(rounds, 5, "turns of each variant");
 DEFINE_double(min_seconds, 2, "length of one turn, in seconds");
+DEFINE_int32(image_size, 224, "height and width of a crop");
+DEFINE_int32(image_scale, 256, "length of the shorter side before the crop");
+DEFINE_string(order, "NHWC", "order of ours: NHWC or NCHW");
+DEFINE_string(dtype, "float", "type of ours: float, float16 or bfloat16");
 
 namespace caffe2 {
 namespace {
 
-constexpr int kScale = 256, kCrop = 224;
 constexpr float kMean = 128, kStd = 128;
 
 using File = std::string;
-// Turns file `index` into kCrop * kCrop * 3 floats.
+// Turns file `index` into 3 * --image_size^2 floats (ours: elements of --dtype).
 using Variant = std::function<void(const File& file, uint64_t index, float* output)>;
+
+size_t OutputSize() { return size_t{3} * FLAGS_image_size * FLAGS_image_size; }
 
 std::vector<File> ReadFiles(const std::string& folder) {
   std::vector<std::filesystem::path> paths;
@@ -68,8 +79,8 @@ std::vector<File> ReadFiles(const std::string& folder) {
 
 db::ImageTransformOptions TransformOptions(bool inception) {
   db::ImageTransformOptions options;
-  options.crop = kCrop;
-  options.scale = kScale;
+  options.crop = FLAGS_image_size;
+  options.scale = FLAGS_image_scale;
   options.mirror = true;
   options.mean = {kMean};
   options.std = {kStd};
@@ -78,10 +89,10 @@ db::ImageTransformOptions TransformOptions(bool inception) {
 }
 
 void Normalize(const cv::Mat& crop, bool mirror, float* output) {
-  for (int y = 0; y < kCrop; ++y) {
+  for (int y = 0; y < FLAGS_image_size; ++y) {
     const auto* row = crop.ptr<uint8_t>(y);
-    for (int x = 0; x < kCrop; ++x, output += 3) {
-      const auto* pixel = row + 3 * (mirror ? kCrop - 1 - x : x);
+    for (int x = 0; x < FLAGS_image_size; ++x, output += 3) {
+      const auto* pixel = row + 3 * (mirror ? FLAGS_image_size - 1 - x : x);
       for (int c = 0; c < 3; ++c) output[c] = (static_cast<float>(pixel[c]) - kMean) / kStd;
     }
   }
@@ -102,23 +113,45 @@ cv::Rect ChooseRegion(int height, int width, bool inception, RandomGenerator* ra
       }
     }
   }
-  const double factor = static_cast<double>(kScale) / std::min(height, width);
-  const int side = std::min({static_cast<int>(kCrop / factor + 0.5), height, width});
+  const double factor = static_cast<double>(FLAGS_image_scale) / std::min(height, width);
+  const int side = std::min({static_cast<int>(FLAGS_image_size / factor + 0.5), height, width});
   return {draw(width - side), draw(height - side), side, side};
 }
 
-Variant Ours(bool inception) {
-  const auto transform = std::make_shared<db::ImageTransform>(TransformOptions(inception));
+TypeMeta OutputType() {
+  const std::map<std::string, TypeMeta> types = {{"float", TypeMeta::Make<float>()},
+                                                 {"float16", TypeMeta::Make<float16>()},
+                                                 {"bfloat16", TypeMeta::Make<bfloat16>()}};
+  const auto found = types.find(FLAGS_dtype);
+  CheckUsage(found != types.end(), "--dtype is \"", FLAGS_dtype,
+             "\", must be float, float16 or bfloat16");
+  return found->second;
+}
+
+Variant Ours(const db::ImageTransformOptions& options) {
+  const auto transform = std::make_shared<db::ImageTransform>(options);
   return [transform](const File& file, uint64_t index, float* output) {
     transform->Apply(db::OpenImage(file, true).get(), {}, index, output);
   };
 }
 
-Variant OursWhole(bool inception) {
-  const auto transform = std::make_shared<db::ImageTransform>(TransformOptions(inception));
+Variant OursWhole(const db::ImageTransformOptions& options) {
+  const auto transform = std::make_shared<db::ImageTransform>(options);
   return [transform](const File& file, uint64_t index, float* output) {
     db::DecodedImage image(db::DecodeImage(file, true));
     transform->Apply<uint8_t>(&image, {}, index, output);
+  };
+}
+
+Variant OursStored(const db::ImageTransformOptions& options, const std::vector<File>& files) {
+  const auto transform = std::make_shared<db::ImageTransform>(options);
+  const auto images = std::make_shared<std::vector<db::Image<uint8_t>>>();
+  for (const File& file : files) {
+    images->push_back(db::Rescale(db::DecodeImage(file, true), FLAGS_image_scale, /*warp=*/false));
+  }
+  return [transform, images](const File& /*file*/, uint64_t index, float* output) {
+    db::ViewSource<uint8_t> image((*images)[index % images->size()].view);
+    transform->Apply(&image, {}, index, output);
   };
 }
 
@@ -149,7 +182,7 @@ Variant TurboRegion(bool inception) {
     const cv::Mat read(region.height, static_cast<int>(width), CV_8UC3, pixels.data());
     cv::Mat crop;
     cv::resize(read(cv::Rect(region.x - static_cast<int>(left), 0, region.width, region.height)),
-               crop, {kCrop, kCrop}, 0, 0, cv::INTER_LINEAR);
+               crop, {FLAGS_image_size, FLAGS_image_size}, 0, 0, cv::INTER_LINEAR);
     Normalize(crop, (random() & 1) != 0, output);
   };
 }
@@ -161,7 +194,7 @@ Variant OpenCv(bool inception) {
     const cv::Mat image = cv::imdecode(bytes, cv::IMREAD_COLOR);
     cv::Mat crop;
     cv::resize(image(ChooseRegion(image.rows, image.cols, inception, &random)), crop,
-               {kCrop, kCrop}, 0, 0, cv::INTER_LINEAR);
+               {FLAGS_image_size, FLAGS_image_size}, 0, 0, cv::INTER_LINEAR);
     Normalize(crop, (random() & 1) != 0, output);
   };
 }
@@ -176,7 +209,7 @@ double Measure(const std::vector<File>& files, const Variant& variant) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < FLAGS_threads; ++thread) {
     threads.emplace_back([&, thread] {
-      std::vector<float> output(kCrop * kCrop * 3);
+      std::vector<float> output(OutputSize());
       for (auto i = static_cast<size_t>(thread); seconds() < FLAGS_min_seconds;
            i += static_cast<size_t>(FLAGS_threads)) {
         variant(files[i % files.size()], i, output.data());
@@ -188,14 +221,19 @@ double Measure(const std::vector<File>& files, const Variant& variant) {
   return static_cast<double>(done) / seconds();
 }
 
-// Ours beside decoding the whole file and shrinking that, in units of a pixel's 256 values.
+// Ours beside decoding the whole file and shrinking that, in units of a pixel's 256 values: the
+// files of which any pixel differs.
 void PrintDifference(const std::vector<File>& files, bool inception) {
-  std::vector<float> part(kCrop * kCrop * 3), whole(part.size());
+  const Variant read_part = Ours(TransformOptions(inception)),
+                read_whole = OursWhole(TransformOptions(inception));
+  std::vector<float> part(OutputSize()), whole(part.size());
   double sum = 0, max = 0;
-  size_t above_one = 0;
+  size_t above_one = 0, differ = 0;
   for (size_t i = 0; i < files.size(); ++i) {
-    Ours(inception)(files[i], i, part.data());
-    OursWhole(inception)(files[i], i, whole.data());
+    read_part(files[i], i, part.data());
+    read_whole(files[i], i, whole.data());
+    if (part == whole) continue;
+    ++differ;
     for (size_t j = 0; j < part.size(); ++j) {
       const double difference = std::abs(part[j] - whole[j]) * kStd;
       sum += difference;
@@ -203,9 +241,12 @@ void PrintDifference(const std::vector<File>& files, bool inception) {
       above_one += difference > 1.5;
     }
   }
-  const auto n = static_cast<double>(files.size() * part.size());
-  std::printf("  difference from decoding whole files: mean %.4f, largest %.0f, %.4f %% above 1\n",
-              sum / n, max, 100.0 * static_cast<double>(above_one) / n);
+  std::printf("  decoding whole files gives other pixels for %zu of %zu files\n", differ,
+              files.size());
+  if (differ == 0) return;
+  const auto n = static_cast<double>(differ * part.size());
+  std::printf("  difference of these: mean %.4f, largest %.0f, %.4f %% above 1\n", sum / n, max,
+              100.0 * static_cast<double>(above_one) / n);
 }
 
 double Median(std::vector<double> values) {
@@ -217,13 +258,23 @@ int Run() {
   CheckUsage(!FLAGS_images.empty(), "--images, a folder with JPEG files, is needed");
   CheckUsage(FLAGS_threads > 0 && FLAGS_rounds > 0 && FLAGS_min_seconds > 0,
              "--threads, --rounds and --min_seconds must be positive");
+  CheckUsage(FLAGS_order == "NHWC" || FLAGS_order == "NCHW", "--order is \"", FLAGS_order,
+             "\", must be NHWC or NCHW");
+  CheckUsage(FLAGS_image_size > 0 && FLAGS_image_scale >= FLAGS_image_size, "--image_scale (",
+             FLAGS_image_scale, ") must be at least --image_size (", FLAGS_image_size,
+             "), which must be positive");
+  const TypeMeta output_type = OutputType();
   cv::setNumThreads(0);
   const std::vector<File> files = ReadFiles(FLAGS_images);
   std::printf("%zu JPEG files, %d threads\n", files.size(), FLAGS_threads);
   for (const bool inception : {false, true}) {
+    db::ImageTransformOptions options = TransformOptions(inception);
+    options.channels_first = FLAGS_order == "NCHW";
+    options.output_type = output_type;
     const std::vector<std::pair<const char*, Variant>> variants = {
-        {"ours", Ours(inception)},
-        {"ours, whole files", OursWhole(inception)},
+        {"ours", Ours(options)},
+        {"ours, whole files", OursWhole(options)},
+        {"ours, stored pixels", OursStored(options, files)},
         {"turbo_region", TurboRegion(inception)},
         {"opencv", OpenCv(inception)}};
     std::vector<std::vector<double>> rates(variants.size());
@@ -236,7 +287,7 @@ int Run() {
     for (size_t i = 0; i < variants.size(); ++i) {
       std::printf("  %-20s %8.0f images/s\n", variants[i].first, Median(rates[i]));
     }
-    const double best = std::max(Median(rates[2]), Median(rates[3]));
+    const double best = std::max(Median(rates[3]), Median(rates[4]));
     std::printf("  ours / best peer: %.2f\n", Median(rates[0]) / best);
     PrintDifference(files, inception);
   }

@@ -337,8 +337,8 @@ BoundingBox ImageTransform::Visible(const CropPlan& plan) const {
 
 Image<uint8_t> ImageTransform::ReadShrunkenCrop(const CropPlan& plan,
                                                 ImageSource<uint8_t>* source) const {
-  // Reduced to at least twice the scaled size, so that the rest is still averaged: a pixel of a
-  // photograph then differs by 0.01 on average (benchmarks/image_input).
+  // Reduced to at least twice the scaled size, so that the rest is still averaged. db/README.md
+  // says how far pixels then differ.
   int reduction = 1;
   while (source->CanReduce() && reduction < 8 && plan.part.height >= 4 * reduction * plan.height &&
          plan.part.width >= 4 * reduction * plan.width) {

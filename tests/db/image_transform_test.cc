@@ -8,6 +8,7 @@
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
 #include "db/image/image_codec.h"
+#include "tests/db/encode_jpeg.h"
 
 namespace caffe2::testing {
 namespace {
@@ -401,6 +402,62 @@ TEST(ImageTransform, CropsOfShrunkenImagesAreThoseOfTheWhole) {
       for (int c = 0; c < 3; ++c) {
         ASSERT_NEAR(out[(y * 24 + x) * 3 + c], *whole.view.At(y0 + y, x0 + x, c), 1);
       }
+    }
+  }
+}
+
+// Discs that cover each other, with many small ones, which have the edges and the spectrum of
+// photographs (Lee, Mumford and Huang, "Occlusion models for natural images", 2001).
+std::vector<uint8_t> DeadLeaves(int height, int width) {
+  constexpr double kSmallest = 16, kLargest = 300;
+  RandomGenerator random(11);
+  std::vector<uint8_t> pixels(size_t{3} * height * width);
+  for (int disc = 0; disc < 20000; ++disc) {
+    // The density of the radius is proportional to radius^-3.
+    const double u = random.Uniform();
+    const double radius =
+        1 / std::sqrt((1 - u) / (kSmallest * kSmallest) + u / (kLargest * kLargest));
+    const double y = random.Uniform() * height, x = random.Uniform() * width;
+    const int gray = static_cast<int>(random() % 150);
+    uint8_t color[3];
+    for (uint8_t& value : color) value = static_cast<uint8_t>(gray + random() % 56);
+    const int bottom = std::min(height, static_cast<int>(y + radius));
+    for (int row = std::max(0, static_cast<int>(y - radius)); row < bottom; ++row) {
+      const double square = radius * radius - (row - y) * (row - y);
+      const double half = std::sqrt(std::max(square, 0.));
+      const int end = std::min(width, static_cast<int>(x + half));
+      for (int column = std::max(0, static_cast<int>(x - half)); column < end; ++column) {
+        std::copy_n(color, 3, &pixels[(size_t{1} * row * width + column) * 3]);
+      }
+    }
+  }
+  return pixels;
+}
+
+// libjpeg reduces a JPEG file that is scaled to a quarter or less. The bounds are the largest
+// figures of photographs for each reduction (db/README.md).
+TEST(ImageTransform, ReducedJpegsDifferLittleFromWholeOnes) {
+  constexpr int kHeight = 1032, kWidth = 1301;
+  const std::string file = EncodeJpeg(kHeight, kWidth, DeadLeaves(kHeight, kWidth));
+  db::DecodedImage whole(db::DecodeImage(file, true));
+  for (const auto& [reduction, max_mean] : {std::pair(2, 0.87), {4, 1.14}, {8, 1.32}}) {
+    ImageTransformOptions options = TestOptions(448 / reduction, true);
+    options.scale = 512 / reduction;
+    for (const bool is_test : {true, false}) {
+      options.is_test = is_test;
+      const ImageTransform transform(options);
+      std::vector<float> reduced(size_t{3} * options.crop * options.crop), exact(reduced.size());
+      transform.Apply(db::OpenImage(file, true).get(), {}, 1, reduced.data());
+      transform.Apply<uint8_t>(&whole, {}, 1, exact.data());
+      double sum = 0, largest = 0;
+      for (size_t i = 0; i < exact.size(); ++i) {
+        const double difference = std::abs(reduced[i] - exact[i]);
+        sum += difference;
+        largest = std::max(largest, difference);
+      }
+      EXPECT_GT(sum, 0) << "the file was not reduced by " << reduction;
+      EXPECT_LT(sum / static_cast<double>(exact.size()), max_mean) << reduction;
+      EXPECT_LE(largest, 32) << reduction;
     }
   }
 }
