@@ -3,15 +3,16 @@
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
+#include <utility>
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/utils/program.h"
 #include "db/db_reader.h"
-#include "db/image/image_codec.h"
-#include "db/image/image_transform.h"
 #include "db/record.h"
+#include "examples/db_throughput/image_stages.h"
 
 DEFINE_string(input_db, "", "Path of the database.");
 DEFINE_string(input_db_type, "lmdb", "Type of the database: lmdb, leveldb or minidb.");
@@ -20,11 +21,10 @@ DEFINE_int32(report_interval, 1000, "Number of batches in one measurement.");
 DEFINE_int32(repeat, 5, "Number of measurements.");
 DEFINE_bool(shuffle, false, "Read in random order.");
 DEFINE_bool(images, false,
-            "Measure the stages of ImageInput: reading, decoding whole images, decoding and "
-            "normalising crops, and all together.");
+            "Measure ImageInput and each of its stages: read, parse, decode, resize, write.");
 DEFINE_int32(image_size, 224, "With --images: height and width of a crop.");
 DEFINE_int32(image_scale, 256, "With --images: the shorter side before the crop; 0: the image's.");
-DEFINE_int32(decode_threads, 1, "With --images: threads that decode, in the last stage.");
+DEFINE_int32(decode_threads, 1, "With --images: threads that decode, for ImageInput.");
 
 namespace caffe2 {
 namespace {
@@ -43,49 +43,37 @@ void Measure(const char* name, const Body& body) {
   }
 }
 
-// The encoded image or the bytes of a record.
-bool FindEncodedImage(const std::string& record, std::string* bytes) {
-  TensorProtos protos;
-  if (db::DetectRecordKind(record) == db::RecordKind::kTensorProtos) {
-    CAFFE_ENFORCE(protos.ParseFromString(record) && protos.protos_size() > 0,
-                  "a record must be a TensorProtos with at least one tensor");
-    if (protos.protos(0).string_data_size() != 1) return false;
-    *bytes = protos.protos(0).string_data(0);
-    return true;
+// How long one thread needs for each stage of ImageInput.
+void MeasureStages(db::DBReader* reader) {
+  ImageStages stages(FLAGS_image_size, FLAGS_image_scale > 0 ? FLAGS_image_scale : -1);
+  double read = 0;
+  db::RecordBatch batch;
+  for (int i = 0; i < FLAGS_repeat * FLAGS_report_interval; ++i) {
+    const auto begin = Clock::now();
+    reader->ReadBatch(FLAGS_batch_size, &batch);
+    read += std::chrono::duration<double>(Clock::now() - begin).count();
+    for (const db::Record& record : batch.records) stages.Add(record);
   }
-  db::DatumView datum;
-  CAFFE_ENFORCE(db::ParseDatum(record, &datum) == db::ParseResult::kOk, "a record must be a Datum");
-  *bytes = std::string(datum.data);
-  return datum.encoded;
-}
-
-// Decodes the images of a batch, whole and as crops. Nothing for records of raw pixels.
-void MeasureDecoding(const db::RecordBatch& batch) {
-  std::vector<std::string> images;
-  for (const db::Record& record : batch.records) {
-    std::string bytes;
-    if (FindEncodedImage(record.value, &bytes)) images.push_back(std::move(bytes));
+  const ImageStageSeconds& seconds = stages.seconds();
+  const double sum = read + seconds.parse + seconds.decode + seconds.resize + seconds.write;
+  const double records = 1.0 * FLAGS_repeat * FLAGS_report_interval * FLAGS_batch_size;
+  std::printf("time of one thread for a record:\n");
+  for (const auto& [name, value] :
+       {std::pair("read", read), std::pair("parse", seconds.parse),
+        std::pair("decode", seconds.decode), std::pair("resize", seconds.resize),
+        std::pair("write", seconds.write)}) {
+    std::printf("%-20s %12.1f us %10.1f %%\n", name, 1e6 * value / records, 100 * value / sum);
   }
-  if (images.size() != batch.records.size()) return;
-  db::ImageTransformOptions options;
-  options.crop = FLAGS_image_size;
-  options.scale = FLAGS_image_scale > 0 ? FLAGS_image_scale : -1;
-  const db::ImageTransform transform(options);
-  std::vector<float> crop(size_t{3} * FLAGS_image_size * FLAGS_image_size);
-  Measure("decode whole images", [&] {
-    for (const std::string& image : images) db::DecodeImage(image, true);
-  });
-  Measure("decode a crop", [&] {
-    for (size_t i = 0; i < images.size(); ++i) {
-      transform.Apply(db::OpenImage(images[i], true).get(), {}, i, crop.data());
-    }
-  });
 }
 
 void MeasureImages(std::unique_ptr<db::DBReader> reader, const db::RecordBatch& batch) {
   CheckUsage(FLAGS_image_size > 0 && FLAGS_decode_threads > 0,
              "--image_size and --decode_threads must be positive");
-  MeasureDecoding(batch);
+  try {
+    MeasureStages(reader.get());
+  } catch (const Error& error) {
+    std::printf("the stages are not measured: %s\n", error.what());
+  }
   const bool datum = db::DetectRecordKind(batch.records[0].value) == db::RecordKind::kDatum;
   Workspace ws;
   *ws.CreateBlob("reader")->GetMutable<std::unique_ptr<db::DBReader>>() = std::move(reader);

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import struct
 
 import pytest
 
@@ -44,24 +45,57 @@ def test_db_throughput_measures(databases):
     assert re.search(r"\d+ records/s", output)
 
 
-def test_make_image_db(tmp_path):
+def write_pictures(folder):
+    """Ten pictures and their list; returns flags of make_image_db."""
     lines = []
     for label in range(10):
-        write_picture(tmp_path / f"{label}.pgm", 2 * label + 4)
+        write_picture(folder / f"{label}.pgm", 2 * label + 4)
         lines.append(f"{label}.pgm {label}\n")
-    (tmp_path / "list").write_text("".join(lines))
-    flags = ["--input_folder", tmp_path, "--list_file", tmp_path / "list", "--db", "lmdb"]
+    (folder / "list").write_text("".join(lines))
+    return ["--input_folder", folder, "--list_file", folder / "list", "--db", "lmdb"]
+
+
+@pytest.mark.parametrize("form", ["tensorprotos", "datum"])
+@pytest.mark.parametrize("raw", [True, False])
+def test_db_throughput_measures_the_stages_of_image_input(tmp_path, form, raw):
+    flags = write_pictures(tmp_path)
+    succeed("make_image_db", *flags, "--output_db_name", tmp_path / "pictures", "--format", form,
+            f"--raw={raw}")
+    measure = ["--input_db", tmp_path / "pictures", "--images", "--batch_size", 5, "--image_size",
+               20, "--report_interval", 200, "--repeat", 1]
+    for scale in (24, 28):
+        output = succeed("db_throughput", *measure, "--image_scale", scale)
+        for whole in ("reader", "ImageInput"):
+            assert re.search(rf"^{whole} +\d+ records/s$", output, re.MULTILINE), output
+        shares = {}
+        for stage in ("read", "parse", "decode", "resize", "write"):
+            (found,) = re.findall(rf"^{stage} +-?[0-9.]+ us +(-?[0-9.]+) %$", output, re.MULTILINE)
+            shares[stage] = float(found)
+        assert abs(sum(shares.values()) - 100) < 0.3
+        if scale == 28:
+            assert shares["resize"] == 0
+
+
+def test_db_throughput_says_which_records_have_no_stages(tmp_path):
+    # A minidb of one Datum of 1x4x4 floats.
+    datum = b"\x08\x01\x10\x04\x18\x04\x28\x00" + 16 * (b"\x35" + struct.pack("<f", 0.5))
+    path = tmp_path / "floats"
+    path.write_bytes(struct.pack("<ii", 3, len(datum)) + b"one" + datum)
+    output = succeed("db_throughput", "--input_db", path, "--input_db_type", "minidb", "--images",
+                     "--batch_size", 2, "--image_size", 4, "--image_scale", 4, "--report_interval",
+                     2, "--repeat", 1)
+    assert "the stages are not measured: record one has an image of floats" in output
+    assert re.search(r"^ImageInput +\d+ records/s$", output, re.MULTILINE), output
+
+
+def test_make_image_db(tmp_path):
+    flags = write_pictures(tmp_path)
     output = succeed("make_image_db", *flags, "--output_db_name", tmp_path / "pictures")
     assert output.startswith("10 records in ")
     # The same bytes, whatever the number of threads.
     succeed("make_image_db", *flags, "--output_db_name", tmp_path / "again", "--threads", 3)
     first, second = ((tmp_path / name / "data.mdb").read_bytes() for name in ("pictures", "again"))
     assert first == second
-    output = succeed("db_throughput", "--input_db", tmp_path / "pictures", "--images",
-                     "--batch_size", 5, "--image_size", 20, "--image_scale", 28,
-                     "--report_interval", 2, "--repeat", 1)
-    for stage in ("reader", "decode whole images", "decode a crop", "ImageInput"):
-        assert re.search(rf"^{stage} +\d+ records/s$", output, re.MULTILINE), output
     (tmp_path / "colour.ppm").write_bytes(b"P6 8 8 255\n" + bytes([10, 200, 90]) * 64)
     (tmp_path / "list").write_text("colour.ppm 1\n")
     for flag, means in (("--color", 3), ("--nocolor", 1)):
