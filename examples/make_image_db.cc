@@ -2,6 +2,7 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,10 @@ DEFINE_string(format, "tensorprotos", "Type of records: tensorprotos (Caffe2) or
 DEFINE_bool(
     raw, false,
     "Store pixels; otherwise store the files as they are, or as JPEG if they are rescaled.");
+DEFINE_double(
+    raw_share, 0,
+    "Store this share of the images, from 0 to 1, as pixels, spread evenly over the list; "
+    "the rest as without --raw.");
 DEFINE_bool(color, true, "Store 3 channels; otherwise 1.");
 DEFINE_int32(scale, 0, "Rescale the shorter side to this length; 0 keeps the size.");
 DEFINE_bool(warp, false, "Rescale both sides to that length.");
@@ -110,13 +115,22 @@ std::string EncodedRecord(const std::string& file, int label) {
   return protos.SerializeAsString();
 }
 
-std::string MakeRecord(const Entry& entry) {
+// Whether image i is stored as pixels: the first n images then have n * --raw_share of them,
+// rounded.
+bool StoresPixels(size_t i) {
+  const auto count = [](size_t n) {
+    return std::llround(static_cast<double>(n) * FLAGS_raw_share);
+  };
+  return FLAGS_raw || count(i + 1) > count(i);
+}
+
+std::string MakeRecord(const Entry& entry, bool raw) {
   const std::string path = (std::filesystem::path(FLAGS_input_folder) / entry.path).string();
   const std::string file = ReadWhole(path);
   try {
     // Always decoded, so that a damaged file is found now and not in training.
     const auto image = db::Rescale(db::DecodeImage(file, FLAGS_color), FLAGS_scale, FLAGS_warp);
-    if (!FLAGS_raw) {
+    if (!raw) {
       const bool as_it_is = FLAGS_scale == 0 && FLAGS_color;
       const std::string encoded = as_it_is ? file : db::EncodeImage(image.view, ".jpg");
       return EncodedRecord(encoded, entry.label);
@@ -136,8 +150,9 @@ std::string MakeRecord(const Entry& entry) {
 std::vector<std::string> MakeRecords(const std::vector<Entry>& entries, size_t begin, size_t end,
                                      int num_threads) {
   std::vector<std::string> records(end - begin);
-  ForEachOnThreads(begin, end, num_threads,
-                   [&](size_t i, int) { records[i - begin] = MakeRecord(entries[i]); });
+  ForEachOnThreads(begin, end, num_threads, [&](size_t i, int) {
+    records[i - begin] = MakeRecord(entries[i], StoresPixels(i));
+  });
   return records;
 }
 
@@ -146,6 +161,10 @@ int Run() {
              "--list_file and --output_db_name are needed");
   CheckUsage(FLAGS_format == "datum" || FLAGS_format == "tensorprotos", "--format is \"",
              FLAGS_format, "\", must be datum or tensorprotos");
+  CheckUsage(FLAGS_raw_share >= 0 && FLAGS_raw_share <= 1, "--raw_share is ", FLAGS_raw_share,
+             ", must be from 0 to 1");
+  CheckUsage(!FLAGS_raw || FLAGS_raw_share == 0,
+             "--raw stores all images as pixels, so --raw_share cannot be given with it");
   CheckUsage(FLAGS_scale >= 0 && FLAGS_scale <= 1 << 16, "--scale is ", FLAGS_scale,
              ", must be from 0 to 65536");
   CheckUsage(FLAGS_threads >= 0 && FLAGS_threads <= 1024, "--threads is ", FLAGS_threads,

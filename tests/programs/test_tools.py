@@ -109,6 +109,42 @@ def test_make_image_db(tmp_path):
     assert not list(tmp_path.glob("other*"))
 
 
+def minidb_records(path):
+    """Keys and values of a minidb."""
+    rest, records = path.read_bytes(), []
+    while rest:
+        key, value = struct.unpack("<ii", rest[:8])
+        records.append((rest[8 : 8 + key], rest[8 + key : 8 + key + value]))
+        rest = rest[8 + key + value :]
+    return records
+
+
+@pytest.mark.parametrize("form", ["tensorprotos", "datum"])
+@pytest.mark.parametrize("scale", [0, 20])
+def test_make_image_db_mixes_files_and_pixels(tmp_path, form, scale):
+    flags = [*write_pictures(tmp_path), "--db", "minidb", "--format", form, "--scale", scale]
+
+    def records(*more):
+        path = tmp_path / f"db{len(list(tmp_path.iterdir()))}"
+        succeed("make_image_db", *flags, "--output_db_name", path, *more)
+        return minidb_records(path)
+
+    files, pixels = records(), records("--raw")
+    assert all(file != raw for file, raw in zip(files, pixels, strict=True))
+    assert records("--raw_share", 0) == files
+    assert records("--raw_share", 1) == pixels
+    for share, places in ((0.5, {0, 2, 4, 6, 8}), (0.3, {1, 4, 8}), (0.04, set())):
+        mixed = records("--raw_share", share)
+        expected = [pixels[i] if i in places else files[i] for i in range(10)]
+        assert mixed == expected
+    assert records("--raw_share", 0.3, "--threads", 3) == records("--raw_share", 0.3)
+    for bad, complaint in ((["--raw_share", 1.5], "--raw_share is 1.5, must be from 0 to 1"),
+                           (["--raw_share", "nan"], "--raw_share is nan, must be from 0 to 1"),
+                           (["--raw_share", 0.5, "--raw"], "--raw_share cannot be given with it")):
+        done = run("make_image_db", *flags, "--output_db_name", tmp_path / "bad", *bad)
+        assert done.returncode == 64 and complaint in last_line(done.output)
+
+
 def test_make_cifar_db(tmp_path):
     rng = random.Random(1)
     for name, count in (("data_batch_1", 4), ("data_batch_2", 3), ("test_batch", 2)):

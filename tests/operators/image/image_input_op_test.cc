@@ -245,6 +245,47 @@ TEST_F(ImageInputTest, TensorProtosOfBothLayoutsAndEncoded) {
   EXPECT_EQ(FetchValues<int>(ws_, "label"), std::vector<int>({0, 1, 2}));
 }
 
+// A database of files and pixels (make_image_db --raw_share): each image is read as in a database
+// of files or of pixels alone, also with random crops.
+TEST_F(ImageInputTest, FilesAndPixelsMixInADatabase) {
+  SKIP_WITHOUT_IMAGE_FILES();
+  constexpr int kImages = 6, kSide = 12, kCrop = 5, kElements = kCrop * kCrop * 3;
+  for (const bool datum : {false, true}) {
+    std::vector<std::string> files, raw, mixed;
+    for (int i = 0; i < kImages; ++i) {
+      std::string pixels;
+      for (int k = 0; k < kSide * kSide * 3; ++k) {
+        pixels.push_back(static_cast<char>((17 * k + k * k / 50 + 40 * i) % 256));
+      }
+      const auto* data = reinterpret_cast<const uint8_t*>(pixels.data());
+      const std::string file =
+          db::EncodeImage(db::ImageView<uint8_t>::Interleaved(data, kSide, kSide, 3), ".jpg");
+      TensorProtos protos;
+      protos.add_protos()->set_data_type(TensorProto::STRING);
+      protos.mutable_protos(0)->add_string_data(file);
+      protos.add_protos()->set_data_type(TensorProto::INT32);
+      protos.mutable_protos(1)->add_int32_data(i);
+      files.push_back(datum ? EncodedDatum(file, i) : protos.SerializeAsString());
+      raw.push_back(datum ? db::MakeDatum(3, kSide, kSide, pixels, i)
+                          : db::MakeTensorProtos(kSide, kSide, 3, pixels, i));
+      mixed.push_back(i % 2 == 0 ? raw.back() : files.back());
+    }
+    const auto read = [&](const std::vector<std::string>& records) {
+      Write(records);
+      CreateReader();
+      RunOp(&ws_, InputOp(kImages, kCrop,
+                          {MakeArgument<int>("scale", 8), MakeArgument<int>("mirror", 1)}, datum));
+      EXPECT_EQ(FetchValues<int>(ws_, "label"), std::vector<int>({0, 1, 2, 3, 4, 5}));
+      return FetchValues<float>(ws_, "data");
+    };
+    const auto from_files = read(files), from_raw = read(raw), from_mixed = read(mixed);
+    EXPECT_NE(from_files, from_raw);
+    for (int i = 0; i < kImages * kElements; ++i) {
+      ASSERT_EQ(from_mixed[i], (i / kElements % 2 == 0 ? from_raw : from_files)[i]) << i;
+    }
+  }
+}
+
 TEST_F(ImageInputTest, ManyLabelsFurtherOutputsAndBoxes) {
   std::string pixels;
   for (int k = 0; k < 16; ++k) pixels.push_back(static_cast<char>(k));
