@@ -6,16 +6,15 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
-#include "caffe2/utils/simd.h"
 #include "db/image/area_resize.h"
 #include "db/image/color_jitter.h"
 #include "db/image/image_codec.h"
+#include "db/image/normalize_image.h"
 
 namespace caffe2::db {
 namespace {
 
 constexpr int kMaxChannels = 3;
-constexpr int kByteValues = 256;
 
 template <typename T>
 T FromFloat(float value) {
@@ -56,31 +55,6 @@ void WritePixels(const ImageView<Pixel>& crop, bool mirror, bool channels_first,
       const int64_t step = mirror ? -crop.column_stride : crop.column_stride;
       for (int x = 0; x < crop.width; ++x, in += step, out += pixel_stride) *out = convert(*in, c);
     }
-  }
-}
-
-CAFFE2_SIMD_CLONES
-void NormalizeRow(const uint8_t* in, const float* mean, const float* std, int n, float* out) {
-  for (int i = 0; i < n; ++i) out[i] = (static_cast<float>(in[i]) - mean[i]) / std[i];
-}
-
-// As WritePixels, for bytes that are interleaved before and after.
-void WriteRows(const ImageView<uint8_t>& crop, bool mirror, const float* mean, const float* std,
-               float* output) {
-  const int n = crop.width * crop.channels;
-  thread_local std::vector<uint8_t> mirrored;
-  if (mirror) mirrored.resize(static_cast<size_t>(n));
-  for (int y = 0; y < crop.height; ++y, output += n) {
-    const uint8_t* row = crop.At(y, 0);
-    if (mirror) {
-      uint8_t* to = mirrored.data() + n;
-      for (const uint8_t* from = row; from < row + n; from += crop.channels) {
-        to -= crop.channels;
-        for (int c = 0; c < crop.channels; ++c) to[c] = from[c];
-      }
-      row = mirrored.data();
-    }
-    NormalizeRow(row, mean, std, n, output);
   }
 }
 
@@ -154,19 +128,12 @@ ImageTransform::ImageTransform(const ImageTransformOptions& options) : options_(
   for (const float std : std_) {
     CAFFE_ENFORCE(std != 0 && std::isfinite(std), "std must be finite and not 0, found ", std);
   }
+  DispatchOutput(options.output_type, []<typename T>() {});  // checks the type
   for (int i = 0; i < options.crop * channels(); ++i) {
-    mean_row_.push_back(mean_[i % channels()]);
-    std_row_.push_back(std_[i % channels()]);
+    const int c = options.channels_first ? i / options.crop : i % channels();
+    mean_row_.push_back(mean_[c]);
+    std_row_.push_back(std_[c]);
   }
-  DispatchOutput(options.output_type, [this]<typename T>() {
-    tables_.resize(kMaxChannels * kByteValues * sizeof(T));
-    T* table = reinterpret_cast<T*>(tables_.data());
-    for (int c = 0; c < kMaxChannels; ++c) {
-      for (int value = 0; value < kByteValues; ++value) {
-        *table++ = FromFloat<T>((static_cast<float>(value) - mean_[c]) / std_[c]);
-      }
-    }
-  });
 }
 
 void ImageTransform::ChooseSize(int* height, int* width, RandomGenerator* random) const {
@@ -210,16 +177,7 @@ void ImageTransform::Write(const ImageView<Pixel>& crop, bool mirror, void* outp
   DispatchOutput(options_.output_type, [&]<typename T>() {
     T* out = static_cast<T*>(output);
     if constexpr (std::is_same_v<Pixel, uint8_t>) {
-      if constexpr (std::is_same_v<T, float>) {
-        if (!options_.channels_first && crop.channel_stride == 1 &&
-            crop.column_stride == crop.channels) {
-          return WriteRows(crop, mirror, mean_row_.data(), std_row_.data(), out);
-        }
-      }
-      const T* table = reinterpret_cast<const T*>(tables_.data());
-      WritePixels(
-          crop, mirror, options_.channels_first,
-          [table](uint8_t pixel, int c) { return table[c * kByteValues + pixel]; }, out);
+      NormalizeImage(crop, mirror, options_.channels_first, mean_row_.data(), std_row_.data(), out);
     } else {
       WritePixels(
           crop, mirror, options_.channels_first,

@@ -113,8 +113,7 @@ class ImageTransform {
 
   ImageTransformOptions options_;
   float mean_[3], std_[3];
-  std::vector<float> mean_row_, std_row_;  // for each element of a row of interleaved pixels
-  std::vector<char> tables_;  // for each channel, the normalised value of every byte (output_type)
+  std::vector<float> mean_row_, std_row_;  // for NormalizeImage
 };
 
 }  // namespace caffe2::db
