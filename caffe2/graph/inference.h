@@ -13,7 +13,7 @@ class Workspace;
 
 struct InferenceOptions {
   // Blobs besides the external outputs that are read from outside.
-  std::set<std::string> keep;
+  std::set<std::string> keep = {};
   bool fold_batch_norm = true;
   bool fuse = true;
   // The filters, and the weights of FC, do not change while the net is in use, so that kernels
