@@ -47,14 +47,24 @@ bool IsOfCuda(const fs::path& path) {
   return path.extension() == ".cu" || name.find("_cuda.") != std::string::npos;
 }
 
-// What the sources below root/operators register: by REGISTER_CPU_OPERATOR and the like, or by a
+// The .cc and .cu files below root/operators and root/distributed.
+std::vector<fs::path> OperatorSources(const fs::path& root) {
+  std::vector<fs::path> sources;
+  for (const char* folder : {"operators", "distributed"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const fs::path& path = entry.path();
+      if (path.extension() == ".cc" || path.extension() == ".cu") sources.push_back(path);
+    }
+  }
+  return sources;
+}
+
+// What the sources below the folders of operators register: by REGISTER_CPU_OPERATOR and the like, or by a
 // macro of their own that takes the type, as REGISTER_POOL does.
 Registrations ReadRegistrations(const fs::path& root) {
   static const std::regex registration("\\bREGISTER_(\\w+)\\(\\s*(\\w+)");
   Registrations found;
-  for (const auto& entry : fs::recursive_directory_iterator(root / "operators")) {
-    const fs::path& path = entry.path();
-    if (path.extension() != ".cc" && path.extension() != ".cu") continue;
+  for (const fs::path& path : OperatorSources(root)) {
     const std::string text = TextOf(path), file = fs::relative(path, root).string();
     for (std::sregex_iterator it(text.begin(), text.end(), registration), end; it != end; ++it) {
       if ((*it)[1] == "GRADIENT") continue;
@@ -101,11 +111,12 @@ TEST(OperatorFilesTest, CudaVersionsStandBesideCpuVersions) {
       << "an exception is not needed";
 }
 
-// A new folder for a tree with the family operators/pool.
+// A new folder for a tree with distributed and the family operators/pool.
 fs::path MakeTree() {
   const fs::path root =
       fs::temp_directory_path() / ("operator_files_test." + std::to_string(getpid()));
   fs::create_directories(root / "operators" / "pool");
+  fs::create_directories(root / "distributed");
   return root;
 }
 
@@ -177,6 +188,9 @@ TEST(OperatorFilesTest, FindsAMisplacedOperator) {
   const auto write = [&](const char* name, const char* text) {
     std::ofstream(root / "operators" / "pool" / name) << text;
   };
+  std::ofstream(root / "distributed" / "sum_op.cc") << "REGISTER_CPU_OPERATOR(SumShards, Sum);\n";
+  std::ofstream(root / "distributed" / "world_op_cuda.cc")
+      << "REGISTER_CUDA_COLLECTIVE(SumShards, Sum);\n";
   write("pool_op.cc",
         "#define REGISTER_POOL(name, kind) \\\n  REGISTER_CPU_OPERATOR(name, Pool<kind>)\n"
         "REGISTER_POOL(MaxPool, kMax);\nREGISTER_GRADIENT(LpPool, GetLpPoolGradient);\n");
@@ -190,7 +204,9 @@ TEST(OperatorFilesTest, FindsAMisplacedOperator) {
                        "LpPool is registered in operators/pool/pool_op_cuda.cc, but on the CPU in "
                        "operators/pool/lp_pool_op.cc",
                        "RoIPool is registered in operators/pool/roi_op_cuda.cc, but on the CPU in "
-                       "no file"}));
+                       "no file",
+                       "SumShards is registered in distributed/world_op_cuda.cc, but on the CPU in "
+                       "distributed/sum_op.cc"}));
 }
 
 }  // namespace
