@@ -12,6 +12,7 @@ _INFO = "doppio."  # prefix of the keys of Model.info among ONNX's metadata
 
 
 def _import_onnx():
+    """Imports ONNX at its first use: other formats are converted without its package."""
     try:
         import onnx
 
