@@ -98,7 +98,8 @@ class LayerModelHelper(model_helper.ModelHelper):
         if array is None:
             assert initializer is not None, f"the constant {blob_name} has no value"
             return initializer(blob_name)
-        assert initializer is None, "Only one from array and initializer should be specified"
+        assert initializer is None, (
+            f"the constant {blob_name} has both an array and an initializer; give one of them")
         array = np.array(array, dtype=dtype)
         if array.dtype.kind == "f":
             array = array.astype(np.float32)
@@ -116,8 +117,8 @@ class LayerModelHelper(model_helper.ModelHelper):
 
         Raises AssertionError if the name is taken.
         """
-        assert isinstance(name, str), "name should be a string as we are using it as map key"
-        assert name not in self.global_constants, f"{name} already added in global_constants"
+        assert isinstance(name, str), f"the name of a constant must be a string, not {name!r}"
+        assert name not in self.global_constants, f"there is a constant {name} already"
         blob = self.net.NextBlob(name)
         self.global_constants[name] = blob
         self.global_constant_initializers[blob] = self._get_global_constant_initializer_op(
@@ -328,7 +329,7 @@ class LayerModelHelper(model_helper.ModelHelper):
 
     def add_metric_field(self, name: str, value: Any) -> None:
         """Adds a field (or blob) to the metrics; raises AssertionError if the name is taken."""
-        assert name not in self._metrics_schema.fields, f"Try to add metric field twice: {name}"
+        assert name not in self._metrics_schema.fields, f"there is a metric field {name} already"
         self._metrics_schema = self._metrics_schema + schema.Struct((name, value))
 
     def filter_metrics_schema(self, white_set: Iterable[str]) -> None:
@@ -341,7 +342,7 @@ class LayerModelHelper(model_helper.ModelHelper):
     def add_ad_hoc_plot_blob(self, blob: BlobLike, dtype: Any = None) -> None:
         """Adds a blob (float of [1] by default) to the metrics and to `ad_hoc_plot_blobs`."""
         assert isinstance(blob, (str, core.BlobReference)), (
-            f"expect type str or BlobReference, but got {type(blob)}")
+            f"a blob must be a str or a BlobReference, not {blob!r}")
         reference = core.BlobReference(str(blob))  # a str would be a value of the field
         self.add_metric_field(str(blob), schema.Scalar(dtype or (float, (1,)), reference))
         self.ad_hoc_plot_blobs.append(blob)
@@ -349,12 +350,14 @@ class LayerModelHelper(model_helper.ModelHelper):
     @property
     def output_schema(self) -> layer_registry.Record:
         """The record that the nets return; set once, or by add_output_schema."""
-        assert self._output_schema is not None, "the model has no output schema"
+        assert self._output_schema is not None, (
+            "the model has no output schema; set output_schema, or call add_output_schema")
         return self._output_schema
 
     @output_schema.setter
     def output_schema(self, record: schema.Field) -> None:
-        assert self._output_schema is None, "the model has an output schema"
+        assert self._output_schema is None, (
+            "the model has an output schema already; call clear_output_schema to set another one")
         self._output_schema = record
 
     def clear_output_schema(self) -> None:
@@ -364,34 +367,34 @@ class LayerModelHelper(model_helper.ModelHelper):
     def add_output_schema(self, name: str, value: schema.Scalar | schema.Struct) -> None:
         """Adds a field to the output; raises AssertionError if the name is taken."""
         assert isinstance(value, (schema.Scalar, schema.Struct)), (
-            f"Added output schema {name} should be a scalar or a struct. Now it is {type(value)}.")
+            f"the output {name} must be a Scalar or a Struct, not {value!r}")
         if self._output_schema is None:
             self._output_schema = schema.Struct((name, value))
             return
         assert name not in self._output_schema.fields, (
-            f"Output Schema Field {name} already exists")
+            f"there is an output {name} already")
         self._output_schema = self._output_schema + schema.Struct((name, value))
 
     @property
     def preproc_output_schema(self) -> layer_registry.Record:
         """The record that preprocessing returns; set once."""
-        assert self._preproc_output_schema is not None, "the model has no preprocessing output"
+        assert self._preproc_output_schema is not None, "set preproc_output_schema first"
         return self._preproc_output_schema
 
     @preproc_output_schema.setter
     def preproc_output_schema(self, record: schema.Field) -> None:
-        assert self._preproc_output_schema is None, "the model has a preprocessing output"
+        assert self._preproc_output_schema is None, "preproc_output_schema is set already"
         self._preproc_output_schema = record
 
     @property
     def prediction(self) -> list[tuple[Any, float]]:
         """Pairs (record, weight) of add_prediction."""
-        assert self._prediction, "model prediction is empty"
+        assert self._prediction, "the model has no prediction; call add_prediction first"
         return self._prediction
 
     def add_prediction(self, prediction: Any, weight: float = 1.0) -> None:
         """Adds a record to the predictions."""
-        assert prediction is not None, "Added prediction should not be None"
+        assert prediction is not None, "the prediction is None, must be a record"
         self._prediction.append((prediction, weight))
 
     @property
@@ -402,7 +405,7 @@ class LayerModelHelper(model_helper.ModelHelper):
     @transfer_learning_blob_name_mappings.setter
     def transfer_learning_blob_name_mappings(self, blob_name_mappings: Mapping[str, str]) -> None:
         assert blob_name_mappings is not None, (
-            "Transfer learning blob name mappings should not be None")
+            "transfer_learning_blob_name_mappings is None, must map names of blobs")
         self._transfer_learning_blob_name_mappings = blob_name_mappings
 
     @property
@@ -412,7 +415,8 @@ class LayerModelHelper(model_helper.ModelHelper):
 
     @breakdown_map.setter
     def breakdown_map(self, breakdown_map: dict[str, int]) -> None:
-        assert isinstance(breakdown_map, dict) and all(isinstance(k, str) for k in breakdown_map)
+        assert isinstance(breakdown_map, dict) and all(isinstance(k, str) for k in breakdown_map), (
+            f"breakdown_map must map names to numbers, not {breakdown_map!r}")
         assert sorted(breakdown_map.values()) == list(range(len(breakdown_map))), (
             f"categories must be numbered from 0 on, not {breakdown_map}")
         self._breakdown_map = breakdown_map
@@ -422,12 +426,12 @@ class LayerModelHelper(model_helper.ModelHelper):
     @property
     def loss(self) -> layer_registry.Record:
         """The record of the losses. Training minimizes their sum. Set once, or by add_loss."""
-        assert self._loss is not None, "the model has no loss"
+        assert self._loss is not None, "the model has no loss; call add_loss first"
         return self._loss
 
     @loss.setter
     def loss(self, loss: schema.Field) -> None:
-        assert self._loss is None, "the model has a loss"
+        assert self._loss is None, "the model has a loss already; call add_loss for further ones"
         self._loss = loss
 
     def has_loss(self) -> bool:
@@ -438,7 +442,7 @@ class LayerModelHelper(model_helper.ModelHelper):
         """Adds a Scalar or Struct to the losses, as `name`, or with "_auto_<n>" if that is taken.
         """
         assert isinstance(loss, (schema.Scalar, schema.Struct)), (
-            f"Added loss should be a scalar or a struct, not {loss!r}")
+            f"a loss must be a Scalar or a Struct, not {loss!r}")
         if self._loss is None:
             self._loss = schema.Struct((name, loss))
             return

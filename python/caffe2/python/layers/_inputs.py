@@ -16,7 +16,18 @@ from caffe2.python.layers.layers import Initializer, ModelLayer, Record
 def require_scalar(record: Record) -> None:
     """Raises AssertionError unless a record is a Scalar."""
     assert isinstance(record, schema.Scalar), (
-        f"Incorrect input type. Expected Scalar, got {record!r}")
+        f"the input must be a Scalar, found {record!r}")
+
+
+def require_shape(record: Record) -> tuple[int, ...]:
+    """The shape of a row of a Scalar. Raises AssertionError unless it has an axis, and elements
+    along the first one."""
+    require_scalar(record)
+    shape = record.field_type().shape
+    assert len(shape) > 0 and shape[0] > 0, (
+        f"each row of the input {record()} must be a tensor with elements, but its type "
+        f"{record.field_type()} has the shape {shape}; give the Scalar such a type")
+    return shape
 
 
 def require_fields(record: Record, **fields: schema.Field) -> None:

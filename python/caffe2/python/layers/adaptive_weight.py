@@ -39,12 +39,12 @@ class AdaptiveWeight(ModelLayer):
             np.float32, self.get_next_blob_reference("adaptive_weight"))
         self.data = input_record.field_blobs()
         self.num = len(self.data)
-        assert self.num > 0, "the input has no losses"
+        assert self.num > 0, "the input must have a column for each loss, and has none"
         self.optimizer = optimizer
         weights = [1.0 / self.num] * self.num if weights is None else weights
         assert len(weights) == self.num, (
             f"there must be one weight for each of the {self.num} losses, found {len(weights)}")
-        assert min(weights) > 0, "initial weights must be positive"
+        assert min(weights) > 0, f"initial weights must be positive, not {weights}"
         self.weights = np.array(weights).astype(np.float32)
         self.estimation_method = str(estimation_method).lower()
         self.pos_optim_method = str(pos_optim_method).lower()

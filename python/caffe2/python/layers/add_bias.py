@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caffe2.python import core, schema
-from caffe2.python.layers._inputs import require_scalar, uniform_filler
+from caffe2.python.layers._inputs import require_shape, uniform_filler
 from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 
 
@@ -14,10 +14,7 @@ class AddBias(ModelLayer):
                  bias_init: Initializer | None = None, bias_optim: Optim = None,
                  name: str = "add_bias") -> None:
         super().__init__(model, name, input_record)
-        require_scalar(input_record)
-        shape = input_record.field_type().shape
-        assert len(shape) > 0, "AddBias expects limited dimensions of the input tensor"
-        assert shape[0] > 0, f"AddBias expects input dimensions > 0, got {shape[0]}"
+        shape = require_shape(input_record)
         self.b = self.create_param(
             param_name="b", shape=[shape[0]], initializer=bias_init or uniform_filler(shape[0]),
             optimizer=bias_optim)

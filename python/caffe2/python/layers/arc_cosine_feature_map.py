@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers._inputs import require_shape
 from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 
 
@@ -33,15 +33,13 @@ class ArcCosineFeatureMap(ModelLayer):
           initialize_output_schema: False for subclasses with other outputs.
         """
         super().__init__(model, name, input_record, **kwargs)
-        require_scalar(input_record)
+        self.input_dims = require_shape(input_record)[0]
         self.set_weight_as_global_constant = set_weight_as_global_constant
-        self.input_dims = input_record.field_type().shape[0]
         self.output_dims = output_dims
         self.s = s
-        assert self.input_dims >= 1, f"Expected input dimensions >= 1, got {self.input_dims}"
-        assert output_dims >= 1, f"Expected output dimensions >= 1, got {output_dims}"
-        assert isinstance(s, int) and s >= 0, f"Expected an integer s >= 0, got {s!r}"
-        assert scale > 0.0, f"Expected scale > 0, got {scale}"
+        assert output_dims >= 1, f"output_dims must be at least 1, not {output_dims}"
+        assert isinstance(s, int) and s >= 0, f"s must be an integer of at least 0, not {s!r}"
+        assert scale > 0.0, f"scale must be positive, not {scale}"
         if initialize_output_schema:
             self.output_schema = schema.Scalar(
                 (np.float32, (output_dims,)), model.net.NextScopedBlob(name + "_output"))

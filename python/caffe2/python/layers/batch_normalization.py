@@ -36,10 +36,12 @@ class BatchNormalization(ModelLayer):
         self.input_shape = input_record.field_type().shape
         if len(self.input_shape) == 3:
             if order not in ("NCHW", "NHWC"):
-                raise ValueError(f"Please specify a correct order, not {order}")
+                raise ValueError(f"order must be NCHW or NHWC, not {order}")
             input_dims = self.input_shape[0 if order == "NCHW" else 2]
         else:
-            assert len(self.input_shape) == 1, "This layer supports only 4D or 2D tensors"
+            assert len(self.input_shape) == 1, (
+                f"each row of the input {input_record()} must have 1 or 3 dimensions, not shape "
+                f"{self.input_shape}")
             input_dims = self.input_shape[0]
         self.output_schema = schema.Scalar(
             (np.float32, self.input_shape), self.get_next_blob_reference("output"))

@@ -18,12 +18,14 @@ class BlobWeightedSum(ModelLayer):
         super().__init__(model, name, input_record, **kwargs)
         self.blobs = input_record.field_blobs()
         self.num_weights = len(self.blobs)
-        assert self.num_weights > 1, "BlobWeightedSum expects more than one input blobs"
+        assert self.num_weights > 1, (
+            f"the input must have at least two columns to sum, and has {self.num_weights}")
         shapes = [dtype.shape for dtype in input_record.field_types()]
         assert len(shapes[0]) > 0, (
-            "BlobWeightedSum expects limited dimensions of the input tensor")
+            f"each row of the columns {self.blobs} must be a tensor, but their type is a single "
+            "number; give the Scalars a shape")
         assert all(shape == shapes[0] for shape in shapes), (
-            f"Shape of input blobs should be the same shape {shapes[0]}, not {shapes}")
+            f"all columns must have one shape, not {shapes}")
         init_weights = init_weights or [1.0] * self.num_weights
         assert len(init_weights) == self.num_weights, (
             f"there must be one weight for each of the {self.num_weights} blobs, "

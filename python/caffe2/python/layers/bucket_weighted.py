@@ -29,7 +29,8 @@ class BucketWeighted(ModelLayer):
                  bucket_boundaries: Sequence[float] | None = None, hash_buckets: bool = True,
                  weight_optim: Optim = None, name: str = "bucket_weighted") -> None:
         super().__init__(model, name, input_record)
-        assert isinstance(input_record, schema.List), f"Incorrect input type {input_record!r}"
+        assert isinstance(input_record, schema.List), (
+            f"the input must be a List, found {input_record!r}")
         self.bucket_boundaries = bucket_boundaries
         self.hash_buckets = hash_buckets
         self.shape = self._count(max_score)

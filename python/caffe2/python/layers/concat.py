@@ -40,9 +40,10 @@ class Concat(ModelLayer):
         super().__init__(model, name, input_record, **kwargs)
         self.axis = axis
         self.add_axis = add_axis
-        assert not (axis == 0 and add_axis == 1), "It's not allowed to add axis=0"
+        assert not (axis == 0 and add_axis == 1), (
+            "axis is 0, the rows, where add_axis adds no dimension: give an axis of at least 1")
         assert isinstance(input_record, schema.Struct), (
-            f"Incorrect input type. Expected Struct, but received: {input_record!r}")
+            f"the input must be a Struct, found {input_record!r}")
         shapes = [self._element_shape(name, field) for name, field in input_record.get_children()]
         if axis == 0:
             self.output_schema = schema.from_blob_list(
@@ -55,7 +56,7 @@ class Concat(ModelLayer):
             for dims in others:
                 del dims[axis - 1]
             assert others[0] == others[1], (
-                f"Shapes {shape} and {shapes[0]} are not compatible for Concat")
+                f"columns of the shapes {shape} and {shapes[0]} differ in more than axis {axis}")
         self.output_schema = schema.Scalar(
             (np.float32, output_dims), self.get_next_blob_reference("output"))
         places = get_concatenated_feature_to_index(input_record.all_scalars())
@@ -65,12 +66,12 @@ class Concat(ModelLayer):
 
     def _element_shape(self, name, field):
         assert isinstance(field, schema.Scalar), (
-            f"Incorrect input type for {name}. Expected Scalar, but got: {field!r}")
+            f"column {name} must be a Scalar, found {field!r}")
         shape = list(field.field_type().shape)
         if self.add_axis:
             shape.insert(self.axis - 1, 1)
         assert len(shape) >= self.axis, (
-            "Concat expects that limited dimensions of the input tensor")
+            f"column {name} has no axis {self.axis}: the shape of a row is {shape}")
         return shape
 
     def add_ops(self, net: core.Net) -> None:

@@ -22,7 +22,7 @@ class ConstantWeight(ModelLayer):
             np.float32, self.get_next_blob_reference("constant_weight"))
         self.data = input_record.field_blobs()
         self.num = len(self.data)
-        assert self.num > 0, "the input has no columns"
+        assert self.num > 0, "the input must have at least one column to sum, and has none"
         weights = [1.0 / self.num] * self.num if weights is None else weights
         assert len(weights) == self.num, (
             f"there must be one weight for each of the {self.num} columns, found {len(weights)}")

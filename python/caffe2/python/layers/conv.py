@@ -15,7 +15,8 @@ def _padding(pad, kernel, stride, name):
     """The given padding; default: with a stride of 1 the padding that keeps the size, else 0."""
     if pad is None:
         pad = (kernel - 1) // 2 if stride == 1 else 0
-    assert isinstance(pad, int) and pad >= 0, f"{name} should be int >= 0, not {pad!r}"
+    assert isinstance(pad, int) and pad >= 0, (
+        f"{name} must be an integer of at least 0, not {pad!r}")
     return pad
 
 
@@ -34,8 +35,8 @@ class Conv(ModelLayer):
         for argument, value in (("kernel_h", kernel_h), ("kernel_w", kernel_w),
                                 ("stride_h", stride_h), ("stride_w", stride_w)):
             assert isinstance(value, int) and value > 0, (
-                f"{argument} should be positive integer, not {value!r}")
-        assert order in ("NHWC", "NCHW"), f"order should either 'NHWC' or 'NCHW', not {order}"
+                f"{argument} must be a positive integer, not {value!r}")
+        assert order in ("NHWC", "NCHW"), f"order must be NHWC or NCHW, not {order}"
         self.kernel_h, self.kernel_w = kernel_h, kernel_w
         self.stride_h, self.stride_w = stride_h, stride_w
         self.pad_t = _padding(pad_t, kernel_h, stride_h, "pad_t")
@@ -44,7 +45,9 @@ class Conv(ModelLayer):
         self.pad_l = _padding(pad_l, kernel_w, stride_w, "pad_l")
         self.order = order
         channels = input_record.field_type().shape[-1 if order == "NHWC" else 0]
-        assert channels > 0, "Number of input channels in conv parameters should be positive"
+        assert channels > 0, (
+            f"the input must have channels, but the shape of an image is "
+            f"{input_record.field_type().shape} in the order {order}")
         window = [kernel_h, kernel_w]
         inner = [*window, channels] if order == "NHWC" else [channels, *window]
         self.kernel = self.create_param(

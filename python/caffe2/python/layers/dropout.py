@@ -17,7 +17,7 @@ class Dropout(ModelLayer):
                  ratio: float = 0.5, dropout_for_eval: bool = False, **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         require_scalar(input_record)
-        assert 0 <= ratio < 1, f"Expected 0 <= ratio < 1, but got ratio of {ratio}"
+        assert 0 <= ratio < 1, f"ratio must be at least 0 and less than 1, not {ratio}"
         self.output_schema = input_record.clone_schema()
         self.output_schema.set_value(self.get_next_blob_reference("output"))
         self.dropout_for_eval = dropout_for_eval

@@ -10,7 +10,7 @@ import numpy as np
 from caffe2.python import core, schema
 from caffe2.python._core.blob_reference import BlobReference
 from caffe2.python.helpers.arg_scope import get_current_scope
-from caffe2.python.layers._inputs import require_scalar, uniform_filler
+from caffe2.python.layers._inputs import require_shape, uniform_filler
 from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
 from caffe2.python.regularizer import Regularizer
@@ -32,12 +32,10 @@ def current_fc_version() -> str:
 
 def fc_input_dims(input_record: Record, axis: int) -> int:
     """The number of inputs of an FC over the dimensions from `axis` on (0: the rows)."""
-    require_scalar(input_record)
-    shape = input_record.field_type().shape
-    assert len(shape) > 0, "FC expects limited dimensions of the input tensor"
-    assert axis >= 1, f"axis {axis} should >= 1."
+    shape = require_shape(input_record)
+    assert axis >= 1, f"axis must be at least 1 (0: the rows), not {axis}"
     input_dims = int(np.prod(shape[axis - 1:]))
-    assert input_dims > 0, f"FC expects input dimensions > 0, got {input_dims}"
+    assert input_dims > 0, f"FC needs at least one input, but the shape of a row is {shape}"
     return input_dims
 
 
@@ -45,9 +43,10 @@ def clip_arguments(clip_param: tuple[float | None, float | None] | None) -> dict
     """The arguments of Clip for (min, max), either of which may be None; None for None."""
     if clip_param is None:
         return None
-    assert len(clip_param) == 2, "clip_param must be of the form (clip_min, clip_max)"
+    assert len(clip_param) == 2, f"clip_param must be (clip_min, clip_max), not {clip_param}"
     low, high = clip_param
-    assert low is not None or high is not None, "clip_min and clip_max cannot both be None"
+    assert low is not None or high is not None, (
+        "clip_param must limit one side: clip_min and clip_max are both None")
     assert low is None or high is None or low < high, (
         f"clip_param must have clip_min < clip_max, not {clip_param}")
     return {name: value for name, value in (("min", low), ("max", high)) if value is not None}

@@ -8,7 +8,7 @@ import numpy as np
 
 from caffe2.python import schema
 from caffe2.python._core.blob_reference import BlobReference
-from caffe2.python.layers._inputs import require_scalar, uniform_filler
+from caffe2.python.layers._inputs import require_shape, uniform_filler
 from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Optim, Record
 from caffe2.python.layers.sampling_trainable_mixin import SamplingTrainableMixin
 
@@ -21,10 +21,7 @@ class FCWithoutBias(SamplingTrainableMixin, ModelLayer):
                  name: str = "fc_without_bias", uniform_weight_init_scale_numerator: float = 1.0,
                  **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
-        require_scalar(input_record)
-        shape = input_record.field_type().shape
-        assert len(shape) > 0, "FCWithoutBias expects limited dimensions of the input tensor"
-        assert shape[0] > 0, f"FCWithoutBias expects input dimensions > 0, got {shape[0]}"
+        shape = require_shape(input_record)
         self.output_schema = schema.Scalar(
             (np.float32, (output_dims,)), self.get_next_blob_reference("output"))
         self.w = self.create_param(

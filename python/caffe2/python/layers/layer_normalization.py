@@ -28,7 +28,9 @@ class LayerNormalization(ModelLayer):
         require_scalar(input_record)
         self.input_shape = input_record.field_type().shape
         self.axis = axis
-        assert len(self.input_shape) >= 1, "This layer supports only >= 2D tensors"
+        assert len(self.input_shape) >= 1, (
+            f"each row of the input {input_record()} must be a tensor, but its type "
+            f"{input_record.field_type()} is a single number; give the Scalar a shape")
         self.output_schema = schema.Scalar(
             (np.float32, self.input_shape), self.get_next_blob_reference("output"))
         self.scale, self.bias = scale_and_bias(
@@ -38,7 +40,8 @@ class LayerNormalization(ModelLayer):
             self.epsilon: Any = epsilon  # a number, or else a blob
         else:
             assert len(self.input_shape) == 1, (
-                "When using alternative implementation, input data can only be 2D")
+                "without use_layer_norm_op a row must have one dimension, not the shape "
+                f"{self.input_shape}")
             self.epsilon = model.maybe_add_global_constant(self.name + "_epsilon", float(epsilon))
 
     def add_ops_with_layer_norm_op(self, net: core.Net) -> None:

@@ -94,7 +94,8 @@ def set_request_only(field: schema.Field) -> None:
         specs = metadata.feature_specs or schema.FeatureSpec()
         integral = np.issubdtype(scalar.field_type(), np.integer)
         assert integral or metadata.categorical_limit is None, (
-            "categorical_limit shouldn't be set for no-integer field")
+            f"column {scalar()} has a categorical_limit ({metadata.categorical_limit}), but its "
+            f"type {scalar.field_type()} is not one of integers")
         scalar.set_metadata(metadata._replace(
             feature_specs=specs._replace(feature_is_request_only=True, feature_to_index=None)))
 
@@ -213,7 +214,7 @@ class LayerParameter:
     @initializer.setter
     def initializer(self, op: caffe2_pb2.OperatorDef | None) -> None:
         assert op is None or core.IsOperator(getattr(op, "type", "")), (
-            f"initializer expects an operator, got type: {type(op)}")
+            f"the initializer of {self} must be an operator, not of {type(op)}")
         self._initializer = op
         if op is not None:
             self.shape = self._infer_shape_from_initializer()
@@ -226,8 +227,7 @@ class LayerParameter:
     @shape.setter
     def shape(self, shape: list[int] | None) -> None:
         assert self._shape is None or self._shape == shape, (
-            f"inconsistent shape for layer parameter: {self}, expect: {self._shape}, "
-            f"but got {shape}")
+            f"parameter {self} has the shape {self._shape}, which cannot become {shape}")
         self._shape = shape
 
     def _infer_shape_from_initializer(self):
@@ -304,10 +304,11 @@ class ModelLayer:
     # -- Records -----------------------------------------------------------------------------------
 
     def _check_output_schema(self):
-        assert self._output_schema is not None, "Schema is not initialized"
+        assert self._output_schema is not None, f"layer {self.name} sets no output_schema"
         assert self._predict_output_schema is None or schema.is_schema_subset(
             self._predict_output_schema, self._output_schema), (
-                "predict_output_schema is not a subset of the output_schema")
+                f"the predict_output_schema of layer {self.name} is not a part of its "
+                "output_schema")
 
     @property
     def input_record(self) -> Record:
@@ -414,7 +415,7 @@ class ModelLayer:
             assert init_net or context in (
                 InstantiationContext.PREDICTION, InstantiationContext.EVAL,
                 InstantiationContext.ACCUMULATE_PRED), (
-                    "Only prediction and eval context don't need init_net")
+                    f"layer {self.name} needs an init_net in the context {context}")
             if init_net:
                 self.add_init_params(init_net)
             add = {

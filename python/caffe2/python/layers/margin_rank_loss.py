@@ -16,7 +16,7 @@ class MarginRankLoss(RankLossMixin, ModelLayer):
     def __init__(self, model: LayerModel, input_record: Record, name: str = "margin_rank_loss",
                  margin: float = 0.1, average_loss: bool = False, **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
-        assert margin >= 0, f"For hinge loss, margin should be no less than 0, not {margin}"
+        assert margin >= 0, f"margin must be at least 0, not {margin}"
         self._margin = margin
         self._average_loss = average_loss
 

@@ -19,12 +19,11 @@ class MergeIdLists(ModelLayer):
 
     def __init__(self, model: LayerModel, input_record: Record, name: str = "merged") -> None:
         super().__init__(model, name, input_record)
-        assert all(schema.equal_schemas(field, IdList) for field in input_record), (
-            "Inputs to MergeIdLists should all be IdLists.")
-        assert all(field.items.metadata is not None for field in input_record), (
-            "Features without metadata are not supported")
-        limits = [limit for limit in map(get_categorical_limit, input_record) if limit is not None]
-        assert len(limits) == len(input_record), "Unbounded features are not supported"
+        for field in input_record:
+            assert schema.equal_schemas(field, IdList), f"input {field!r} must be an IdList"
+            assert field.items.metadata is not None and get_categorical_limit(field) is not None, (
+                f"input {field.items()} needs a categorical_limit in its metadata")
+        limits = [get_categorical_limit(field) for field in input_record]
         self.output_schema = schema.NewRecord(model.net, schema.List(schema.Scalar(
             np.int64, blob=model.net.NextBlob(name),
             metadata=schema.Metadata(categorical_limit=max(limits)))))

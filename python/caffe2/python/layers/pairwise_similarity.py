@@ -21,10 +21,11 @@ class PairwiseSimilarity(ModelLayer):
                  **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
         assert isinstance(input_record, schema.Struct), (
-            f"Incorrect input type. Expected Struct, but received: {input_record!r}")
+            f"the input must be a Struct, found {input_record!r}")
         both = "x_embeddings" in input_record and "y_embeddings" in input_record
         assert ("all_embeddings" in input_record) != both, (
-            "either (all_embeddings) xor (x_embeddings and y_embeddings) should be given.")
+            "the input needs either all_embeddings, or x_embeddings and y_embeddings, and has "
+            f"{input_record.field_names()}")
         self.pairwise_similarity_func = pairwise_similarity_func
         names = ("x_embeddings", "y_embeddings") if both else ("all_embeddings",) * 2
         self.x_embeddings, self.y_embeddings = (input_record[name] for name in names)

@@ -27,7 +27,8 @@ class PositionWeighted(ModelLayer):
     def __init__(self, model: LayerModel, input_record: Record, weight_optim: Optim = None,
                  name: str = "position_weights") -> None:
         super().__init__(model, name, input_record)
-        assert isinstance(input_record, schema.List), f"Incorrect input type {input_record!r}"
+        assert isinstance(input_record, schema.List), (
+            f"the input must be a List, found {input_record!r}")
         metadata = input_record.lengths.metadata
         self.shape: Any = metadata.categorical_limit if metadata is not None else None
         if self.shape is None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from caffe2.python import core, schema
-from caffe2.python.layers._inputs import require_scalar
+from caffe2.python.layers._inputs import require_shape
 from caffe2.python.layers.layers import Initializer, LayerModel, ModelLayer, Record
 
 
@@ -25,11 +25,9 @@ class RandomFourierFeatures(ModelLayer):
             [0, 2 pi].
         """
         super().__init__(model, name, input_record, **kwargs)
-        require_scalar(input_record)
-        input_dims = input_record.field_type().shape[0]
-        assert input_dims >= 1, f"Expected input dimensions >= 1, got {input_dims}"
-        assert output_dims >= 1, f"Expected output dimensions >= 1, got {output_dims}"
-        assert sigma > 0.0, f"Expected bandwidth > 0, got {sigma}"
+        input_dims = require_shape(input_record)[0]
+        assert output_dims >= 1, f"output_dims must be at least 1, not {output_dims}"
+        assert sigma > 0.0, f"sigma must be positive, not {sigma}"
         self.output_dims = output_dims
         self.output_schema = schema.Scalar(
             (np.float32, (output_dims,)), self.get_next_blob_reference("output"))

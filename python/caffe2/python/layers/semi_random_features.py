@@ -44,7 +44,7 @@ class SemiRandomFeatures(ArcCosineFeatureMap):
             (field, schema.Scalar((np.float32, output_dims),
                                   model.net.NextScopedBlob(f"{name}_{field}_output")))
             for field in ("full", "random")])
-        assert scale_learned > 0.0, f"Expected scale (learned) > 0, got {scale_learned}"
+        assert scale_learned > 0.0, f"scale_learned must be positive, not {scale_learned}"
         self.stddev = scale_learned * np.sqrt(1.0 / self.input_dims)
         self.learned_w, self.learned_b = self._initialize_params(
             "learned_w", "learned_b", w_init=weight_init_learned, b_init=bias_init_learned,

@@ -17,7 +17,8 @@ class SparseDropoutWithReplacement(ModelLayer):
                  dropout_prob_eval: float, dropout_prob_predict: float, replacement_value: int,
                  name: str = "sparse_dropout", **kwargs: Any) -> None:
         super().__init__(model, name, input_record, **kwargs)
-        assert schema.equal_schemas(input_record, IdList), f"Incorrect input type {input_record!r}"
+        assert schema.equal_schemas(input_record, IdList), (
+            f"the input must be an IdList, found {input_record!r}")
         self.dropout_prob_train = float(dropout_prob_train)
         self.dropout_prob_eval = float(dropout_prob_eval)
         self.dropout_prob_predict = float(dropout_prob_predict)
@@ -25,7 +26,8 @@ class SparseDropoutWithReplacement(ModelLayer):
         ratios = (self.dropout_prob_train, self.dropout_prob_eval, self.dropout_prob_predict)
         assert all(0 <= ratio <= 1 for ratio in ratios), (
             f"probabilities of dropout must be in [0, 1], not {ratios}")
-        assert any(ratios), "Ratios all set to 0.0 for train, eval and predict"
+        assert any(ratios), (
+            "a probability of dropout (train, eval or predict) must be positive, all are 0")
         self.output_schema = schema.NewRecord(model.net, IdList)
         for source, target in zip(input_record.all_scalars(), self.output_schema.all_scalars()):
             target.set_metadata(source.metadata)

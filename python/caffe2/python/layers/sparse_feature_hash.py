@@ -32,9 +32,10 @@ class SparseFeatureHash(ModelLayer):
         """
         super().__init__(model, name, input_record, **kwargs)
         assert not (use_hashing and use_divide_mod), (
-            "use_hashing and use_divide_mod cannot be set true at the same time.")
+            "use_hashing and use_divide_mod cannot be used together")
         if use_divide_mod:
-            assert divisor is not None and divisor >= 1, f"Unexpected divisor: {divisor}"
+            assert divisor is not None and divisor >= 1, (
+                f"use_divide_mod needs a divisor of at least 1, not {divisor}")
             self.divisor = self.create_param(
                 param_name="divisor", shape=[1],
                 initializer=("GivenTensorInt64Fill", {"values": np.array([divisor])}),
@@ -44,10 +45,10 @@ class SparseFeatureHash(ModelLayer):
         self.use_divide_mod = use_divide_mod
         self._is_id_list = schema.equal_schemas(input_record, IdList)
         assert self._is_id_list or schema.equal_schemas(input_record, IdScoreList), (
-            "Input type must be one of (IdList, IdScoreList)")
+            f"the input must be an IdList or IdScoreList, found {input_record!r}")
         metadata = self._keys(input_record).metadata or schema.Metadata()
         self.modulo = modulo or self.extract_hash_size(metadata)
-        assert self.modulo >= 1, f"Unexpected modulo: {self.modulo}"
+        assert self.modulo >= 1, f"modulo must be at least 1, not {self.modulo}"
         with core.NameScope(name):
             self.output_schema = schema.NewRecord(
                 model.net, IdList if self._is_id_list else IdScoreList)
@@ -65,7 +66,9 @@ class SparseFeatureHash(ModelLayer):
         """The modulo from a Metadata; raises AssertionError if it has none."""
         size = getattr(metadata.feature_specs, "desired_hash_size", None)
         size = size or metadata.categorical_limit
-        assert size is not None, "desired_hash_size or categorical_limit must be set"
+        assert size is not None, (
+            "without modulo the metadata must have desired_hash_size or categorical_limit, and is "
+            f"{metadata}")
         return size
 
     def add_ops(self, net: core.Net) -> None:

@@ -126,7 +126,8 @@ class SparseLookup(ModelLayer):
             self.external_weights = self._trained_scores()
         self.input_dim = get_categorical_limit(input_record)
         assert self.input_dim is not None and self.input_dim > 0, (
-            f"{self.sparse_key} should have categorical limit > 0, but got {self.input_dim}")
+            f"the metadata of {self.sparse_key} must have a positive categorical_limit, not "
+            f"{self.input_dim}")
         inner_shape = [inner_shape] if isinstance(inner_shape, int) else list(inner_shape)
         self.shape = [self.input_dim, *inner_shape]
         self.uniform_weight_init_scale_numerator = uniform_weight_init_scale_numerator
@@ -162,7 +163,8 @@ class SparseLookup(ModelLayer):
             self.weight_init = ("Float16UniformFill", self.weight_init[1])
         assert self.weight_init[0] == "Float16UniformFill", (
             f"{self.weight_init[0]} cannot make a float16 table, only Float16UniformFill")
-        assert regularizer is None, "Regularizer is not compatible with fp16"
+        assert regularizer is None, (
+            f"a float16 table takes no regularizer, found {regularizer}")
 
     def _create_params(self, inner_shape, weight_optim, regularizer):
         lengths = self.input_record.lengths.metadata
