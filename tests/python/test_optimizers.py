@@ -192,7 +192,7 @@ def test_half_parameters_are_updated_in_float32(build, arguments, decay, momentu
 
 def test_deduplication_needs_a_known_aggregator():
     net = core.Net("rows")
-    with pytest.raises(ValueError, match="median is not supported"):
+    with pytest.raises(ValueError, match="must be sum or mean, not median"):
         net.DeduplicateGradientSlices(core.GradientSlice("i", "v"), "median")
 
 

@@ -39,6 +39,14 @@ def creation_line() -> list[tuple[str, int, str]]:
     return [(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)]
 
 
+def name_by_creation_lines(net: Any) -> None:
+    """Names each operator of a NetDef after the line that created it: "file:line:function"."""
+    lines = operator_tracebacks.get(net.name, {})
+    for i, op in enumerate(net.op):
+        if lines.get(i):
+            op.name = ":".join(map(str, lines[i][0]))
+
+
 # The net and the index by which the library names an operator in an error.
 _OPERATOR_PATTERN = re.compile(r"net (\S+), operator (\d+), ")
 

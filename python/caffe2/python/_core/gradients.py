@@ -182,3 +182,12 @@ def gradient_in_net(gradient: Gradient, net: Any) -> Gradient:
     if isinstance(gradient, GradientSlice):
         return GradientSlice(*(BlobReference(blob, net) for blob in gradient))
     return BlobReference(gradient, net) if gradient is not None else None
+
+
+def deduplicate_slices(net: Any, g: GradientSlice, aggregator: str) -> GradientSlice:
+    """Adds the operators of Net.DeduplicateGradientSlices to `net`."""
+    reduce = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}.get(aggregator.lower())
+    if reduce is None:
+        raise ValueError(f"aggregator must be sum or mean, not {aggregator}")
+    unique, positions = net.Unique([g.indices], 2, engine="SparseHash")
+    return GradientSlice(indices=unique, values=getattr(net, reduce)([g.values, positions], 1))

@@ -21,12 +21,13 @@ from caffe2.python._core.blob_reference import (
 )
 from caffe2.python._core.builders import NetBlock
 from caffe2.python._core.constants import constant_filler
-from caffe2.python._core.errors import creation_line, operator_tracebacks
+from caffe2.python._core.errors import creation_line, name_by_creation_lines, operator_tracebacks
 from caffe2.python._core.gradients import (
     Gradient,
     GradientRegistry,
     GradientSlice,
     Losses,
+    deduplicate_slices,
     gradient_in_net,
 )
 from caffe2.python._core.net_graph import svg_of
@@ -337,10 +338,7 @@ class Net(OperatorMethods):
 
     def PopulateProtoWithFileName(self) -> None:
         """Names each operator after the line that created it: "file:line:function"."""
-        lines = operator_tracebacks.get(self.Name(), {})
-        for i, op in enumerate(self._net.op):
-            if lines.get(i):
-                op.name = ":".join(map(str, lines[i][0]))
+        name_by_creation_lines(self._net)
 
     def insert_op_at_idx(self, op: caffe2_pb2.OperatorDef, op_idx: int) -> None:
         """Adds an operator before the operator of this index."""
@@ -405,13 +403,7 @@ class Net(OperatorMethods):
 
     def DeduplicateGradientSlices(self, g: GradientSlice, aggregator: str = "sum") -> GradientSlice:
         """A GradientSlice of distinct indices, each with the "sum" or "mean" of its rows in `g`."""
-        reduce = {"sum": "UnsortedSegmentSum", "mean": "UnsortedSegmentMean"}.get(
-            aggregator.lower())
-        if reduce is None:
-            raise ValueError(f"{aggregator} is not supported")
-        unique, positions = self._create_and_add("Unique", [g.indices], 2, engine="SparseHash")
-        return GradientSlice(
-            indices=unique, values=self._create_and_add(reduce, [g.values, positions], 1))
+        return deduplicate_slices(self, g, aggregator)
 
     # -- Copies ------------------------------------------------------------------------------------
 
