@@ -8,10 +8,10 @@
 #include "db/db.h"
 #include "db/record_writer.h"
 
-DEFINE_string(input_db, "", "Path of the database to read.");
-DEFINE_string(input_db_type, "", "Its type: lmdb, leveldb or minidb.");
-DEFINE_string(output_db, "", "Path of the database to make.");
-DEFINE_string(output_db_type, "", "Its type: lmdb, leveldb or minidb.");
+DEFINE_string(input_db, "", "path of the database to read (required)");
+DEFINE_string(input_db_type, "", "type of --input_db (required): lmdb, leveldb or minidb");
+DEFINE_string(output_db, "", "path of the database to make (required)");
+DEFINE_string(output_db_type, "", "type of --output_db (required): lmdb, leveldb or minidb");
 
 namespace caffe2 {
 namespace {

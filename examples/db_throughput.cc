@@ -14,17 +14,17 @@
 #include "db/record.h"
 #include "examples/db_throughput/image_stages.h"
 
-DEFINE_string(input_db, "", "Path of the database.");
-DEFINE_string(input_db_type, "lmdb", "Type of the database: lmdb, leveldb or minidb.");
-DEFINE_int32(batch_size, 64, "Records in a batch.");
-DEFINE_int32(report_interval, 1000, "Number of batches in one measurement.");
-DEFINE_int32(repeat, 5, "Number of measurements.");
-DEFINE_bool(shuffle, false, "Read in random order.");
+DEFINE_string(input_db, "", "path of the database (required)");
+DEFINE_string(input_db_type, "lmdb", "type of the database: lmdb, leveldb or minidb");
+DEFINE_int32(batch_size, 64, "records in a batch");
+DEFINE_int32(report_interval, 1000, "number of batches in one measurement");
+DEFINE_int32(repeat, 5, "number of measurements");
+DEFINE_bool(shuffle, false, "read in random order");
 DEFINE_bool(images, false,
-            "Measure ImageInput and each of its stages: read, parse, decode, resize, write.");
-DEFINE_int32(image_size, 224, "With --images: height and width of a crop.");
-DEFINE_int32(image_scale, 256, "With --images: the shorter side before the crop; 0: the image's.");
-DEFINE_int32(decode_threads, 1, "With --images: threads that decode, for ImageInput.");
+            "measure ImageInput and each of its stages: read, parse, decode, resize, write");
+DEFINE_int32(image_size, 224, "with --images: height and width of a crop");
+DEFINE_int32(image_scale, 256, "with --images: the shorter side before the crop; 0: the image's");
+DEFINE_int32(decode_threads, 1, "with --images: threads that decode, for ImageInput");
 
 namespace caffe2 {
 namespace {
@@ -67,8 +67,9 @@ void MeasureStages(db::DBReader* reader) {
 }
 
 void MeasureImages(std::unique_ptr<db::DBReader> reader, const db::RecordBatch& batch) {
-  CheckUsage(FLAGS_image_size > 0 && FLAGS_decode_threads > 0,
-             "--image_size and --decode_threads must be positive");
+  CheckUsage(FLAGS_image_size > 0, "--image_size must be positive, found ", FLAGS_image_size);
+  CheckUsage(FLAGS_decode_threads > 0, "--decode_threads must be positive, found ",
+             FLAGS_decode_threads);
   try {
     MeasureStages(reader.get());
   } catch (const Error& error) {
@@ -94,8 +95,10 @@ void MeasureImages(std::unique_ptr<db::DBReader> reader, const db::RecordBatch& 
 
 int Run() {
   CheckUsage(!FLAGS_input_db.empty(), "--input_db is needed");
-  CheckUsage(FLAGS_batch_size > 0 && FLAGS_report_interval > 0 && FLAGS_repeat > 0,
-             "--batch_size, --report_interval and --repeat must be positive");
+  CheckUsage(FLAGS_batch_size > 0, "--batch_size must be positive, found ", FLAGS_batch_size);
+  CheckUsage(FLAGS_report_interval > 0, "--report_interval must be positive, found ",
+             FLAGS_report_interval);
+  CheckUsage(FLAGS_repeat > 0, "--repeat must be positive, found ", FLAGS_repeat);
   const auto begin = Clock::now();
   auto reader = std::make_unique<db::DBReader>(FLAGS_input_db_type, FLAGS_input_db,
                                                db::DBReaderOptions{.shuffle = FLAGS_shuffle});

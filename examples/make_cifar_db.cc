@@ -12,13 +12,13 @@
 #include "db/random_access_file.h"
 #include "db/record_writer.h"
 
-DEFINE_string(input_folder, "", "Folder of the binary files.");
-DEFINE_string(output_train_db_name, "", "Path of the training database to make.");
-DEFINE_string(output_test_db_name, "", "Path of the test database to make.");
-DEFINE_string(db, "lmdb", "Type of the databases: lmdb, leveldb or minidb.");
-DEFINE_bool(is_cifar100, false, "The files are from CIFAR-100; the fine labels are used.");
+DEFINE_string(input_folder, "", "folder of the binary files (required)");
+DEFINE_string(output_train_db_name, "", "path of the training database to make");
+DEFINE_string(output_test_db_name, "", "path of the test database to make");
+DEFINE_string(db, "lmdb", "type of the databases: lmdb, leveldb or minidb");
+DEFINE_bool(is_cifar100, false, "the files are from CIFAR-100; the fine labels are used");
 DEFINE_string(format, "datum",
-              "Type of records: datum (Caffe, for ImageInput) or tensorprotos (Caffe2, 3x32x32).");
+              "type of records: datum (Caffe, for ImageInput) or tensorprotos (Caffe2, 3x32x32)");
 
 namespace caffe2 {
 namespace {

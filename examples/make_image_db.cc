@@ -22,24 +22,23 @@
 #include "db/random_access_file.h"
 #include "db/record_writer.h"
 
-DEFINE_string(input_folder, "", "Folder of the paths in the list.");
-DEFINE_string(list_file, "", "Text file with lines \"path label\".");
-DEFINE_string(output_db_name, "", "Path of the database to make.");
-DEFINE_string(db, "lmdb", "Type of the database: lmdb, leveldb or minidb.");
-DEFINE_string(format, "tensorprotos", "Type of records: tensorprotos (Caffe2) or datum (Caffe).");
-DEFINE_bool(
-    raw, false,
-    "Store pixels; otherwise store the files as they are, or as JPEG if they are rescaled.");
+DEFINE_string(input_folder, "", "folder of the paths in the list");
+DEFINE_string(list_file, "", "text file with lines \"path label\" (required)");
+DEFINE_string(output_db_name, "", "path of the database to make (required)");
+DEFINE_string(db, "lmdb", "type of the database: lmdb, leveldb or minidb");
+DEFINE_string(format, "tensorprotos", "type of records: tensorprotos (Caffe2) or datum (Caffe)");
+DEFINE_bool(raw, false,
+            "store pixels; otherwise store the files as they are, or as JPEG if they are rescaled");
 DEFINE_double(
     raw_share, 0,
-    "Store this share of the images, from 0 to 1, as pixels, spread evenly over the list; "
-    "the rest as without --raw.");
-DEFINE_bool(color, true, "Store 3 channels; otherwise 1.");
-DEFINE_int32(scale, 0, "Rescale the shorter side to this length; 0 keeps the size.");
-DEFINE_bool(warp, false, "Rescale both sides to that length.");
-DEFINE_bool(shuffle, false, "Store the images in random order.");
-DEFINE_int64(seed, 0, "Seed of the random order.");
-DEFINE_int32(threads, 0, "Threads that read and convert images; 0: one for each core.");
+    "store this share of the images, from 0 to 1, as pixels, spread evenly over the list; "
+    "the rest as without --raw");
+DEFINE_bool(color, true, "store 3 channels; otherwise 1");
+DEFINE_int32(scale, 0, "rescale the shorter side to this length; 0 keeps the size");
+DEFINE_bool(warp, false, "rescale both sides to that length");
+DEFINE_bool(shuffle, false, "store the images in random order");
+DEFINE_int64(seed, 0, "seed of the random order");
+DEFINE_int32(threads, 0, "threads that read and convert images; 0: one for each core");
 
 namespace caffe2 {
 namespace {

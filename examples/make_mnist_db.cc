@@ -11,15 +11,15 @@
 #include "db/idx_file.h"
 #include "db/record_writer.h"
 
-DEFINE_string(image_file, "", "IDX file of the images, plain or gzip-compressed.");
-DEFINE_string(label_file, "", "IDX file of the labels, plain or gzip-compressed.");
-DEFINE_string(output_file, "", "Path of the database to make.");
-DEFINE_string(db, "lmdb", "Type of the database: lmdb, leveldb or minidb.");
+DEFINE_string(image_file, "", "IDX file of the images (required), plain or gzip-compressed");
+DEFINE_string(label_file, "", "IDX file of the labels (required), plain or gzip-compressed");
+DEFINE_string(output_file, "", "path of the database to make (required)");
+DEFINE_string(db, "lmdb", "type of the database: lmdb, leveldb or minidb");
 DEFINE_string(format, "datum",
-              "Type of records: datum (Caffe, for ImageInput) or tensorprotos (Caffe2, for "
-              "TensorProtosDBInput).");
-DEFINE_bool(channel_first, true, "Images in TensorProtos are 1x28x28; otherwise 28x28x1.");
-DEFINE_int32(data_limit, -1, "Number of images to use; -1: all.");
+              "type of records: datum (Caffe, for ImageInput) or tensorprotos (Caffe2, for "
+              "TensorProtosDBInput)");
+DEFINE_bool(channel_first, true, "images in TensorProtos are 1x28x28; otherwise 28x28x1");
+DEFINE_int32(data_limit, -1, "number of images to use; -1: all");
 
 namespace caffe2 {
 namespace {

@@ -18,7 +18,7 @@
 #include "caffe2/utils/program.h"
 #include "train/atomic_file.h"
 
-DEFINE_string(output_dir, "", "existing folder for the four files");
+DEFINE_string(output_dir, "", "existing folder for the four files (required)");
 DEFINE_int32(train, 60000, "number of training images");
 DEFINE_int32(test, 10000, "number of test images");
 DEFINE_int64(seed, 1, "seed of the random distortions");
@@ -81,7 +81,8 @@ void WriteSet(const std::string& stem, int count, uint64_t seed) {
 
 int Run() {
   CheckUsage(!FLAGS_output_dir.empty(), "--output_dir is needed");
-  CheckUsage(FLAGS_train > 0 && FLAGS_test > 0, "--train and --test must be positive");
+  CheckUsage(FLAGS_train > 0, "--train must be positive, found ", FLAGS_train);
+  CheckUsage(FLAGS_test > 0, "--test must be positive, found ", FLAGS_test);
   WriteSet("train", FLAGS_train, FLAGS_seed);
   WriteSet("t10k", FLAGS_test, FLAGS_seed + 1);
   return 0;

@@ -7,7 +7,7 @@
 #include "caffe2/utils/net_io.h"
 #include "caffe2/utils/program.h"
 
-DEFINE_string(plan, "", "the PlanDef: binary, or text if the name ends in .pbtxt");
+DEFINE_string(plan, "", "the PlanDef (required): binary, or text if the name ends in .pbtxt");
 
 namespace caffe2 {
 namespace {

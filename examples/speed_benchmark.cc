@@ -16,10 +16,9 @@
 #include "train/model_file.h"
 #include "train/predictor.h"
 
-DEFINE_string(
-    net, "",
-    "the NetDef to time: binary, or text if the name ends in .pbtxt; or an exported model "
-    "(.mdl), whose inputs are zeros unless --input names them");
+DEFINE_string(net, "",
+              "the NetDef to time (required): binary, or text if the name ends in .pbtxt; or an "
+              "exported model (.mdl), whose inputs are zeros unless --input names them");
 DEFINE_string(init_net, "", "the NetDef that makes the parameters");
 DEFINE_string(input, "", "comma-separated names of input blobs to fill");
 DEFINE_string(input_dims, "", "shapes of the input blobs, for example 1,3,224,224;1,10");
@@ -68,7 +67,8 @@ void FeedInputs(Workspace* ws) {
     if (FLAGS_input_type == "float") {
       std::fill_n(tensor->mutable_data<float>(), tensor->numel(), 1.f);
     } else {
-      CheckUsage(FLAGS_input_type == "uint8_t", "--input_type must be float or uint8_t");
+      CheckUsage(FLAGS_input_type == "uint8_t", "--input_type is \"", FLAGS_input_type,
+                 "\", must be float or uint8_t");
       std::fill_n(tensor->mutable_data<uint8_t>(), tensor->numel(), uint8_t{1});
     }
   }

@@ -10,16 +10,18 @@
 #include "db/db.h"
 #include "db/record_writer.h"
 
-DEFINE_string(input_db, "", "Path of the database to read.");
-DEFINE_string(input_db_type, "", "Type of all databases: lmdb, leveldb or minidb.");
-DEFINE_int32(splits, 0, "Number of databases to make: <input_db>_split_0, <input_db>_split_1, ...");
+DEFINE_string(input_db, "", "path of the database to read (required)");
+DEFINE_string(input_db_type, "", "type of all databases (required): lmdb, leveldb or minidb");
+DEFINE_int32(splits, 0,
+             "number of databases to make (required): <input_db>_split_0, <input_db>_split_1, ...");
 
 namespace caffe2 {
 namespace {
 
 int Run() {
   CheckUsage(!FLAGS_input_db.empty(), "--input_db is needed");
-  CheckUsage(FLAGS_splits > 0 && FLAGS_splits <= 1000, "--splits must be from 1 to 1000");
+  CheckUsage(FLAGS_splits > 0 && FLAGS_splits <= 1000, "--splits must be from 1 to 1000, found ",
+             FLAGS_splits);
   const auto input = db::CreateDB(FLAGS_input_db_type, FLAGS_input_db, db::READ);
   const auto index = input->NewIndex();
   std::vector<std::unique_ptr<db::RecordWriter>> writers;

@@ -16,7 +16,7 @@ namespace {
 
 using Info = gflags::CommandLineFlagInfo;
 
-constexpr char kRequired[] = "(required)";
+constexpr char kRequired[] = " (required)";
 
 std::map<std::string, Info> FlagsByName() {
   std::map<std::string, Info> flags;
@@ -45,13 +45,11 @@ std::string Describe(const Info& flag) {
   const bool is_bool = flag.type == "bool";
   std::string text = (is_bool ? "  --[no]" : "  --") + flag.name;
   if (!is_bool) text += flag.type == "string" ? " TEXT" : " NUMBER";
-  text += IsRequired(flag) ? " (required)"
+  text += IsRequired(flag) ? kRequired
                            : " (default: " + FlagValueText(flag.type, flag.default_value) + ")";
   std::string description = flag.description;
   const size_t required = description.find(kRequired);
   if (required != std::string::npos) description.erase(required, sizeof(kRequired) - 1);
-  const size_t space = description.find(" :");
-  if (required != std::string::npos && space != std::string::npos) description.erase(space, 1);
   return text + "\n" + Wrapped(description);
 }
 

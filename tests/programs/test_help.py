@@ -25,6 +25,32 @@ def test_help_is_grouped_with_the_required_flags_first(program):
     assert max(map(len, text.partition("\nFlags:")[2].splitlines())) <= 100
 
 
+# What a program cannot do without.
+REQUIRED = {
+    "convert_db": {"input_db", "input_db_type", "output_db", "output_db_type"},
+    "db_throughput": {"input_db"},
+    "make_cifar_db": {"input_folder"},
+    "make_image_db": {"list_file", "output_db_name"},
+    "make_mnist_db": {"image_file", "label_file", "output_file"},
+    "render_digits": {"output_dir"},
+    "run_plan": {"plan"},
+    "speed_benchmark": {"net"},
+    "split_db": {"input_db", "input_db_type", "splits"},
+}
+
+
+@pytest.mark.parametrize("program", [*REQUIRED, "predict"])
+def test_help_is_written_in_one_style(program):
+    text = run(program, "--help").output.partition("\nFlags:\n")[2]
+    flags = re.findall(r"^  --(?:\[no\])?(\w+)(.*)\n((?:      .*\n)+)", text, re.MULTILINE)
+    assert {name for name, kind, _ in flags if "(required)" in kind} == REQUIRED.get(program, set())
+    for name, _, lines in flags:
+        first, last = lines.split()[0], lines.split()[-1]
+        assert first[0].islower() or first[0].isdigit() or first[:2].isupper(), (name, first)
+        assert not last.endswith(".") or last.endswith("..."), (name, last)
+        assert " ," not in lines and " :" not in lines, (name, lines)
+
+
 def test_defaults_are_written_as_people_write_them():
     text = run("resnet50_trainer", "--help").output
     assert "  --base_learning_rate NUMBER (default: 0.1)\n" in text

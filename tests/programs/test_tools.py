@@ -38,6 +38,13 @@ def test_split_db_deals_out_all_records(databases):
     assert sorted(counts) == [33, 33, 34]
 
 
+def test_split_db_names_a_bad_number_of_databases(databases):
+    done = run("split_db", "--input_db", databases / "test_lmdb", "--input_db_type", "lmdb",
+               "--splits", 1001)
+    assert done.returncode == 64
+    assert done.output == "split_db: --splits must be from 1 to 1000, found 1001\n"
+
+
 def test_db_throughput_measures(databases):
     output = succeed("db_throughput", "--input_db", databases / "train_lmdb", "--input_db_type",
                      "lmdb", "--report_interval", 5, "--repeat", 1)
