@@ -195,7 +195,7 @@ TEST_F(DataSetTest, ManyArchivesInsideOfEachOtherAreAnError) {
   Write("a.tar", bytes);
   const std::string message =
       ThrownMessage<IoError>([&] { db::CreateDB("tar", Path("a.tar"), db::READ); });
-  EXPECT_NE(message.find("inside of each other"), std::string::npos) << message;
+  EXPECT_NE(message.find("inside each other"), std::string::npos) << message;
 }
 
 TEST_F(DataSetTest, SubFoldersArePreferredToArchivesBesideThem) {
