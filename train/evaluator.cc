@@ -32,8 +32,9 @@ void SumOverShards(TestSums* sums, ShardRun* run) {
 }  // namespace
 
 void AddRows(const Tensor& softmax, const Tensor& label, int64_t rows, TestSums* sums) {
-  CAFFE_ENFORCE_EQ(softmax.dim(), 2);
-  CAFFE_ENFORCE_LE(rows, softmax.size(0));
+  CAFFE_ENFORCE(softmax.dim() == 2 && rows <= softmax.size(0),
+                "the scores of a test batch must be a matrix with a row for each of ", rows,
+                " images, found shape ", ShapeString(softmax.sizes()));
   const int64_t labels = softmax.size(1);
   const float* scores = softmax.data<float>();
   const int32_t* expected = label.data<int32_t>();

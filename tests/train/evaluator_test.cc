@@ -51,5 +51,19 @@ TEST(EvaluatorTest, LabelsOutOfRangeAreErrors) {
   EXPECT_THROW(AddRows(softmax, Tensor({1}, std::vector<int32_t>{-1}), 1, &sums), EnforceNotMet);
 }
 
+TEST(EvaluatorTest, NamesScoresOfAnotherShape) {
+  const Tensor softmax({1, 2}, std::vector<float>{0.5f, 0.5f});
+  const Tensor labels({2}, std::vector<int32_t>{0, 1});
+  TestSums sums;
+  try {
+    AddRows(softmax, labels, 2, &sums);
+    FAIL() << "scores of one image were taken for two";
+  } catch (const EnforceNotMet& error) {
+    EXPECT_NE(std::string(error.what()).find("each of 2 images, found shape [1, 2]"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace caffe2
