@@ -3,6 +3,7 @@
 #include <ctime>
 #include <utility>
 
+#include "caffe2/utils/version.h"
 #include "caffe2/utils/waiting_time.h"
 #include "distributed/peer_sockets.h"
 #include "distributed/run_blame.h"
@@ -26,6 +27,26 @@ std::string UtcNow() {
 }
 
 }  // namespace
+
+RunPlace::RunPlace(const RunOptions& run_options)
+    : options(run_options),
+      self{ProcessId::Self(), NowMs() / 1000, AffinityCores()},
+      config(run_options.fingerprint) {
+  CheckRunId(options.run_id);
+  CAFFE_ENFORCE(options.num_shards > 0, "num_shards must be positive, found ", options.num_shards);
+  CAFFE_ENFORCE(options.shard_id >= 0 && options.shard_id < options.num_shards,
+                "shard_id must be from 0 to ", options.num_shards - 1, ", found ",
+                options.shard_id);
+  CAFFE_ENFORCE(options.num_expendable >= 0 && options.num_expendable < options.num_shards,
+                "num_expendable must be at least 0 and less than the ", options.num_shards,
+                " shards, found ", options.num_expendable);
+  CAFFE_ENFORCE(options.heartbeat.count() > 0 && options.lease >= options.heartbeat * 4, "lease (",
+                options.lease.count(), " ms) must be at least 4 heartbeats (",
+                options.heartbeat.count(), " ms each)");
+  config.emplace("version", VersionAndCommit());
+  config["num_shards"] = std::to_string(options.num_shards);
+  config["shard"] = std::to_string(options.shard_id);
+}
 
 RunHeartbeat::RunHeartbeat(const StoreFactory& stores, RunPlace place)
     : stores_(stores),

@@ -24,10 +24,14 @@ namespace caffe2 {
 
 // A shard's place in a run.
 struct RunPlace {
+  // The place of this process. Throws EnforceNotMet, and UsageError for a bad run_id, if the
+  // options contradict each other.
+  explicit RunPlace(const RunOptions& run_options);
+
   RunOptions options;
   int generation = 1;
   MemberRecord self;
-  RunRecord config;
+  RunRecord config;  // what all shards must agree on, and the number of this one
 
   std::string Key(const std::string& name) const { return MakeString(generation, "/", name); }
   std::string Key(const std::string& name, int shard) const {

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <thread>
 
-#include "caffe2/utils/version.h"
 #include "distributed/collective.h"
 #include "distributed/core_share.h"
 #include "distributed/run_blame.h"
@@ -37,26 +36,8 @@ enum class Life { kAlive, kDead, kUnknown };
 
 class Membership final : public RunMembership {
  public:
-  Membership(const StoreFactory& stores, const RunOptions& options) : stores_(stores) {
-    CheckRunId(options.run_id);
-    CAFFE_ENFORCE(options.num_shards > 0, "num_shards must be positive, found ",
-                  options.num_shards);
-    CAFFE_ENFORCE(options.shard_id >= 0 && options.shard_id < options.num_shards,
-                  "shard_id must be from 0 to ", options.num_shards - 1, ", found ",
-                  options.shard_id);
-    CAFFE_ENFORCE(options.num_expendable >= 0 && options.num_expendable < options.num_shards,
-                  "num_expendable must be at least 0 and less than the ", options.num_shards,
-                  " shards, found ", options.num_expendable);
-    CAFFE_ENFORCE(options.heartbeat.count() > 0 && options.lease >= options.heartbeat * 4,
-                  "lease (", options.lease.count(), " ms) must be at least 4 heartbeats (",
-                  options.heartbeat.count(), " ms each)");
-    place_.options = options;
-    place_.self = {ProcessId::Self(), NowMs() / 1000, AffinityCores()};
-    place_.config = options.fingerprint;
-    place_.config.emplace("version", VersionAndCommit());
-    place_.config["num_shards"] = std::to_string(options.num_shards);
-    place_.config["shard"] = std::to_string(options.shard_id);
-  }
+  Membership(const StoreFactory& stores, const RunOptions& options)
+      : stores_(stores), place_(options) {}
 
   ~Membership() override {
     if (heartbeat_ && !ended_)
