@@ -1,6 +1,5 @@
-#include "distributed/allreduce_op.h"
-
 #include "caffe2/cuda/graph.h"
+#include "distributed/allreduce_op.h"
 #include "distributed/collective_op_cuda.h"
 
 namespace caffe2 {

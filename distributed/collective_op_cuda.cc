@@ -1,6 +1,6 @@
-#include "distributed/collective_op.h"
-
 #include "distributed/collective_op_cuda.h"
+
+#include "distributed/collective_op.h"
 
 namespace caffe2 {
 namespace {

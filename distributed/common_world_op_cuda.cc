@@ -1,8 +1,7 @@
 // The engine of CreateCommonWorld selects the transport of CUDA tensors: NCCL, or Gloo through
 // page-locked host memory.
-#include "distributed/common_world_op.h"
-
 #include "distributed/collective_op_cuda.h"
+#include "distributed/common_world_op.h"
 #include "distributed/nccl_communicator_cuda.h"
 #include "distributed/shared_memory_communicator.h"
 #include "distributed/staged_communicator_cuda.h"

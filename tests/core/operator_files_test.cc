@@ -59,8 +59,8 @@ std::vector<fs::path> OperatorSources(const fs::path& root) {
   return sources;
 }
 
-// What the sources below the folders of operators register: by REGISTER_CPU_OPERATOR and the like, or by a
-// macro of their own that takes the type, as REGISTER_POOL does.
+// What these sources register: by REGISTER_CPU_OPERATOR and the like, or by a macro of their own
+// that takes the type, as REGISTER_POOL does.
 Registrations ReadRegistrations(const fs::path& root) {
   static const std::regex registration("\\bREGISTER_(\\w+)\\(\\s*(\\w+)");
   Registrations found;
