@@ -1,7 +1,7 @@
 // Swish and Mish: Y = X g(X), with a gate g between 0 and 1 and the gradient from X and Y.
 #pragma once
 
-#include "operators/common/host_device_math.h"
+#include "operators/common/softplus.h"
 
 namespace caffe2 {
 
@@ -32,9 +32,7 @@ struct MishFunction {
   }
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE static N Gate(N x) {
-    // log(1 + exp(x)) without overflow.
-    const N positive = x < N(0) ? N(0) : x;
-    return host_device::Tanh(positive + host_device::Log1p(host_device::Exp(-std::abs(x))));
+    return host_device::Tanh(host_device::Softplus(x));
   }
 };
 

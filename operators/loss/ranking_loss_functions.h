@@ -2,15 +2,9 @@
 // is a list.
 #pragma once
 
-#include "operators/common/host_device.h"
+#include "operators/common/softplus.h"
 
 namespace caffe2 {
-
-// log(1 + e^x), without overflow.
-template <typename N>
-CAFFE2_HOST_DEVICE N LogistLoss(N x) {
-  return (x > 0 ? x : N(0)) + std::log1p(std::exp(-std::fabs(x)));
-}
 
 // The inputs of PairWiseLoss and its gradient. A pair counts if its labels differ; the element with
 // the higher label is better.
@@ -34,7 +28,7 @@ struct PairLossRows {
       for (int64_t j = begin; j < i; ++j) {
         if (lists.label[i] == lists.label[j]) continue;
         const Number margin = Number(lists.x[i]) - Number(lists.x[j]);
-        sum += LogistLoss(lists.label[i] > lists.label[j] ? -margin : margin);
+        sum += host_device::Softplus(lists.label[i] > lists.label[j] ? -margin : margin);
         ++pairs;
       }
     }
@@ -137,7 +131,7 @@ struct LambdaRankRows {
       const Number weight = std::fabs((gains[i] - gains[j]) * (discounts[i] - discounts[j]));
       const Number sign = r[i] > r[j] ? 1 : -1, margin = sign * (Number(y[i]) - Number(y[j]));
       gradient -= weight * sign / (1 + std::exp(margin));
-      *pairs_loss += weight * LogistLoss(-margin);
+      *pairs_loss += weight * host_device::Softplus(-margin);
     }
     return gradient;
   }

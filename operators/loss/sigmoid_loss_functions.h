@@ -1,7 +1,7 @@
 // Binary cross entropies of logits, for the host and for devices (host_device.h).
 #pragma once
 
-#include "operators/common/host_device.h"
+#include "operators/common/softplus.h"
 
 namespace caffe2 {
 
@@ -12,11 +12,6 @@ enum class SigmoidLoss {
   kUnjoined,      // -(t x + (1 - t) log(1 - s)): each positive also appears as a negative
 };
 
-// log(1 + e^x) without overflow.
-template <typename Number>
-CAFFE2_HOST_DEVICE Number LogOnePlusExp(Number x) {
-  return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x)));
-}
 template <typename Number>
 CAFFE2_HOST_DEVICE Number SigmoidOf(Number x) {
   return 1 / (1 + std::exp(-x));
@@ -26,13 +21,13 @@ template <typename Number>
 CAFFE2_HOST_DEVICE Number SigmoidLossOf(SigmoidLoss loss, Number x, Number t) {
   switch (loss) {
     case SigmoidLoss::kLogD:
-      return (2 * t - 1) * LogOnePlusExp(-x);
+      return (2 * t - 1) * host_device::Softplus(-x);
     case SigmoidLoss::kUnjoined:
-      return -t * x + (1 - t) * LogOnePlusExp(x);
+      return -t * x + (1 - t) * host_device::Softplus(x);
     case SigmoidLoss::kCrossEntropy:
       break;
   }
-  return LogOnePlusExp(x) - t * x;
+  return host_device::Softplus(x) - t * x;
 }
 
 // d loss / d x
