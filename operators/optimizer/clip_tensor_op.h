@@ -7,6 +7,9 @@
 
 namespace caffe2 {
 
+// Y = X, float or 16 bits, or, if the norm in input 1 is over threshold * input 2, X scaled down to
+// that limit. Inputs 1 and 2 (optional: 1) are one float each. Works in place. Throws EnforceNotMet
+// for a threshold that is not positive, and for other types and sizes.
 template <class Context>
 class ClipTensorByScalingOp final : public Operator<Context> {
  public:

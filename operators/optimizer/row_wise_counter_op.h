@@ -5,7 +5,7 @@
 #include "operators/common/shape_input.h"
 #include "operators/common/update_rows.h"
 #include "operators/optimizer/optimizer_check.h"
-#include "operators/optimizer/row_functions.h"
+#include "operators/optimizer/parameter_row_functions.h"
 
 namespace caffe2 {
 

@@ -3,7 +3,7 @@
 #include "operators/optimizer/global_rate_functions.h"
 #include "operators/optimizer/masked_adagrad_functions.h"
 #include "operators/optimizer/optimizer_functions.h"
-#include "operators/optimizer/row_functions.h"
+#include "operators/optimizer/parameter_row_functions.h"
 #include "operators/optimizer/sparse_update.h"
 
 namespace caffe2 {
