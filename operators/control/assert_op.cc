@@ -6,6 +6,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 
 namespace caffe2 {
 
@@ -39,8 +40,8 @@ class AtomicFetchAddOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const auto& mutex = Input<std::unique_ptr<std::mutex>>(0);
-    CAFFE_ENFORCE(mutex != nullptr, "the mutex was not created");
+    const auto& mutex =
+        CreatedObject<std::unique_ptr<std::mutex>>(*this, 0, "mutex", "CreateMutex");
     CAFFE_ENFORCE(Input(1).numel() == 1 && Input(2).numel() == 1,
                   "both numbers must have one element: their shapes are ",
                   ShapeString(Input(1).sizes()), " and ", ShapeString(Input(2).sizes()));
@@ -68,8 +69,7 @@ class ConditionalSetAtomicBoolOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const auto& value = Input<AtomicBoolPtr>(0);
-    CAFFE_ENFORCE(value != nullptr, "the atomic bool was not created");
+    const auto& value = CreatedObject<AtomicBoolPtr>(*this, 0, "atomic bool", "CreateAtomicBool");
     CAFFE_ENFORCE(Input(1).numel() == 1, "the condition must have one element, found ",
                   Input(1).numel());
     if (*Input(1).data<bool>()) value->store(true);
@@ -81,8 +81,7 @@ class CheckAtomicBoolOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const auto& value = Input<AtomicBoolPtr>(0);
-    CAFFE_ENFORCE(value != nullptr, "the atomic bool was not created");
+    const auto& value = CreatedObject<AtomicBoolPtr>(*this, 0, "atomic bool", "CreateAtomicBool");
     Output(0)->Resize();
     *Output(0)->mutable_data<bool>() = value->load();
     return true;

@@ -4,6 +4,7 @@
 #include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/operator.h"
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 
 namespace caffe2 {
 namespace {
@@ -34,8 +35,8 @@ class CounterOp final : public Operator<CPUContext> {
                   init_count_);
   }
   bool RunOnDevice() override {
-    const auto& counter = Input<std::unique_ptr<Counter>>(0);
-    CAFFE_ENFORCE(counter != nullptr, "the counter was not created");
+    const auto& counter =
+        CreatedObject<std::unique_ptr<Counter>>(*this, 0, "counter", "CreateCounter");
     const auto value = Action::Run(counter.get(), init_count_);
     if (OutputSize() == 0) return true;
     Tensor* Y = Output(0);

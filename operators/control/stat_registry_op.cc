@@ -4,6 +4,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 #include "operators/control/stat_registry.h"
 
 namespace caffe2 {
@@ -55,9 +56,7 @@ class StatRegistryOp : public Operator<CPUContext> {
   // The registry in input i, or the global one if there is no such input.
   StatRegistry* Registry(int i) const {
     if (InputSize() <= i) return StatRegistry::Global();
-    const auto& registry = Input<RegistryPtr>(i);
-    CAFFE_ENFORCE(registry != nullptr, "the registry was not created");
-    return registry.get();
+    return CreatedObject<RegistryPtr>(*this, i, "registry", "StatRegistryCreate").get();
   }
 };
 

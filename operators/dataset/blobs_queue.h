@@ -21,6 +21,8 @@ using WhileWaiting = std::function<void()>;
 // slot. A queue in use therefore does not allocate.
 class BlobsQueue {
  public:
+  static constexpr const char* kCreator = "CreateBlobsQueue";  // the operator
+
   // `capacity` is the number of records that fit; both numbers must be positive.
   BlobsQueue(int64_t capacity, int64_t num_blobs);
 

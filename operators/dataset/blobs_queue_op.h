@@ -1,9 +1,11 @@
+// Operators that make, fill, read and close queues of records (blobs_queue.h).
 #pragma once
 
 #include <memory>
 
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
+#include "operators/common/created_object.h"
 #include "operators/dataset/blobs_queue.h"
 
 namespace caffe2 {
@@ -15,9 +17,7 @@ WhileWaiting StopWith(const Workspace* ws);
 // The queue in input i; the pointer keeps it alive. Throws EnforceNotMet if it was not created.
 template <class Queue>
 std::shared_ptr<Queue> QueueOf(const OperatorBase& op, int i = 0) {
-  const auto& queue = op.Input<std::shared_ptr<Queue>>(i);
-  CAFFE_ENFORCE(queue != nullptr, "the queue was not created");
-  return queue;
+  return CreatedObject<std::shared_ptr<Queue>>(op, i, "queue", Queue::kCreator);
 }
 
 // Makes a queue of `capacity` records of `num_blobs` blobs.
@@ -80,6 +80,8 @@ class DequeueBlobsOp final : public Operator<Context> {
   WhileWaiting stop_;
 };
 
+// Closes the queue in input 0: threads that wait wake, and writes fail from then on. Records in the
+// queue can still be read. Closing it again does nothing.
 template <class Context>
 class CloseBlobsQueueOp final : public Operator<Context> {
  public:

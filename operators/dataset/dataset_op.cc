@@ -8,6 +8,7 @@
 
 #include "caffe2/core/blob_serialization.h"
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 #include "operators/common/indices.h"
 #include "operators/common/row_copier.h"
 
@@ -37,9 +38,7 @@ class CursorOp : public Operator<CPUContext> {
 
  protected:
   TreeCursor* Cursor() const {
-    const CursorPtr& cursor = Input<CursorPtr>(0);
-    CAFFE_ENFORCE(cursor != nullptr, "the cursor was not created");
-    return cursor.get();
+    return CreatedObject<CursorPtr>(*this, 0, "cursor", "CreateTreeCursor").get();
   }
   std::vector<const Tensor*> Columns(int first) const {
     std::vector<const Tensor*> columns;

@@ -1,6 +1,7 @@
 // Writes datasets and packs records: Append, AtomicAppend, CreateTensorVector, TensorVectorSize,
 // ConcatTensorVector, CollectTensor, PackRecords, UnPackRecords.
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 #include "operators/dataset/dataset_op.h"
 #include "operators/dataset/tensor_list.h"
 
@@ -20,17 +21,17 @@ class AtomicAppendOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const auto& mutex = Input<std::unique_ptr<std::mutex>>(0);
-    CAFFE_ENFORCE(mutex != nullptr, "the mutex was not created");
+    const auto& mutex =
+        CreatedObject<std::unique_ptr<std::mutex>>(*this, 0, "mutex", "CreateMutex");
     const std::lock_guard<std::mutex> lock(*mutex);
     for (int i = 0; i < OutputSize(); ++i) AppendRows(Input(1 + OutputSize() + i), Output(i));
     return true;
   }
 };
 
-const TensorVector& VectorOf(const TensorVectorPtr& vector) {
-  CAFFE_ENFORCE(vector != nullptr, "the tensor vector was not created");
-  return *vector;
+// The tensor vector in input i.
+const TensorVector& VectorOf(const OperatorBase& op, int i) {
+  return *CreatedObject<TensorVectorPtr>(op, i, "tensor vector", "CreateTensorVector");
 }
 
 class CreateTensorVectorOp final : public Operator<CPUContext> {
@@ -46,7 +47,7 @@ class TensorVectorSizeOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const size_t size = VectorOf(Input<TensorVectorPtr>(0)).size();
+    const size_t size = VectorOf(*this, 0).size();
     Output(0)->Resize();
     *Output(0)->mutable_data<int32_t>() = static_cast<int32_t>(size);
     return true;
@@ -63,7 +64,7 @@ class ConcatTensorVectorOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const TensorVector& vector = VectorOf(Input<TensorVectorPtr>(0));
+    const TensorVector& vector = VectorOf(*this, 0);
     CAFFE_ENFORCE(!vector.empty(), "the tensor vector is empty");
     std::vector<const Tensor*> parts;
     for (const Tensor& tensor : vector) {
@@ -91,7 +92,7 @@ class CollectTensorOp final : public Operator<CPUContext> {
       if (place >= capacity_) return true;
     }
     for (int i = 0; i < OutputSize(); ++i) {
-      VectorOf(Input<TensorVectorPtr>(i));
+      VectorOf(*this, i);
       TensorVector& vector = **Output<TensorVectorPtr>(i);
       if (place >= static_cast<int64_t>(vector.size())) {
         vector.emplace_back();

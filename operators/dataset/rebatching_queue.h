@@ -15,6 +15,8 @@ namespace caffe2 {
 // are in host memory.
 class RebatchingQueue {
  public:
+  static constexpr const char* kCreator = "CreateRebatchingQueue";  // the operator
+
   // `capacity` is the number of elements that fit; both numbers must be positive.
   RebatchingQueue(int64_t capacity, int64_t num_blobs);
 

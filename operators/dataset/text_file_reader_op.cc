@@ -7,6 +7,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 
 namespace caffe2 {
 
@@ -98,8 +99,7 @@ class TextFileReaderReadOp final : public Operator<CPUContext> {
     CAFFE_ENFORCE(batch_size_ > 0, "argument batch_size must be positive, found ", batch_size_);
   }
   bool RunOnDevice() override {
-    const ReaderPtr& reader = Input<ReaderPtr>(0);
-    CAFFE_ENFORCE(reader != nullptr, "the reader was not created");
+    const auto& reader = CreatedObject<ReaderPtr>(*this, 0, "reader", "CreateTextFileReader");
     const auto num_fields = static_cast<int64_t>(reader->field_types().size());
     CAFFE_ENFORCE(num_fields == OutputSize(), "there must be one output for each of the ",
                   num_fields, " fields of ", reader->file(), ", found ", OutputSize());

@@ -67,6 +67,14 @@ class LengthsToOffsetsOp final : public Operator<CPUContext> {
   bool last_;
 };
 
+void CheckSorted(const Tensor& ids, const std::vector<int64_t>& values) {
+  CAFFE_ENFORCE(ids.dim() == 1, "segment ids must have one axis, found shape ",
+                ShapeString(ids.sizes()));
+  const auto smaller = std::is_sorted_until(values.begin(), values.end());
+  CAFFE_ENFORCE(smaller == values.end(), "segment ids must be sorted, but element ",
+                smaller - values.begin(), " is ", *smaller, ", after ", *(smaller - 1));
+}
+
 // With kRanges it writes the offset of each segment and its length.
 template <bool kRanges>
 class SegmentIdsToLengthsOp final : public Operator<CPUContext> {
@@ -75,8 +83,7 @@ class SegmentIdsToLengthsOp final : public Operator<CPUContext> {
   bool RunOnDevice() override {
     const Tensor& ids = Input(0);
     const std::vector<int64_t> values = ReadIntegers(ids, "segment_ids");
-    CAFFE_ENFORCE(ids.dim() == 1 && std::is_sorted(values.begin(), values.end()),
-                  "segment ids must be one-dimensional and sorted");
+    CheckSorted(ids, values);
     CAFFE_ENFORCE(values.empty() || values[0] >= 0, "a segment id must not be negative, found ",
                   values[0]);
     const int64_t min = InputSize() > 1 && Input(1).dim() > 0 ? Input(1).size(0) : 0;

@@ -8,16 +8,18 @@
 #include "caffe2/core/blob_serialization.h"
 #include "caffe2/core/operator.h"
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 
 namespace caffe2 {
 namespace {
 
 using IndexPtr = std::unique_ptr<IndexBase>;
 
-// The index in a blob; throws EnforceNotMet if there is none.
-IndexBase* Get(const IndexPtr& index) {
-  CAFFE_ENFORCE(index != nullptr, "the index was not created");
-  return index.get();
+// The index in input 0.
+IndexBase* IndexOf(const OperatorBase& op) {
+  return CreatedObject<IndexPtr>(op, 0, "index",
+                                 "IntIndexCreate, LongIndexCreate or StringIndexCreate")
+      .get();
 }
 
 template <typename T>
@@ -44,7 +46,7 @@ class IndexGetOp final : public Operator<CPUContext> {
   }
   template <typename T>
   bool DoRunWithType() {
-    IndexBase* base = Get(Input<IndexPtr>(0));
+    IndexBase* base = IndexOf(*this);
     auto* index = dynamic_cast<Index<T>*>(base);
     CAFFE_ENFORCE(index != nullptr, "an index of ", base->KeyType().name(),
                   " keys was given keys of ", TypeName<T>::Get());
@@ -62,7 +64,7 @@ class IndexLoadOp final : public Operator<CPUContext> {
   IndexLoadOp(const OperatorDef& def, Workspace* ws)
       : Operator<CPUContext>(def, ws), skip_(GetSingleArgument<int>("skip_first_entry", 0) != 0) {}
   bool RunOnDevice() override {
-    Get(Input<IndexPtr>(0))->Load(Input(1), skip_ ? 1 : 0);
+    IndexOf(*this)->Load(Input(1), skip_ ? 1 : 0);
     return true;
   }
 
@@ -74,7 +76,7 @@ class IndexStoreOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    Get(Input<IndexPtr>(0))->Store(Output(0));
+    IndexOf(*this)->Store(Output(0));
     return true;
   }
 };
@@ -83,7 +85,7 @@ class IndexFreezeOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    Get(Input<IndexPtr>(0))->Freeze();
+    IndexOf(*this)->Freeze();
     return true;
   }
 };
@@ -92,7 +94,7 @@ class IndexSizeOp final : public Operator<CPUContext> {
  public:
   using Operator<CPUContext>::Operator;
   bool RunOnDevice() override {
-    const int64_t size = Get(Input<IndexPtr>(0))->Size();
+    const int64_t size = IndexOf(*this)->Size();
     Output(0)->Resize();
     *Output(0)->mutable_data<int64_t>() = size;
     return true;
@@ -104,7 +106,8 @@ class IndexSerializer final : public BlobSerializer {
  public:
   void Serialize(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
                  const BlobSerializationOptions& /*options*/) override {
-    const IndexBase* index = Get(blob.Get<IndexPtr>());
+    const auto& index = blob.Get<IndexPtr>();
+    CAFFE_ENFORCE(index != nullptr, "the index \"", name, "\" was not created");
     Tensor keys;
     index->Store(&keys);
     BlobProto proto;

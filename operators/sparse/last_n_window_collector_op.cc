@@ -5,6 +5,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 #include "operators/dataset/dataset_op.h"
 
 namespace caffe2 {
@@ -22,8 +23,8 @@ class LastNWindowCollectorOp final : public Operator<CPUContext> {
 
   bool RunOnDevice() override {
     if (InputSize() <= kMutex) return Collect();
-    const auto& mutex = Input<std::unique_ptr<std::mutex>>(kMutex);
-    CAFFE_ENFORCE(mutex != nullptr, "the mutex was not created");
+    const auto& mutex =
+        CreatedObject<std::unique_ptr<std::mutex>>(*this, kMutex, "mutex", "CreateMutex");
     const std::lock_guard<std::mutex> lock(*mutex);
     return Collect();
   }

@@ -6,6 +6,7 @@
 
 #include "caffe2/core/operator.h"
 #include "operators/common/cpu_only.h"
+#include "operators/common/created_object.h"
 #include "operators/dataset/dataset_op.h"
 #include "operators/sparse/map_op.h"
 
@@ -21,8 +22,8 @@ class ReservoirSamplingOp final : public Operator<CPUContext> {
   }
 
   bool RunOnDevice() override {
-    const auto& mutex = Input<std::unique_ptr<std::mutex>>(kMutex);
-    CAFFE_ENFORCE(mutex != nullptr, "the mutex was not created");
+    const auto& mutex =
+        CreatedObject<std::unique_ptr<std::mutex>>(*this, kMutex, "mutex", "CreateMutex");
     const std::lock_guard<std::mutex> lock(*mutex);
     const Tensor& X = Input(kData);
     CAFFE_ENFORCE(X.dim() >= 1 && X.has_data(),

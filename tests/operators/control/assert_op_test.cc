@@ -1,3 +1,6 @@
+#include <memory>
+#include <mutex>
+
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -37,6 +40,15 @@ TEST(AtomicTest, SharedScalars) {
   RunOp(&ws, Op("ConditionalSetAtomicBool", {"flag", "c"}, {}));
   EXPECT_TRUE(flag());
   ExpectThrows(&ws, Op("CheckAtomicBool", {"c"}, {"value"}), "c");
+}
+
+TEST(AtomicTest, NamesAnObjectThatWasNotCreated) {
+  Workspace ws;
+  ws.CreateBlob("m")->GetMutable<std::unique_ptr<std::mutex>>();
+  Feed<int32_t>(&ws, "x", {1}, {3});
+  Feed<int32_t>(&ws, "step", {1}, {4});
+  ExpectThrows(&ws, Op("AtomicFetchAdd", {"m", "x", "step"}, {"x", "before"}),
+               "the mutex \"m\" was not created; run CreateMutex first");
 }
 
 }  // namespace

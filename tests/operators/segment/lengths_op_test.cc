@@ -71,7 +71,10 @@ TEST_F(LengthsTest, RejectBadInput) {
   for (const char* type : {"LengthsToSegmentIds", "LengthsToRanges", "LengthsToWeights"}) {
     ExpectThrows(&ws, Op(type, {"bad"}, {"Y"}), "length 1 must not be negative");
   }
-  ExpectThrows(&ws, Op("SegmentIdsToLengths", {"bad"}, {"Y"}), "sorted");
+  ExpectThrows(&ws, Op("SegmentIdsToLengths", {"bad"}, {"Y"}),
+               "segment ids must be sorted, but element 1 is -1, after 2");
+  Feed<int32_t>(&ws, "matrix", {1, 2}, {0, 1});
+  ExpectThrows(&ws, Op("SegmentIdsToLengths", {"matrix"}, {"Y"}), "one axis, found shape [1, 2]");
   Feed<int64_t>(&ws, "huge", {2}, {1LL << 62, 1LL << 62});
   ExpectThrows(&ws, Op("LengthsToSegmentIds", {"huge"}, {"Y"}), "overflows");
   Feed<int64_t>(&ws, "far", {1}, {1LL << 40});
