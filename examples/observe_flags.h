@@ -84,7 +84,7 @@ inline std::string DescribeFlags() {
 }
 
 // The path of a file in --log_dir, or in the current directory without that flag. Shard 0 makes the
-// folder.
+// folder; throws as MakeLogDirectory().
 inline std::string PathInLogDir(const std::string& name, const ShardOptions& shards) {
   if (LogDirectory().empty()) return name;
   if (shards.shard_id == 0) MakeLogDirectory("--log_dir", LogDirectory());

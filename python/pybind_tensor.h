@@ -4,6 +4,8 @@
 // Strings are arrays of bytes objects; str is encoded as UTF-8. bfloat16, which numpy lacks, is
 // the structured type [("bfloat16", "<u2")], which holds its bits; the bfloat16 of the ml_dtypes
 // package is accepted too.
+//
+// The caller holds the GIL.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -19,7 +21,7 @@ void TensorFromNumpy(const py::array& array, Tensor* tensor);
 // Copies the tensor to an array. Throws EnforceNotMet if the tensor has no elements yet.
 py::array TensorToNumpy(const Tensor& tensor);
 // An array over the tensor's own storage, which it keeps alive. Writing to it writes to the
-// tensor. The tensor must lie on the CPU and must not hold strings.
+// tensor. Throws EnforceNotMet if the tensor is on a device, holds strings, or has no elements yet.
 py::array TensorView(const Tensor& tensor);
 
 // The methods that share tensors with other libraries.

@@ -20,6 +20,7 @@ struct WrongImage {
   float label_probability = 0;  // of `label`
 };
 
+// For one thread at a time.
 class TestPredictions {
  public:
   // Keeps at most `max_worst` images.

@@ -5,7 +5,8 @@
 
 namespace caffe2 {
 
-// Row i of Y is the first half of row i of X times the sigmoid of the second half.
+// Row i of y [rows, half] is the first half of row i of x [rows, 2 half] times the sigmoid of the
+// second half. T is float or a type of 16 bits; arithmetic is in float.
 template <typename T>
 struct GluRows {
   static constexpr const char* kName = "Glu";

@@ -1,3 +1,4 @@
+// The object of CreateCounter.
 #pragma once
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Cast: the elements of a tensor as another type.
 #pragma once
 
 #include "operators/common/copy_elements.h"

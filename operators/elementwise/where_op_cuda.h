@@ -1,3 +1,4 @@
+// The selection of rows for Where and Conditional on CUDA devices.
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"

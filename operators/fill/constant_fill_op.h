@@ -1,3 +1,4 @@
+// ConstantFill: a tensor whose elements all have one value.
 #pragma once
 
 #include "operators/fill/filler_op.h"

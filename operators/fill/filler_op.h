@@ -18,7 +18,8 @@ class FillerShape {
   const std::vector<int64_t>& extra_shape() const { return extra_shape_; }
   bool input_as_shape() const { return input_as_shape_; }
   // Sets the output's shape; `input` may be null. With input_as_shape it must be a one-dimensional
-  // tensor of int64 or int32, on any device.
+  // tensor of int64 or int32, on any device. Throws EnforceNotMet if it is not, or if a dimension
+  // is negative.
   void Resize(const Tensor* input, Tensor* output) const;
 
  private:

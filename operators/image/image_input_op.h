@@ -1,3 +1,4 @@
+// ImageInput: decodes the images of a database and makes batches of them.
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// Checkpoint: saves blobs every so many iterations.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// CreateDB: a reader of a database, for operators that read records from it.
 #pragma once
 
 #include <memory>

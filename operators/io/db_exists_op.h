@@ -1,3 +1,4 @@
+// DBExists: whether there is a database at a path.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// Load and Save: blobs from and to a database.
 #pragma once
 
 #include <map>

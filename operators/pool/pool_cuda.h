@@ -24,7 +24,7 @@ inline PoolLayout LayoutOf(const PoolShape& shape, PoolKind kind) {
   return layout;
 }
 
-// As on the host (pool_op.h).
+// As on the host (pool_op.h), for device memory. T is float, float16 or bfloat16.
 template <typename T>
 void Pool(PoolKind kind, const PoolShape& shape, const T* x, T* y, CUDAContext* context) {
   LaunchPool(LayoutOf(shape, kind), x, y, context->stream());

@@ -1,3 +1,4 @@
+// What reductions compute.
 #pragma once
 
 namespace caffe2 {

@@ -1,3 +1,4 @@
+// Reshape: the same elements in another shape.
 #pragma once
 
 #include "operators/common/copy_elements.h"
