@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kBlock = 512;
 constexpr uint64_t kMaxName = 1 << 16;
-constexpr int kMaxNesting = 8;  // archives inside of archives, which are read recursively
+constexpr int kMaxNesting = 8;  // archives inside archives, which are read recursively
 
 // The fields of a header that are used.
 struct Header {
@@ -237,7 +237,7 @@ class TarImages::Scan {
              const std::string& archive_class, const std::string& prefix) {
     if (nesting > kMaxNesting) {
       ThrowIoError(ExitCode::kBadData, "tar archive ", file->path(), " has more than ", kMaxNesting,
-                   " archives inside of each other");
+                   " archives inside each other");
     }
     ForEachTarEntry(file, begin, end, [&](const TarEntry& entry) {
       if (IsSystemPath(entry.name)) return;

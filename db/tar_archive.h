@@ -44,7 +44,7 @@ TarParts FindTarParts(const std::string& archive);
 // Keys are paths. They begin with the archive's name if it is one of several or is inside another.
 class TarImages final : public RecordList {
  public:
-  // Reads all headers. Throws IoError for damaged archives, for more than eight archives inside of
+  // Reads all headers. Throws IoError for damaged archives, for more than eight archives inside
   // each other, if there is no image, if some images have a .cls file and others do not, and
   // without .cls files for a folder whose files are no images.
   explicit TarImages(const std::string& source);

@@ -73,7 +73,7 @@ void AddTrainingPasses(py::module_& m) {
           [](TrainingPasses& passes, const std::string& word) {
             passes.fuse_conv = ParseConvNormFusion(word);
           },
-          "Batch normalization inside of convolutions: none, stats, prologue or residual.")
+          "Batch normalization inside convolutions: none, stats, prologue or residual.")
       .def_property(
           "filter_copies",
           [](const TrainingPasses& passes) { return static_cast<int>(passes.filter_copies); },

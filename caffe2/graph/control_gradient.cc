@@ -105,7 +105,7 @@ OperatorDef ControlGradientMaker::Zeros(const std::string& like, const std::stri
 std::string ControlGradientMaker::Dense(const GradientWrapper& gradient,
                                         const std::string& of) const {
   CAFFE_ENFORCE(gradient.IsDense(), "the gradient of blob ", of,
-                " is sparse, and cannot leave the net inside of ", def_.type());
+                " is sparse, and cannot leave the net inside ", def_.type());
   return gradient.dense;
 }
 

@@ -14,8 +14,8 @@ namespace {
 using Version = std::pair<std::string, int>;
 
 // Entries of a device option's extra_info, as in Caffe2. The first marks the sums that the pass
-// adds. The second, on an operator that writes a summand, keeps the rest of its extra_info from the
-// sum.
+// adds. The second, on an operator that writes a term of a sum, keeps the rest of its extra_info
+// from the sum.
 const char kGradientSum[] = "is_auto_gen_sum_ops:1";
 const char kOnlyGradientSum[] = "only_keep_is_auto_gen_sum_ops_tag:1";
 
@@ -283,7 +283,7 @@ class BackwardBuilder {
     return op.has_device_option() ? &op.device_option() : nullptr;
   }
 
-  // Gives a sum the device of the first summand that has one, and marks it.
+  // Gives a sum the device of the first term that has one, and marks it.
   void PlaceSum(const std::vector<Contribution>& parts, OperatorDef* sum) const {
     const DeviceOption* first = nullptr;
     for (size_t k = 0; k < parts.size() && first == nullptr; ++k) first = DeviceOf(parts[k]);

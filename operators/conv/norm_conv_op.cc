@@ -333,7 +333,7 @@ class GetConvStatsGradient final : public GradientMakerBase {
     std::vector<std::string> inputs(Def().input().begin(), Def().input().end());
     inputs.insert(inputs.end(), {GO(0), O(kSummed)});
     if (!GradOut(kSummed).IsEmpty()) inputs.push_back(GO(kSummed));
-    // One blob for both summands.
+    // One blob for both terms.
     const std::string g = GradientName(O(kSummed)) + "_before_relu";
     SetDense(0, g);
     SetDense(2, g);

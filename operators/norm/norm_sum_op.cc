@@ -129,7 +129,7 @@ class GetNormSumNormReluGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
   std::vector<OperatorDef> GetGradientDefs() override {
-    // One blob for both summands.
+    // One blob for both terms.
     const std::string g = GradientName(O(0)) + "_before_relu";
     SetDense(0, g);
     SetDense(2, g);

@@ -162,8 +162,8 @@ std::vector<T> Normed(const ConvProblem& problem, const NormedInput& norm, const
   const auto* z = static_cast<const T*>(norm.z);
   for (size_t i = 0; i < normed.size(); ++i) {
     const auto c = static_cast<int64_t>(i % problem.x[1]);
-    const float summand = z != nullptr ? NormedAt(z, FactorsOfZ(norm), i, c) : 0.f;
-    StoreNumber(std::max(0.f, NormedAt(x, &norm.factors, i, c) + summand), &normed[i]);
+    const float added = z != nullptr ? NormedAt(z, FactorsOfZ(norm), i, c) : 0.f;
+    StoreNumber(std::max(0.f, NormedAt(x, &norm.factors, i, c) + added), &normed[i]);
   }
   if (norm.normed != nullptr) std::copy(normed.begin(), normed.end(), static_cast<T*>(norm.normed));
   return normed;

@@ -141,7 +141,7 @@ TEST(ConvNormFusionRefusalTest, EndsOfBlocksStay) {
   EXPECT_EQ(fused([&](NetDef* net) { SetArgument(conv(net, "c1_conv"), "kernel", 3); }),
             Ends(1, 0));
   EXPECT_EQ(fused([&](NetDef* net) { net->add_external_output("a3_conv"); }), Ends(0, 1));
-  // One of two summands is normalized apart, for a reader elsewhere.
+  // One of two terms is normalized apart, for a reader elsewhere.
   EXPECT_EQ(fused([&](NetDef* net) { net->add_external_output("b3"); }), Ends(2, 0));
   EXPECT_EQ(fused([&](NetDef* net) {
               conv(net, "c1_conv")->mutable_device_option()->set_device_type(CUDA);

@@ -154,21 +154,21 @@ struct ResidualSums {
 TEST(WriteSumsInPlaceTest, WritesOverSummandsThatNobodyReadsLater) {
   ResidualSums sums;
   EXPECT_EQ(sums.WriteInPlace(), 2);
-  EXPECT_EQ(sums.WriteInPlace({"stem"}), 1) << "the first summand is read from outside";
-  EXPECT_EQ(sums.WriteInPlace({"a_out"}), 0) << "the first result is, and is the second summand";
+  EXPECT_EQ(sums.WriteInPlace({"stem"}), 1) << "the first term is read from outside";
+  EXPECT_EQ(sums.WriteInPlace({"a_out"}), 0) << "the first result is, and is the second term";
   EXPECT_EQ(sums.WriteInPlace({"b_out"}), 1);
 }
 
 TEST(WriteSumsInPlaceTest, RefusesWhatChangesResults) {
   {
-    ResidualSums sums;  // a summand that is read later
+    ResidualSums sums;  // a term that is read later
     sums.builder.Relu("stem", "later");
     sums.builder.net().add_external_output("later");
     EXPECT_EQ(sums.WriteInPlace(), 1);
     EXPECT_EQ(ValuesOf(sums.ws, "later").size(), ValuesOf(sums.ws, "stem").size());
   }
   {
-    ResidualSums sums;  // a summand that the net does not write
+    ResidualSums sums;  // a term that the net does not write
     NetDef& net = sums.builder.net();
     net.mutable_op()->DeleteSubrange(0, 1);
     net.add_external_input("stem");

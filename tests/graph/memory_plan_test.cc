@@ -51,7 +51,7 @@ TEST(MemoryPlanTest, WhatOthersReadKeepsItsOwnMemory) {
   EXPECT_TRUE(plan.slots.count("y"));
 }
 
-// Nets inside of operators see blobs that the operator does not list.
+// Nets inside operators see blobs that the operator does not list.
 TEST(MemoryPlanTest, WhatNestedNetsTouchKeepsItsOwnMemory) {
   NetDef nested, net;
   *nested.add_op() = Op("Sum", {"a", "b"}, {"a"});

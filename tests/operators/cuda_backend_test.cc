@@ -451,7 +451,7 @@ TEST(MixedPrecisionTest, HalfGradientsChangeNothing) {
   }
 }
 
-// With normalization inside of the convolutions, by engines for it or in parts.
+// With normalization inside the convolutions, by engines for it or in parts.
 TEST(MixedPrecisionTest, ResidualNetsWithFusedNormsFollowFloat) {
   NEED_CUDA();
   constexpr int kIterations = 3;

@@ -91,7 +91,7 @@ def test_a_shard_killed_in_its_first_iteration_is_named(
 
 @pytest.fixture
 def leaving(slow_disk, databases, redis_server, shards, tmp_path):
-    """Three shards that have trained. Shard 0 is held inside of the save of the last model, and the
+    """Three shards that have trained. Shard 0 is held inside the save of the last model, and the
     others wait for it before they leave. Returns them, and the file that holds shard 0."""
     hold = tmp_path / "hold"
     hold.write_text("10000000")

@@ -23,7 +23,7 @@ def saving(databases, folder, **flags):
         "test_data": None, "epoch_size": 1_000_000, "log_every": 1, **flags})
 
 
-def freeze_inside_of_a_save(process, folder):
+def freeze_inside_a_save(process, folder):
     """Stops the process while a temporary file of its checkpoint exists."""
     deadline = time.monotonic() + 60
     wait_for_line(process, "Finished iteration")
@@ -57,7 +57,7 @@ class Monitor:
 
 
 @pytest.mark.parametrize("wakes", ["after the later generation", "while it trains"])
-def test_a_shard_frozen_inside_of_a_save_does_no_harm(
+def test_a_shard_frozen_inside_a_save_does_no_harm(
     wakes, databases, redis_server, shards, tmp_path
 ):
     redis = redis_server.port
@@ -65,7 +65,7 @@ def test_a_shard_frozen_inside_of_a_save_does_no_harm(
              "batch_size": 16, "collective_timeout": 5, "rendezvous_timeout": 90}
     old = [shards.start(*saving(databases, tmp_path, shard_id=shard, **flags))
            for shard in range(2)]
-    freeze_inside_of_a_save(old[0], tmp_path)
+    freeze_inside_a_save(old[0], tmp_path)
     old[1].kill()
     time.sleep(11)  # until the frozen shard counts as dead
     ends = wakes == "after the later generation"
@@ -100,7 +100,7 @@ def test_a_shard_frozen_inside_of_a_save_does_no_harm(
     wait_for_line(resumed[0], "Finished iteration")
 
 
-def test_a_writer_killed_inside_of_a_save_leaves_a_whole_checkpoint(
+def test_a_writer_killed_inside_a_save_leaves_a_whole_checkpoint(
     databases, redis_server, shards, tmp_path
 ):
     flags = {"num_shards": 2, "run_id": "killed", "redis_host": "127.0.0.1", "batch_size": 16,
@@ -110,7 +110,7 @@ def test_a_writer_killed_inside_of_a_save_leaves_a_whole_checkpoint(
         writer, other = (
             shards.start(*saving(databases, tmp_path, shard_id=shard, **flags), *resume)
             for shard in range(2))
-        freeze_inside_of_a_save(writer, tmp_path)
+        freeze_inside_a_save(writer, tmp_path)
         writer.kill()
         output = other.communicate(timeout=60)[0]
         assert other.returncode == 75, output[-2000:]
@@ -156,9 +156,9 @@ def test_a_run_killed_at_any_moment_goes_on_from_a_whole_checkpoint(databases, s
     assert inside > 0, "no kill fell into a save"
 
 
-def test_a_signal_inside_of_a_save_is_obeyed_after_it(databases, shards, tmp_path):
+def test_a_signal_inside_a_save_is_obeyed_after_it(databases, shards, tmp_path):
     process = shards.start(*saving(databases, tmp_path))
-    freeze_inside_of_a_save(process, tmp_path)
+    freeze_inside_a_save(process, tmp_path)
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGCONT)
     output = process.communicate(timeout=60)[0]

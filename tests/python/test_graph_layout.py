@@ -8,7 +8,7 @@ from caffe2.python._core import graph_layout
 
 
 def check(sizes, edges):
-    """Boxes lie apart and inside of the picture; lines join the right boxes, lead downwards and
+    """Boxes lie apart and inside the picture; lines join the right boxes, lead downwards and
     keep away from the other boxes. Returns the layout."""
     layout = graph_layout.place(sizes, edges)
     assert set(layout.boxes) == set(sizes) and len(layout.lines) == len(edges)

@@ -325,7 +325,7 @@ class TrainingPasses:
     def fuse(self, value: Any) -> None: ...
     @property
     def fuse_conv(self) -> str:
-        """Batch normalization inside of convolutions: none, stats, prologue or residual."""
+        """Batch normalization inside convolutions: none, stats, prologue or residual."""
     @fuse_conv.setter
     def fuse_conv(self, value: Any) -> None: ...
     @property

@@ -1,4 +1,4 @@
-// A small operator for the nets inside of control operators.
+// A small operator for the nets inside control operators.
 #pragma once
 
 #include <string>

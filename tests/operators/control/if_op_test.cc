@@ -99,7 +99,7 @@ TEST(WhileOpTest, Gradient) {
   CheckGradient(&ws, loop, {1});
 }
 
-// Random numbers of nets inside of operators go on from run to run, and where a checkpoint left
+// Random numbers of nets inside operators go on from run to run, and where a checkpoint left
 // off.
 TEST(ControlOpTest, RandomStateOfNestedNets) {
   const auto draw = [](const std::string& blob, uint32_t seed) {

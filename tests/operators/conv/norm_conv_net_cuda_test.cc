@@ -1,4 +1,4 @@
-// A net of residual blocks with batch normalization inside of its convolutions, on a CUDA device,
+// A net of residual blocks with batch normalization inside its convolutions, on a CUDA device,
 // against the plain net on the host.
 #include <gtest/gtest.h>
 

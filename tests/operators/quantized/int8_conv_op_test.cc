@@ -229,7 +229,7 @@ TEST_P(PackedInt8ConvTest, SumsAndScalesAreRight) {
   for (size_t i = 0; i < values.size(); ++i) {
     ASSERT_NEAR(rectified[i], std::max(values[i], 0.f), 1e-4f * (1 + std::abs(values[i]))) << i;
   }
-  // A sum in place of its summand.
+  // A sum in place of one of its terms.
   FeedRandomLevels(&ws_, "Z", FetchInt8(ws_, "X").t.sizes(), 4, 0.75f, 90);
   const std::vector<int64_t> dims = Fetch(ws_, "rectified").sizes();
   for (const int constant : {0, 1}) {
