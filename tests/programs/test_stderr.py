@@ -1,6 +1,7 @@
-"""A pipe behind stderr that is full or closed, and the hangup signal."""
+"""A pipe behind stderr that is full or closed, closed descriptors, and the hangup signal."""
 
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -77,6 +78,37 @@ def test_a_closed_pipe_does_not_stop_training(databases, tmp_path):
     os.close(reading)
     assert process.wait(LIMIT) == 0
     assert (tmp_path / "model_1.mdl").exists()
+
+
+CLOSED = ["2>&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"]
+
+
+def run_closed(closed, program, *args):
+    """The exit status of a program that starts without some of the descriptors 0, 1 and 2."""
+    command = ["bash", "-c", f'exec "$0" "$@" {closed}', BIN / program, *args]
+    return subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, timeout=LIMIT,
+                          env=clean_environment(OMP_NUM_THREADS=1)).returncode
+
+
+# The first file that a program opens must not become the one that it logs to.
+@pytest.mark.parametrize("closed", CLOSED)
+def test_closed_descriptors_leave_the_files_of_a_run_alone(closed, databases, tmp_path):
+    flags = {**CHATTY, "epoch_size": 40, "checkpoint_every": 5, "file_store_path": tmp_path,
+             "checkpoint_path": tmp_path / "run.ckpt", "log_dir": tmp_path / "records"}
+    status = run_closed(closed, "resnet50_trainer", *training(databases, tmp_path, **flags))
+    records = (tmp_path / "records" / "metrics.jsonl").read_text().splitlines()
+    assert all(isinstance(json.loads(record), dict) for record in records)
+    assert status == 0
+    assert (tmp_path / "model_1.mdl").exists()
+
+
+@pytest.mark.parametrize("closed", CLOSED)
+def test_closed_descriptors_leave_the_logs_of_doppio_alone(closed, tmp_path):
+    assert run_closed(closed, "doppio", "run", "--num_shards", 2, "--log_dir", tmp_path,
+                      "--", "sh", "-c", "echo out; echo error >&2") == 0
+    for shard in range(2):
+        lines = (tmp_path / f"shard-{shard}.log").read_text().splitlines()
+        assert sorted(lines) == ["error", "out"]
 
 
 # Catches SIGHUP when it is loaded, as UCX does, which Debian 13's Gloo needs.
