@@ -89,43 +89,52 @@ std::string ChecksumRecord(uint32_t crc) {
 }  // namespace
 
 AtomicFile::AtomicFile(const FileTarget& target)
-    : target_(target),
-      temporary_(TemporaryPath(target.path)),
-      // Ends as all temporary names of this process do, so that a later run finds and removes it.
-      old_(TemporaryPath(target.path + ".old")) {}
+    : target_(target), temporary_(TemporaryPath(target.path)) {}
 
 AtomicFile::~AtomicFile() {
   if (!published_) unlink(temporary_.c_str());
-  unlink(old_.c_str());
+  for (const std::string& old : old_) unlink(old.c_str());
 }
 
-bool AtomicFile::LinkOld() const {
-  if (target_.keep < 2) return false;
-  unlink(old_.c_str());
-  if (link(target_.path.c_str(), old_.c_str()) == 0) return true;
-  if (errno != ENOENT) {
-    LOG(WARNING) << "cannot keep the file before " << target_.path << ": " << std::strerror(errno);
+std::string AtomicFile::Version(size_t i) const {
+  return i == 0 ? target_.path : MakeString(target_.path, ".", i);
+}
+
+void AtomicFile::LinkOld() {
+  for (size_t i = 0; i + 1 < static_cast<size_t>(target_.keep); ++i) {
+    // Ends as all temporary names of this process do, so that a later run finds and removes it.
+    const std::string old = TemporaryPath(MakeString(target_.path, ".old", i));
+    unlink(old.c_str());
+    if (link(Version(i).c_str(), old.c_str()) != 0) {
+      if (errno == ENOENT) return;
+      LOG(WARNING) << "cannot keep the file before " << Version(i) << ": " << std::strerror(errno);
+      return;
+    }
+    old_.push_back(old);
   }
-  return false;
+}
+
+void AtomicFile::Rename(const std::string& from, const std::string& to) const {
+  if (target_.before_rename) target_.before_rename();
+  if (std::rename(from.c_str(), to.c_str()) != 0) Fail("write", to);
 }
 
 void AtomicFile::KeepOld() const {
-  if (target_.lock != nullptr) target_.lock->Check();
-  const auto name = [this](int i) { return MakeString(target_.path, ".", i); };
-  for (int i = target_.keep - 1; i > 1; --i) {
-    if (std::rename(name(i - 1).c_str(), name(i).c_str()) != 0 && errno != ENOENT)
-      Fail("write", name(i));
-  }
-  if (std::rename(old_.c_str(), name(1).c_str()) != 0) Fail("write", name(1));
+  for (size_t i = old_.size(); i > 0; --i) Rename(old_[i - 1], Version(i));
 }
 
+// A process may freeze at any place here, and wake when a later generation has taken the lock and
+// written files of its own (RunLock). Before the check it only adds temporary files, and the check
+// throws. After the check it only renames temporary files that it had before. The later generation
+// has removed these, so the next rename throws; the renames before it took place before the later
+// generation read a file.
 void AtomicFile::Publish() {
   Sync(temporary_, O_RDONLY);
+  LinkOld();
   if (target_.lock != nullptr) target_.lock->Check();
-  const bool has_old = LinkOld();
-  if (std::rename(temporary_.c_str(), target_.path.c_str()) != 0) Fail("write", target_.path);
+  Rename(temporary_, target_.path);
   published_ = true;
-  if (has_old) KeepOld();
+  KeepOld();
   const size_t slash = target_.path.rfind('/');
   Sync(slash == std::string::npos ? "." : target_.path.substr(0, slash + 1),
        O_RDONLY | O_DIRECTORY);

@@ -1,7 +1,9 @@
 // Files that appear complete or not at all.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "train/run_lock.h"
 
@@ -14,6 +16,7 @@ struct FileTarget {
   // The number of files to keep: `path`, and earlier versions from "<path>.1" (the newest) to
   // "<path>.<keep - 1>".
   int keep = 1;
+  std::function<void()> before_rename = {};  // for tests: called before each rename
 };
 
 // A temporary file in the directory of the target. The caller writes to temporary_path(); Publish()
@@ -28,19 +31,25 @@ class AtomicFile {
 
   const std::string& temporary_path() const { return temporary_; }
   // Flushes the temporary file to the disk, checks the lock, renames the file to `path` and flushes
-  // the directory. At every moment `path` is the old file or the new one. Throws IoError with path
+  // the directory. At every moment `path` is the old file or the new one. If another run takes the
+  // lock after the check, the files of that run stay as they are, whenever this process goes on.
+  // Throws IoError with path
   // and reason, Superseded if another run has the lock now. If it throws after the rename, because
   // an earlier version cannot be kept or the directory cannot be flushed, `path` is the new file.
   void Publish();
 
  private:
-  // Gives the file at `path` a second name, for KeepOld(). Returns false if there is none.
-  bool LinkOld() const;
+  // Gives `path` and the earlier versions that are to be kept second names, each in `old_`.
+  void LinkOld();
+  // Renames each of these to the name of the next earlier version.
   void KeepOld() const;
+  void Rename(const std::string& from, const std::string& to) const;
+  // "<path>.<i>", or `path` for 0.
+  std::string Version(size_t i) const;
 
   const FileTarget target_;
   const std::string temporary_;
-  const std::string old_;  // the second name
+  std::vector<std::string> old_;  // of the versions 0, 1, ...
   bool published_ = false;
 };
 

@@ -23,10 +23,11 @@ class RunLockTest : public ::testing::Test {
   static void Write(const std::string& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
   }
-  std::string Content() const {
-    std::ifstream file(Path(), std::ios::binary);
+  std::string Content(const std::string& suffix = "") const {
+    std::ifstream file(Path() + suffix, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
+  std::string Contents() const { return Content() + Content(".1") + Content(".2"); }
 
   std::string ErrorOf(const RunIdentity& identity) const {
     try {
@@ -95,6 +96,42 @@ TEST_F(RunLockTest, ALaterGenerationFencesTheEarlierOne) {
   EXPECT_EQ(Content(), "new");
 }
 
+// Another process takes the lock and saves three times, while this one is frozen.
+void SaveInALaterGeneration(const std::string& path) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const RunLock later(path, {"run", 2, 2000});
+    for (const char* text : {"a", "b", "c"}) {
+      AtomicFile file({path, &later, 3});
+      std::ofstream(file.temporary_path()) << text;
+      file.Publish();
+    }
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(RunLockTest, AProcessFrozenWhileItRenamesHarmsNoLaterFile) {
+  constexpr int kRenames = 3;  // of a save that keeps three files
+  for (int frozen_at = 0; frozen_at < kRenames; ++frozen_at) {
+    std::filesystem::remove(Path() + ".lock");
+    Write(Path(), "3");
+    Write(Path() + ".1", "2");
+    Write(Path() + ".2", "1");
+    const RunLock frozen(Path(), {"run", 1, 1000});
+    int renames = 0;
+    AtomicFile save({Path(), &frozen, 3, [&] {
+                       if (renames++ == frozen_at) SaveInALaterGeneration(Path());
+                     }});
+    Write(save.temporary_path(), "4");
+    EXPECT_THROW(save.Publish(), IoError) << frozen_at;
+    EXPECT_EQ(Contents(), "cba") << frozen_at;
+    EXPECT_EQ(renames, frozen_at + 1);
+  }
+}
+
 TEST_F(RunLockTest, TheFencedOwnerDoesNotTakeTheLockWithIt) {
   auto frozen = std::make_unique<RunLock>(Path(), RunIdentity{"run", 1, 1000});
   const RunLock later(Path(), {"run", 2, 2000});
@@ -128,11 +165,7 @@ TEST_F(RunLockTest, KeepsTheFilesBefore) {
     Write(file.temporary_path(), text);
     file.Publish();
   }
-  const auto read = [&](const std::string& suffix) {
-    std::ifstream file(Path() + suffix);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  EXPECT_EQ(Content() + read(".1") + read(".2"), "432");
+  EXPECT_EQ(Contents(), "432");
   EXPECT_FALSE(std::filesystem::exists(Path() + ".3"));
 }
 
