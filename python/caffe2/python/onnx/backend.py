@@ -30,6 +30,17 @@ _SAME_MEANING = {
 }
 
 
+def _array_of(tensor, name):
+    """The array of a TensorProto; raises Unsupported, which names it."""
+    try:
+        return numpy_helper.to_array(tensor)
+    except KeyError as error:
+        raise Unsupported(f"tensor {name}: {tensor.data_type} is no type of elements") from error
+    except (ValueError, TypeError, OverflowError) as error:
+        shape = list(tensor.dims)
+        raise Unsupported(f"tensor {name} {shape} is damaged: {error}") from error
+
+
 class _Node:
     """A NodeProto while it is translated."""
 
@@ -349,7 +360,7 @@ def _prelu(node):
 
 def _constant_of_shape(node):
     value = node.attribute("value")
-    value = np.zeros(1, np.float32) if value is None else numpy_helper.to_array(value)
+    value = np.zeros(1, np.float32) if value is None else _array_of(value, node.output[0])
     shape = [int(size) for size in node.constant(0)]
     node.operators.append(fill_operator(np.full(shape, value[0], value.dtype), node.output[0]))
 
@@ -423,7 +434,7 @@ def _ranks(model):
 def _constant_of(node):
     value = onnx.helper.get_attribute_value(node.attribute[0])
     if isinstance(value, onnx.TensorProto):
-        return numpy_helper.to_array(value)
+        return _array_of(value, node.output[0])
     array = np.asarray(value)
     return array.astype(np.float32) if array.dtype == np.float64 else array
 
@@ -475,7 +486,7 @@ class Caffe2Backend(base.Backend):
             init_net.external_output.append(name)
 
         for tensor in model.graph.initializer:
-            add_constant(tensor.name, numpy_helper.to_array(tensor))
+            add_constant(tensor.name, _array_of(tensor, tensor.name))
         ranks = _ranks(model)
         for node in model.graph.node:
             if node.op_type == "Constant":
