@@ -38,4 +38,9 @@ void ReserveFileDescriptors(int64_t count, const char* purpose) {
   }
 }
 
+void ReserveFilesOfWorld(int size) {
+  // A connection for each peer, strangers that have not yet been dropped, and a few events.
+  ReserveFileDescriptors(2 * size + 96, "a common world");
+}
+
 }  // namespace caffe2

@@ -9,5 +9,8 @@ namespace caffe2 {
 // is too low, raises it, at most to the hard limit. Throws IoError if the hard limit is too low;
 // the text says how many files `purpose` needs and how to allow them. Thread-safe.
 void ReserveFileDescriptors(int64_t count, const char* purpose);
+// The same for the connections of a common world of `size` shards. Connecting calls it. A process
+// that first waits for the other shards calls it before, because its limit is known by then.
+void ReserveFilesOfWorld(int size);
 
 }  // namespace caffe2

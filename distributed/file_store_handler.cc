@@ -73,6 +73,12 @@ class FileStoreHandler final : public StoreHandler {
     if (stat(path.c_str(), &info) != 0) ThrowErrno("open directory", path);
     if (!S_ISDIR(info.st_mode))
       ThrowIoError(ExitCode::kStoreUnreachable, "file store: ", path, " is not a directory");
+    // There other users may rename directories, also the one of this store.
+    if (owned_ && (info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0) {
+      ThrowIoError(ExitCode::kNotPermitted, "file store: ", path,
+                   " is refused: everybody may write to it; protect it with `chmod o-w` or, if "
+                   "several users need it, `chmod +t`");
+    }
     MakeDirectory();
     temporary_ = MakeString(directory_, "/.tmp.", EscapeName(PidScope()), ".", getpid(), ".");
   }

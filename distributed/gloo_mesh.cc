@@ -165,8 +165,7 @@ std::unique_ptr<GlooMesh> GlooMesh::Connect(int rank, int size, const std::strin
                                             const PortRange& ports, const Exchange& exchange,
                                             milliseconds timeout) {
   IgnoreBrokenPipes();
-  // A connection for each peer, strangers that have not yet been dropped, and a few events.
-  ReserveFileDescriptors(2 * size + 96, "a common world");
+  ReserveFilesOfWorld(size);
   const Deadline deadline(timeout);
   auto mesh = std::make_unique<Mesh>(rank, size, address);
   if (size == 1) {

@@ -1,5 +1,6 @@
 #include "distributed/run_store_handler.h"
 
+#include "distributed/file_descriptors.h"
 #include "distributed/joined_runs.h"
 
 namespace caffe2 {
@@ -16,6 +17,7 @@ std::shared_ptr<RunMembership> RunStoreHandler::Join(
     const std::string& devices, const std::function<void()>& while_waiting) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (run_ != nullptr) return run_;
+  ReserveFilesOfWorld(num_shards);
   RunOptions options = options_;
   options.num_shards = num_shards;
   options.shard_id = shard_id;

@@ -8,6 +8,7 @@
 #include "caffe2/core/operator_gradient.h"
 #include "distributed/collective.h"
 #include "distributed/core_share.h"
+#include "distributed/file_descriptors.h"
 #include "distributed/run_record.h"
 #include "train/run_settings.h"
 #include "train/train_nets.h"
@@ -78,6 +79,7 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
       is_writer_(options.shards.shard_id == 0) {
   if (options.shards.num_threads > 0) omp_set_num_threads(options.shards.num_threads);
   if (options.shards.NumProcesses() == 1) return;
+  if (!options.shards.HasServers()) ReserveFilesOfWorld(options.shards.num_shards);
   store_ = std::make_unique<ShardStore>(options.shards);
   membership_ = Join(options, *store_, on_worker_lost);
   identity_ = {options.shards.run_id, membership_->generation(), NowMs()};

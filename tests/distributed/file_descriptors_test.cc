@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "caffe2/core/logging.h"
+#include "distributed/file_store_handler.h"
+#include "distributed/run_store_handler.h"
 #include "tests/distributed/test_util.h"
 
 namespace caffe2::testing {
@@ -39,6 +41,18 @@ TEST(FileDescriptorsTest, NamesWhatIsNeeded) {
   });
   EXPECT_HAS(error, "a common world needs 200 file descriptors");
   EXPECT_HAS(error, "the limit of this process is 64: allow more with `ulimit -n 2");
+}
+
+TEST(FileDescriptorsTest, AreReservedBeforeTheOtherShardsCome) {
+  TemporaryDirectory directory;
+  const std::string error = WithLimits(40, 40, [&] {
+    RunOptions options;
+    options.run_id = "alone";
+    options.join_timeout = std::chrono::minutes(10);
+    RunStoreHandler(FileStores(directory.path()), options).Join(32, 0, {}, "cpu", {});
+    return std::string("no error");
+  });
+  EXPECT_HAS(error, "a common world needs 160 file descriptors");
 }
 
 TEST(FileDescriptorsTest, LeavesALimitThatIsHighEnough) {

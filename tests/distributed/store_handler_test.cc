@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 
 #include "caffe2/utils/temporary_file.h"
@@ -208,6 +209,19 @@ TEST(FileStoreHandlerTest, BadDirectoriesAreRefused) {
   EXPECT_HAS(ErrorOf([&] { NewFileStore(directory.path(), "open"); }), "writable by others");
   EXPECT_THROW(NewFileStore(directory.path(), "run")->Set(std::string(300, 'a'), ""),
                EnforceNotMet);
+}
+
+TEST(FileStoreHandlerTest, AnUnprotectedDirectoryForEverybodyIsRefused) {
+  TemporaryDirectory directory;
+  const std::string path = directory.path();
+  chmod(path.c_str(), 0777);
+  EXPECT_HAS(ErrorOf([&] { NewFileStore(path, "run"); }), path + " is refused: everybody may write");
+  EXPECT_FALSE(std::filesystem::exists(path + "/run"));
+  for (const mode_t mode : {01777u, 02775u, 0775u, 0700u}) {
+    chmod(path.c_str(), mode);
+    const std::string key = std::to_string(mode);
+    EXPECT_EQ(ErrorOf([&] { NewFileStore(path, "run")->Set(key, "value"); }), "no error") << mode;
+  }
 }
 
 TEST(FileStoreHandlerTest, FullDiskLeavesNoKey) {

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from network_hosts import BridgedHosts, Run, skip_without_namespaces
 
-from conftest import BIN, compiled, last_line, run, training, wait_for_line
+from conftest import BIN, LIMIT, compiled, last_line, run, training, wait_for_line
 from launcher_dialects import clean_environment
 from redis_server import RedisServer
 
@@ -279,6 +279,18 @@ def test_many_shards_with_few_file_descriptors(databases, redis_server, shards, 
     # Besides the connections, training opens databases and the store.
     for status, output in train(max(map(int, needed)) + 40):
         assert status == 0, output[-2000:]
+
+
+def test_a_limit_of_files_is_noticed_before_the_other_shards_come(databases, tmp_path):
+    flags = training(databases, tmp_path, **LONG, num_shards=32, shard_id=0, run_id="alone",
+                     rendezvous_timeout=10 * LIMIT)
+    shard = subprocess.run(
+        ["bash", "-c", 'ulimit -n 40; exec "$0" "$@"', str(BIN / "resnet50_trainer"), *flags],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT,
+        env=clean_environment(OMP_NUM_THREADS=1))
+    assert shard.returncode == 71, shard.stdout[-2000:]
+    assert "a common world needs 160 file descriptors" in last_line(shard.stdout)
+    assert "`ulimit -n " in last_line(shard.stdout)
 
 
 CLOCK_OF_TOMORROW = """
