@@ -21,6 +21,7 @@
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/graph/inference.h"
+#include "caffe2/utils/bounded_read.h"
 #include "caffe2/utils/program.h"
 #include "db/image/image_codec.h"
 #include "db/image/image_transform.h"
@@ -103,6 +104,7 @@ std::optional<ModelLimits> LimitsFromFlags() {
   CheckUsage(FLAGS_max_memory_mb > 0 && FLAGS_max_memory_mb <= 1 << 30, "--max_memory_mb is ",
              FLAGS_max_memory_mb, ", must be from 1 to ", 1 << 30);
   ModelLimits limits;
+  limits.trust_setting = "--trust_model";
   limits.max_bytes = FLAGS_max_memory_mb << 20;
   CheckUsage(FLAGS_max_run_seconds > 0 && FLAGS_max_run_seconds <= 1e9, "--max_run_seconds is ",
              FLAGS_max_run_seconds, ", must be positive and at most 1e9");
@@ -173,13 +175,14 @@ Predictor LoadFromFlags(const std::optional<ModelLimits>& limits, Workspace* ws)
 }
 
 std::string ReadFile(const std::string& path) {
+  constexpr int64_t kMaxBytes = int64_t{1} << 30;
   if (std::filesystem::is_directory(path)) {
     ThrowIoError(ExitCode::kNoInput, "it is a folder; name the pictures in it");
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file || bytes.empty()) {
+  const std::string bytes = ReadAtMost(kMaxBytes, "it", &file);
+  if (file.bad() || bytes.empty()) {
     ThrowIoError(ExitCode::kNoInput,
                  "cannot read the file: ", errno != 0 ? std::strerror(errno) : "it is empty");
   }

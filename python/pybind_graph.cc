@@ -245,14 +245,15 @@ void AddGraphPasses(py::module_& m) {
   m.def("transforms", &TransformNames, "The names of the transforms.");
   m.def(
       "restrict_model",
-      [](const std::string& name, const std::string& bytes) {
+      [](const std::string& name, const std::string& bytes, const std::string& trust_setting) {
         auto net = ParseProto<NetDef>(bytes);
-        RestrictModel(name, ModelLimits(), &net);
+        RestrictModel(name, {.trust_setting = trust_setting}, &net);
         return ProtoBytes(net);
       },
-      py::arg("name"), py::arg("net"),
+      py::arg("name"), py::arg("net"), py::arg("trust_setting"),
       "The net with limits on its loops. Throws if it is too large for a model that is not "
-      "trusted, or has an operator that such a model may not use (train/restrict_model.h).");
+      "trusted, or has an operator that such a model may not use (train/restrict_model.h). "
+      "`trust_setting` is what lifts the limits, for errors; \"\" if nothing does.");
   m.def("default_image_scale", &DefaultImageScale, py::arg("image_size"),
         "The shorter side of images before the crop to image_size, as the trainers choose it.");
   m.def(

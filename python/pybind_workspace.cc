@@ -147,9 +147,9 @@ void AddWorkspaceClass(py::module_& m) {
           py::arg("net"), py::arg("keep"),
           "(the net made fast for inference, the blobs after whose change it must be made again).")
       .def("_remove_blob", &Workspace::RemoveBlob, py::arg("name"))
-      .def("check_finite", &CheckFinite, py::arg("blobs"),
+      .def("check_finite", &CheckFinite, py::arg("blobs"), py::arg("trust_setting"),
            "Throws, naming the blob, if a tensor of floating-point numbers among the blobs holds "
-           "NaN or an infinity.")
+           "NaN or an infinity. `trust_setting`: as in restrict_model.")
       .def("has_blob", &Workspace::HasBlob, py::arg("name"))
       .def("get_blob", &GetBlobOrThrow, py::arg("name"), kInside)
       .def(

@@ -87,8 +87,9 @@ std::vector<std::string> LastLayerParams(const TrainOptions& options) {
 void LoadModel(const TrainOptions& options, const TrainNets& nets, Workspace* ws) {
   const std::string& path = options.output.load_model_path;
   Workspace source;
-  const Predictor predictor = LoadPredictor(
-      path, &source, options.output.trust_model ? std::nullopt : std::optional(ModelLimits()));
+  std::optional<ModelLimits> limits;
+  if (!options.output.trust_model) limits = ModelLimits{.trust_setting = "--trust_model"};
+  const Predictor predictor = LoadPredictor(path, &source, limits);
   WarnOfOtherImages(predictor, options);
   std::map<std::string, std::string> by_name;
   for (const std::string& name : predictor.parameters) by_name[WithoutScope(name)] = name;

@@ -199,7 +199,7 @@ Predictor LoadPredictor(const std::string& path, Workspace* ws,
     RunInitNet(*init, path + ", the net that makes inputs and outputs", limits, ws);
   }
   CheckParameters(path, predictor, *ws);
-  if (limits) CheckFinite(*ws, predictor.parameters);
+  if (limits) CheckFinite(*ws, predictor.parameters, limits->trust_setting);
   for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
   return predictor;
 }
@@ -211,7 +211,7 @@ Predictor LoadNets(const std::string& init_path, const std::string& predict_path
   if (predictor.net.name().empty()) predictor.net.set_name("predict");
   if (limits) RestrictModel(predict_path, *limits, &predictor.net);
   RunInitNet(ReadNetDef(init_path), init_path, limits, ws);
-  if (limits) CheckFinite(*ws, ws->LocalBlobs());
+  if (limits) CheckFinite(*ws, ws->LocalBlobs(), limits->trust_setting);
   FindBlobs(*ws, &predictor);
   for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
   return predictor;

@@ -13,9 +13,12 @@ namespace caffe2 {
 namespace {
 
 constexpr int kMaxLoopNesting = 2;
-constexpr char kTrust[] =
-    "; if you trust whoever made the model, allow everything with --trust_model (Python: "
-    "trust_model=True)";
+
+// The end of an error.
+std::string Advice(const std::string& trust_setting) {
+  if (trust_setting.empty()) return "";
+  return "; if you trust whoever made the model, allow everything with " + trust_setting;
+}
 
 // The folder of operators/ in which the operator's schema is written: "activation"; "" for others.
 std::string FamilyOf(const OpSchema& schema) {
@@ -44,7 +47,8 @@ int64_t BytesOf(const TensorShape& shape, int64_t limit) {
 
 class Restriction {
  public:
-  Restriction(const std::string& name, const ModelLimits& limits) : name_(name), limits_(limits) {}
+  Restriction(const std::string& name, const ModelLimits& limits)
+      : name_(name), limits_(limits), advice_(Advice(limits.trust_setting)) {}
 
   void Apply(NetDef* net) {
     ApplyTo(net, /*nesting=*/0, /*loops=*/0);
@@ -54,10 +58,10 @@ class Restriction {
  private:
   void ApplyTo(NetDef* net, int nesting, int loops) {
     CAFFE_ENFORCE(nesting <= limits_.max_nesting, name_, " has more than ", limits_.max_nesting,
-                  " levels of nested nets", kTrust);
+                  " levels of nested nets", advice_);
     operators_ += net->op_size();
     CAFFE_ENFORCE(operators_ <= limits_.max_operators, name_, " has more than ",
-                  limits_.max_operators, " operators", kTrust);
+                  limits_.max_operators, " operators", advice_);
     CheckName(net->name());
     for (const auto* blobs : {&net->external_input(), &net->external_output()}) {
       for (const std::string& blob : *blobs) CheckName(blob);
@@ -73,10 +77,10 @@ class Restriction {
     const bool allowed = has_reader || IsModelOperator(op->type()) || DevicesOf(op->type()).empty();
     CAFFE_ENFORCE(allowed, name_, ": operator ", op->type(), " (output ",
                   op->output_size() > 0 ? op->output(0) : "none",
-                  ") is not allowed in a model that is not trusted", kTrust);
+                  ") is not allowed in a model that is not trusted", advice_);
     if (IsLoop(op->type())) {
       CAFFE_ENFORCE(++loops <= kMaxLoopNesting, name_, " has more than ", kMaxLoopNesting,
-                    " levels of nested loops", kTrust);
+                    " levels of nested loops", advice_);
       SetArgument(op, "max_iterations", limits_.max_loop_iterations);
     }
     for (Argument& argument : *op->mutable_arg()) {
@@ -105,7 +109,7 @@ class Restriction {
   void CheckName(const std::string& text) const {
     CAFFE_ENFORCE(static_cast<int64_t>(text.size()) <= limits_.max_name_bytes, name_,
                   ": the name \"", text.substr(0, 40), "...\" has ", text.size(),
-                  " bytes, more than ", limits_.max_name_bytes, kTrust);
+                  " bytes, more than ", limits_.max_name_bytes, advice_);
   }
 
   void CheckBytes(const NetDef& net) const {
@@ -116,13 +120,15 @@ class Restriction {
       for (const std::string& blob : op.output()) {
         if (seen.insert(blob).second) total += BytesOf(shapes.at(blob), limits_.max_bytes);
         CAFFE_ENFORCE(total <= limits_.max_bytes, name_, ": with blob ", blob, " of operator ",
-                      op.type(), " its blobs have more than ", limits_.max_bytes, " bytes", kTrust);
+                      op.type(), " its blobs have more than ", limits_.max_bytes, " bytes",
+                      advice_);
       }
     }
   }
 
   const std::string name_;
   const ModelLimits limits_;
+  const std::string advice_;
   int64_t operators_ = 0;
 };
 
@@ -152,14 +158,15 @@ void RestrictModel(const std::string& name, const ModelLimits& limits, NetDef* n
   Restriction(name, limits).Apply(net);
 }
 
-void CheckFinite(const Workspace& ws, const std::vector<std::string>& blobs) {
+void CheckFinite(const Workspace& ws, const std::vector<std::string>& blobs,
+                 const std::string& trust_setting) {
   for (const std::string& name : blobs) {
     const Blob* blob = ws.GetBlob(name);
     const Tensor* tensor = blob != nullptr ? BlobTensor(*blob) : nullptr;
     if (tensor == nullptr || !tensor->has_data()) continue;
     const NotFinite found = FindNotFinite(*tensor);
     CAFFE_ENFORCE(found.index < 0, "element ", found.index, " of blob ", name, " ",
-                  ShapeString(tensor->sizes()), " is ", found.value, kTrust);
+                  ShapeString(tensor->sizes()), " is ", found.value, Advice(trust_setting));
   }
 }
 

@@ -23,6 +23,8 @@ struct ModelLimits {
   // Seconds of one run of a net. RestrictModel does not enforce this limit; the caller runs the net
   // by RunWithin (train/run_time_limit.h).
   double max_run_seconds = 300;
+  // What lifts the limits in this program, for errors: "--trust_model"; "" if nothing does.
+  std::string trust_setting;
 };
 
 // True if models may use the operator: one that computes its outputs from its inputs and arguments
@@ -37,8 +39,10 @@ bool IsModelOperator(const std::string& type);
 // argument max_iterations of all loops. `name` names the net in errors.
 void RestrictModel(const std::string& name, const ModelLimits& limits, NetDef* net);
 
-// Throws EnforceNotMet, which names the blob and the element, if a tensor of float, double, float16
-// or bfloat16 among these blobs of `ws` holds NaN or an infinity. Skips other blobs.
-void CheckFinite(const Workspace& ws, const std::vector<std::string>& blobs);
+// Throws EnforceNotMet, which names the blob, the element and `trust_setting` (ModelLimits), if a
+// tensor of float, double, float16 or bfloat16 among these blobs of `ws` holds NaN or an infinity.
+// Skips other blobs.
+void CheckFinite(const Workspace& ws, const std::vector<std::string>& blobs,
+                 const std::string& trust_setting);
 
 }  // namespace caffe2

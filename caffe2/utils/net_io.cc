@@ -10,10 +10,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/bounded_read.h"
 
 namespace caffe2 {
 namespace {
@@ -32,10 +32,8 @@ std::string ReadFile(const std::string& path) {
     ThrowIoError(ExitCode::kBadData, path, " has ", size, " bytes; a net may have at most ",
                  kMaxBytes);
   }
-  std::ostringstream stream;
-  stream << file.rdbuf();
+  const std::string content = ReadAtMost(static_cast<int64_t>(kMaxBytes), path, &file);
   if (file.bad()) ThrowIoError(ExitCode::kIo, "cannot read ", path, ": ", std::strerror(errno));
-  std::string content = stream.str();
   if (content.empty()) ThrowIoError(ExitCode::kBadData, path, " is empty or not a regular file");
   return content;
 }

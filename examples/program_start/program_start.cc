@@ -10,7 +10,7 @@ void PrepareProcess(int /*argc*/, char** /*argv*/, char** /*environment*/) {
   caffe2::NoteIgnoredSignals();
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const prepare_process)(int, char**, char**) =
-    PrepareProcess;
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const prepare_process)(int, char**, char**) = PrepareProcess;
 
 }  // namespace

@@ -215,7 +215,8 @@ TEST(FileStoreHandlerTest, AnUnprotectedDirectoryForEverybodyIsRefused) {
   TemporaryDirectory directory;
   const std::string path = directory.path();
   chmod(path.c_str(), 0777);
-  EXPECT_HAS(ErrorOf([&] { NewFileStore(path, "run"); }), path + " is refused: everybody may write");
+  EXPECT_HAS(ErrorOf([&] { NewFileStore(path, "run"); }),
+             path + " is refused: everybody may write");
   EXPECT_FALSE(std::filesystem::exists(path + "/run"));
   for (const mode_t mode : {01777u, 02775u, 0775u, 0700u}) {
     chmod(path.c_str(), mode);

@@ -1,11 +1,12 @@
 """Models from strangers: they must not end a program by a signal, nor reach beyond themselves."""
 
 import math
+import subprocess
 
 import pytest
 from model_files import PREDICT, load, model, net, op, tensor_blob
 
-from conftest import last_line, run, training
+from conftest import BIN, LIMIT, last_line, run, training
 
 TRUST = "--trust_model"
 
@@ -121,6 +122,16 @@ def test_trainers_do_not_obey_a_model(databases, tmp_path):
     assert not path.exists()
 
 
+def test_advice_names_a_flag_only_where_there_is_one(predict, tmp_path):
+    bad = writes(tmp_path / "written")["Save"]
+    stranger = model(init=[op("ConstantFill", [], ["data"], shape=[1, 1, 8, 8]), bad])
+    advice = "if you trust whoever made the model, allow everything with --trust_model"
+    check(predict(stranger), "Save", advice)
+    done = run("speed_benchmark", "--net", tmp_path / "stranger.mdl")
+    check(done, "Save")
+    assert "trust whoever" not in done.output
+
+
 def test_a_model_that_is_trusted(predict, tmp_path):
     path = tmp_path / "written"
     data = op("ConstantFill", [], ["data"], shape=[1, 1, 8, 8])
@@ -173,3 +184,35 @@ def test_models_that_are_too_large(predict):
 @pytest.mark.parametrize("content", [b"", b"\xff" * 200, model()[:40]])
 def test_files_that_are_no_models(content, predict):
     check(predict(content), "stranger.mdl")
+
+
+TOO_LONG = "has more than 1073741824 bytes"
+
+
+@pytest.mark.parametrize("flags, error", [
+    (["--model", "/dev/zero"], "no minidb database at /dev/zero"),
+    (["--init_net", "init.pb", "--predict_net", "/dev/zero"], f"/dev/zero {TOO_LONG}"),
+    (["--init_net", "/dev/zero", "--predict_net", "predict.pb"], f"/dev/zero {TOO_LONG}"),
+], ids=["model", "predict_net", "init_net"])
+def test_a_device_without_end(flags, error, picture, tmp_path):
+    (tmp_path / "init.pb").write_bytes(net(op("ConstantFill", [], ["w"], shape=[1])))
+    (tmp_path / "predict.pb").write_bytes(net(*PREDICT, inputs=["data"], outputs=["softmax"]))
+    done = run("predict", *flags, "--image_size", 8, "--image_scale", 8, "--num_channels", 1,
+               picture, cwd=tmp_path)
+    check(done, error)
+
+
+def test_a_picture_without_end(predict):
+    done = predict(model(), "/dev/zero")
+    assert done.returncode == 65
+    assert f"it {TOO_LONG} (picture /dev/zero)" in done.output
+
+
+def test_nets_from_pipes(picture, tmp_path):
+    (tmp_path / "init.pb").write_bytes(net(op("ConstantFill", [], ["w"], shape=[1])))
+    (tmp_path / "predict.pb").write_bytes(net(*PREDICT, inputs=["data"], outputs=["softmax"]))
+    command = ('exec "$0" --init_net <(gzip < init.pb | zcat) --predict_net <(cat predict.pb) '
+               '--image_size 8 --image_scale 8 --num_channels 1 grey.pgm')
+    done = subprocess.run(["bash", "-c", command, BIN / "predict"], cwd=tmp_path, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT)
+    assert done.returncode == 0, done.stdout

@@ -94,6 +94,24 @@ def test_predict_knows_the_images_of_a_converted_model(tmp_path):
 
 
 @needs_package
+@pytest.mark.parametrize("command, words", [
+    ("inspect", ()), ("convert", ("out.mdl",)),
+    ("quantize", ("--calibration_data", "none")),
+])
+def test_no_command_advises_a_flag_that_it_lacks(command, words, tmp_path):
+    save = op("Save", ["data"], [], db=str(tmp_path / "written"), db_type="minidb", absolute_path=1)
+    path = tmp_path / "stranger.mdl"
+    for parts in ({"init": [op("ConstantFill", [], ["data"], shape=[1, 8, 8]), save]},
+                  {"predict": [save]}):
+        path.write_bytes(model(**parts))
+        done = run("doppio", command, path, *words, env={"DOPPIO_PYTHON": sys.executable},
+                   cwd=tmp_path)
+        assert done.returncode == 65, done.output
+        assert "operator Save" in done.output
+        assert "trust_model" not in done.output
+
+
+@needs_package
 def test_a_trained_model_becomes_one_of_8_bits(databases, tmp_path):
     done = run("resnet50_trainer", *training(databases, tmp_path))
     assert done.returncode == 0, done.output

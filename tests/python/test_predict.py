@@ -61,6 +61,20 @@ def test_a_predictor_ends_a_model_that_computes_for_long():
         workspace.Predictor(init, predict, max_run_seconds=1)
 
 
+def test_an_untrusted_model_is_refused_with_what_would_allow_it():
+    init, predict = core.Net("init"), core.Net("printing")
+    init.GivenTensorFill([], "w", shape=[1], values=[1.0])
+    predict.AddExternalInput("w")
+    predict.Print("w", [])
+    with pytest.raises(RuntimeError, match="Print.* allow everything with trust_model=True"):
+        workspace.Predictor(init.Proto(), predict.Proto())
+    workspace.Predictor(init.Proto(), predict.Proto(), trust_model=True)
+    bad = core.Net("bad")
+    bad.GivenTensorFill([], "w", shape=[1], values=[float("nan")])
+    with pytest.raises(RuntimeError, match="blob w .* allow everything with trust_model=True"):
+        workspace.Predictor(bad.Proto(), core.Net("empty").Proto())
+
+
 def test_predictor_follows_new_parameters():
     """Also those that it has folded into others or converted, like these of the layers."""
     model = ModelHelper("norm", arg_scope={"order": "NCHW"})

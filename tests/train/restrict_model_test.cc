@@ -134,6 +134,14 @@ TEST(RestrictModelTest, NamesTheLimit) {
   EXPECT_NE(ErrorOf(fill, {.max_bytes = 3'999'999}).find("big"), std::string::npos);
 }
 
+TEST(RestrictModelTest, AdvisesWhatTheProgramHas) {
+  const NetDef net = NetOf({Op("CreateDB", {}, {"db"})});
+  EXPECT_EQ(ErrorOf(net).find("trust whoever"), std::string::npos);
+  EXPECT_NE(ErrorOf(net, {.trust_setting = "--trust_model"})
+                .find("if you trust whoever made the model, allow everything with --trust_model"),
+            std::string::npos);
+}
+
 template <typename T>
 std::string FiniteErrorOf(T value) {
   Workspace ws;
@@ -142,7 +150,7 @@ std::string FiniteErrorOf(T value) {
   tensor->mutable_data<T>()[0] = T{};
   tensor->mutable_data<T>()[1] = value;
   try {
-    CheckFinite(ws, {"absent", "w"});
+    CheckFinite(ws, {"absent", "w"}, "--trust_model");
   } catch (const EnforceNotMet& error) {
     return error.what();
   }
@@ -157,6 +165,7 @@ TEST(CheckFiniteTest, NamesBlobAndElement) {
        {FiniteErrorOf(nan), FiniteErrorOf(double{nan}), FiniteErrorOf(ToFloat16(nan)),
         FiniteErrorOf(ToBFloat16(nan)), FiniteErrorOf(-std::numeric_limits<float>::infinity())}) {
     EXPECT_NE(text.find("element 1 of blob w"), std::string::npos) << text;
+    EXPECT_NE(text.find("allow everything with --trust_model"), std::string::npos) << text;
   }
 }
 

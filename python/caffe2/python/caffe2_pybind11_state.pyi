@@ -380,8 +380,8 @@ class Workspace:
     @property
     def blobs(self) -> dict:
         """Name -> blob."""
-    def check_finite(self: Workspace, blobs: Sequence[str | bytes]) -> None:
-        """Throws, naming the blob, if a tensor of floating-point numbers among the blobs holds NaN or an infinity."""
+    def check_finite(self: Workspace, blobs: Sequence[str | bytes], trust_setting: str | bytes) -> None:
+        """Throws, naming the blob, if a tensor of floating-point numbers among the blobs holds NaN or an infinity. `trust_setting`: as in restrict_model."""
     def create_blob(self: Workspace, name: str | bytes) -> Blob:
         """The blob of this name, made if there is none."""
     def create_net(self, net: Any, overwrite: bool = False) -> Any:
@@ -569,8 +569,8 @@ def reset_workspace(root_folder: str | bytes = '') -> bool:
 def resolve_launch(num_shards: int | None, shard_id: int | None, run_id: str | bytes, init_method: str | bytes, redis_host: str | bytes, redis_port: int, file_store_path: str | bytes, rendezvous_timeout: float) -> ShardLaunch:
     """The place of this process among the shards, from these values and the variables of its launcher; the values take precedence. A shard without a number waits for the store and gets one from it. Raises ValueError for values that are wrong, missing or contradict each other."""
 
-def restrict_model(name: str | bytes, net: str | bytes) -> bytes:
-    """The net with limits on its loops. Throws if it is too large for a model that is not trusted, or has an operator that such a model may not use (train/restrict_model.h)."""
+def restrict_model(name: str | bytes, net: str | bytes, trust_setting: str | bytes) -> bytes:
+    """The net with limits on its loops. Throws if it is too large for a model that is not trusted, or has an operator that such a model may not use (train/restrict_model.h). `trust_setting` is what lifts the limits, for errors; "" if nothing does."""
 
 def root_folder() -> str:
     ...

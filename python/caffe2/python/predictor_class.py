@@ -18,13 +18,20 @@ def _net(net):
     return net.Proto() if hasattr(net, "Proto") else net
 
 
-def restricted(name: str, net: Any) -> Any:
+TRUST_SETTING = "trust_model=True"
+
+
+def restricted(name: str, net: Any, trust_setting: str = "") -> Any:
     """A copy of a NetDef with limits on its loops.
+
+    Args:
+      trust_setting: what lifts the limits, for errors; default: nothing does.
 
     Raises RuntimeError if it has an operator that untrusted models may not use, or exceeds their
     limits of size (train/restrict_model.h).
     """
-    return caffe2_pb2.NetDef.FromString(restrict_model(name, net.SerializeToString()))
+    limited = restrict_model(name, net.SerializeToString(), trust_setting)
+    return caffe2_pb2.NetDef.FromString(limited)
 
 
 class Predictor:
@@ -48,13 +55,14 @@ class Predictor:
                  optimize: bool = True, max_run_seconds: float = 300) -> None:
         init, predict = _net(init_net), _net(predict_net)
         if not trust_model:
-            init, predict = restricted("init_net", init), restricted("predict_net", predict)
+            init = restricted("init_net", init, TRUST_SETTING)
+            predict = restricted("predict_net", predict, TRUST_SETTING)
         self._workspace = Workspace()
         self._max_run_seconds = 0 if trust_model else max_run_seconds
         call_explained(self._workspace._run_net, init.SerializeToString(), self._max_run_seconds)
         written = {blob for op in init.op for blob in op.output}
         if not trust_model:
-            self._workspace.check_finite(sorted(written))
+            self._workspace.check_finite(sorted(written), TRUST_SETTING)
         self._external = list(predict.external_input)
         self.inputs = [blob for blob in self._external if blob not in written] or self._external
         self.outputs = list(predict.external_output)

@@ -37,7 +37,8 @@ def read(path: str) -> Model:
     ws = Workspace()
     with workspace.WorkspaceGuard(ws._name):
         try:
-            meta = predictor_exporter.load_from_db(path, "minidb")
+            meta = predictor_exporter.load_from_db(path, "minidb", trust_model=True)
+            predictor_exporter.restrict(meta)
             net = predictor_py_utils.GetNet(meta, keys.PREDICT_NET_TYPE)
             workspace.RunNetOnce(predictor_py_utils.GetNet(meta, keys.GLOBAL_INIT_NET_TYPE))
             parameters = predictor_py_utils.GetBlobs(meta, keys.PARAMETERS_BLOB_TYPE)

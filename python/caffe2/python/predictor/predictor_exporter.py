@@ -12,7 +12,7 @@ from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.predictor import predictor_py_utils as utils
 from caffe2.python.predictor import serde
 from caffe2.python.predictor.predictor_constants import predictor_constants
-from caffe2.python.predictor_class import restricted
+from caffe2.python.predictor_class import TRUST_SETTING, restricted
 
 
 class PredictorExportMeta(collections.namedtuple("PredictorExportMeta", [
@@ -169,12 +169,15 @@ def save_to_db(db_type: str, db_destination: str, predictor_export_meta: Predict
         [], absolute_path=1, db=db_destination, db_type=db_type))
 
 
-def _restrict(meta_net_def: metanet_pb2.MetaNetDef) -> None:
+def restrict(meta_net_def: metanet_pb2.MetaNetDef, trust_setting: str = "") -> None:
+    """Limits the loops of the nets. Raises RuntimeError if a net has an operator that untrusted
+    models may not use, and ValueError if there are plans. `trust_setting`: what lifts the limits,
+    for errors."""
     if meta_net_def.plans:
-        raise ValueError("the model has plans, which train: load it with trust_model=True if you "
-                         "trust whoever made it")
+        advice = f": load it with {trust_setting} if you trust whoever made it"
+        raise ValueError("the model has plans, which train" + (advice if trust_setting else ""))
     for entry in meta_net_def.nets:
-        entry.value.CopyFrom(restricted(entry.key, entry.value))
+        entry.value.CopyFrom(restricted(entry.key, entry.value, trust_setting))
 
 
 def load_from_db(filename: str, db_type: str,
@@ -199,7 +202,7 @@ def load_from_db(filename: str, db_type: str,
     meta_net_def = serde.deserialize_protobuf_struct(
         workspace.FetchBlob(str(record)), metanet_pb2.MetaNetDef)
     if not trust_model:
-        _restrict(meta_net_def)
+        restrict(meta_net_def, TRUST_SETTING)
     device_option = device_option or scope.CurrentDeviceScope()
     if device_option is not None:
         init_nets = (predictor_constants.GLOBAL_INIT_NET_TYPE,
@@ -224,7 +227,8 @@ def prepare_prediction_net(filename: str, db_type: str,
         workspace.RunNetOnce(utils.GetNet(meta_net_def, key))
     if not trust_model:
         workspace.C.Workspace.current.check_finite(
-            list(utils.GetBlobs(meta_net_def, predictor_constants.PARAMETERS_BLOB_TYPE)))
+            list(utils.GetBlobs(meta_net_def, predictor_constants.PARAMETERS_BLOB_TYPE)),
+            TRUST_SETTING)
     net = core.Net(utils.GetNet(meta_net_def, predictor_constants.PREDICT_NET_TYPE))
     workspace.CreateNet(net, overwrite=True)
     return net
