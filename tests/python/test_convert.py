@@ -254,6 +254,65 @@ def test_safetensors_of_a_resnet(tmp_path):
         np.testing.assert_array_equal(again[name], value, err_msg=name)
 
 
+@pytest.mark.parametrize("trained", [True, False])
+def test_safetensors_keep_what_the_model_says(trained, tmp_path, capsys):
+    """Our trainers' pooling is not padded, torchvision's is."""
+    pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    model = resnet.model_of_state(random_state(18))
+    x = np.random.RandomState(1).normal(0, 1, (2, 3, 64, 64)).astype(np.float32)
+    scores = predict(model, x)
+    if trained:
+        model = on_nhwc(model)
+        scores = predict(model, np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
+    model.shapes["data"] = [0, 64, 64, 3] if trained else [0, 3, 64, 64]
+    model.info = {"mean": "1,2,3", "std": "57.5", "image_size": "64", "image_scale": "70",
+                  "num_channels": "3", "order": "NHWC" if trained else "NCHW",
+                  "class_names": "cat\n\u00e4ff \"x\"\n"}
+    formats.write(model, f"{tmp_path}/a.mdl")
+    assert convert(tmp_path / "a.mdl", tmp_path / "a.safetensors") == 0
+    capsys.readouterr()
+    assert convert(tmp_path / "a.safetensors", tmp_path / "b.mdl") == 0
+    assert capsys.readouterr().err == ""
+    again = formats.read(f"{tmp_path}/b.mdl")
+    np.testing.assert_allclose(predict(again, x), scores, rtol=1e-3, atol=1e-6)
+    assert again.info == {**model.info, "order": "NCHW"}
+    assert again.shapes == {"data": [1, 3, 64, 64]}
+    words = ("--like", tmp_path / "a.mdl", "--mean", "9")
+    assert convert(tmp_path / "a.safetensors", tmp_path / "c.mdl", *words) == 0
+    assert formats.read(f"{tmp_path}/c.mdl").info == {**model.info, "mean": "9"}
+    assert convert(tmp_path / "a.safetensors", tmp_path / "d.safetensors", "--std", "2") == 0
+    assert formats.read(f"{tmp_path}/d.safetensors").info["std"] == "2"
+
+
+def test_safetensors_from_elsewhere_get_a_note(tmp_path, capsys):
+    safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    path = tmp_path / "a.safetensors"
+    for metadata in (None, {"format": "pt"}):
+        safetensors.save_file(random_state(18), path, metadata=metadata)
+        assert convert(path, tmp_path / "a.mdl") == 0
+        err = capsys.readouterr().err
+        assert err.startswith("note: the file does not say how") and err.count("\n") == 1
+    for key, value in (("maxpool_padding", "2"), ("image_size", "large"), ("image_size", "-1")):
+        safetensors.save_file(random_state(18), path, metadata={f"doppio.{key}": value})
+        status, line = error_of(capsys, path, tmp_path / "b.mdl")
+        assert status == 65 and f"a.safetensors: the metadata doppio.{key} is '{value}'" in line
+
+
+@pytest.mark.parametrize("pads, padding", [
+    ({"pad": 1}, 1), ({}, 0), ({"pad_t": 1}, None), ({"pads": [1, 1, 1, 1]}, 1),
+    ({"pads": [0, 0, 1, 1]}, None), ({"pad": 2}, None), ({"pad": 1, "pad_b": 0}, None),
+    (dict.fromkeys(("pad_t", "pad_l", "pad_b", "pad_r"), 1), 1), ({"legacy_pad": 3}, None)])
+def test_padding_in_all_its_forms(pads, padding):
+    model = resnet.model_of_state(random_state(18))
+    pool = next(op for op in model.net.op if op.type == "MaxPool")
+    kept = [arg for arg in pool.arg if arg.name != "pad"]
+    del pool.arg[:]
+    pool.arg.extend(kept)
+    for name, value in pads.items():
+        pool.arg.add(name=name, **({"ints": value} if name == "pads" else {"i": value}))
+    assert resnet.pool_padding(model) == padding
+
+
 def test_safetensors_of_any_net(tmp_path, capsys):
     safetensors = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
     model = small_model()
@@ -348,7 +407,7 @@ def test_a_model_of_images_says_how_they_become_its_input(tmp_path, capsys):
     assert formats.read(str(tmp_path / "c.mdl")).info == {**by_shape, **colours, **large}
     for words in (["--std", "0"], ["--std=-1"], ["--mean", "1,2"], ["--mean", "x"]):
         assert error_of(capsys, model, tmp_path / "b.mdl", *words)[0] == 64
-    assert "only .mdl and .onnx" in error_of(capsys, model, pair, "--mean", "1")[1]
+    assert "only .mdl, .onnx and .safetensors" in error_of(capsys, model, pair, "--mean", "1")[1]
 
 
 @pytest.mark.parametrize("levels", [50, 9000])

@@ -28,15 +28,24 @@ def format_of(path: str) -> str:
     return _ENDS[end]
 
 
-def _read_state(path, kind):
-    return (state_files.read_torch if kind == "torch" else state_files.read_safetensors)(path)
+def _read_state(path, kind, like):
+    if kind == "torch":
+        state, metadata = state_files.read_torch(path), {}
+    else:
+        state, metadata = state_files.read_safetensors(path)
+    model = state_files.model_of_state(state, like)
+    try:
+        state_files.apply_metadata(model, metadata, with_net=like is not None)
+    except ConvertError as error:
+        raise ConvertError(f"{path}: {error}") from error
+    return model
 
 
 def read(path: str, like: Model | None = None) -> Model:
     """The model of a file; `like` as for state_files.model_of_state. Raises ConvertError."""
     kind = format_of(path)
     if kind in ("torch", "safetensors"):
-        return state_files.model_of_state(_read_state(path, kind), like)
+        return _read_state(path, kind, like)
     if like is not None:
         raise ConvertError(f"--like is only for parameters without a net, and {path} has one",
                            USAGE)
@@ -60,7 +69,8 @@ def write(model: Model, path: str, names: str | None = None, batch: int | None =
     elif kind == "torch":
         state_files.write_torch(state_files.state_of_model(model, names), path)
     elif kind == "safetensors":
-        state_files.write_safetensors(state_files.state_of_model(model, names), path)
+        state = state_files.state_of_model(model, names)
+        state_files.write_safetensors(state, path, state_files.metadata_of(model))
     elif kind == "net":
         raise ConvertError(f"{path} would be one net: name two as init_net.pb,predict_net.pb, or a "
                            "folder", USAGE)

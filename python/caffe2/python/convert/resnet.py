@@ -257,14 +257,31 @@ def _stride(op):
     return stride.i if stride else strides.ints[0] if strides else 1
 
 
+def _pool(model):
+    return next((op for op in model.net.op if op.type == "MaxPool"), None)
+
+
+def pool_padding(model: Model) -> int | None:
+    """The padding of the first max pooling, which is torchvision's 1 or our trainers' 0; None for
+    others."""
+    pool = _pool(model)
+    if pool is None or argument(pool, "legacy_pad"):
+        return None
+    pads = argument(pool, "pads")
+    all_sides = argument(pool, "pad")
+    sides = [argument(pool, f"pad_{side}") or all_sides for side in "tlbr"]
+    padding = set(pads.ints) if pads else {side.i if side else 0 for side in sides}
+    return padding.pop() if padding in ({0}, {1}) else None
+
+
+def set_pool_padding(model: Model, padding: int) -> None:
+    """Gives the max pooling of a model of model_of_state another padding."""
+    argument(_pool(model), "pad").i = padding
+
+
 def _note_pool(model):
     """Torchvision pads its max pooling, our trainers do not."""
-    pool = next((op for op in model.net.op if op.type == "MaxPool"), None)
-    padded = pool is not None and any(
-        argument(pool, name) and (argument(pool, name).i or any(argument(pool, name).ints))
-        for name in ("pad", "pads", "pad_t")
-    )
-    if not padded:
+    if pool_padding(model) == 0:
         model.notes.append(
             "the max pooling of this model has no padding: for the same scores, set "
             "model.maxpool.padding = 0 in PyTorch"

@@ -1,4 +1,8 @@
-"""Parameters alone: safetensors files and PyTorch's state dicts, which name no net."""
+"""Parameters alone: safetensors files and PyTorch's state dicts, which name no net.
+
+The metadata of a safetensors file that is written here says what the parameters cannot: Model.info
+and the padding of a ResNet's max pooling, by keys that start with "doppio.".
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,22 @@ from caffe2.python.convert.errors import ConvertError, needs, one_line
 from caffe2.python.convert.files import check_readable, whole_file
 from caffe2.python.convert.model import Model, float_values, with_values
 
+_INFO = "doppio."
+_POOL_PADDING = "doppio.maxpool_padding"
 
-def read_safetensors(path: str) -> dict[str, np.ndarray]:
-    """{name: array} of a file; raises ConvertError."""
+
+def read_safetensors(path: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """({name: array}, metadata) of a file; raises ConvertError."""
     try:
-        from safetensors import SafetensorError
+        from safetensors import SafetensorError, safe_open
         from safetensors.numpy import load_file
     except ImportError as error:
         raise needs("safetensors", "safetensors files", error) from error
     check_readable(path)
     try:
-        return load_file(path)
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+        return load_file(path), metadata
     except (SafetensorError, OSError) as error:
         raise ConvertError(
             f"{path} is not a safetensors file, or is damaged: {one_line(error)}"
@@ -78,8 +87,10 @@ def read_torch(path: str) -> dict[str, np.ndarray]:
     }
 
 
-def write_safetensors(state: Mapping[str, np.ndarray], path: str) -> None:
-    """Writes {name: array}; raises ConvertError."""
+def write_safetensors(
+    state: Mapping[str, np.ndarray], path: str, metadata: Mapping[str, str]
+) -> None:
+    """Writes {name: array} and metadata; raises ConvertError."""
     try:
         from safetensors.numpy import save_file
     except ImportError as error:
@@ -88,7 +99,7 @@ def write_safetensors(state: Mapping[str, np.ndarray], path: str) -> None:
         save_file(
             {name: np.ascontiguousarray(value) for name, value in state.items()},
             temporary,
-            metadata={"format": "pt"},
+            metadata={"format": "pt", **metadata},
         )
 
 
@@ -99,6 +110,56 @@ def write_torch(state: Mapping[str, np.ndarray], path: str) -> None:
         torch.save(
             {name: torch.from_numpy(np.array(value)) for name, value in state.items()}, temporary
         )
+
+
+def metadata_of(model: Model) -> dict[str, str]:
+    """What a safetensors file says about a model besides its parameters."""
+    metadata = {_INFO + key: value for key, value in model.info.items()}
+    padding = resnet.pool_padding(model) if resnet.is_resnet(model) else None
+    return metadata if padding is None else {**metadata, _POOL_PADDING: str(padding)}
+
+
+def _number(metadata, key, largest):
+    """A number from 0 to `largest`; None if it is not there. Raises ConvertError."""
+    text = metadata.get(key)
+    if text is None or (text.isdecimal() and int(text) <= largest):
+        return None if text is None else int(text)
+    raise ConvertError(f"the metadata {key} is {text!r}, which is no number from 0 to {largest}")
+
+
+def apply_metadata(model: Model, metadata: Mapping[str, str], with_net: bool) -> None:
+    """Gives a model of model_of_state what metadata_of noted about it.
+
+    Args:
+      with_net: the net is that of --like, whose pooling and storage order stay.
+
+    Adds a note for a ResNet whose file says nothing of that. Raises ConvertError for values that
+    cannot be.
+    """
+    info = {
+        key[len(_INFO) :]: value
+        for key, value in metadata.items()
+        if key.startswith(_INFO) and key != _POOL_PADDING
+    }
+    info.pop("order", None)  # is the net's, not that of the model that was written
+    padding = _number(metadata, _POOL_PADDING, 1)
+    if not with_net:
+        if padding is not None:
+            resnet.set_pool_padding(model, padding)
+        if not any(key.startswith(_INFO) for key in metadata):
+            model.notes.append(
+                "the file does not say how the model pools or takes images: it becomes "
+                "torchvision's net, with padded max pooling, for images of 224 x 224 pixels "
+                "(--input_shape, --mean and --std, or --like MODEL, say it)"
+            )
+    size = _number(metadata, _INFO + "image_size", 1 << 16)
+    shape = model.shapes.get(model.inputs[0], [])
+    if size and len(shape) == 4:
+        last = model.info.get("order") == "NHWC"
+        model.shapes[model.inputs[0]] = (
+            [shape[0], size, size, shape[3]] if last else [*shape[:2], size, size]
+        )
+    model.info = {**model.info, **info}
 
 
 def model_of_state(state: Mapping[str, np.ndarray], like: Model | None) -> Model:
