@@ -1,8 +1,12 @@
 // Trains a small network on MNIST: the flags and log lines of MXNet's train_mnist.py.
+#include <cctype>
 #include <cstdio>
+#include <cstring>
+#include <utility>
 
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
+#include "examples/model_flags.h"
 #include "examples/trainer_flags.h"
 #include "examples/trainer_help.h"
 #include "train/log_style.h"
@@ -88,14 +92,39 @@ TrainOptions Options(const ShardOptions& shards) {
   return options;
 }
 
+// The text with this program's names of the flags that the other trainer names otherwise.
+std::string WithOwnFlags(std::string text) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"--base_learning_rate", "--lr"},  {"--momentum", "--mom"},
+      {"--weight_decay", "--wd"},        {"--epoch_size", "--num_examples"},
+      {"--log_every", "--disp_batches"}, {"--model", "--network"}};
+  for (const auto& [from, to] : kNames) {
+    const size_t length = std::strlen(from);
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; ++at) {
+      const char next = at + length < text.size() ? text[at + length] : ' ';
+      if (next != '_' && std::isalnum(static_cast<unsigned char>(next)) == 0) {
+        text.replace(at, length, to);
+      }
+    }
+  }
+  return text;
+}
+
 int Main() {
+  if (FLAGS_evaluate) {
+    TakeFlagsFromModel(FLAGS_load_epoch > 0 ? ModelPath(FLAGS_load_epoch) : FLAGS_load_model_path);
+  }
   MakeFileStorePath(FLAGS_file_store_path);
   const Launch launch = LaunchFromFlags(IsGiven("file_store_path"));
   const ShardOptions shards = ShardOptionsFromFlags(launch, FLAGS_file_store_path);
   if (!launch.Trains()) return ServeRun(launch, shards);
   CheckUsage(FLAGS_network == "mlp" || FLAGS_network == "lenet", "--network is ", FLAGS_network,
              "; known: mlp lenet");
-  return Train(Options(shards), MakeLog(FLAGS_log_style));
+  try {
+    return Train(Options(shards), MakeLog(FLAGS_log_style));
+  } catch (const UsageError& error) {
+    throw UsageError(WithOwnFlags(error.what()));
+  }
 }
 
 }  // namespace

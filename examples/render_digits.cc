@@ -1,7 +1,7 @@
 // Renders a substitute for MNIST if the real files are not available: digits with random thickness,
 // slant, size and position, in MNIST's file format (IDX).
 //
-//   render_digits --output_dir DIR [--train 60000] [--test 10000] [--seed 1]
+//   render_digits --output_dir DIR [--train 60000] [--test 10000] [--picture FILE.jpg] [--seed 1]
 //
 // Writes train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
 // t10k-labels-idx1-ubyte. The same seed gives the same files. Each appears complete or not at
@@ -16,11 +16,13 @@
 #include "caffe2/core/random.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
+#include "db/image/jpeg.h"
 #include "train/atomic_file.h"
 
 DEFINE_string(output_dir, "", "existing folder for the four files (required)");
 DEFINE_int32(train, 60000, "number of training images");
 DEFINE_int32(test, 10000, "number of test images");
+DEFINE_string(picture, "", "also write the first test image as a JPEG file of this name");
 DEFINE_int64(seed, 1, "seed of the random distortions");
 
 namespace caffe2 {
@@ -63,7 +65,13 @@ void AddBigEndian(std::string* bytes, uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) bytes->push_back(static_cast<char>(value >> shift));
 }
 
-void WriteSet(const std::string& stem, int count, uint64_t seed) {
+std::string JpegOf(const std::string& pixels) {
+  return db::EncodeJpeg(db::ImageView<uint8_t>::Interleaved(
+      reinterpret_cast<const uint8_t*>(pixels.data()), kSide, kSide, 1));
+}
+
+// Returns the pixels of the first image.
+std::string WriteSet(const std::string& stem, int count, uint64_t seed) {
   std::string images, labels;
   for (uint32_t value : {2051u, static_cast<uint32_t>(count), 28u, 28u})
     AddBigEndian(&images, value);
@@ -77,6 +85,8 @@ void WriteSet(const std::string& stem, int count, uint64_t seed) {
   }
   WriteWholeFile(FLAGS_output_dir + "/" + stem + "-images-idx3-ubyte", images);
   WriteWholeFile(FLAGS_output_dir + "/" + stem + "-labels-idx1-ubyte", labels);
+  constexpr size_t kHeader = 16;
+  return images.substr(kHeader, kSide * kSide);
 }
 
 int Run() {
@@ -84,7 +94,8 @@ int Run() {
   CheckUsage(FLAGS_train > 0, "--train must be positive, found ", FLAGS_train);
   CheckUsage(FLAGS_test > 0, "--test must be positive, found ", FLAGS_test);
   WriteSet("train", FLAGS_train, FLAGS_seed);
-  WriteSet("t10k", FLAGS_test, FLAGS_seed + 1);
+  const std::string first = WriteSet("t10k", FLAGS_test, FLAGS_seed + 1);
+  if (!FLAGS_picture.empty()) WriteWholeFile(FLAGS_picture, JpegOf(first));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
+#include "examples/model_flags.h"
 #include "examples/trainer_flags.h"
 #include "examples/trainer_help.h"
 #include "train/log_style.h"
@@ -139,6 +140,7 @@ int Main() {
              "--model_parallel is not available: each GPU holds the whole model and gets a part "
              "of the batch; leave the flag out");
   NoteFlagsWithoutEffect();
+  if (FLAGS_evaluate && !FLAGS_load_model_path.empty()) TakeFlagsFromModel(FLAGS_load_model_path);
   MakeFileStorePath(FLAGS_file_store_path);
   const bool names_directory = !FLAGS_rendezvous_path.empty();
   const Launch launch = LaunchFromFlags(names_directory);

@@ -26,7 +26,8 @@ constexpr char kKey[] = "!!CHECKSUM";
 
 [[noreturn]] void Fail(const std::string& action, const std::string& path) {
   const int error = errno;
-  ThrowIoError(WriteErrorCode(error), "cannot ", action, " ", path, ": ", std::strerror(error));
+  ThrowIoError(WriteErrorCode(error), "cannot ", action, " ", path, ": ",
+               WriteProblem(path, error));
 }
 
 void Sync(const std::string& path, int flags) {
@@ -145,7 +146,7 @@ void WriteWholeFile(const std::string& path, const std::string& contents) {
   std::ofstream stream(file.temporary_path(), std::ios::binary);
   stream << contents;
   stream.close();
-  if (!stream) Fail("write", file.temporary_path());
+  if (!stream) Fail("write", path);
   file.Publish();
 }
 

@@ -20,7 +20,11 @@ std::map<std::string, std::string> InputInfo(const TrainOptions& options, int ge
       {"num_channels", MakeString(options.model.shape.num_channels)},
       {"order", options.model.order},
       {"mean", CommaList(options.data.mean)},
-      {"std", CommaList(options.data.std)}};
+      {"std", CommaList(options.data.std)},
+      {"network", options.model.network},
+      {"num_labels", MakeString(options.model.shape.num_labels)}};
+  if (options.model.shape.small_stem) info["small_stem"] = "true";
+  if (options.model.network == "mlp") info["hidden"] = CommaList(options.model.shape.hidden);
   std::string names;
   for (const std::string& name : options.data.class_names) names += name + "\n";
   if (!names.empty()) info[kClassNames] = names;

@@ -204,6 +204,18 @@ Predictor LoadPredictor(const std::string& path, Workspace* ws,
   return predictor;
 }
 
+Predictor DescribePredictor(const std::string& path) {
+  const auto [init_path, predict_path] = NetsNamed(path);
+  if (!init_path.empty()) {
+    Predictor predictor;
+    predictor.net = ReadNetDef(predict_path);
+    return predictor;
+  }
+  CheckIsModel(path);
+  Workspace ws;
+  return FromMeta(ReadMeta(path, &ws));
+}
+
 Predictor LoadNets(const std::string& init_path, const std::string& predict_path, Workspace* ws,
                    const std::optional<ModelLimits>& limits) {
   Predictor predictor;

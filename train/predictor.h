@@ -57,10 +57,14 @@ inline constexpr char kClassNames[] = "class_names";
 Predictor LoadPredictor(const std::string& path, Workspace* ws,
                         const std::optional<ModelLimits>& limits = ModelLimits());
 
-// The same for two NetDefs: one that makes the parameters and one that predicts. The inputs are the
-// external inputs that the init net does not make; if it makes all of them, as with some exporters,
-// the first one. The outputs are the external outputs, or else the first output of the last
-// operator.
+// What the file says without its parameters: runs nothing of it and checks no checksum. A path that
+// names two nets has no names of blobs and no application_info. Throws as LoadPredictor.
+Predictor DescribePredictor(const std::string& path);
+
+// The same as LoadPredictor for two NetDefs: one that makes the parameters and one that predicts.
+// The inputs are the external inputs that the init net does not make; if it makes all of them, as
+// with some exporters, the first one. The outputs are the external outputs, or else the first
+// output of the last operator.
 Predictor LoadNets(const std::string& init_path, const std::string& predict_path, Workspace* ws,
                    const std::optional<ModelLimits>& limits = ModelLimits());
 

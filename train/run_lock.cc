@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kPause{50};
 
 [[noreturn]] void Fail(const std::string& path) {
   const int error = errno;
-  ThrowIoError(WriteErrorCode(error), "cannot lock ", path, ": ", std::strerror(error));
+  ThrowIoError(WriteErrorCode(error), "cannot lock ", path, ": ", WriteProblem(path, error));
 }
 
 class Descriptor {

@@ -64,17 +64,6 @@ void ConfigureThreads(char** argv) {
   }
 }
 
-// Without each " [enforce fail at <file>:<line>]", which tells a user nothing.
-std::string WithoutCodePlaces(std::string message) {
-  constexpr char kBegin[] = " [enforce fail at ";
-  size_t begin;
-  while ((begin = message.find(kBegin)) != std::string::npos) {
-    const size_t end = message.find(']', begin);
-    message.erase(begin, end == std::string::npos ? end : end + 1 - begin);
-  }
-  return message;
-}
-
 int Fail(const std::string& program, std::string message, ExitCode code) {
   if (!VLOG_IS_ON(1)) message = WithoutCodePlaces(std::move(message));
   std::replace(message.begin(), message.end(), '\n', ' ');
@@ -113,6 +102,16 @@ std::optional<int> SetFlags(int* argc, char*** argv, const std::string& program,
 }
 
 }  // namespace
+
+std::string WithoutCodePlaces(std::string message) {
+  constexpr char kBegin[] = " [enforce fail at ";
+  size_t begin;
+  while ((begin = message.find(kBegin)) != std::string::npos) {
+    const size_t end = message.find(']', begin);
+    message.erase(begin, end == std::string::npos ? end : end + 1 - begin);
+  }
+  return message;
+}
 
 bool AdoptFlag(const std::string& name, const std::string& description) {
   AdoptedFlags()[name] = description;

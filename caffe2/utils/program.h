@@ -53,6 +53,9 @@ bool AdoptFlag(const std::string& name, const std::string& description);
 // with their values.
 std::vector<gflags::CommandLineFlagInfo> ProgramFlags();
 
+// An error's text without its " [enforce fail at <file>:<line>]", which tell a user nothing.
+std::string WithoutCodePlaces(std::string message);
+
 // The part of RunProgram after the flags: starts the log, ignores SIGXFSZ, runs `body` and turns
 // exceptions into a line and an exit status. For programs that parse their arguments themselves.
 int RunCaught(const std::string& program, const std::function<int()>& body);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -54,6 +55,15 @@ std::string TemporaryPath(const std::string& path) {
   }
   for (const fs::path& found : dead) fs::remove_all(found, error);
   return path + TemporarySuffix(pid_scope, getpid());
+}
+
+std::string WriteProblem(const std::string& path, int error) {
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code unknown;
+  if (error == ENOENT && !folder.empty() && !fs::exists(folder, unknown)) {
+    return "there is no folder " + folder.string();
+  }
+  return std::strerror(error);
 }
 
 }  // namespace caffe2

@@ -22,4 +22,8 @@ std::string TemporarySuffix(const std::string& pid_scope, int64_t pid);
 // that were left when the machine itself went down stay.
 std::string TemporaryPath(const std::string& path);
 
+// Why a file at `path`, or a temporary file beside it, cannot be written, in words: "there is no
+// folder /data" if that is the reason, else the text of `error` (errno).
+std::string WriteProblem(const std::string& path, int error);
+
 }  // namespace caffe2

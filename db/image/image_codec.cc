@@ -45,26 +45,51 @@ std::pair<int64_t, int64_t> SizeOfPng(std::string_view bytes) {
   return {number(20), number(16)};
 }
 
-// The library stays loaded for the life of the process.
-const ImageFileCodec* LoadFileCodec() {
+// The library stays loaded for the life of the process. Without it: null, and the reason in
+// *problem.
+const ImageFileCodec* LoadFileCodec(std::string* problem) {
   // OpenCV reads it while it is loaded. A value that the user has set counts.
   setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(GetImageLimits().max_pixels).c_str(), 0);
   void* library = dlopen(kImageFileCodecLibrary, RTLD_NOW | RTLD_LOCAL);
   void* symbol = library != nullptr ? dlsym(library, "caffe2_image_file_codec") : nullptr;
-  if (symbol == nullptr) {
-    const char* error = dlerror();
-    throw IoError(MakeString("cannot decode or encode image files: cannot load ",
-                             kImageFileCodecLibrary, ": ", error ? error : ""));
+  if (symbol != nullptr) return static_cast<const ImageFileCodec*>(symbol);
+  const char* error = dlerror();
+  const std::string text = error ? error : "";
+  const std::string missing =
+      std::string(kImageFileCodecLibrary) + ": cannot open shared object file: No such file";
+  if (text.find(missing) == std::string::npos) {
+    *problem = MakeString("cannot load ", kImageFileCodecLibrary, ": ", text);
   }
-  return static_cast<const ImageFileCodec*>(symbol);
+  return nullptr;
 }
 
-const ImageFileCodec& FileCodec() {
-  static const ImageFileCodec* codec = LoadFileCodec();
+// Null, with the reason in *problem, if the library cannot be loaded; "": it is not installed.
+const ImageFileCodec* FindFileCodec(std::string* problem) {
+  static std::string found_problem;
+  static const ImageFileCodec* codec = LoadFileCodec(&found_problem);
+  *problem = found_problem;
+  return codec;
+}
+
+// `without` tells what happens if the library is not installed.
+const ImageFileCodec& FileCodec(const char* without) {
+  std::string problem;
+  const ImageFileCodec* codec = FindFileCodec(&problem);
+  if (codec == nullptr && problem.empty()) throw IoError(without);
+  if (codec == nullptr) {
+    throw IoError("cannot decode or encode image files: " + problem);
+  }
   return *codec;
 }
 
 }  // namespace
+
+std::string OtherFormatsProblem() {
+  std::string problem;
+  const bool found = FindFileCodec(&problem) != nullptr;
+  return found || !problem.empty() ? problem
+                                   : MakeString(kImageFileCodecLibrary, " is not installed");
+}
 
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color) {
   CAFFE_ENFORCE(!bytes.empty(), "the encoded image is empty");
@@ -73,7 +98,8 @@ Image<uint8_t> DecodeImage(std::string_view bytes, bool color) {
                 " bytes is not a JPEG, PNG, WebP, BMP, TIFF or PNM file");
   const auto [height, width] = SizeOfPng(bytes);
   CheckImageSize(height, width);
-  return FileCodec().decode(bytes, color);
+  return FileCodec("this installation reads only JPEG files: convert it, or install the .deb")
+      .decode(bytes, color);
 }
 
 std::unique_ptr<ImageSource<uint8_t>> OpenImage(std::string_view bytes, bool color) {
@@ -110,7 +136,9 @@ template Image<uint8_t> ToGray(const ImageView<uint8_t>&);
 template Image<float> ToGray(const ImageView<float>&);
 
 std::string EncodeImage(const ImageView<uint8_t>& source, const std::string& extension) {
-  return FileCodec().encode(source, extension);
+  if (extension == ".jpg" || extension == ".jpeg") return EncodeJpeg(source);
+  return FileCodec("this installation writes only JPEG files: install the .deb")
+      .encode(source, extension);
 }
 
 }  // namespace caffe2::db

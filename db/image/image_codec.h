@@ -17,6 +17,10 @@ namespace caffe2::db {
 // codecs (image_file_codec.h) is missing.
 Image<uint8_t> DecodeImage(std::string_view bytes, bool color);
 
+// Why this installation reads and writes only JPEG files: the library of codecs is missing or
+// cannot be loaded. "" if it is there.
+std::string OtherFormatsProblem();
+
 // Opens the image to read it in parts. The bytes must outlive the source. Both this function and
 // reading a part throw as DecodeImage. Files other than JPEG are decoded at once.
 std::unique_ptr<ImageSource<uint8_t>> OpenImage(std::string_view bytes, bool color);
@@ -30,6 +34,7 @@ template <typename Pixel>
 Image<Pixel> ToGray(const ImageView<Pixel>& source);
 
 // Encodes an image file; the extension (".jpg", ".png") gives the format. For tools and tests.
+// Throws IoError if the format is not JPEG and the library of codecs is missing.
 std::string EncodeImage(const ImageView<uint8_t>& source, const std::string& extension);
 
 }  // namespace caffe2::db

@@ -10,7 +10,7 @@
 namespace caffe2::db {
 
 // The functions behave as DecodeImage and EncodeImage (db/image/image_codec.h). `encode` writes
-// JPEG too.
+// JPEG too, for comparison.
 struct ImageFileCodec {
   Image<uint8_t> (*decode)(std::string_view bytes, bool color);
   std::string (*encode)(const ImageView<uint8_t>& source, const std::string& extension);

@@ -1,7 +1,8 @@
-// Decodes JPEG files with libjpeg-turbo.
+// Decodes and encodes JPEG files with libjpeg-turbo.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "db/image/image_source.h"
@@ -35,5 +36,10 @@ JpegHeader ReadJpegHeader(std::string_view bytes);
 // four inks are decoded whole. Throws as DecodeJpeg; damage in pixels that are not read goes
 // unnoticed, unless the file is cut short.
 std::unique_ptr<ImageSource<uint8_t>> OpenJpeg(std::string_view bytes, bool color);
+
+// A JPEG file of quality 95, with the same pixels as OpenCV's, of an image of 3 channels (blue,
+// green, red) or 1. Throws EnforceNotMet for another number of channels, and with libjpeg's message
+// for an image without pixels or with a side of more than 65500.
+std::string EncodeJpeg(const ImageView<uint8_t>& source);
 
 }  // namespace caffe2::db

@@ -5,6 +5,7 @@
 #include "caffe2/core/exit_code.h"
 #include "examples/doppio/commands.h"
 #include "examples/doppio/data/inspect.h"
+#include "examples/doppio/data/kinds.h"
 #include "examples/doppio/data/prepare.h"
 #include "train/atomic_file.h"
 
@@ -45,7 +46,11 @@ void AddPrepare(CLI::App* data, Action* action) {
   prepare
       ->add_option("kind", options->kind,
                    "mnist, cifar10, cifar100, stl10, folder, imagenet-tar or webdataset")
-      ->required();
+      ->required()
+      ->check([](const std::string& kind) {
+        data::KindNamed(kind);  // throws before a missing --input is noticed
+        return std::string();
+      });
   prepare->add_option("--input", options->input, "folder or archive of the data set")->required();
   prepare->add_option("--output", options->output, "database of the training part to make");
   prepare->add_option("--test_output", options->test_output, "database of the test part to make");

@@ -49,6 +49,7 @@ Findings RunChecks(const DoctorFlags& flags) {
     all.insert(all.end(), findings.begin(), findings.end());
   };
   add(doctor::CheckVersions());
+  add(doctor::CheckImageFormats());
   add(doctor::CheckProcessor());
   add(doctor::CheckThreads());
   add(doctor::CheckMemory());

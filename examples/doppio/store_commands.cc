@@ -280,7 +280,13 @@ void AddStoreCommands(CLI::App* program, Action* action) {
   top->add_flag("--check", flags->check,
                 "print the table once, and fail with status 75 unless all shards are alive");
   top->add_option("--interval", flags->interval, "seconds between two tables; default: 1")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check([](const std::string& text) {
+        double seconds = 0;
+        const bool number = CLI::detail::lexical_cast(text, seconds);
+        return number && seconds >= 0.1 && seconds <= 3600
+                   ? std::string()
+                   : "must be from 0.1 to 3600, found " + text;
+      });
   AddStoreCommand("runs", "list the runs of a store, live and dead", Runs, program, action, flags)
       ->add_option("--run_id", flags->run_id, "the run of a tcp:// store");
   CLI::App* clean = AddStoreCommand("clean", "remove what dead runs have left in a store", Clean,

@@ -16,7 +16,10 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "db/data_set.h"
+#include "db/source_info.h"
 #include "examples/doppio/commands.h"
+#include "train/input.h"
 #include "train/recipes.h"
 
 namespace caffe2 {
@@ -152,6 +155,45 @@ Words DemoFlags(int num_shards, const Words& words) {
   return flags;
 }
 
+// The number of labels of the training data; 0 if it is not known before the images are read.
+int64_t NumLabelsOf(const std::string& data, const std::string& type) {
+  if (data == kSyntheticData) return 0;
+  const db::DataSet set = db::FindDataSet(data, type);
+  if (set.type.empty()) return db::FindSourceInfo(type, data).num_labels;
+  return set.train.empty() ? 0 : db::FindSourceInfo(set.type, set.train).num_labels;
+}
+
+// What --data without a recipe sets in place of the trainers' defaults, which are Caffe2's and
+// MXNet's: for ImageNet, and models in /tmp or none. Leaves out what `words` give. Logs a line.
+Words FlagsForData(const std::string& data, const Words& words) {
+  const Words given = WithFlagFile(words);
+  if (HasFlag(given, "evaluate")) return {};
+  const auto network = ValueOf(given, "network");
+  Words flags;
+  const auto set = [&](const std::string& name, const std::string& value) {
+    if (HasFlag(given, name) || HasFlag(given, "no" + name)) return;
+    flags.push_back("--" + name + (value.empty() ? "" : "=" + value));
+  };
+  if (data != kSyntheticData) {
+    set(network ? "num_examples" : "epoch_size", "0");
+    set("shuffle", "");
+  }
+  const int64_t labels = HasFlag(given, "num_labels")
+                             ? 0
+                             : NumLabelsOf(data, ValueOf(given, "db_type").value_or("auto"));
+  if (labels > 0) set("num_labels", std::to_string(labels));
+  if (network) {
+    set("model_prefix", "mnist_" + *network);
+  } else {
+    set("num_epochs", "90");
+    set("file_store_path", ".");
+  }
+  std::string line;
+  for (const std::string& flag : flags) line += " " + flag;
+  if (!line.empty()) std::fprintf(stderr, "doppio: train: no recipe, so it sets%s\n", line.c_str());
+  return flags;
+}
+
 // `words` are flags of the trainer.
 int Train(TrainFlags flags, const Words& words) {
   CheckUsage(flags.recipe.empty() || flags.demo.empty(),
@@ -164,6 +206,10 @@ int Train(TrainFlags flags, const Words& words) {
   if (!flags.data.empty()) {
     command.push_back("--train_data=" + flags.data);
     if (!HasFlag(words, "holdout")) command.push_back("--test_data=" + flags.data);
+    if (flags.recipe.empty() && !HasFlag(WithFlagFile(words), "recipe")) {
+      const Words settings = FlagsForData(flags.data, words);
+      command.insert(command.end(), settings.begin(), settings.end());
+    }
   }
   if (!flags.demo.empty()) {
     const Words demo = DemoFlags(flags.num_shards, words);
@@ -186,6 +232,9 @@ std::string ListOfRecipes() {
   }
   return text +
          "All other flags are the trainer's and override the recipe; --dry_run prints them.\n"
+         "--data without a recipe trains on all images, shuffled, with the data's number of "
+         "labels,\n"
+         "for 90 epochs (resnet50_trainer), and saves models in the current folder.\n"
          "For options of doppio run: doppio run -n 2 --store URL -- mnist_trainer --recipe NAME "
          "...";
 }

@@ -72,9 +72,11 @@ def tensor_blob(name, values, storage=None):
 PREDICT = (op("Flatten", ["data"], ["flat"]), op("Softmax", ["flat"], ["softmax"]))
 
 
-def model(predict=PREDICT, init=(), load=(), parameters=(), outputs=("softmax",), blobs=b""):
+def model(predict=PREDICT, init=(), load=(), parameters=(), outputs=("softmax",), blobs=b"",
+          info=None):
     """An exported model: its predict net, its net that makes inputs and outputs, and its net that
-    loads parameters, as operators; the names of its parameters and outputs; further records."""
+    loads parameters, as operators; the names of its parameters and outputs; further records; what
+    it says for its users."""
     lists = {"PARAMETERS_BLOB_TYPE": parameters, "INPUTS_BLOB_TYPE": ["data"],
              "OUTPUTS_BLOB_TYPE": outputs}
     nets = {
@@ -85,6 +87,8 @@ def model(predict=PREDICT, init=(), load=(), parameters=(), outputs=("softmax",)
     meta = b"".join(field(1, field(1, key) + b"".join(field(2, name) for name in names))
                     for key, names in lists.items())
     meta += b"".join(field(2, field(1, key) + field(2, bytes(each))) for key, each in nets.items())
+    meta += b"".join(field(5, field(1, key) + field(2, value))
+                     for key, value in (info or {}).items())
     return string_blob("!!META_NET_DEF", meta) + blobs
 
 

@@ -347,6 +347,7 @@ def test_damaged_images(pictures, tmp_path):
     done = prepare(*args)
     assert done.returncode == 65
     assert "cat/03.ppm" in done.output and "--max_bad_records" in done.output
+    assert "enforce fail" not in done.output
     assert not (tmp_path / "db").exists()
     done = prepare(*args, "--max_bad_records", 1)
     assert done.returncode == 0, done.output
@@ -355,6 +356,17 @@ def test_damaged_images(pictures, tmp_path):
     found = inspect(pictures, status=65)
     assert found["num_damaged"] == 1
     assert "record 3, key cat/03.ppm" in found["damaged"][0]
+    assert "enforce fail" not in found["damaged"][0]
+
+
+def test_a_missing_folder_is_named(pictures, tmp_path):
+    folder = tmp_path / "not" / "there"
+    done = prepare("folder", "--input", pictures, "--output", folder / "db")
+    assert (done.returncode, done.output) == (
+        73, f"doppio: cannot lock {folder}/db.unfinished.lock: there is no folder {folder}\n")
+    done = run("doppio", "data", "inspect", pictures, "--html", folder / "x.html")
+    assert (done.returncode, done.output) == (
+        73, f"doppio: cannot write {folder}/x.html: there is no folder {folder}\n")
 
 
 def many_pictures(tmp_path, count):
@@ -577,6 +589,7 @@ def test_a_damaged_database_is_refused_or_named(databases, tmp_path):
     (["prepare", "mnist", "--input", "."], 64, "--output DB is needed"),
     (["prepare", "mnist", "--output", "x"], 64,
      "data prepare: --input is required (see doppio data prepare --help)"),
+    (["prepare", "foo"], 64, "there is no data set foo. Known: mnist, cifar10, "),
     (["prepare"], 64, "data prepare: kind is required (see doppio data prepare --help)"),
     (["prepare", "mnist", "--input", ".", "--ouput", "x"], 64, "do you mean --output?"),
     (["prepare", "mnist", "--input", ".", "--output", "x", "--db", "sqlite"], 64, "--db is sqlite"),

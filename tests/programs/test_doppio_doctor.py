@@ -6,13 +6,16 @@ import socket
 import subprocess
 
 import pytest
+from model_files import model as model_file
+from model_files import op
+from PIL import Image
 
-from conftest import BIN, run
+from conftest import BIN, compiled, run
 from launcher_dialects import clean_environment
 from redis_server import RedisServer, redis_cli
 
-TOPICS = ["doppio", "libraries", "processor", "threads", "memory", "GPUs", "file descriptors",
-          "disk", "clock", "interfaces", "allreduce"]
+TOPICS = ["doppio", "libraries", "image formats", "processor", "threads", "memory", "GPUs",
+          "file descriptors", "disk", "clock", "interfaces", "allreduce"]
 REDIS_TOPICS = ["Redis", "Redis safety", "Redis memory", "Redis clock"]
 
 
@@ -57,6 +60,45 @@ def test_too_many_threads_are_a_warning():
     assert status == 0
     assert found["threads"]["level"] == "warning"
     assert "unset OMP_NUM_THREADS" in found["threads"]["fix"]
+
+
+NO_CODECS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+// Finds no library of image codecs, as in a wheel.
+void* dlopen(const char* name, int flags) {
+  static void* (*real)(const char*, int);
+  if (!real) *(void**)&real = dlsym(RTLD_NEXT, "dlopen");
+  if (name && strcmp(name, "libcaffe2_image_files.so.0") == 0) {
+    name = "/nowhere/libcaffe2_image_files.so.0";
+  }
+  return real(name, flags);
+}
+"""
+
+
+def test_an_installation_that_reads_only_jpeg_says_so(tmp_path):
+    without = {"LD_PRELOAD": compiled(tmp_path, "no_codecs", NO_CODECS)}
+    status, found = doctor(env=without)
+    assert status == 0 and found["image formats"]["level"] == "warning"
+    assert found["image formats"]["text"].startswith("JPEG only")
+    assert found["image formats"]["fix"] == "convert other files to JPEG, or install the .deb"
+    assert doctor()[1]["image formats"]["text"] == "JPEG, PNG, WebP, BMP, TIFF, PNM"
+    model = tmp_path / "model.mdl"
+    model.write_bytes(model_file(init=[op("ConstantFill", [], ["data"], shape=[1, 8, 8],
+                                          value=0.0)]))
+    for kind, status in (("png", 74), ("jpg", 0)):
+        picture = tmp_path / f"grey.{kind}"
+        Image.new("L", (20, 20), 90).save(picture)
+        words = ("--num_channels", "1", "--image_size", "8", "--image_scale", "8", picture)
+        done = run("predict", "--model", model, *words, env=without)
+        assert done.returncode == status, done.output
+        assert (status == 0) == ("this installation reads only JPEG" not in done.output)
+        if status != 0:
+            assert done.output == (
+                "predict: this installation reads only JPEG files: convert it, or install the .deb "
+                f"(picture {picture})\n")
 
 
 def test_few_file_descriptors_are_a_warning():

@@ -3,8 +3,11 @@
 import html.parser
 import json
 import re
+import shutil
+import subprocess
 
 import pytest
+from PIL import Image
 
 from conftest import run
 
@@ -98,6 +101,47 @@ def test_the_page_says_what_the_records_say(tmp_path, losses):
     assert not page.links
     assert not re.search(r"https?://", text)
     assert "prefers-color-scheme: dark" in text
+
+
+def screenshot(page, scheme, folder):
+    """What headless Chromium shows of a page to people who prefer `scheme`: {colour: pixels}."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    browser = next(filter(None, map(shutil.which, names)), None)
+    if browser is None:
+        pytest.skip("no Chromium takes screenshots: there is none of " + ", ".join(names))
+    picture = folder / f"{scheme}.png"
+    done = subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/user",
+         f"--blink-settings=preferredColorScheme={('dark', 'light').index(scheme)}",
+         "--window-size=1200,900", f"--screenshot={picture}", page.as_uri()],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert picture.exists(), done.stdout
+    image = Image.open(picture).convert("RGB")
+    return {color: count for count, color in image.getcolors(image.width * image.height)}
+
+
+def luminance(color):
+    """The relative luminance of sRGB (WCAG 2), from 0 to 1."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+              for c in (channel / 255 for channel in color)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_page_can_be_read_in_light_and_in_the_dark(tmp_path, losses):
+    report(write_run(tmp_path / "run", losses, [0.6, 0.55]))
+    page = tmp_path / "run" / "report.html"
+    light, dark = (screenshot(page, scheme, tmp_path) for scheme in ("light", "dark"))
+    for colors, bright_paper in ((light, True), (dark, False)):
+        paper = max(colors, key=colors.get)
+        assert (luminance(paper) > 0.8) == bright_paper and (luminance(paper) < 0.05) != bright_paper
+        levels = sorted(luminance(color) for color, count in colors.items() if count > 100)
+        ink = levels[0] if bright_paper else levels[-1]
+        high, low = sorted((luminance(paper), ink), reverse=True)
+        assert (high + 0.05) / (low + 0.05) > 7, (paper, levels)  # WCAG's best grade
+    # Curves have a colour for each scheme, as in the style sheet of the page.
+    for colors, others, curve in ((light, dark, (0x1f, 0x6f, 0xd0)),
+                                  (dark, light, (0x6a, 0xa9, 0xf5))):
+        assert colors.get(curve, 0) > 20 and others.get(curve, 0) == 0
 
 
 def test_the_curve_goes_through_the_points(tmp_path):
@@ -205,6 +249,15 @@ def test_compare(tmp_path, losses):
     parsed = Page(page.read_text())
     assert parsed.tags.count("svg") == 7
     assert parsed.value("batch_size") == "32"
+
+
+def test_a_missing_folder_is_named(tmp_path, losses):
+    folder = write_run(tmp_path / "run", losses, [])
+    missing = tmp_path / "not" / "there"
+    for words in (("report", folder, "--output"), ("compare", folder, folder, "--html")):
+        done = run("doppio", *words, missing / "x.html")
+        assert (done.returncode, done.output) == (
+            73, f"doppio: cannot write {missing}/x.html: there is no folder {missing}\n")
 
 
 @pytest.mark.parametrize("contents, status, text", [

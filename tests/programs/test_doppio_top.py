@@ -163,7 +163,10 @@ def test_a_store_without_runs_is_named(tmp_path):
     (["top", "--store", "tcp://127.0.0.1:1", "--run_id", "x"], 69, "no store at tcp://127.0.0.1:1"),
     (["runs", "--file_store_path", "/nothing"], 69, "/nothing"),
     (["clean", "--redis_host", "127.0.0.1", "--redis_port", "1"], 69, "127.0.0.1:1"),
-    (["top", "--interval", "0", "--redis_host", "a"], 64, "--interval"),
+    (["top", "--interval", "0", "--redis_host", "a"], 64,
+     "top: --interval: must be from 0.1 to 3600, found 0 (see doppio top --help)"),
+    (["top", "--interval", "soon", "--redis_host", "a"], 64,
+     "--interval: must be from 0.1 to 3600, found soon"),
 ])
 def test_bad_input(args, status, text, tmp_path):
     done = run("doppio", *args, env={"XDG_RUNTIME_DIR": str(tmp_path)})

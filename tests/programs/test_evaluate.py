@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from model_files import model as model_file
+
 from conftest import last_line, run, training
 
 
@@ -33,6 +35,46 @@ def test_a_saved_model_is_tested(databases, trained, tmp_path):
         rf"\(100 images of {databases}/test_lmdb\)", last_line(done.output)), done.output
     assert "Finished iteration" not in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_says_what_it_needs(databases, trained, tmp_path):
+    folder, accuracy = trained
+    model = folder / "model_2.mdl"
+    words = ("--use_cpu", "--evaluate", "--test_data", databases / "test_lmdb")
+    done = run("resnet50_trainer", *words, "--load_model_path", model, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert f"Evaluated {model}: accuracy {accuracy}, " in last_line(done.output)
+    assert (f"Flags that are not given come from {model}: --image_scale=32 --image_size=28 "
+            "--mean=128 --model=lenet --num_channels=1 --num_labels=10 --std=128\n") in done.output
+    done = run("resnet50_trainer", *words, "--load_model_path", model, "--num_labels", "12",
+               "--image_scale", "40", cwd=tmp_path)
+    assert done.returncode == 65 and "the model's number of labels" in last_line(done.output)
+    assert f"{model} was trained with --image_scale 32, now it is 40" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_of_mnist_trainer_says_what_it_needs(databases, tmp_path):
+    flags = ("--use_cpu", "--test_data", databases / "test_lmdb", "--model_prefix", tmp_path / "m")
+    done = run("mnist_trainer", "--train_data", databases / "train_lmdb", "--num_examples", "640",
+               "--num_epochs", "1", "--hidden", "20,30", *flags)
+    assert done.returncode == 0, done.output
+    accuracy = re.search(r"Validation-accuracy=([\d.]+)", done.output).group(1)
+    done = run("mnist_trainer", "--evaluate", "--load_epoch", "1", *flags)
+    assert done.returncode == 0, done.output
+    assert f"Validation-accuracy={accuracy}" in done.output
+    assert f"come from {tmp_path}/m-0001.mdl: --hidden=20,30 --mean=0 --std=256\n" in done.output
+
+
+def test_a_model_with_odd_records_is_refused(databases, tmp_path):
+    words = ("--use_cpu", "--evaluate", "--test_data", databases / "test_lmdb")
+    for key, value in (("image_size", "large"), ("order", "N\x1b[2J")):
+        path = tmp_path / "odd_1.mdl"
+        path.write_bytes(model_file(info={key: value}))
+        done = run("resnet50_trainer", *words, "--load_model_path", path)
+        assert done.returncode == 65, done.output
+        assert last_line(done.output) == (
+            f"resnet50_trainer: {path} records a value for --{key} that this flag cannot have: "
+            f"give --{key}")
 
 
 def test_a_checkpoint_is_tested_by_other_shards(databases, trained, shards):

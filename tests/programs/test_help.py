@@ -91,6 +91,18 @@ def test_a_wrong_value_is_one_line(words, line):
     assert (done.returncode, done.output) == (64, f"resnet50_trainer: {line}\n")
 
 
+@pytest.mark.parametrize("program, words, line", [
+    ("mnist_trainer", ["--lr=0"], "--lr is 0, must be positive"),
+    ("mnist_trainer", ["--wd=-1"], "--wd is -1, must not be negative"),
+    ("mnist_trainer", ["--mom=2"], "--mom is 2, must be "),
+    ("resnet50_trainer", ["--base_learning_rate=0"], "--base_learning_rate is 0, must be positive"),
+])
+def test_an_impossible_value_names_the_flag_of_the_program(program, words, line):
+    done = run(program, "--use_cpu", "--train_data=null", *words)
+    assert done.returncode == 64, done.output
+    assert last_line(done.output).startswith(f"{program}: {line}")
+
+
 def test_a_wrong_value_in_a_file_names_the_file(tmp_path):
     file = tmp_path / "run.flags"
     file.write_text("--batch_size=abc\n")

@@ -93,6 +93,9 @@ def test_settings_tell_how_to_repeat_the_run(logged, databases):
     assert settings["flags"]["init_method"] == "redis://localhost:6379/1"
     assert "hunter2" not in text
     assert settings["version"].startswith("0.") and settings["build"]["compiler"]
+    doctor = json.loads(run("doppio", "doctor", "--json").output)["findings"]
+    (libraries,) = (each["text"] for each in doctor if each["topic"] == "libraries")
+    assert libraries == ", ".join(map(" ".join, sorted(settings["libraries"].items())))
     assert settings["host"]["name"] and settings["run"]["num_shards"] == 1
     assert settings["train_data"]["path"] == str(databases / "train_lmdb")
     assert settings["train_data"]["fingerprint"].startswith("640 records")

@@ -162,9 +162,62 @@ def test_train_needs_no_recipe(databases, mnist, tmp_path):
     done = run("doppio", "train", *flags)
     assert done.returncode == 0, done.output
     assert "resnet50_trainer --use_cpu" in done.output and (tmp_path / "model_1.mdl").exists()
+    assert "no recipe" not in done.output
     done = run("doppio", "train", "--data", mnist, "--use_cpu", "--network", "lenet", "--dry_run")
     assert done.returncode == 0, done.output
-    assert f"mnist_trainer --train_data={mnist} --test_data={mnist} --use_cpu" in done.output
+    given = {name: value for name, (value, _) in settings(done.output).items()}
+    assert given == {
+        "train_data": str(mnist), "test_data": str(mnist), "use_cpu": "true", "network": "lenet",
+        "dry_run": "true", "num_examples": "0", "shuffle": "true", "num_labels": "10",
+        "model_prefix": "mnist_lenet"}
+    assert ("doppio: train: no recipe, so it sets --num_examples=0 --shuffle --num_labels=10 "
+            "--model_prefix=mnist_lenet\n") in done.output
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """A folder of photos of three classes."""
+    for label, name in enumerate(("bird", "cat", "dog")):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for i in range(4):
+            (tmp_path / "photos" / name / f"{i}.ppm").write_bytes(
+                b"P6 40 30 255\n" + bytes([80 * label, 9 * i, 5]) * 1200)
+    return tmp_path / "photos"
+
+
+def test_data_without_a_recipe_is_trained_on_as_it_is(photos, tmp_path):
+    words = ("train", "--data", photos, "--use_cpu", "--model", "lenet", "--image_size", "28",
+             "--batch_size", "4", "--base_learning_rate", "0.001", "--num_epochs", "2")
+    done = run("doppio", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert ("doppio: train: no recipe, so it sets --epoch_size=0 --shuffle --num_labels=3 "
+            "--file_store_path=.\n") in done.output
+    assert "classes, --num_labels" not in done.output
+    assert "class after class" not in done.output and "Finished epoch 1/2" in done.output
+    assert (tmp_path / "resnet50_model_2.mdl").exists()
+    file = tmp_path / "run.flags"
+    file.write_text("--epoch_size=8\n--num_labels=7\n")
+    done = run("doppio", *words[:-2], "--flagfile", file, "--noshuffle", "--file_store_path",
+               tmp_path / "models", "--dry_run", cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert "doppio: train: no recipe, so it sets --num_epochs=90\n" in done.output
+    assert settings(done.output)["num_labels"] == ("7", f"file {file}")
+
+
+def test_what_is_not_known_of_the_data_stays_the_trainer_s(databases, tmp_path):
+    words = ("train", "--use_cpu", "--model", "lenet", "--image_size", "28",
+             "--base_learning_rate", "0.001", "--dry_run")
+    done = run("doppio", *words, "--data", databases / "train_lmdb", "--num_channels", "1",
+               cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert "sets --epoch_size=0 --shuffle --num_epochs=90 --file_store_path=.\n" in done.output
+    done = run("doppio", *words, "--data", "null", "--epoch_size", "64", cwd=tmp_path)
+    assert "sets --num_epochs=90 --file_store_path=.\n" in done.output
+    done = run("doppio", *words, "--data", tmp_path / "none", cwd=tmp_path)
+    assert done.returncode == 66 and "none" in last_line(done.output)
+    done = run("doppio", *words, "--data", databases / "test_lmdb", "--evaluate",
+               "--load_model_path", "none_1.mdl", cwd=tmp_path)
+    assert "no recipe" not in done.output
 
 
 def test_train_finds_the_recipe_of_a_file(mnist, tmp_path):

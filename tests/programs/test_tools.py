@@ -6,6 +6,7 @@ import re
 import struct
 
 import pytest
+from PIL import Image
 
 from conftest import last_line, run, training
 
@@ -150,6 +151,16 @@ def test_make_image_db_mixes_files_and_pixels(tmp_path, form, scale):
                            (["--raw_share", 0.5, "--raw"], "--raw_share cannot be given with it")):
         done = run("make_image_db", *flags, "--output_db_name", tmp_path / "bad", *bad)
         assert done.returncode == 64 and complaint in last_line(done.output)
+
+
+def test_a_drawn_picture_is_the_first_test_image(tmp_path):
+    succeed("render_digits", "--output_dir", tmp_path, "--train", 1, "--test", 2, "--picture",
+            tmp_path / "picture.jpg")
+    pixels = (tmp_path / "t10k-images-idx3-ubyte").read_bytes()[16:][:28 * 28]
+    with Image.open(tmp_path / "picture.jpg") as picture:
+        assert (picture.format, picture.mode, picture.size) == ("JPEG", "L", (28, 28))
+        drawn = picture.tobytes()
+    assert max(pixels) > 200 and max(abs(a - b) for a, b in zip(drawn, pixels)) < 32
 
 
 def test_make_cifar_db(tmp_path):

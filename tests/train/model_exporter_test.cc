@@ -68,6 +68,27 @@ TEST(ModelExporterTest, ModelsCarryTheNamesOfTheirClasses) {
   EXPECT_TRUE(Predictor().ClassNames().empty());
 }
 
+TEST(ModelExporterTest, ModelsCarryTheirNetwork) {
+  const TemporaryDirectory directory;
+  TrainOptions options = SmallRun(directory.Path("none"), "mlp", 8, 2);
+  options.model.shape.hidden = {20, 30};
+  options.model.shape.small_stem = true;
+  PredictorExportMeta meta = Meta();
+  meta.application_info = ExportMetaOf(options, 0).application_info;
+  Workspace ws;
+  Parameter(&ws);
+  SavePredictor(meta, &ws, {directory.Path("a.mdl")});
+  const Predictor predictor = DescribePredictor(directory.Path("a.mdl"));
+  EXPECT_EQ(predictor.application_info, meta.application_info);
+  EXPECT_EQ(predictor.parameters, meta.parameters);
+  const auto& info = predictor.application_info;
+  EXPECT_EQ(info.at("network"), "mlp");
+  EXPECT_EQ(info.at("hidden"), "20,30");
+  EXPECT_EQ(info.at("small_stem"), "true");
+  EXPECT_EQ(info.at("num_labels"), std::to_string(options.model.shape.num_labels));
+  EXPECT_THROW(DescribePredictor(directory.Path("none.mdl")), IoError);
+}
+
 TEST(ModelExporterTest, AModelThatIsNotWrittenIsAnErrorOnlyAtTheEnd) {
   const TemporaryDirectory directory;
   const std::string missing = directory.Path("missing/a.mdl"), good = directory.Path("b.mdl");

@@ -8,6 +8,7 @@
 
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/utils/json_text.h"
+#include "caffe2/utils/library_versions.h"
 #include "caffe2/utils/version.h"
 #include "distributed/host.h"
 #include "distributed/run_record.h"
@@ -40,6 +41,12 @@ std::map<std::string, std::string> BuildMap() {
     if (colon != std::string::npos) options[line.substr(0, colon)] = line.substr(colon + 2);
   }
   return options;
+}
+
+std::map<std::string, std::string> LibraryMap() {
+  std::map<std::string, std::string> versions;
+  for (const LibraryVersion& each : LibraryVersions()) versions[each.name] = each.version;
+  return versions;
 }
 
 std::string HostJson() {
@@ -168,6 +175,7 @@ void SettingsLog::OnStart(const StartReport& report) {
       .Add("version", Version())
       .Add("commit", Commit())
       .AddJson("build", JsonOf(BuildMap()))
+      .AddJson("libraries", JsonOf(LibraryMap()))
       .AddJson("started", TimeNow())
       .AddJson("host", HostJson())
       .AddJson("run", RunJson(report))

@@ -37,8 +37,9 @@ class MetricsLog : public TrainListener {
   int64_t total_iterations_ = 0;
 };
 
-// Writes <directory>/settings.json when the run starts: program, version and build, host, run, all
-// flags with their values, and the data sets with their fingerprints (DataFingerprint).
+// Writes <directory>/settings.json when the run starts: program, version and build, libraries with
+// their versions (caffe2/utils/library_versions.h), host, run, all flags with their values, and the
+// data sets with their fingerprints (DataFingerprint).
 class SettingsLog : public TrainListener {
  public:
   SettingsLog(std::string directory, std::string program, std::map<std::string, std::string> flags)

@@ -9,6 +9,7 @@
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/program.h"
 #include "caffe2/utils/thread_loop.h"
 #include "db/data_set.h"
 #include "db/db.h"
@@ -126,7 +127,7 @@ class Inspector {
       Seen seen;
       seen.key = key;
       seen.bytes = value.size();
-      seen.error = error.what();
+      seen.error = WithoutCodePlaces(error.what());
       return seen;
     }
   }

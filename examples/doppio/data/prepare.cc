@@ -10,6 +10,7 @@
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/program.h"
 #include "caffe2/utils/thread_loop.h"
 #include "db/db_reader.h"
 #include "db/image/image_record.h"
@@ -53,7 +54,7 @@ Made MakeRecord(const db::Record& record, const PrepareOptions& options) {
                                         static_cast<int>(picture.label));
     }
   } catch (const Error& error) {
-    made.error = record.key + ": " + error.what();
+    made.error = record.key + ": " + WithoutCodePlaces(error.what());
   }
   return made;
 }

@@ -28,6 +28,8 @@ Finding Error(const std::string& topic, const std::string& text, const std::stri
               ExitCode code);
 
 Findings CheckVersions();
+// Which image files can be read: wheels and bundles have only the JPEG decoder.
+Findings CheckImageFormats();
 Findings CheckProcessor();
 Findings CheckThreads();
 Findings CheckMemory();

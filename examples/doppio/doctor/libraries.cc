@@ -7,6 +7,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/utils/library_versions.h"
 #include "caffe2/utils/version.h"
+#include "db/image/image_codec.h"
 #include "examples/doppio/doctor/checks.h"
 
 namespace caffe2::doctor {
@@ -50,6 +51,13 @@ Findings CheckVersions() {
     libraries += (libraries.empty() ? "" : ", ") + each.name + " " + each.version;
   }
   return {Ok("doppio", build), Ok("libraries", libraries)};
+}
+
+Findings CheckImageFormats() {
+  const std::string problem = db::OtherFormatsProblem();
+  if (problem.empty()) return {Ok("image formats", "JPEG, PNG, WebP, BMP, TIFF, PNM")};
+  return {Warning("image formats", "JPEG only: " + problem,
+                  "convert other files to JPEG, or install the .deb")};
 }
 
 Findings CheckGpus() {
