@@ -104,7 +104,7 @@ def test_the_page_says_what_the_records_say(tmp_path, losses):
 
 
 def screenshot(page, scheme, folder):
-    """What headless Chromium shows of a page to people who prefer `scheme`: {colour: pixels}."""
+    """What headless Chromium shows of a page to people who prefer `scheme`: an image."""
     names = ("chromium", "chromium-browser", "google-chrome")
     browser = next(filter(None, map(shutil.which, names)), None)
     if browser is None:
@@ -116,7 +116,11 @@ def screenshot(page, scheme, folder):
          "--window-size=1200,900", f"--screenshot={picture}", page.as_uri()],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     assert picture.exists(), done.stdout
-    image = Image.open(picture).convert("RGB")
+    return Image.open(picture).convert("RGB")
+
+
+def colors_of(image):
+    """{colour: pixels}."""
     return {color: count for count, color in image.getcolors(image.width * image.height)}
 
 
@@ -131,17 +135,18 @@ def test_the_page_can_be_read_in_light_and_in_the_dark(tmp_path, losses):
     report(write_run(tmp_path / "run", losses, [0.6, 0.55]))
     page = tmp_path / "run" / "report.html"
     light, dark = (screenshot(page, scheme, tmp_path) for scheme in ("light", "dark"))
-    for colors, bright_paper in ((light, True), (dark, False)):
-        paper = max(colors, key=colors.get)
-        assert (luminance(paper) > 0.8) == bright_paper and (luminance(paper) < 0.05) != bright_paper
-        levels = sorted(luminance(color) for color, count in colors.items() if count > 100)
-        ink = levels[0] if bright_paper else levels[-1]
-        high, low = sorted((luminance(paper), ink), reverse=True)
-        assert (high + 0.05) / (low + 0.05) > 7, (paper, levels)  # WCAG's best grade
+    heading, names = (0, 0, 1100, 75), (60, 125, 250, 390)  # the names of the results
+    for image, is_light in ((light, True), (dark, False)):
+        for box, grade in ((heading, 7), (names, 4.5)):  # WCAG's contrasts AAA and AA
+            colors = colors_of(image.crop(box))
+            paper = luminance(max(colors, key=colors.get))
+            assert paper > 0.8 if is_light else paper < 0.05
+            levels = [luminance(color) for color, count in colors.items() if count > 10]
+            low, high = min(levels), max(levels)
+            assert paper == (high if is_light else low) and (high + 0.05) / (low + 0.05) > grade
     # Curves have a colour for each scheme, as in the style sheet of the page.
-    for colors, others, curve in ((light, dark, (0x1f, 0x6f, 0xd0)),
-                                  (dark, light, (0x6a, 0xa9, 0xf5))):
-        assert colors.get(curve, 0) > 20 and others.get(curve, 0) == 0
+    for image, other, curve in ((light, dark, (0x1f, 0x6f, 0xd0)), (dark, light, (0x6a, 0xa9, 0xf5))):
+        assert colors_of(image).get(curve, 0) > 20 and curve not in colors_of(other)
 
 
 def test_the_curve_goes_through_the_points(tmp_path):
