@@ -3,7 +3,6 @@
 import re
 
 import pytest
-
 from model_files import model as model_file
 
 from conftest import last_line, run, training
