@@ -145,7 +145,8 @@ def test_the_page_can_be_read_in_light_and_in_the_dark(tmp_path, losses):
             low, high = min(levels), max(levels)
             assert paper == (high if is_light else low) and (high + 0.05) / (low + 0.05) > grade
     # Curves have a colour for each scheme, as in the style sheet of the page.
-    for image, other, curve in ((light, dark, (0x1f, 0x6f, 0xd0)), (dark, light, (0x6a, 0xa9, 0xf5))):
+    blue, light_blue = (0x1f, 0x6f, 0xd0), (0x6a, 0xa9, 0xf5)
+    for image, other, curve in ((light, dark, blue), (dark, light, light_blue)):
         assert colors_of(image).get(curve, 0) > 20 and curve not in colors_of(other)
 
 
