@@ -189,7 +189,8 @@ void ImageTransform::Write(const ImageView<Pixel>& crop, bool mirror, void* outp
 template <typename Pixel>
 void ImageTransform::WriteAugmented(const ImageView<Pixel>& crop,
                                     const SampledAugmentation& augmentation, void* output) const {
-  std::vector<float> pixels(size_t{3} * crop.height * crop.width);
+  thread_local std::vector<float> pixels;
+  pixels.resize(size_t{3} * crop.height * crop.width);
   WritePixels(
       crop, augmentation.mirror != 0, /*channels_first=*/false,
       [](Pixel pixel, int) { return static_cast<float>(pixel); }, pixels.data());
@@ -293,8 +294,8 @@ BoundingBox ImageTransform::Visible(const CropPlan& plan) const {
           std::min(plan.x + options_.crop, plan.width) - x};
 }
 
-Image<uint8_t> ImageTransform::ReadShrunkenCrop(const CropPlan& plan,
-                                                ImageSource<uint8_t>* source) const {
+ImageView<uint8_t> ImageTransform::ReadShrunkenCrop(const CropPlan& plan,
+                                                    ImageSource<uint8_t>* source) const {
   // Reduced to at least twice the scaled size, so that the rest is still averaged. db/README.md
   // says how far pixels then differ.
   int reduction = 1;
@@ -319,11 +320,10 @@ Image<uint8_t> ImageTransform::ReadShrunkenCrop(const CropPlan& plan,
   }
   rows.begin -= region.ymin;
   columns.begin -= region.xmin;
-  const auto pixels =
-      std::make_shared<std::vector<uint8_t>>(size_t{1} * crop.height * crop.width * view.channels);
-  ShrinkByArea(view, rows, columns, pixels->data());
-  return {ImageView<uint8_t>::Interleaved(pixels->data(), crop.height, crop.width, view.channels),
-          pixels};
+  thread_local std::vector<uint8_t> pixels;
+  pixels.resize(size_t{1} * crop.height * crop.width * view.channels);
+  ShrinkByArea(view, rows, columns, pixels.data());
+  return ImageView<uint8_t>::Interleaved(pixels.data(), crop.height, crop.width, view.channels);
 }
 
 template <typename Pixel>
@@ -338,8 +338,7 @@ ImageTransform::CroppedImage<Pixel> ImageTransform::ReadVisible(const CropPlan& 
   bool done = false;
   if constexpr (std::is_same_v<Pixel, uint8_t>) {
     if (scaled && shrinks && source->IsInterleaved()) {
-      cropped.resized = ReadShrunkenCrop(plan, source);
-      view = cropped.resized.view;
+      view = ReadShrunkenCrop(plan, source);
       done = true;
     }
   }

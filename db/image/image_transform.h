@@ -78,7 +78,7 @@ class ImageTransform {
   NormalizeParams normalize_params() const;
 
  private:
-  // A crop and the memory that it points into (or the source's memory).
+  // A crop and the memory that it points into, unless that is the source's or this thread's.
   template <typename Pixel>
   struct CroppedImage {
     ImageView<Pixel> view;
@@ -92,8 +92,8 @@ class ImageTransform {
   template <typename Pixel>
   CroppedImage<Pixel> ReadVisible(const CropPlan& plan, ImageSource<Pixel>* source) const;
   // Reads the pixels under Visible() and shrinks them. Only if the part is scaled to fewer rows and
-  // columns.
-  Image<uint8_t> ReadShrunkenCrop(const CropPlan& plan, ImageSource<uint8_t>* source) const;
+  // columns. The view is valid until the next call in this thread.
+  ImageView<uint8_t> ReadShrunkenCrop(const CropPlan& plan, ImageSource<uint8_t>* source) const;
   // Replaces the size of an image by the size to which it is scaled before the crop.
   void ChooseSize(int* height, int* width, RandomGenerator* random) const;
   // Draws a random part as Inception does; false if none was found.

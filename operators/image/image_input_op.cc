@@ -72,9 +72,8 @@ int CountNumbers(const TensorProto& proto) {
                                                  : proto.int32_data_size();
 }
 
-TypeMeta NumberType(const TensorProto& proto) {
-  return proto.data_type() == TensorProto::FLOAT ? TypeMeta::Make<float>()
-                                                 : TypeMeta::Make<int32_t>();
+TypeMeta NumberType(TensorProto::DataType type) {
+  return type == TensorProto::FLOAT ? TypeMeta::Make<float>() : TypeMeta::Make<int32_t>();
 }
 
 // Whether the image of a record is given in floats. False for a damaged record: decoding it gives
@@ -84,6 +83,10 @@ bool HasFloats(const std::string& record, bool is_datum) {
     db::DatumView datum;
     return db::ParseDatum(record, &datum) == db::ParseResult::kOk && !datum.encoded &&
            !datum.float_data.empty();
+  }
+  db::TensorView views[2];
+  if (db::ParseTensorProtos(record, views, 2) == db::ParseResult::kOk) {
+    return views[0].data_type == TensorProto::FLOAT;
   }
   TensorProtos protos;
   return protos.ParseFromString(record) && protos.protos_size() > 0 &&
@@ -158,13 +161,19 @@ void ImageInputDecoder::Prepare(db::InputBatch* batch) const {
   TypeMeta label_type = TypeMeta::Make<int32_t>();
   std::vector<TypeMeta> extra_types(options_.output_sizes.size(), label_type);
   for (const db::Record& record : batch->source.records) {
-    TensorProtos protos;
     if (options_.use_caffe_datum) break;
+    db::TensorView views[2];
+    if (extra_types.empty() &&
+        db::ParseTensorProtos(record.value, views, 2) == db::ParseResult::kOk) {
+      label_type = NumberType(views[1].data_type);
+      break;
+    }
+    TensorProtos protos;
     if (protos.ParseFromString(record.value) && protos.protos_size() > 0) {
-      if (protos.protos_size() > 1) label_type = NumberType(protos.protos(1));
+      if (protos.protos_size() > 1) label_type = NumberType(protos.protos(1).data_type());
       for (size_t i = 0; i < extra_types.size() && protos.protos_size() > static_cast<int>(i) + 2;
            ++i) {
-        extra_types[i] = NumberType(protos.protos(static_cast<int>(i) + 2));
+        extra_types[i] = NumberType(protos.protos(static_cast<int>(i) + 2).data_type());
       }
       break;
     }  // else decoding the record gives the error
@@ -342,9 +351,9 @@ void ImageInputDecoder::WriteProto(const TensorProto& proto, const db::BoundingB
 }
 
 void ImageInputDecoder::WriteLabel(const TensorProto& proto, Tensor* labels, int item) const {
-  CAFFE_ENFORCE(NumberType(proto) == labels->dtype(),
+  CAFFE_ENFORCE(NumberType(proto.data_type()) == labels->dtype(),
                 "a label must have the type of the first record's label, ", labels->dtype().name(),
-                "; found ", NumberType(proto).name());
+                "; found ", NumberType(proto.data_type()).name());
   const int count = CountNumbers(proto);
   const int64_t row = int64_t{item} * options_.num_labels;
   switch (options_.label_type) {
@@ -375,9 +384,9 @@ void ImageInputDecoder::WriteLabel(const TensorProto& proto, Tensor* labels, int
 void ImageInputDecoder::WriteExtra(const TensorProto& proto, int index, Tensor* output,
                                    int item) const {
   const int size = options_.output_sizes[index];
-  CAFFE_ENFORCE(NumberType(proto) == output->dtype() && CountNumbers(proto) == size, "tensor ",
-                index + 2, " of the record holds ", CountNumbers(proto), " numbers where ", size,
-                " ", output->dtype().name(), " are expected");
+  CAFFE_ENFORCE(NumberType(proto.data_type()) == output->dtype() && CountNumbers(proto) == size,
+                "tensor ", index + 2, " of the record holds ", CountNumbers(proto),
+                " numbers where ", size, " ", output->dtype().name(), " are expected");
   ForEachNumber(proto, "a further output",
                 [&](int i, auto value) { SetNumber(output, int64_t{item} * size + i, value); });
 }
