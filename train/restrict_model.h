@@ -24,7 +24,7 @@ struct ModelLimits {
   // by RunWithin (train/run_time_limit.h).
   double max_run_seconds = 300;
   // What lifts the limits in this program, for errors: "--trust_model"; "" if nothing does.
-  std::string trust_setting;
+  std::string trust_setting = {};
 };
 
 // True if models may use the operator: one that computes its outputs from its inputs and arguments
