@@ -38,11 +38,16 @@ inline std::map<std::string, std::string> FlagsOfModel(const std::string& path) 
 }
 
 // Sets the flags of this program that are not given and that the model at `path` records. Logs
-// which. Does nothing if there is no such file, which is an error later. Throws as FlagsOfModel,
+// which. Logs a warning if there is no such file, which is an error later on the shard that reads
+// it. Throws as FlagsOfModel,
 // and IoError for a value that a flag cannot have.
 inline void TakeFlagsFromModel(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return;
+  if (!std::filesystem::exists(path, error)) {
+    LOG(WARNING) << "There is no model " << path << " here: --model, --image_size and other flags "
+                 << "that it records must be given";
+    return;
+  }
   std::string taken;
   for (const auto& [name, value] : FlagsOfModel(path)) {
     gflags::CommandLineFlagInfo flag;

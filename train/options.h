@@ -67,6 +67,8 @@ struct ShardOptions {
   // Called once, by another thread, with the line of the failure when another shard is lost. Must
   // not throw.
   std::function<void(const std::string& line)> on_peer_lost;
+  // Called once the shard has joined its run, before it connects to the others.
+  std::function<void()> on_joined;
 };
 
 // The source of the images and how they are prepared.

@@ -71,7 +71,8 @@ struct EpochReport {
 
 struct TestReport {
   int epoch = 0;
-  int64_t images = 0;  // over all shards; every image counted once
+  int64_t total_iterations = 0;  // of the run so far; 0 for a model alone, which does not say it
+  int64_t images = 0;            // over all shards; every image counted once
   double loss = 0;
   double accuracy = 0;
   double accuracy_top5 = 0;

@@ -83,6 +83,7 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
   store_ = std::make_unique<ShardStore>(options.shards);
   membership_ = Join(options, *store_, on_worker_lost);
   identity_ = {options.shards.run_id, membership_->generation(), NowMs()};
+  if (options.shards.on_joined) options.shards.on_joined();
   membership_->OnPeerLost([listener = options.shards.on_peer_lost](const std::string& line) {
     if (listener) listener(line);
     AbortCommunicators(line);

@@ -62,8 +62,7 @@ bool StopWatchdog::Look() {
   if (!give_up_) {
     if (asked_for < (joined_ ? kSetUp : kJoin)) return true;
     end_(MakeString("stopped by signal ", signal, " while ",
-                    joined_ ? "the run was set up" : "it waited for the store or another shard",
-                    ": nothing is lost"),
+                    joined_ ? "the run was set up" : "it joined the run", ": nothing is lost"),
          signal);
     return false;
   }

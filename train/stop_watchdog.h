@@ -16,11 +16,10 @@ namespace caffe2 {
 // read of its input or a write of the save hangs, it never ends. From construction to Dismiss(), a
 // thread of this class asks `stop` a few times a second for the number of the signal (0: none).
 // Once there is one:
-//  - before WatchRun(), it calls end(reason, signal), which ends the process: a run that is being
-//  set
-//    up has nothing to lose. Before WatchSetUp() it waits for kJoin, while which a shard leaves the
-//    run by itself unless a store or a peer does not answer; after it, for kSetUp, because a shard
-//    that has joined then leaves in a way that others do not take for a fault.
+//  - before WatchRun(), it calls end(reason, signal), which ends the process: a run that is not yet
+//    set up has nothing to lose. Until WatchSetUp() it first waits for kJoin, in which a shard
+//    gives up joining by itself if its store answers (RunEnd waits 2 s). From then on it waits for
+//    kSetUp, because a shard that stops by itself is not taken for a lost one by the others.
 //  - after WatchRun(), it looks for two things. When a wait for input (WaitFor::kInput) has taken
 //    kInput, it calls `give_up` once, which must make that wait throw. When a wait for a save
 //    (WaitFor::kSave) has taken kWrite without a write to a file (CountedWrites), it calls
@@ -28,7 +27,7 @@ namespace caffe2 {
 // Dismiss() waits for these functions, so they must not call it. Thread-safe.
 class StopWatchdog {
  public:
-  static constexpr std::chrono::seconds kJoin{1}, kSetUp{8}, kInput{3}, kWrite{15};
+  static constexpr std::chrono::seconds kJoin{3}, kSetUp{8}, kInput{3}, kWrite{15};
   using EndFunction = std::function<void(const std::string& reason, int signal)>;
 
   StopWatchdog(std::function<int()> stop, EndFunction end);
@@ -36,7 +35,7 @@ class StopWatchdog {
   StopWatchdog(const StopWatchdog&) = delete;
   StopWatchdog& operator=(const StopWatchdog&) = delete;
 
-  // Call it when the shards have met.
+  // Call it when the shard has joined its run.
   void WatchSetUp();
   // Call it when the set-up is over.
   void WatchRun(std::function<void()> give_up, std::function<void(int signal)> end_save);

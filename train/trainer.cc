@@ -64,7 +64,9 @@ Trainer::~Trainer() {
 
 int Trainer::Run() {
   try {
-    run_ = std::make_unique<ShardRun>(options_, &ws_);
+    TrainOptions options = options_;
+    if (watchdog_) options.shards.on_joined = [this] { watchdog_->WatchSetUp(); };
+    run_ = std::make_unique<ShardRun>(options, &ws_);
   } catch (const StoppedEarly& stopped) {
     LOG(INFO) << stopped.what();
     return stopped.signal();
@@ -513,6 +515,7 @@ void Trainer::Test() {
   const TracedSpan span("test", "test");
   last_test_ = evaluator_->Run();
   last_test_.epoch = progress_.epoch;
+  last_test_.total_iterations = progress_.total_iterations;
   last_test_.best_accuracy = std::max(progress_.best.accuracy, last_test_.accuracy);
   listener_->OnTest(last_test_);
 }

@@ -35,7 +35,7 @@ int RemoveUnusedGradients(NetDef* net, const std::set<std::string>& keep) {
     const OperatorDef& op = net->op(i);
     const int last = op.output_size() - 1;
     if (!op.is_gradient_op() || last < 0 || !is_unused(i, last)) continue;
-    if (last == 0) {
+    if (last == 0 && op.type() != "PythonGradient") {
       removed[i] = true;
       ++unused;
     } else if (EndsWithInputGradient(op)) {

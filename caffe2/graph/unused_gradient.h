@@ -13,10 +13,11 @@ namespace caffe2 {
 // its work.
 //
 // The pass removes operators of the backward pass (is_gradient_op) with one output that is not
-// read, such as the gradient of a Cast. From the gradients of convolutions and fully connected
-// layers it removes the output that is the gradient of the input. External outputs and blobs in
-// `keep` stay. No other value changes. Call it after the updates are added, for they read the
-// gradients of the parameters. Returns the number of gradients removed.
+// read, such as the gradient of a Cast. PythonGradient stays, for it may change other things. From
+// the gradients of convolutions and fully connected layers it removes the output that is the
+// gradient of the input. External outputs and blobs in `keep` stay. No other value changes. Call it
+// after the updates are added, for they read the gradients of the parameters. Returns the number of
+// gradients removed.
 int RemoveUnusedGradients(NetDef* net, const std::set<std::string>& keep = {});
 
 }  // namespace caffe2

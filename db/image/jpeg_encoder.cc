@@ -27,7 +27,6 @@ class JpegEncoder {
     };
     errors_.emit_message = [](j_common_ptr, int) {};
     info_.client_data = this;
-    jpeg_create_compress(&info_);
   }
   ~JpegEncoder() {
     jpeg_destroy_compress(&info_);
@@ -38,7 +37,11 @@ class JpegEncoder {
 
   // Returns false on an error; what() is its message.
   bool Write(const ImageView<uint8_t>& pixels) {
-    if (setjmp(jump_) != 0) return false;
+    if (setjmp(jump_) != 0) {
+      bytes_ = nullptr;  // libjpeg may have freed it, and has not said so
+      return false;
+    }
+    jpeg_create_compress(&info_);
     jpeg_mem_dest(&info_, &bytes_, &size_);
     info_.image_width = static_cast<JDIMENSION>(pixels.width);
     info_.image_height = static_cast<JDIMENSION>(pixels.height);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -24,8 +25,22 @@ constexpr char kSuffix[] = ".run";
 
 std::string Directory() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && *runtime == '/') return MakeString(runtime, "/doppio");
+  // Under su and sudo the variable may name the directory of another user.
+  struct stat status = {};
+  if (runtime != nullptr && *runtime == '/' && stat(runtime, &status) == 0 &&
+      S_ISDIR(status.st_mode) && status.st_uid == geteuid()) {
+    return MakeString(runtime, "/doppio");
+  }
   return MakeString("/tmp/doppio-", geteuid());
+}
+
+// Containers that share a directory may have launchers with the same pid.
+std::string FileName() {
+  std::string scope = ProcessId::Self().pid_namespace;
+  scope.erase(std::remove_if(scope.begin(), scope.end(),
+                             [](unsigned char c) { return std::isdigit(c) == 0; }),
+              scope.end());
+  return MakeString(scope, ".", getpid(), kSuffix);
 }
 
 // True if nobody but this user could have put something there.
@@ -95,7 +110,7 @@ std::string WriteRun(const LocalRun& run) {
     ThrowIoError(ExitCode::kNotPermitted, directory,
                  " is not a directory that only this user can read and write");
   }
-  const std::string path = MakeString(directory, "/", getpid(), kSuffix);
+  const std::string path = directory + "/" + FileName();
   unlink(path.c_str());  // of an earlier process with this number
   const int fd =
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);

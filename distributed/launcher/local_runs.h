@@ -16,9 +16,10 @@ struct LocalRun {
 };
 
 // A file that tells where the store is, as long as the object lives. The file is
-// $XDG_RUNTIME_DIR/doppio/<pid>.run or, without this variable, /tmp/doppio-<uid>/<pid>.run. Only
-// this user can read it, for it holds the password. If it cannot be written, or others may write
-// in its directory, a warning says so, and the run cannot be watched in this way.
+// $XDG_RUNTIME_DIR/doppio/<pid namespace>.<pid>.run or, without such a directory of this user, in
+// /tmp/doppio-<uid>. Only this user can read it, for it holds the password. If it cannot be
+// written, or others may write in its directory, a warning says so, and the run cannot be watched
+// in this way.
 class LocalRunFile {
  public:
   explicit LocalRunFile(const LocalRun& run);

@@ -222,8 +222,12 @@ int Runs(const StoreFlags& flags) {
   } else {
     for (const LocalRun& run : FindLocalRuns()) {
       StoreFlags of_run = flags;
-      of_run.run_id = run.run_id;
-      AddRuns(of_run, &rows);
+      of_run.redis = run.redis;
+      try {
+        AddRuns(of_run, &rows);
+      } catch (const IoError&) {  // it ends now, or its store is lost
+        rows.push_back({OneLine(run.run_id), "unknown", "-", "-", "-", "-", "no answer"});
+      }
     }
   }
   std::printf("%s", Table(rows).c_str());

@@ -48,13 +48,16 @@ TEST(RunBlameTest, SaysWhatTheShardDid) {
 }
 
 TEST(RunBlameTest, AnActivityIsTheWaitUnderWay) {
-  EXPECT_EQ(CurrentActivity(), "computes");
+  const auto activity = [] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const std::string text = CurrentActivity();
+    return text.substr(0, text.find(", for "));
+  };
+  EXPECT_EQ(activity(), "computes");
   const TimedWait collective(WaitFor::kShards);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(CurrentActivity(), "takes part in a collective operation, for 0 s");
+  EXPECT_EQ(activity(), "takes part in a collective operation");
   const TimedWait input(WaitFor::kInput);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(CurrentActivity(), "waits for its input, for 0 s");
+  EXPECT_EQ(activity(), "waits for its input");
 }
 
 TEST(RunBlameTest, NamesNobodyIfNobodyIsBehind) {

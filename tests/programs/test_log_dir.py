@@ -209,6 +209,16 @@ def test_a_test_of_a_model_leaves_its_results(logged, databases, tmp_path):
     assert accuracy.value == pytest.approx(last["accuracy"])
 
 
+def test_a_test_of_a_checkpoint_is_at_its_iteration(databases, tmp_path):
+    flags = {"checkpoint_every": 5, "save_model_name": "m"}
+    train(databases, tmp_path, **flags)
+    before = len(metrics(tmp_path))
+    train(databases, tmp_path, evaluate="true", train_data=None, resume="true",
+          epoch_size=None, num_epochs=None, **flags)
+    (line,) = metrics(tmp_path)[before:]
+    assert (line["event"], line["total_iterations"]) == ("test", 20)
+
+
 def test_two_runs_in_one_folder(logged, databases, shards, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

@@ -34,8 +34,7 @@ TEST(StopWatchdogTest, EndsAProcessWhoseStoreDoesNotAnswer) {
                         [&](const std::string& reason, int) { ended.set_value(reason); });
   auto reason = ended.get_future();
   ASSERT_EQ(reason.wait_for(kLong), std::future_status::ready);
-  EXPECT_EQ(reason.get(),
-            "stopped by signal 1 while it waited for the store or another shard: nothing is lost");
+  EXPECT_EQ(reason.get(), "stopped by signal 1 while it joined the run: nothing is lost");
 }
 
 TEST(StopWatchdogTest, GivesUpAWaitForInputThatDoesNotEnd) {

@@ -138,7 +138,7 @@ void MetricsLog::OnIteration(const IterationReport& report) {
 void MetricsLog::OnTest(const TestReport& report) {
   file_.Append(EventLine("test")
                    .Add("epoch", report.epoch)
-                   .Add("total_iterations", total_iterations_)
+                   .Add("total_iterations", report.total_iterations)
                    .Add("loss", report.loss)
                    .Add("accuracy", report.accuracy)
                    .Add("accuracy_top5", report.accuracy_top5)

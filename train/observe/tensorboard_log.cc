@@ -48,7 +48,7 @@ void TensorBoardLog::OnTest(const TestReport& report) {
   AddScalar("test/loss", report.loss, &event);
   AddScalar("test/accuracy", report.accuracy, &event);
   AddScalar("test/accuracy_top5", report.accuracy_top5, &event);
-  file_->Append(step_, event);
+  file_->Append(report.total_iterations, event);
 }
 
 void TensorBoardLog::WriteSamples() {

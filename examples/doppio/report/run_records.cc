@@ -60,6 +60,11 @@ void AddEvent(const Event& event, RunRecords* run) {
                                                             {"model", &run->models}};
   const auto list = lists.find(name);
   if (list == lists.end()) return;  // of a later version
+  // A model that was tested by itself (--evaluate) is not a point of the curves.
+  if (name == "test" && !run->iterations.empty() &&
+      event.Number("total_iterations") < run->iterations.back().Number("total_iterations")) {
+    return;
+  }
   if (name == "start") {
     for (auto* each : {&run->iterations, &run->tests, &run->epochs, &run->models}) {
       CutAfter(event.Number("total_iterations"), each);

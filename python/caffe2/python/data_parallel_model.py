@@ -265,8 +265,10 @@ def ChooseTrainingPasses(
     device_type: int, order: str = "NCHW", dtype: int = caffe2_pb2.TensorProto.FLOAT
 ) -> C.TrainingPasses:
     """The TrainingPasses that the C++ trainers use on devices of the type caffe2_pb2.CPU or
-    caffe2_pb2.CUDA, for images of this storage order and element type: fusion and planned memory,
-    and on GPUs fused updates and sums of gradients and, in 16 bits, fuse_conv and filter_copies."""
+    caffe2_pb2.CUDA, for images of this storage order and element type: fusion of operators and
+    updates, planned memory, no gradients that nobody reads, and on GPUs sums of gradients and, in
+    16 bits, fuse_conv and filter_copies. `blobs_to_keep` of Parallelize names gradients that are
+    fetched, such as the one of the data."""
     return C.choose_training_passes(device_type, order, dtype)
 
 

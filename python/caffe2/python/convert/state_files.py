@@ -122,7 +122,7 @@ def metadata_of(model: Model) -> dict[str, str]:
 def _number(metadata, key, largest):
     """A number from 0 to `largest`; None if it is not there. Raises ConvertError."""
     text = metadata.get(key)
-    if text is None or (text.isdecimal() and int(text) <= largest):
+    if text is None or (text.isdecimal() and len(text) < 10 and int(text) <= largest):
         return None if text is None else int(text)
     raise ConvertError(f"the metadata {key} is {text!r}, which is no number from 0 to {largest}")
 
