@@ -278,10 +278,11 @@ def set_pool_padding(model: Model, padding: int) -> None:
     """Gives the max pooling of a model of model_of_state another padding. Raises ConvertError if it
     has none."""
     pool = _pool(model)
-    if pool is None or argument(pool, "pad") is None:
+    pad = argument(pool, "pad") if pool is not None else None
+    if pad is None:
         raise ConvertError("the metadata has the padding of a max pooling, which the net does not "
                            "have")
-    argument(pool, "pad").i = padding
+    pad.i = padding
 
 
 def _note_pool(model):

@@ -19,11 +19,14 @@ class MergeIdLists(ModelLayer):
 
     def __init__(self, model: LayerModel, input_record: Record, name: str = "merged") -> None:
         super().__init__(model, name, input_record)
+        limits = []
         for field in input_record:
             assert schema.equal_schemas(field, IdList), f"input {field!r} must be an IdList"
-            assert field.items.metadata is not None and get_categorical_limit(field) is not None, (
+            has_metadata = field.items.metadata is not None
+            limit = get_categorical_limit(field) if has_metadata else None
+            assert limit is not None, (
                 f"input {field.items()} needs a categorical_limit in its metadata")
-        limits = [get_categorical_limit(field) for field in input_record]
+            limits.append(limit)
         self.output_schema = schema.NewRecord(model.net, schema.List(schema.Scalar(
             np.int64, blob=model.net.NextBlob(name),
             metadata=schema.Metadata(categorical_limit=max(limits)))))
