@@ -39,8 +39,7 @@ inline std::map<std::string, std::string> FlagsOfModel(const std::string& path) 
 
 // Sets the flags of this program that are not given and that the model at `path` records. Logs
 // which. Logs a warning if there is no such file, which is an error later on the shard that reads
-// it. Throws as FlagsOfModel,
-// and IoError for a value that a flag cannot have.
+// it. Throws as FlagsOfModel, and IoError for a value that a flag cannot have.
 inline void TakeFlagsFromModel(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {

@@ -131,7 +131,7 @@ def apply_metadata(model: Model, metadata: Mapping[str, str], with_net: bool) ->
     """Gives a model of model_of_state what metadata_of noted about it.
 
     Args:
-      with_net: the net is that of --like, whose pooling and storage order stay.
+      with_net: the net is given (--like); its pooling and storage order stay.
 
     Adds a note for a ResNet whose file says nothing of that. Raises ConvertError for values that
     cannot be.
@@ -141,7 +141,7 @@ def apply_metadata(model: Model, metadata: Mapping[str, str], with_net: bool) ->
         for key, value in metadata.items()
         if key.startswith(_INFO) and key != _POOL_PADDING
     }
-    info.pop("order", None)  # is the net's, not that of the model that was written
+    info.pop("order", None)  # the net has its own
     padding = _number(metadata, _POOL_PADDING, 1)
     if not with_net:
         if padding is not None:
