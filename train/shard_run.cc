@@ -78,12 +78,16 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
       own_id_(options.shards.shard_id),
       is_writer_(options.shards.shard_id == 0) {
   if (options.shards.num_threads > 0) omp_set_num_threads(options.shards.num_threads);
-  if (options.shards.NumProcesses() == 1) return;
+  const auto& on_joined = options.shards.on_joined;
+  if (options.shards.NumProcesses() == 1) {
+    if (on_joined) on_joined();
+    return;
+  }
   if (!options.shards.HasServers()) ReserveFilesOfWorld(options.shards.num_shards);
   store_ = std::make_unique<ShardStore>(options.shards);
   membership_ = Join(options, *store_, on_worker_lost);
   identity_ = {options.shards.run_id, membership_->generation(), NowMs()};
-  if (options.shards.on_joined) options.shards.on_joined();
+  if (on_joined) on_joined();
   membership_->OnPeerLost([listener = options.shards.on_peer_lost](const std::string& line) {
     if (listener) listener(line);
     AbortCommunicators(line);

@@ -72,7 +72,6 @@ int Trainer::Run() {
     return stopped.signal();
   }
   try {
-    if (watchdog_) watchdog_->WatchSetUp();
     LockOutputs();
     listener_->OnJoin(run_->identity());
     const RecordKind kind = KindOf(options_, options_.data.train_data);
