@@ -476,38 +476,6 @@ def test_what_onnx_cannot_express(tmp_path, capsys):
     assert not (tmp_path / "a.onnx").exists() and not (tmp_path / "a.mdl").exists()
 
 
-# What a file may say of a tensor that has 8 bytes.
-DAMAGED_TENSORS = {
-    "more elements than bytes": {"dims": [2 ** 20, 2 ** 20]},
-    "an unknown type": {"data_type": 99},
-    "no type": {"data_type": 0},
-    "a part of an element": {"raw_data": bytes(3)},
-    "a negative dimension": {"dims": [-2]},
-}
-
-
-@pytest.mark.parametrize("place", ["initializer", "Constant", "ConstantOfShape"])
-@pytest.mark.parametrize("damage", list(DAMAGED_TENSORS.values()), ids=list(DAMAGED_TENSORS))
-def test_a_damaged_tensor_of_onnx_is_named(damage, place, tmp_path, capsys):
-    onnx = pytest.importorskip("onnx")
-    fields = {"dims": [2], "data_type": onnx.TensorProto.FLOAT, "raw_data": bytes(8), **damage}
-    tensor = onnx.TensorProto(name="weights", **fields)
-    infos = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2])
-             for name in ("x", "y")]
-    nodes = [onnx.helper.make_node("Add", ["x", "weights"], ["y"])]
-    initializers = [tensor]
-    if place != "initializer":
-        shape = onnx.helper.make_tensor("shape", onnx.TensorProto.INT64, [1], [2])
-        inputs, initializers = ([], []) if place == "Constant" else (["shape"], [shape])
-        nodes.insert(0, onnx.helper.make_node(place, inputs, ["weights"], value=tensor))
-    graph = onnx.helper.make_graph(nodes, "g", infos[:1], infos[1:], initializers)
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)])
-    (tmp_path / "a.onnx").write_bytes(model.SerializeToString())
-    status, error = error_of(capsys, tmp_path / "a.onnx", tmp_path / "a.mdl")
-    assert status == 65
-    assert "weights" in error
-
-
 def test_a_stranger_s_net_writes_no_files(tmp_path, capsys):
     model = small_model()
     formats.write(model, f"{tmp_path}/pair")
