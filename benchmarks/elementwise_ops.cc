@@ -13,6 +13,7 @@
 #include "caffe2/core/operator.h"
 #include "caffe2/core/operator_gradient.h"
 #include "caffe2/core/random.h"
+#include "caffe2/utils/program.h"
 
 DEFINE_string(types,
               "Relu,LeakyRelu,Elu,Selu,Sigmoid,Tanh,Softplus,Gelu,Swish,Mish,HardSigmoid,Exp,Log,"
@@ -73,7 +74,7 @@ void TimeWithGradient(const std::string& type, const std::string& dtype, int64_t
   }
 }
 
-void Run() {
+int Run() {
   for (const std::string& type : Split(FLAGS_types)) {
     for (const std::string& dtype : Split(FLAGS_dtypes)) {
       for (const std::string& n : Split(FLAGS_sizes)) {
@@ -81,18 +82,13 @@ void Run() {
       }
     }
   }
+  return 0;
 }
 
 }  // namespace
 }  // namespace caffe2::benchmark
 
 int main(int argc, char** argv) {
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
-  try {
-    caffe2::benchmark::Run();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "elementwise_ops: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  return caffe2::RunProgram(&argc, &argv, "Times elementwise operators and their gradients.",
+                            caffe2::benchmark::Run);
 }

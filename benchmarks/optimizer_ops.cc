@@ -11,6 +11,7 @@
 
 #include "benchmarks/net_measure.h"
 #include "caffe2/core/random.h"
+#include "caffe2/utils/program.h"
 
 DEFINE_string(types, "", "operators; empty: all that this program knows");
 DEFINE_int64(elements, 1 << 20, "elements of a dense parameter");
@@ -75,21 +76,16 @@ void Time(const Case& update, int64_t rows, const std::vector<int64_t>& dims) {
               MedianSeconds(op.get()) * 1e6);
 }
 
-void Run() {
+int Run() {
   for (const Case& update : kDense) Time(update, 0, {FLAGS_elements});
   for (const Case& update : kRows) Time(update, FLAGS_rows, {FLAGS_rows, FLAGS_width});
+  return 0;
 }
 
 }  // namespace
 }  // namespace caffe2::benchmark
 
 int main(int argc, char** argv) {
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
-  try {
-    caffe2::benchmark::Run();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "optimizer_ops: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  return caffe2::RunProgram(&argc, &argv, "Times the update operators of optimizers.",
+                            caffe2::benchmark::Run);
 }

@@ -19,6 +19,7 @@
 
 #include "caffe2/core/random.h"
 #include "caffe2/core/workspace.h"
+#include "caffe2/utils/program.h"
 
 DEFINE_int32(batch, 16, "images");
 DEFINE_string(dtype, "float", "float or bfloat16: of activations; filters stay float");
@@ -158,7 +159,7 @@ void Report(const std::string& name, const char* unit, double value) {
               name.c_str(), FLAGS_dtype.c_str(), FLAGS_order.c_str(), FLAGS_batch, unit, value);
 }
 
-void Run() {
+int Run() {
   Seconds sum;
   for (const Layer& layer : ResNet50()) {
     const Seconds one = TimeLayer(layer);
@@ -180,18 +181,12 @@ void Run() {
   Report("bn_relu_separate/fwd", "ms/img", milliseconds(sum["bn"] + sum["relu"]));
   Report("bn_relu_separate/bwd", "ms/img", milliseconds(sum["bn_gradient"] + sum["relu_gradient"]));
   for (const auto& [name, seconds] : TimePools()) Report(name, "ms/img", milliseconds(seconds));
+  return 0;
 }
 
 }  // namespace
 }  // namespace caffe2
 
 int main(int argc, char** argv) {
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
-  try {
-    caffe2::Run();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "resnet_ops: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  return caffe2::RunProgram(&argc, &argv, "Times the layers of ResNet-50.", caffe2::Run);
 }
