@@ -15,6 +15,7 @@ CAFFE2_INLINE float Widen(bfloat16 value) {
 }
 
 CAFFE2_INLINE void Store(float value, float* to) { *to = value; }
+CAFFE2_INLINE void Store(float value, float16* to) { *to = ToFloat16(value); }
 // Like ToBFloat16: rounds to nearest even; NaN stays NaN.
 CAFFE2_INLINE void Store(float value, bfloat16* to) {
   const auto bits = __builtin_bit_cast(uint32_t, value);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/narrow_float.h"
 #include "db/image/area_resize.h"
 #include "db/image/color_jitter.h"
 #include "db/image/image_codec.h"
@@ -15,17 +15,6 @@ namespace caffe2::db {
 namespace {
 
 constexpr int kMaxChannels = 3;
-
-template <typename T>
-T FromFloat(float value) {
-  if constexpr (std::is_same_v<T, float16>) {
-    return ToFloat16(value);
-  } else if constexpr (std::is_same_v<T, bfloat16>) {
-    return ToBFloat16(value);
-  } else {
-    return value;
-  }
-}
 
 // Calls action.operator()<T>() for the T that is the output type.
 template <typename Action>
@@ -181,7 +170,12 @@ void ImageTransform::Write(const ImageView<Pixel>& crop, bool mirror, void* outp
     } else {
       WritePixels(
           crop, mirror, options_.channels_first,
-          [this](float pixel, int c) { return FromFloat<T>((pixel - mean_[c]) / std_[c]); }, out);
+          [this](float pixel, int c) {
+            T value;
+            Store((pixel - mean_[c]) / std_[c], &value);
+            return value;
+          },
+          out);
     }
   });
 }
