@@ -390,7 +390,7 @@ IterationStatus Trainer::RunIteration() {
   progress_.accuracy_sum += n * status.accuracy;
   const double seconds = SecondsSince(start);
   progress_.seconds += seconds;
-  pending_seconds_ += seconds;
+  means_.AddSeconds(seconds);
   ++unsent_.iterations;
   unsent_.all += seconds;
   unsent_.input += WaitedSeconds(WaitFor::kInput) - input;
@@ -436,43 +436,23 @@ void Trainer::CheckParameters(const IterationStatus& status) {
 
 void Trainer::Report(const IterationStatus& status, bool last) {
   if (status.iterations == 0) return;
-  const auto exchanged = static_cast<double>(status.iterations);
-  pending_.loss += exchanged * status.loss;
-  pending_.accuracy += exchanged * status.accuracy;
-  pending_.accuracy_top5 += exchanged * status.accuracy_top5;
-  pending_.iterations += status.iterations;
-  shard_speeds_.Add(status.shards);
+  means_.Add(status);
   const int64_t every = options_.output.log_every, now = progress_.total_iterations;
   const bool due = now / every > (now - status.iterations) / every;
   if (!due && !last) return;
-  const auto n = static_cast<double>(pending_.iterations);
-  IterationReport report;
+  IterationReport report =
+      means_.Take(options_.schedule.batch_size, run_->num_shards(), WaitedForInput());
   report.epoch = progress_.epoch;
   report.iteration = progress_.epoch_iterations;
   report.epoch_iterations = progress_.epoch_iterations + IterationsLeft();
   report.total_iterations = progress_.total_iterations;
-  report.iterations = pending_.iterations;
-  report.seconds = pending_seconds_ / n;
-  report.loss = pending_.loss / n;
-  report.accuracy = pending_.accuracy / n;
-  report.accuracy_top5 = pending_.accuracy_top5 / n;
-  report.images_per_second =
-      n * static_cast<double>(options_.schedule.batch_size) / std::max(pending_seconds_, 1e-9);
-  // All shards run at the same speed.
-  report.job_images_per_second = report.images_per_second * run_->num_shards();
-  const double waited = WaitedForInput();
-  report.input_wait = (waited - waited_before_) / std::max(pending_seconds_, 1e-9);
-  waited_before_ = waited;
   report.learning_rate = LearningRate();
-  report.shards = shard_speeds_.Take(options_.schedule.batch_size);
   listener_->OnIteration(report);
   shard_status_.epoch = report.epoch;
   shard_status_.iteration = report.iteration;
   shard_status_.images_per_second = report.images_per_second;
   shard_status_.loss = report.loss;
   run_->UpdateStatus(shard_status_);
-  pending_ = {};
-  pending_seconds_ = 0;
 }
 
 // Called after the last iteration of an epoch, or of a run that ends within an epoch.

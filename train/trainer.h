@@ -12,6 +12,7 @@
 #include "train/coverage_check.h"
 #include "train/evaluator.h"
 #include "train/iteration_exchange.h"
+#include "train/iteration_means.h"
 #include "train/model_exporter.h"
 #include "train/model_view.h"
 #include "train/moving_average.h"
@@ -22,7 +23,6 @@
 #include "train/report.h"
 #include "train/run_lock.h"
 #include "train/shard_run.h"
-#include "train/shard_speeds.h"
 #include "train/stop_watchdog.h"
 #include "train/train_nets.h"
 
@@ -133,11 +133,8 @@ class Trainer {
   TestReport last_test_;
   ShardStatus shard_status_;
   ShardIterations unexchanged_;  // sums since the last exchange, of this shard
-  ShardIterations pending_;      // sums since the last report, over all shards
-  double pending_seconds_ = 0;
-  ShardSeconds unsent_;       // of this shard, since the last exchange
-  ShardSpeeds shard_speeds_;  // of all shards, since the last report
-  double waited_before_ = 0;  // WaitedForInput() at the last report
+  ShardSeconds unsent_;          // of this shard, since the last exchange
+  IterationMeans means_;         // since the last report
   int stop_signal_ = 0;
   int64_t taken_before_ = 0;      // records, before the iteration under way
   int64_t started_at_ = 0;        // total iterations when this process began to train
