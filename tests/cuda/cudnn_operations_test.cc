@@ -1,5 +1,7 @@
 // What cuDNN's plans compute, each of those that Convolve may choose, beside sums on the host.
 // Needs a GPU.
+#include "caffe2/cuda/cudnn_operations.h"
+
 #include <cudnn.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
 #include "caffe2/core/tensor.h"
-#include "caffe2/cuda/cudnn_operations.h"
 #include "caffe2/cuda/runtime.h"
 #include "caffe2/cuda/scratch.h"
 

@@ -1,6 +1,7 @@
 // cuDNN's engines for convolutions fused with the operations around them, on an H100 and an H200,
 // from their descriptions: no GPU is needed.
 #include "caffe2/cuda/fused_convolution.h"
+
 #include "operators/conv/few_channels_conv.h"
 #include "tests/cuda/resnet50_layers.h"
 
