@@ -48,6 +48,7 @@ Words SupervisorCommand(const LaunchPlan& plan, const Words& options, const Envi
 Words ShardOptions(const LaunchPlan& plan, const Words& options) {
   Words all = options;
   if (plan.bind_cores) all.push_back("--bind_cores");
+  if (plan.shows_bar) all.push_back("--shows_bar");
   return all;
 }
 

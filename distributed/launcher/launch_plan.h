@@ -28,6 +28,7 @@ struct LaunchPlan {
   bool has_password = false;  // REDISCLI_AUTH of the launcher has the store's password
   Environment exported;       // variables that the user wants on all hosts
   bool bind_cores = false;
+  bool shows_bar = false;  // the launcher shows the progress of shard 0 on its terminal
 
   std::string doppio;                      // the path of this program, the same on all hosts
   std::string directory;                   // where the shards run

@@ -243,12 +243,14 @@ int RunLauncher(const LauncherOptions& options) {
   plan.has_password = !store.password.empty();
   // mpirun and srun take it to the shards; it is on no command line.
   if (plan.has_password) setenv("REDISCLI_AUTH", store.password.c_str(), 1);
+  plan.shows_bar = isatty(STDERR_FILENO) != 0;
   OutputWriter output(STDOUT_FILENO), error(STDERR_FILENO);
   AttemptOptions attempt;
   attempt.password = store.password;
   attempt.log_dir = options.log_dir;
   attempt.stop_grace = std::chrono::seconds(options.stop_seconds);
-  attempt.output = &output;
+  // One writer for one terminal, so that no line is mixed with the progress bar.
+  attempt.output = plan.shows_bar && isatty(STDOUT_FILENO) != 0 ? &error : &output;
   attempt.error = &error;
   RestartPolicy policy(std::max(plan.num_shards, options.max_shards),
                        options.min_shards > 0 ? options.min_shards : plan.num_shards,

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/utils/status_bar.h"
 #include "distributed/host.h"
 #include "distributed/launcher/process_tree.h"
 #include "distributed/launcher/supervisor.h"
@@ -50,6 +51,8 @@ class ShardLog {
     if (lines_.size() > kLastLines) lines_.pop_front();
     Write(line);
   }
+  // A line for the file only.
+  void Note(std::string_view line) { Write(line); }
   std::vector<std::string> last_lines() const { return {lines_.begin(), lines_.end()}; }
 
  private:
@@ -116,6 +119,7 @@ class Attempt {
   }
   // Ends what still runs, after an exception too.
   ~Attempt() {
+    ClearBar();
     EndDescendants(milliseconds(0), others_);
     for (const auto& process : processes_) {
       CloseControl(process.get());
@@ -184,8 +188,25 @@ class Attempt {
   }
 
   void Show(int shard, std::string_view line, OutputWriter* shown) {
+    if (plan_.shows_bar && shard == 0) {
+      if (auto bar = StatusBar::Decode(line)) {
+        if (!bar->fields.empty()) logs_.at(0)->Note(bar->Text());
+        bar_ = std::move(*bar);
+        DrawBar();
+        return;
+      }
+    }
     logs_.at(static_cast<size_t>(shard))->Add(line);
     shown->Write(PrefixLine(shard, line));
+  }
+
+  // The terminal may have another width than at the last time.
+  void DrawBar() {
+    if (plan_.shows_bar) options_.error->ShowBar(bar_.Fit(TerminalWidth(STDERR_FILENO) - 1));
+  }
+  void ClearBar() {
+    bar_ = {};
+    DrawBar();
   }
 
   // A line of mpirun or srun, or of a shard that they have started.
@@ -201,6 +222,7 @@ class Attempt {
   }
 
   void NoteEnd(int shard, const std::string& host, int status) {
+    if (shard == 0) ClearBar();
     result_.ends.push_back({shard, host, status, Seconds(), told_,
                             logs_.at(static_cast<size_t>(shard))->last_lines()});
     if (status != 0) BeginEnd(options_.failure_grace);
@@ -232,6 +254,7 @@ class Attempt {
     }
     ReadSignals();
     Reap();
+    DrawBar();
   }
 
   void ReadStream(Stream* stream) {
@@ -368,6 +391,7 @@ class Attempt {
   std::vector<std::unique_ptr<ShardLog>> logs_;
   std::vector<std::unique_ptr<Process>> processes_;
   AttemptResult result_;
+  StatusBar bar_;  // of shard 0
   int signals_ = -1;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point next_alive_ = start_, next_step_ = start_;

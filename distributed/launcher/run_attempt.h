@@ -47,7 +47,9 @@ struct AttemptResult {
 struct AttemptOptions {
   std::string password;            // of the store; empty: none
   std::string log_dir;             // one file for each shard; empty: none
-  OutputWriter* output = nullptr;  // where the shards' standard output and error are shown
+  // Where the shards' standard output and error are shown. If the plan shows a progress bar, `error`
+  // is a terminal; then `output` must be the same writer, or no terminal.
+  OutputWriter* output = nullptr;
   OutputWriter* error = nullptr;
 
   // If set, RunAttempt calls it about once a second until a shard ends. Once it returns true, all

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kEndStart = "doppio: ended with exit status ";
 constexpr std::string_view kEndHost = " on ";
+constexpr char kClearLine[] = "\r\033[K";  // of a terminal
 
 // Parses a number at the start of the text and removes it.
 std::optional<int> TakeNumber(std::string_view* text) {
@@ -65,6 +66,7 @@ struct OutputWriter::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::string> queue;
+  std::string bar;
   size_t queued = 0;     // bytes in the queue
   size_t left_out = 0;   // lines
   bool writing = false;  // in write()
@@ -129,6 +131,7 @@ OutputWriter::~OutputWriter() {
 void OutputWriter::Write(std::string text) {
   std::unique_lock<std::mutex> lock(state_->mutex);
   if (state_->broken) return;
+  if (!state_->bar.empty()) text = kClearLine + text + state_->bar;
   if (state_->Idle()) state_->last_progress = State::Clock::now();
   while (state_->queued + text.size() > kMaxQueued && !state_->queue.empty()) {
     if (State::Clock::now() >= state_->StallTime()) {
@@ -140,6 +143,18 @@ void OutputWriter::Write(std::string text) {
   }
   state_->queued += text.size();
   state_->queue.push_back(std::move(text));
+  state_->changed.notify_all();
+}
+
+void OutputWriter::ShowBar(const std::string& bar) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  if (state_->broken || bar == state_->bar) return;
+  state_->bar = bar;
+  // A bar for which there is no room is not worth a wait: the next one says more.
+  if (state_->queued + bar.size() > kMaxQueued) return;
+  if (state_->Idle()) state_->last_progress = State::Clock::now();
+  state_->queue.push_back(kClearLine + bar);
+  state_->queued += state_->queue.back().size();
   state_->changed.notify_all();
 }
 

@@ -47,6 +47,9 @@ class OutputWriter {
 
   // Queues whole lines.
   void Write(std::string text);
+  // Shows a text without an end of line below all lines, in place of the last such text; "": none.
+  // For terminals only.
+  void ShowBar(const std::string& bar);
 
  private:
   struct State;

@@ -16,6 +16,7 @@
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/status_bar.h"
 #include "distributed/core_share.h"
 #include "distributed/launcher/process_tree.h"
 #include "distributed/launcher/shard_output.h"
@@ -176,6 +177,9 @@ class Supervisor {
       }
       start.output = streams_[0]->write_end();
       start.error = streams_[1]->write_end();
+    }
+    if (options_.shows_bar && shard_ == 0) {
+      start.environment[kBarStreamVariable] = StreamIdentity(start.error);
     }
     child_ = StartProcess(start);
     for (const auto& stream : streams_) stream->CloseWriteEnd();

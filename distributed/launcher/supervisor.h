@@ -29,6 +29,8 @@ struct SuperviseOptions {
   bool placed_by_environment = false;
   // Give the shard cores of its own: an equal part of the cores of the host.
   bool bind_cores = false;
+  // The launcher shows the progress of shard 0 on its terminal (caffe2/utils/status_bar.h).
+  bool shows_bar = false;
 };
 
 // The lines that a launcher writes to the standard input of a supervisor.

@@ -24,6 +24,8 @@ void AddShardCommand(const std::vector<std::string>& command, CLI::App* program,
   shard->add_flag("--placed_by_environment", flags->options.placed_by_environment,
                   "mpirun or srun tells the place of the shard");
   shard->add_flag("--bind_cores", flags->options.bind_cores, "give the shard cores of its own");
+  shard->add_flag("--shows_bar", flags->options.shows_bar,
+                  "the launcher shows the progress of shard 0");
   shard->callback([flags, &command, action] {
     *action = [flags, &command] {
       SuperviseOptions options = flags->options;

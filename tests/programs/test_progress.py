@@ -5,6 +5,8 @@ import pty
 import re
 import subprocess
 
+import pytest
+
 from conftest import BIN, run, training
 from launcher_dialects import clean_environment
 
@@ -44,13 +46,13 @@ def test_all_shards_log_on_request(databases, shards, tmp_path):
         assert "Finished iteration 20/20" in output and "Test accuracy" in output
 
 
-def test_a_terminal_shows_one_line_no_longer_than_itself(databases, tmp_path):
+def on_terminal(columns, *command):
+    """Runs a command with a terminal of so many columns as its output. Returns its exit status and
+    what it has written."""
     terminal, end = pty.openpty()
-    os.system(f"stty columns 60 < {os.ttyname(end)}")
-    process = subprocess.Popen(
-        [str(BIN / "resnet50_trainer"), *training(databases, tmp_path, num_epochs=3, log_every=1)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=end,
-        env=clean_environment(OMP_NUM_THREADS=1))
+    os.system(f"stty columns {columns} < {os.ttyname(end)}")
+    process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=end,
+                               stderr=end, env=clean_environment(OMP_NUM_THREADS=1))
     os.close(end)
     output = b""
     while True:
@@ -61,13 +63,86 @@ def test_a_terminal_shows_one_line_no_longer_than_itself(databases, tmp_path):
         if not part:
             break
         output += part
-    assert process.wait() == 0
-    text = output.decode()
+    os.close(terminal)
+    return process.wait(), output.decode()
+
+
+def bars(text):
+    """The progress lines, each with the blanks of its bar."""
+    return re.findall(r"\r\x1b\[K((?:epoch|[\d.]+ %)[^\r\n]*)", text)
+
+
+def lines_left(text):
+    """The lines that stand on the terminal in the end."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return [re.split(r"\r\x1b\[K", line)[-1] for line in lines]
+
+
+BAR = r"\[[# ]{5,20}\]"
+FIELDS = [r"ETA \d+:\d\d", r"loss \d+\.\d+", r"top-1 [01]\.\d+",
+          r"\d+(\.\d)? (images|img)/s", r"(input )?wait [\d.]+ %"]
+# The fields that are left out at these widths, by importance.
+LEFT_OUT = {120: [], 80: [], 60: [0, 4], 34: [0, 2, 3, 4], 12: [0, 1, 2, 3, 4]}
+
+
+@pytest.mark.parametrize("columns", LEFT_OUT)
+def test_a_terminal_shows_one_line_no_longer_than_itself(columns, databases, tmp_path):
+    status, text = on_terminal(
+        columns, BIN / "resnet50_trainer",
+        *training(databases, tmp_path, num_epochs=3, log_every=1))
+    assert status == 0
     # Log lines take the place of the bar, also of models, which are written in the background.
-    shown = re.findall(r"\r\x1b\[K(epoch [^\r]*)", text)
-    assert not [line for line in shown if "\n" in line]
+    shown = bars(text)
     assert len(shown) == 60 and "Finished iteration" not in text
-    assert shown[0].startswith("epoch 1/3 [#                   ] 1.7 %, ETA ")
-    assert shown[59].startswith("epoch 3/3 [####################] 100.0 %, ETA 0:00, loss ")
-    assert max(len(line) for line in shown) == 59
+    assert max(map(len, shown)) <= columns - 1
+    last = shown[-1]
+    assert "100.0 %" in last and ("epoch 3/3" in last) == (columns > 12)
+    left_out = [at for at, field in enumerate(FIELDS) if not re.search(field, last)]
+    assert left_out == LEFT_OUT[columns]
+    assert re.search(BAR, last) or columns < 120
+    assert re.sub("|".join([BAR, "epoch 3/3", "100.0 %", *FIELDS, "[, ]"]), "", last) == ""
     assert len(re.findall("Job: epoch", text)) == 3
+    assert not any(set(bars("\r\x1b[K" + line)) for line in lines_left(text))
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_the_launcher_shows_the_bar_of_shard_0_on_its_terminal(shards, databases, tmp_path):
+    flags = training(databases, tmp_path, num_epochs=3, log_every=1, batch_size=16)
+    status, text = on_terminal(
+        80, BIN / "doppio", "run", "-n", shards, "--log_dir", tmp_path / "logs", "--",
+        BIN / "resnet50_trainer", *flags)
+    assert status == 0
+    shown = bars(text)
+    # A line of a shard draws the bar again.
+    assert len(set(shown)) > 20 and max(map(len, shown)) <= 79
+    assert re.match(r"epoch 3/3 .*100.0 %, ETA 0:00, loss ", shown[-1])
+    left = lines_left(text)
+    assert not any(set(bars("\r\x1b[K" + line)) for line in left)
+    assert "\x1e" not in text and "Finished iteration" not in text
+    for shard in range(shards):
+        assert [line for line in left if line.startswith(f"[{shard}] ")]
+    assert len([line for line in left if re.match(r"\[0\] .*Job: epoch", line)]) == 3
+    assert f"all {shards} shards are done" in left[-2] or shards == 1
+    # The file has each of them, without a bar.
+    log = (tmp_path / "logs" / "shard-0.log").read_text()
+    lines = re.findall(r"^epoch \d/3, [\d.]+ %, ETA .* images/s, input wait", log, re.M)
+    assert len(lines) == 120 // shards
+    assert "Finished iteration" not in log
+
+
+def test_without_a_terminal_shards_log_lines(databases, tmp_path):
+    done = run("doppio", "run", "-n", 2, "--", BIN / "resnet50_trainer",
+               *training(databases, tmp_path, batch_size=16))
+    assert done.returncode == 0, done.output
+    assert "[0] " in done.output and "Finished iteration" in done.output
+    assert "\x1e" not in done.output and "\x1b" not in done.output
+
+
+def test_a_shard_that_logs_elsewhere_writes_lines_there(databases, tmp_path):
+    trainer = [BIN / "resnet50_trainer", *training(databases, tmp_path, batch_size=16)]
+    status, text = on_terminal(
+        80, BIN / "doppio", "run", "-n", 1, "--", "bash", "-c", '"$@" 2> "$0"',
+        tmp_path / "log", *trainer)
+    assert status == 0 and bars(text) == []
+    log = (tmp_path / "log").read_text()
+    assert "Finished iteration" in log and "\x1e" not in log

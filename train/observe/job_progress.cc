@@ -1,6 +1,5 @@
 #include "train/observe/job_progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,11 +22,7 @@ std::string Format(const char* format, Args... args) {
   return text;
 }
 
-// Characters in a row of the terminal of stderr; 0 if it does not tell.
-size_t TerminalWidth() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
+bool ShowsBar() { return isatty(STDERR_FILENO) || LauncherShowsBar(); }
 
 }  // namespace
 
@@ -39,13 +34,6 @@ std::string DurationText(double seconds) {
   return Format("%lld:%02lld", minutes, whole % 60);
 }
 
-std::string BarText(int64_t done, int64_t total, int width) {
-  const int64_t filled =
-      total > 0 ? std::clamp<int64_t>(done * width / total, 0, width) : int64_t{width};
-  return "[" + std::string(static_cast<size_t>(filled), '#') +
-         std::string(static_cast<size_t>(width - filled), ' ') + "]";
-}
-
 void JobProgress::Start(const StartReport& report) {
   num_epochs_ = report.options->schedule.num_epochs;
   num_shards_ = report.options->shards.num_shards;
@@ -54,16 +42,21 @@ void JobProgress::Start(const StartReport& report) {
   started_at_ = report.total_iterations;
 }
 
-std::string JobProgress::Text(const IterationReport& report, double seconds) const {
+JobProgress::Estimate JobProgress::Now(const IterationReport& report, double seconds) const {
   const int64_t done = report.total_iterations;
   int64_t left = (num_epochs_ - report.epoch - 1) * epoch_iterations_ + report.epoch_iterations -
                  report.iteration;
   if (max_iterations_ > 0) left = std::min(left, max_iterations_ - done);
   left = std::max<int64_t>(left, 0);
   const auto here = static_cast<double>(std::max<int64_t>(done - started_at_, 1));
-  return Format("%.1f %%, ETA ", 100.0 * static_cast<double>(done) /
-                                     static_cast<double>(std::max<int64_t>(done + left, 1))) +
-         DurationText(seconds / here * static_cast<double>(left));
+  return {Format("%.1f %%", 100.0 * static_cast<double>(done) /
+                                static_cast<double>(std::max<int64_t>(done + left, 1))),
+          "ETA " + DurationText(seconds / here * static_cast<double>(left))};
+}
+
+std::string JobProgress::Text(const IterationReport& report, double seconds) const {
+  const Estimate now = Now(report, seconds);
+  return now.percent + ", " + now.eta;
 }
 
 void JobLine::OnStart(const StartReport& report) {
@@ -92,10 +85,17 @@ void JobLine::Log(double loss, double accuracy) {
                       shards == 1 ? "shard" : "shards", 100 * last_->input_wait);
 }
 
+void ProgressBar::Show(const StatusBar& bar) {
+  // A line as wide as the terminal would make some of them begin another one.
+  const std::string line = of_launcher_ ? bar.Encode() + "\n"
+                                        : "\r\033[K" + bar.Fit(TerminalWidth(STDERR_FILENO) - 1);
+  std::fputs(line.c_str(), stderr);
+  std::fflush(stderr);
+  shown_ = !bar.fields.empty();
+}
+
 void ProgressBar::Clear() {
-  if (!shown_) return;
-  std::fputs("\r\033[K", stderr);
-  shown_ = false;
+  if (shown_) Show({});
 }
 
 void ProgressBar::OnStart(const StartReport& report) {
@@ -109,19 +109,22 @@ void ProgressBar::OnEpochStart(int epoch, int num_epochs) {
   log_->OnEpochStart(epoch, num_epochs);
 }
 
-// A line that is longer than the terminal would leave a copy of itself each time.
 void ProgressBar::OnIteration(const IterationReport& report) {
-  std::string line =
-      Format("epoch %d/%d ", report.epoch + 1, progress_.num_epochs()) +
-      BarText(report.iteration, report.epoch_iterations, 20) + " " +
-      progress_.Text(report, SecondsSince(start_)) +
-      Format(", loss %.4f, top-1 %.4f, %.1f images/s, input wait %.1f %%", report.loss,
-             report.accuracy, report.job_images_per_second, 100 * report.input_wait);
-  const size_t width = TerminalWidth();
-  if (width > 1) line.resize(std::min(line.size(), width - 1));
-  std::fprintf(stderr, "\r\033[K%s", line.c_str());
-  std::fflush(stderr);
-  shown_ = true;
+  const auto [percent, eta] = progress_.Now(report, SecondsSince(start_));
+  const std::string epoch = Format("epoch %d/%d", report.epoch + 1, progress_.num_epochs());
+  // Ranked by what people look at first.
+  const auto numbers = [](const char* format, const char* brief, double value, int rank) {
+    return StatusBar::Field{Format(format, value), Format(brief, value), rank};
+  };
+  Show({report.iteration,
+        report.epoch_iterations,
+        {{epoch, epoch, 1},
+         {percent, percent, 0},
+         {eta, eta, 5},
+         numbers("loss %.4f", "loss %.3f", report.loss, 2),
+         numbers("top-1 %.4f", "top-1 %.3f", report.accuracy, 3),
+         numbers("%.1f images/s", "%.0f img/s", report.job_images_per_second, 4),
+         numbers("input wait %.1f %%", "wait %.0f %%", 100 * report.input_wait, 6)}});
 }
 
 void ProgressBar::OnTest(const TestReport& report) {
@@ -140,13 +143,13 @@ void ProgressBar::OnModelSaved(const std::string& path) {
 }
 
 std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log) {
-  if (!isatty(STDERR_FILENO)) return log;
+  if (!ShowsBar()) return log;
   return std::make_unique<ProgressBar>(std::move(log));
 }
 
 std::unique_ptr<TrainListener> NewJobLine() {
   // A year stands for never: the greatest duration would overflow in comparisons.
-  const std::chrono::minutes interval(isatty(STDERR_FILENO) ? 365 * 24 * 60 : 1);
+  const std::chrono::minutes interval(ShowsBar() ? 365 * 24 * 60 : 1);
   return std::make_unique<JobLine>(interval);
 }
 

@@ -6,22 +6,25 @@
 #include <optional>
 #include <string>
 
+#include "caffe2/utils/status_bar.h"
 #include "train/report.h"
 
 namespace caffe2 {
 
 // "0:42", "1:02:03", "2 d 03:04:05".
 std::string DurationText(double seconds);
-// "[#####     ]": a bar with `width` characters between brackets, filled to the fraction
-// done / total; full if `total` is 0.
-std::string BarText(int64_t done, int64_t total, int width);
 
 // Computes how much of the job is done, and when it will end at the average speed since its start.
 class JobProgress {
  public:
   void Start(const StartReport& report);
-  // "12.4 %, ETA 1:02:03". The percentage is of the iterations of the whole run. The time left is
-  // estimated from `seconds`, the time since the start including tests and saves.
+  // The percentage is of the iterations of the whole run. The time left is estimated from
+  // `seconds`, the time since the start including tests and saves.
+  struct Estimate {
+    std::string percent, eta;  // "12.4 %", "ETA 1:02:03"
+  };
+  Estimate Now(const IterationReport& report, double seconds) const;
+  // "12.4 %, ETA 1:02:03".
   std::string Text(const IterationReport& report, double seconds) const;
   int num_epochs() const { return num_epochs_; }
   int num_shards() const { return num_shards_; }
@@ -51,8 +54,8 @@ class JobLine : public TrainListener {
   std::optional<IterationReport> last_;
 };
 
-// Shows iterations as one line of a terminal that is rewritten in place; passes all other events to
-// `log`.
+// Shows iterations as one line of a terminal that is rewritten in place, and no wider than it;
+// passes all other events to `log`. Under a launcher that has the terminal, sends it the line.
 class ProgressBar : public TrainListener {
  public:
   explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}
@@ -67,18 +70,20 @@ class ProgressBar : public TrainListener {
   void OnModelSaved(const std::string& path) override;
 
  private:
+  void Show(const StatusBar& bar);
   void Clear();
 
   std::unique_ptr<TrainListener> log_;
+  const bool of_launcher_ = LauncherShowsBar();
   JobProgress progress_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   bool shown_ = false;
 };
 
-// `log`, wrapped in a ProgressBar if stderr is a terminal.
+// `log`, wrapped in a ProgressBar if stderr is a terminal, or the launcher's is.
 std::unique_ptr<TrainListener> ForTerminal(std::unique_ptr<TrainListener> log);
-// A JobLine that logs each minute and after each epoch. If stderr is a terminal, it logs only after
-// epochs, because the progress bar shows the rest.
+// A JobLine that logs each minute and after each epoch. If there is a progress bar, it logs only
+// after epochs, because the bar shows the rest.
 std::unique_ptr<TrainListener> NewJobLine();
 
 }  // namespace caffe2

@@ -116,5 +116,54 @@ TEST(OutputWriterTest, ABrokenPipeIsNoError) {
   close(ends[1]);
 }
 
+// What a terminal shows after these bytes: its lines, the last of which has no end.
+Lines ShownLines(const std::string& bytes) {
+  Lines lines = {""};
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == '\n') {
+      lines.emplace_back();
+    } else if (bytes.compare(i, 4, "\r\033[K") == 0) {
+      lines.back().clear();
+      i += 3;
+    } else {
+      lines.back() += bytes[i];
+    }
+  }
+  return lines;
+}
+
+TEST(OutputWriterTest, TheBarStaysBelowTheLines) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  {
+    OutputWriter writer(ends[1]);
+    writer.Write("a\n");
+    writer.ShowBar("10 %");
+    writer.ShowBar("20 %");
+    writer.Write("b\nc\n");
+    writer.ShowBar("30 %");
+  }
+  close(ends[1]);
+  const std::string bytes = ReadAvailable(ends[0]);
+  close(ends[0]);
+  EXPECT_EQ(ShownLines(bytes), (Lines{"a", "b", "c", "30 %"}));
+  EXPECT_EQ(ShownLines(bytes.substr(0, bytes.find("b"))).back(), "");
+  EXPECT_NE(bytes.find("c\n20 %"), std::string::npos);  // drawn again at once
+}
+
+TEST(OutputWriterTest, ABarGoesWithoutATrace) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  {
+    OutputWriter writer(ends[1]);
+    writer.ShowBar("10 %");
+    writer.ShowBar("");
+    writer.Write("a\n");
+  }
+  close(ends[1]);
+  EXPECT_EQ(ReadAvailable(ends[0]), "\r\033[K10 %\r\033[Ka\n");
+  close(ends[0]);
+}
+
 }  // namespace
 }  // namespace caffe2

@@ -14,14 +14,6 @@ TEST(JobProgressTest, DurationsReadAsPeopleWriteThem) {
   EXPECT_EQ(DurationText(2 * 86400 + 3 * 3600 + 4 * 60 + 5), "2 d 03:04:05");
 }
 
-TEST(JobProgressTest, BarFillsInProportion) {
-  EXPECT_EQ(BarText(0, 10, 5), "[     ]");
-  EXPECT_EQ(BarText(5, 10, 4), "[##  ]");
-  EXPECT_EQ(BarText(10, 10, 4), "[####]");
-  EXPECT_EQ(BarText(20, 10, 4), "[####]");
-  EXPECT_EQ(BarText(0, 0, 2), "[##]");
-}
-
 // Four epochs of 100 iterations, of which the run has done 50 in 10 s.
 class JobProgressOfRunTest : public ::testing::Test {
  protected:
