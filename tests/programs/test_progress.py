@@ -115,7 +115,7 @@ def test_the_launcher_shows_the_bar_of_shard_0_on_its_terminal(shards, databases
     shown = bars(text)
     # A line of a shard draws the bar again.
     assert len(set(shown)) > 20 and max(map(len, shown)) <= 79
-    assert re.match(r"epoch 3/3 .*100.0 %, ETA 0:00, loss ", shown[-1])
+    assert re.match(r"epoch 3/3[, ].*100.0 %, ETA 0:00, loss ", shown[-1])
     left = lines_left(text)
     assert not any(set(bars("\r\x1b[K" + line)) for line in left)
     assert "\x1e" not in text and "Finished iteration" not in text
