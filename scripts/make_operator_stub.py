@@ -25,7 +25,10 @@ from caffe2.python._core.blob_reference import BlobReference, BlobsLike
 # Values of arguments. None stands for an argument that is not given.
 _Int = Union[SupportsIndex, None]
 _Float = Union[SupportsFloat, SupportsIndex, None]
-_Text = Union[str, bytes, None]
+_Text = Union[str, bytes, BlobReference, None]
+_Ints = Union[Iterable[SupportsIndex], SupportsIndex, None]
+_Floats = Union[Iterable[Union[SupportsFloat, SupportsIndex]], SupportsFloat, SupportsIndex, None]
+_Texts = Union[Iterable[Union[str, bytes, BlobReference]], str, bytes, BlobReference, None]
 _Value = Any
 _Outputs = Union[BlobsLike, int, None]
 
@@ -39,6 +42,10 @@ _COMMON_TYPES = {
     "name": "_Text", "device_option": "_Value", "control_input": "BlobsLike | None",
     "engine": "str | None", "arg": "Iterable[Any] | None", "debug_info": "str | None",
     "is_gradient_op": "bool", "random_seed": "int"}
+
+# Types of arguments (argument_types.ACCEPTED) -> types of the stub.
+_TYPES = {"int": "_Int", "bool": "_Int", "float": "_Float", "string": "_Text", "net": "_Value",
+          "ints": "_Ints", "floats": "_Floats", "strings": "_Texts"}
 
 # Methods of the classes, with arguments of their own, that have the name of an operator.
 _OWN_METHODS = frozenset(("Python",))
@@ -75,16 +82,16 @@ def _operands(schema, of_blob):
     return parameters, f"tuple[{names}]" if schema.min_output > 1 else names or "None"
 
 
-def _signature(schema, text, of_blob):
+def _signature(schema, text, types, of_blob):
     """The parameters of a method after `self`, and its result."""
     parameters, result = _operands(schema, of_blob)
-    described = {arg.name: arg.description for arg in schema.args} if schema is not None else {}
+    rules = types.argument_rules(schema) if schema is not None else {}
     names = text.keyword_arguments(schema)
     if schema is not None:
         names += sorted(name for name in text.known_arguments(schema) - set(names)
                         if not keyword.iskeyword(name))
     for name in dict.fromkeys((*names, *_FURTHER)):
-        kind = (text.argument_type(described[name]) if name in described
+        kind = (_TYPES[rules[name].type] if name in rules
                 else _COMMON_TYPES.get(name, "_Value"))
         parameters.append(f"{name}: {kind} = ...")
     parameters.insert(2, "*")
@@ -100,13 +107,13 @@ def _docstring(text, indent):
         f'\n{indent}"""\n' if len(lines) > 1 else '"""\n')
 
 
-def make_stub(operators, get_schema, text):
+def make_stub(operators, get_schema, text, types):
     """The text of the stub.
 
     Args:
       operators: the types.
       get_schema: function(type) -> OpSchema, or None.
-      text: the module schema_text.
+      text, types: the modules schema_text and argument_types.
     """
     parts = [_HEADER]
     for name, of_blob in (("OperatorMethods", False), ("OperatorMethodsOfBlob", True)):
@@ -115,7 +122,7 @@ def make_stub(operators, get_schema, text):
             if operator in _OWN_METHODS and not of_blob:
                 continue
             schema = get_schema(operator)
-            parts.append(f"    def {operator}{_signature(schema, text, of_blob)}:\n")
+            parts.append(f"    def {operator}{_signature(schema, text, types, of_blob)}:\n")
             doc = text.schema_doc(schema, operator)
             parts.append(_docstring(f"Net.{operator} with this blob as the first input."
                                     if of_blob else doc, "        "))
@@ -128,10 +135,10 @@ def main():
         sys.exit("usage: make_operator_stub.py EXTENSION OUTPUT")
     extension = load_extension(pathlib.Path(sys.argv[1]).resolve())
     extension.num_cuda_devices()  # loads the operators of GPUs, if the build has them
-    text = _load("schema_text", _CORE / "schema_text.py")
+    text, types = (_load(name, _CORE / f"{name}.py") for name in ("schema_text", "argument_types"))
     operators = sorted(key for key in extension.registered_operators() if key.isidentifier()
                        and "_ENGINE_" not in key)
-    pathlib.Path(sys.argv[2]).write_text(make_stub(operators, extension.OpSchema.get, text))
+    pathlib.Path(sys.argv[2]).write_text(make_stub(operators, extension.OpSchema.get, text, types))
 
 
 if __name__ == "__main__":

@@ -183,8 +183,8 @@ void BoxTransform::Describe(OpSchema& schema) {
            "(bool, default 0) 1: boxes are x and y of the centre, width, height and angle in "
            "degrees counter-clockwise, and deltas have a fifth number, radians added to the angle.")
       .Arg("angle_bound_on", "(bool, default 1) Rotated: angles are wrapped between the bounds.")
-      .Arg("angle_bound_lo", "(int, default -90) The lower bound.")
-      .Arg("angle_bound_hi", "(int, default 90) The upper bound, a multiple of 180 above it.")
+      .Arg("angle_bound_lo", "(float, default -90) The lower bound.")
+      .Arg("angle_bound_hi", "(float, default 90) The upper bound, a multiple of 180 above it.")
       .Arg("clip_angle_thresh",
            "(float, default 1) Rotated: only boxes rotated by at most so many degrees are clipped; "
            "negative: none.");

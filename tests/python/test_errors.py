@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from caffe2.python import brew, core, model_helper, optimizer, workspace
+from caffe2.python import brew, core, model_helper, optimizer, utils, workspace
 
 
 def test_values_that_no_blob_takes():
@@ -148,5 +148,9 @@ def test_arguments_of_the_wrong_kind():
     workspace.FeedBlob("x", np.zeros((1, 3, 8, 8), np.float32))
     workspace.FeedBlob("w", np.zeros((4, 3, 3, 3), np.float32))
     for kernel in ("3", 3.5, [3, 3]):
+        with pytest.raises(ValueError, match="operator Conv: argument kernel .* be an integer"):
+            core.CreateOperator("Conv", ["x", "w"], "y", kernel=kernel)
+        operator = core.CreateOperator("Conv", ["x", "w"], "y")
+        operator.arg.append(utils.MakeArgument("kernel", kernel))  # as another program may
         with pytest.raises(RuntimeError, match="argument kernel.*integer.*Conv"):
-            workspace.RunOperatorOnce(core.CreateOperator("Conv", ["x", "w"], "y", kernel=kernel))
+            workspace.RunOperatorOnce(operator)

@@ -176,7 +176,9 @@ def Parallelize(
       barrier_net_timeout_sec: how long RunNet waits for other shards before its first iteration.
       passes: None, or the TrainingPasses that prepare the net, as they do for the C++ trainers.
         ChooseTrainingPasses returns those that pay off. RunInitNet must then make the net. With
-        memory_plan its operators run in the order in which they were added.
+        memory_plan its operators run in the order in which they were added. unused_gradients
+        removes gradients that no operator of the net reads so far, usually the one of the data,
+        unless they are external outputs or in blobs_to_keep.
 
     Raises ValueError for contradicting arguments, replicas that differ, and training without a
     rendezvous in a process that a launcher started as one of several; RuntimeError if a CUDA device

@@ -39,7 +39,11 @@ from caffe2.python._core.net_rewrite import (
     seed_operators,
     set_external_blobs,
 )
-from caffe2.python._core.operator_def import CreateOperator, _register_python_op
+from caffe2.python._core.operator_def import (
+    CreateOperator,
+    _register_python_op,
+    check_required_arguments,
+)
 from caffe2.python._core.operator_help import operator_method
 from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
@@ -203,6 +207,7 @@ class Net(OperatorMethods):
             outputs = [self.NextName(prefix=op_type, output_id=i) for i in range(outputs)]
         outputs = rectify_blobs(outputs, net=self)
         op = CreateOperator(op_type, inputs, outputs, **kwargs)
+        check_required_arguments(op)
         self._ExtendOps([op])
         operator_tracebacks[self._net.name][len(self._net.op) - 1] = creation_line()
         for observe in operator_observers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,10 +11,15 @@ from typing import Any
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import scope
-from caffe2.python._core.arguments import MakeArgument
+from caffe2.python._core.argument_types import ACCEPTED
+from caffe2.python._core.arguments import GetArgFromArgument, MakeArgument
 from caffe2.python._core.blob_reference import BlobsLike, rectify_blobs
 from caffe2.python._core.errors import creation_line
-from caffe2.python._core.operator_types import argument_names, operand_limits
+from caffe2.python._core.operator_types import (
+    argument_names,
+    operand_limits,
+    rules_of_arguments,
+)
 from caffe2.python._core.schema_text import count_text
 
 
@@ -72,6 +78,39 @@ def _warn_of_unknown_arguments(op_type, names):
         _warn(f"operator {op_type} has no argument {name}{hint}", UnknownArgumentWarning)
 
 
+def _field_of(argument):
+    """The field with the value of an Argument; None if there is none, as for an empty list."""
+    fields = [field.name for field, _ in argument.ListFields() if field.name != "name"]
+    return fields[0] if fields else None
+
+
+def _check_arguments(operator):
+    """Raises ValueError for an argument that the operator type cannot have."""
+    rules, _ = rules_of_arguments(operator.type)
+    for argument in operator.arg:
+        rule = rules.get(argument.name)
+        if rule is None:
+            continue
+        fields, accepted = ACCEPTED[rule.type]
+        if rule.choices:
+            accepted = ", ".join(rule.choices[:-2] + (" or ".join(rule.choices[-2:]),))
+        if (_field_of(argument) not in fields
+                or rule.choices and argument.s.decode(errors="replace") not in rule.choices):
+            value = GetArgFromArgument(argument)
+            text = repr(value.decode(errors="replace") if isinstance(value, bytes) else value)
+            raise ValueError(f"operator {operator.type}: argument {argument.name} is "
+                             f"{textwrap.shorten(text, 80)}, must be {accepted}")
+
+
+def check_required_arguments(operator: caffe2_pb2.OperatorDef) -> None:
+    """Raises ValueError if an argument is missing without which the operator cannot run. Not for
+    CreateOperator: scripts of Caffe2 add arguments to the OperatorDef that it returns."""
+    _, required = rules_of_arguments(operator.type)
+    missing = required.keys() - {argument.name for argument in operator.arg} if required else ()
+    for name in sorted(missing):
+        raise ValueError(f"operator {operator.type} needs the argument {name}: {required[name]}")
+
+
 def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, name: str = "",
                    control_input: BlobsLike | None = None,
                    device_option: caffe2_pb2.DeviceOption | None = None,
@@ -86,9 +125,10 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
       engine: the implementation to use, or a comma-separated list, best first.
       **kwargs: further arguments of the operator; None stands for "not given".
 
-    Raises TypeError for a value that cannot be a blob, ValueError for one that cannot be an
-    argument. An argument that the operator type does not have is kept, with an
-    UnknownArgumentWarning; so is a wrong number of inputs or outputs, with an OperandCountWarning.
+    Raises TypeError for a value that cannot be a blob, and ValueError for an argument whose type or
+    value the operator cannot have. An argument that the operator type does not have is kept, with
+    an UnknownArgumentWarning; so is a wrong number of inputs or outputs, with an
+    OperandCountWarning.
     """
     operator = caffe2_pb2.OperatorDef()
     operator.type = operator_type
@@ -116,6 +156,7 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
     for key, value in kwargs.items():
         if value is not None:
             operator.arg.append(MakeArgument(key, value))
+    _check_arguments(operator)
     _warn_of_unknown_arguments(operator_type, kwargs)
     _warn_of_operand_counts(operator)
     return operator

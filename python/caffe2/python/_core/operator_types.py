@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from caffe2.python import _import_c_extension as C
+from caffe2.python._core.argument_types import ArgumentRule, argument_rules
 from caffe2.python._core.schema_text import known_arguments
 
 _registered_operators = frozenset(C.registered_operators())
@@ -51,6 +52,7 @@ def RefreshRegisteredOperators(trigger_lazy: bool = True) -> None:
     _registered_operators = frozenset(C.registered_operators())
     _nearby_names.cache_clear()
     argument_names.cache_clear()
+    rules_of_arguments.cache_clear()
     operand_limits.cache_clear()
 
 
@@ -106,3 +108,14 @@ def operand_limits(op_type: str) -> tuple[tuple[str, int, int], ...]:
         return ()
     return (("input", schema.min_input, schema.max_input),
             ("output", schema.min_output, schema.max_output))
+
+
+@functools.cache
+def rules_of_arguments(op_type: str) -> tuple[dict[str, ArgumentRule], dict[str, str]]:
+    """What the arguments of an operator type may be; and the description of each argument that must
+    be given."""
+    schema = C.OpSchema.get(op_type)
+    if schema is None:
+        return {}, {}
+    return argument_rules(schema), {
+        argument.name: argument.description for argument in schema.args if argument.required}

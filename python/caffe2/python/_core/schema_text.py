@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import keyword
-import re
 import textwrap
 from collections.abc import Iterable
 from typing import Any
@@ -66,13 +65,3 @@ def known_arguments(schema: Any) -> frozenset[str]:
     if "pad" in names:
         names |= {"pads", "pad_t", "pad_l", "pad_b", "pad_r"}
     return frozenset(names)
-
-
-# How the description of an argument begins -> its type in the stub.
-_ARGUMENT_TYPES = {"int": "_Int", "float": "_Float", "bool": "_Int", "string": "_Text"}
-
-
-def argument_type(description: str) -> str:
-    """The type, in the stub of the operators, of an argument with this description."""
-    match = re.match(r"\((int|float|bool|string)[,)]", description)
-    return _ARGUMENT_TYPES[match[1]] if match else "_Value"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
 from caffe2.python.helpers._shared import add_weight_and_bias
@@ -28,6 +28,8 @@ def _conv(model, is_nd, blob_in, blob_out, dim_in, dim_out, kernel, weight_init=
           ws_nbytes_limit=None, no_bias=False, **kwargs):
     blob_out = blob_out or model.net.NextName()
     kernels = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel] * 2
+    if not all(isinstance(side, SupportsIndex) for side in kernels):
+        raise ValueError(f"conv: kernel is {kernel!r}, must be an integer or a list of integers")
     if not is_nd and len(kernels) != 2:
         raise ValueError(f"conv needs a kernel of two dimensions, not {kernel}; see conv_nd")
     if dim_in % group or dim_out % group:
