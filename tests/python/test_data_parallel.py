@@ -232,6 +232,45 @@ def test_passes_leave_blobs_to_keep(monkeypatch):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+# Scripts of Caffe2 know no passes, and may fetch or read the gradient of their data.
+@pytest.mark.parametrize("passes, reader, keep, there", [
+    (None, "", [], True), (dpm.TrainingPasses(), "", [], False),
+    (dpm.TrainingPasses(), "operator", [], True), (dpm.TrainingPasses(), "output", [], True),
+    (dpm.TrainingPasses(), "", ["x_grad"], True)])
+def test_the_gradient_of_the_data_stays_if_something_names_it(passes, reader, keep, there):
+    workspace.ResetWorkspace()
+    model = ModelHelper("data_gradient")
+
+    def add_forward(model, loss_scale):
+        y = brew.fc(model, "x", "fc", 3, 2)
+        loss = model.net.AveragedLoss(model.net.SquaredL2Distance([y, "y"], "distance"), "loss")
+        return [model.net.Scale(loss, scale=loss_scale)]
+
+    def use_gradient(model, *_):
+        if reader == "operator":
+            model.net.Scale("cpu_0/x_grad", "cpu_0/doubled", scale=2.0)
+        if reader == "output":
+            model.net.AddExternalOutput("cpu_0/x_grad")
+
+    dpm.Parallelize_CPU(
+        model, lambda model: None, add_forward, devices=[0], net_transformer_fun=use_gradient,
+        optimizer_builder_fun=lambda model: optimizer.build_sgd(model, 0.1), passes=passes,
+        blobs_to_keep=keep)
+    workspace.FeedBlob("cpu_0/x", np.ones((4, 3), np.float32))
+    workspace.FeedBlob("cpu_0/y", np.ones((4, 2), np.float32))
+    dpm.RunInitNet(model)
+    weights = workspace.FetchBlob("cpu_0/fc_w")
+    y = np.ones((4, 3)) @ weights.T + workspace.FetchBlob("cpu_0/fc_b")
+    dpm.RunNet(model, 1)
+    assert workspace.HasBlob("cpu_0/x_grad") == there
+    if there:
+        expected = (y - 1) / 4 @ weights
+        np.testing.assert_allclose(workspace.FetchBlob("cpu_0/x_grad"), expected, rtol=1e-4)
+        if reader == "operator":
+            doubled = workspace.FetchBlob("cpu_0/doubled")
+            np.testing.assert_allclose(doubled, 2 * expected, rtol=1e-4)
+
+
 def test_passes_of_devices():
     on_cpu = dpm.ChooseTrainingPasses(caffe2_pb2.CPU)
     assert (on_cpu.fuse, on_cpu.fuse_conv, on_cpu.memory_plan) == ("all", "none", True)
