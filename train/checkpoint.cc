@@ -150,6 +150,7 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
   checkpoint.set_epoch_iterations_done(progress.epoch_iterations);
   checkpoint.set_epoch_images(progress.epoch_images);
   checkpoint.set_rate_offset(progress.rate_offset);
+  checkpoint.set_num_epochs(options.schedule.num_epochs);
   checkpoint.set_loss_sum(progress.loss_sum);
   checkpoint.set_accuracy_sum(progress.accuracy_sum);
   checkpoint.set_seconds(progress.seconds);
@@ -278,6 +279,19 @@ void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options
   if (db::DBReader* reader = Reader(nets, ws)) {
     reader->Restore(state.data_position(), state.data_offset());
   }
+}
+
+std::string DescribeOtherSchedule(const CheckpointProto& checkpoint, const TrainOptions& options) {
+  const std::string& policy = options.model.lr_policy;
+  const int now = options.schedule.num_epochs;
+  const bool ends_with_run = policy == "poly" || policy == "cosine";
+  if (!ends_with_run || !checkpoint.has_num_epochs() || checkpoint.num_epochs() == now) return "";
+  return MakeString("--num_epochs is ", now, ", was ", checkpoint.num_epochs(),
+                    " in the run of the checkpoint: the learning rate of --lr_policy ", policy,
+                    " now ends with epoch ", now,
+                    ", so it jumps here and is another one from here "
+                    "on; --num_epochs ",
+                    checkpoint.num_epochs(), " keeps it");
 }
 
 void RestoreMeanStatistics(const CheckpointProto& checkpoint, const TrainNets& nets,

@@ -77,6 +77,10 @@ bool HasCheckpoint(const OutputOptions& output);
 CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                const TrainNets& nets, Workspace* ws, ShardRun* run);
 
+// A line that says how the learning rate differs from the run of the checkpoint because
+// --num_epochs does; "" if it does not.
+std::string DescribeOtherSchedule(const CheckpointProto& checkpoint, const TrainOptions& options);
+
 // Restores the private state of this shard: running statistics, random state and data position. If
 // the checkpoint is from a run with another layout (train/shard_states.h), logs what differs. Call
 // it after the broadcast of the parameters, when the training net exists. Throws as StateInLayout.

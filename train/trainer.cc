@@ -170,6 +170,8 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
     RestoreShard(*resumed, options_, nets_, &ws_);
     LOG(INFO) << "Resumed from " << options_.output.checkpoint_path << ": iteration "
               << progress_.total_iterations << ", epoch " << progress_.epoch;
+    const std::string schedule = DescribeOtherSchedule(*resumed, options_);
+    if (!schedule.empty() && run_->IsWriter()) LOG(WARNING) << schedule;
   }
   if (options_.output.WritesCheckpoints()) {
     saver_ = std::make_unique<CheckpointSaver>(options_, nets_, &ws_, run_.get(),

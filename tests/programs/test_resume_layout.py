@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from conftest import last_line, run, training
 
 RUN = {"shuffle": True, "checkpoint_every": 1000, "num_epochs": 100, "test_data": None,
@@ -52,6 +54,23 @@ def test_the_batch_of_each_shard_stays_with_auto(databases, shards, tmp_path):
     # 640 images: three iterations of 32 and 34 of 16.
     assert "Finished iteration 37/37 of epoch 0" in resumed.output
     assert "Finished iteration 3/40 of epoch 1" in resumed.output
+
+
+@pytest.mark.parametrize("policy, epochs, changes", [
+    ("cosine", 3, True), ("poly", 3, True), ("cosine", 10, False), ("step", 3, False)])
+def test_another_number_of_epochs_that_changes_the_rate_is_said(
+        policy, epochs, changes, databases, tmp_path):
+    flags = {"checkpoint_every": 5, "test_data": None, "lr_policy": policy}
+    first = run("resnet50_trainer", *training(
+        databases, tmp_path, **flags, num_epochs=10, max_iterations=20))
+    assert first.returncode == 0, first.output
+    resumed = run("resnet50_trainer", *training(
+        databases, tmp_path, **flags, num_epochs=epochs, max_iterations=25), "--resume")
+    assert resumed.returncode == 0, resumed.output
+    line = (f"--num_epochs is {epochs}, was 10 in the run of the checkpoint: the learning rate of "
+            f"--lr_policy {policy} now ends with epoch {epochs}")
+    assert resumed.output.count(line) == changes
+    assert ("--num_epochs is" in resumed.output) == changes
 
 
 def test_auto_starts_anew_without_a_checkpoint(databases, tmp_path):

@@ -87,8 +87,8 @@ void JobLine::Log(double loss, double accuracy) {
 
 void ProgressBar::Show(const StatusBar& bar) {
   // A line as wide as the terminal would make some of them begin another one.
-  const std::string line = of_launcher_ ? bar.Encode() + "\n"
-                                        : "\r\033[K" + bar.Fit(TerminalWidth(STDERR_FILENO) - 1);
+  const std::string line =
+      of_launcher_ ? bar.Encode() + "\n" : "\r\033[K" + bar.Fit(TerminalWidth(STDERR_FILENO) - 1);
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
   shown_ = !bar.fields.empty();
