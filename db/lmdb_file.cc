@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iomanip>
+#include <sstream>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
@@ -37,6 +39,21 @@ T Load(const char* from) {
 }
 
 uint64_t Even(uint64_t n) { return n + (n & 1); }
+
+// "\"PK\\x03\\x04\"".
+std::string Quoted(std::string_view bytes) {
+  std::ostringstream text;
+  text << '"' << std::hex << std::setfill('0');
+  for (const char c : bytes) {
+    if (c >= ' ' && c <= '~') {
+      text << c;
+    } else {
+      text << "\\x" << std::setw(2) << static_cast<int>(static_cast<unsigned char>(c));
+    }
+  }
+  text << '"';
+  return text.str();
+}
 
 }  // namespace
 
@@ -78,9 +95,25 @@ void LmdbFile::ThrowOverwritten(uint64_t committed) {
 }
 
 void LmdbFile::ThrowDamaged(uint64_t page, const std::string& what) {
-  CheckUnchanged();
+  if (has_meta_) CheckUnchanged();
   ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(), " is damaged: page ", page, ": ",
                what);
+}
+
+void LmdbFile::CheckKind() {
+  constexpr size_t kShown = 8;
+  char bytes[kPageHeader + sizeof kMagic] = {};
+  const size_t size = std::min<uint64_t>(file_.size(), sizeof bytes);
+  file_.ReadUnbuffered(0, bytes, size);
+  if (size == sizeof bytes && Load<uint32_t>(bytes + kPageHeader) == kMagic) return;
+  // The first page begins with its number, which is 0. A shorter file that agrees was cut.
+  const auto is_zero = [](char c) { return c == 0; };
+  const size_t number = std::min(size, sizeof(uint64_t));
+  if (size < sizeof bytes && std::all_of(bytes, bytes + number, is_zero)) return;
+  ThrowIoError(ExitCode::kBadData, file_.path(), " is not an LMDB database: it begins with ",
+               Quoted({bytes, std::min(size, kShown)}),
+               " and has no LMDB header; give its own db_type, or an LMDB database, such as doppio "
+               "data prepare writes");
 }
 
 bool LmdbFile::ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree) {
@@ -91,9 +124,7 @@ bool LmdbFile::ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree) {
     file_.ReadUnbuffered(page * page_size_, again, sizeof again);
   } while (std::memcmp(raw, again, sizeof raw) != 0);
   const char* meta = raw + kPageHeader;
-  if (Load<uint32_t>(meta) != kMagic) {
-    ThrowIoError(ExitCode::kBadData, file_.path(), " is not an LMDB database (no LMDB header)");
-  }
+  if (Load<uint32_t>(meta) != kMagic) ThrowDamaged(page, "no LMDB header");
   if (Load<uint32_t>(meta + 4) != kVersion) {
     ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(), " has format version ",
                  Load<uint32_t>(meta + 4), "; only version 1 is supported");
@@ -127,6 +158,7 @@ bool LmdbFile::ParseMetaPage(uint64_t page, uint64_t* transaction, Tree* tree) {
 }
 
 void LmdbFile::ReadMeta() {
+  CheckKind();
   if (file_.size() < kMetaBytes) {
     ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(),
                  " is truncated: ", file_.size(), " bytes are too few for its header");
@@ -134,6 +166,7 @@ void LmdbFile::ReadMeta() {
   page_size_ = 0;
   ParseMetaPage(0, &transaction_, &tree_);
   ParseMetaPage(1, &transaction_, &tree_);
+  has_meta_ = true;
   file_.UpdateSize();  // a writer makes it longer before it commits
   // Checked by division: last_page_ may be any number.
   if (last_page_ >= file_.size() / page_size_) {

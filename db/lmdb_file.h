@@ -50,6 +50,7 @@ class LmdbFile final : public RecordIndex {
     bool overflow = false;
   };
 
+  void CheckKind();  // throws for a file without LMDB's header
   void ReadMeta();
   // The number of the last committed transaction in the file now.
   uint64_t CommittedTransaction();
@@ -70,6 +71,7 @@ class LmdbFile final : public RecordIndex {
   RandomAccessFile file_;
   std::shared_ptr<const LmdbSnapshot> snapshot_;  // null if there is no place for it
   uint64_t transaction_ = 0;                      // of the snapshot
+  bool has_meta_ = false;                         // transaction_ was read
   bool opened_ = false;
   uint64_t page_size_ = 0;
   uint64_t last_page_ = 0;

@@ -202,7 +202,32 @@ TEST(Lmdb, FileOfAnotherKind) {
   WriteFile(directory.Path("text"), std::string(10000, 'x'));
   const std::string message =
       ThrownMessage<IoError>([&] { ReadDB("lmdb", directory.Path("text")); });
-  EXPECT_NE(message.find("not an LMDB database"), std::string::npos) << message;
+  EXPECT_NE(
+      message.find("not an LMDB database: it begins with \"xxxxxxxx\" and has no LMDB header"),
+      std::string::npos)
+      << message;
+  // Shorter than the header of a database.
+  WriteFile(directory.Path("archive"), std::string("PK\x03\x04\x00z", 6));
+  const std::string short_message =
+      ThrownMessage<IoError>([&] { ReadDB("lmdb", directory.Path("archive")); });
+  EXPECT_NE(short_message.find("not an LMDB database: it begins with \"PK\\x03\\x04\\x00z\" and"),
+            std::string::npos)
+      << short_message;
+}
+
+// No process has written it meanwhile, whatever the damaged pages say.
+TEST(Lmdb, ADamagedHeaderIsNoWriter) {
+  TemporaryDirectory directory;
+  WriteDB("lmdb", directory.Path("db"), MakeRecords(10, [](int i) { return std::to_string(i); }));
+  const std::string whole = ReadFile(directory.Path("db/data.mdb"));
+  for (const size_t at : {0, 10, 16 + 24, 4096, 4096 + 10, 4096 + 16}) {
+    std::string damaged = whole;
+    damaged[at] ^= 0x08;
+    WriteFile(directory.Path("db/data.mdb"), damaged);
+    const std::string message =
+        ThrownMessage<IoError>([&] { ReadDB("lmdb", directory.Path("db")); });
+    EXPECT_NE(message.find("is damaged: page "), std::string::npos) << at << ": " << message;
+  }
 }
 
 // As in jobs of clusters that limit it; LMDB maps as much as a database may become.
