@@ -139,7 +139,6 @@ Words TrainerOf(const std::string& named, const Words& words) {
 // What only the demonstration sets. Says where its model will be.
 Words DemoFlags(int num_shards, const Words& words) {
   Words flags;
-  if (NumDevices(CUDA) == 0 && !HasFlag(words, "use_cpu")) flags.emplace_back("--use_cpu");
   // The batch of all shards stays as in the recipe.
   if (num_shards > 1) {
     flags.push_back("--batch_size=" + std::to_string(std::max(64 / num_shards, 1)));
@@ -194,6 +193,15 @@ Words FlagsForData(const std::string& data, const Words& words) {
   return flags;
 }
 
+// True if the trainer would look for a GPU in vain, although the words name no device.
+bool LacksDevice(const Words& words) {
+  const Words given = WithFlagFile(words);
+  for (const char* flag : {"use_cpu", "nouse_cpu", "gpus", "num_gpus"}) {
+    if (HasFlag(given, flag)) return false;
+  }
+  return NumDevices(CUDA) == 0;
+}
+
 // `words` are flags of the trainer.
 int Train(TrainFlags flags, const Words& words) {
   CheckUsage(flags.recipe.empty() || flags.demo.empty(),
@@ -203,9 +211,16 @@ int Train(TrainFlags flags, const Words& words) {
   if (flags.data.empty() && !flags.demo.empty() && !HasFlag(words, "train_data")) {
     flags.data = DemoData();
   }
+  if (LacksDevice(words)) {
+    std::fprintf(stderr, "doppio: train: trains on the CPU (--use_cpu): no GPU is available (%s)\n",
+                 DeviceProblem(CUDA).c_str());
+    command.emplace_back("--use_cpu");
+  }
   if (!flags.data.empty()) {
     command.push_back("--train_data=" + flags.data);
-    if (!HasFlag(words, "holdout")) command.push_back("--test_data=" + flags.data);
+    if (flags.data != kSyntheticData && !HasFlag(words, "holdout")) {
+      command.push_back("--test_data=" + flags.data);
+    }
     if (flags.recipe.empty() && !HasFlag(WithFlagFile(words), "recipe")) {
       const Words settings = FlagsForData(flags.data, words);
       command.insert(command.end(), settings.begin(), settings.end());

@@ -110,6 +110,28 @@ def test_train_starts_the_trainer_of_a_recipe(mnist):
     assert f"mnist_trainer --recipe=mnist_lenet --train_data={mnist}" in done.output
 
 
+@pytest.mark.parametrize("words, chosen", [
+    ([], True), (["--use_cpu"], False), (["--gpus=0"], False), (["--nouse_cpu"], False)])
+def test_train_without_a_gpu_uses_the_cpu(words, chosen, mnist):
+    done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "--dry_run", *words,
+               env={"CUDA_VISIBLE_DEVICES": ""})
+    line = "doppio: train: trains on the CPU (--use_cpu): no GPU is available ("
+    assert (line in done.output) == chosen
+    if chosen or words == ["--use_cpu"]:
+        assert done.returncode == 0, done.output
+    else:
+        assert done.returncode == 71
+        assert "no GPU is available to this program; add --use_cpu" in last_line(done.output)
+
+
+def test_train_on_synthetic_images_has_no_test(tmp_path):
+    done = run("doppio", "train", "--data", "null", "--model", "mlp", "--image_size=8",
+               "--batch_size=4", "--epoch_size=8", "--num_epochs=1", "--num_labels=3", cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert "--train_data=null" in done.output and "--test_data" not in done.output
+    assert "Finished epoch 0/1" in done.output
+
+
 def test_train_starts_shards(mnist):
     done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "-n", "2",
                "--use_cpu", "--num_epochs", "1")
