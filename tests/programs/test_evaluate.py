@@ -1,6 +1,7 @@
 """Tests of saved models with --evaluate, and models for other labels with --finetune."""
 
 import re
+import shutil
 
 import pytest
 from model_files import model as model_file
@@ -84,6 +85,27 @@ def test_a_checkpoint_is_tested_by_other_shards(databases, trained, shards):
     for status, output in shards.wait():
         assert status == 0, output
         assert f"Evaluated {folder}/model.checkpoint: accuracy {accuracy}, " in output
+
+
+# A relative path names a file of the shard's own folder.
+@pytest.mark.parametrize("other", ["no model", "another model"])
+def test_shards_that_take_other_flags_from_their_models_are_refused(
+        other, databases, trained, shards, tmp_path):
+    folders = [tmp_path / "0", tmp_path / "1"]
+    for folder in folders:
+        folder.mkdir()
+    shutil.copy(trained[0] / "model_2.mdl", folders[0] / "m_1.mdl")
+    if other == "another model":
+        (folders[1] / "m_1.mdl").write_bytes(model_file(info={"image_size": "32"}))
+    flags = ["--use_cpu", "--evaluate", "--test_data", databases / "test_lmdb",
+             "--load_model_path", "m_1.mdl", "--num_shards", 2, "--run_id", "models",
+             "--rendezvous_timeout", 40, "--file_store_path", tmp_path]
+    for shard, folder in enumerate(folders):
+        shards.start(*flags, "--shard_id", shard, cwd=folder)
+    for shard, (status, output) in enumerate(shards.wait()):
+        assert status == 76, output
+        assert re.search(r" differs: .* on shard \d, .* on shard \d", last_line(output)), output
+        assert ("There is no model m_1.mdl here" in output) == (shard == 1 and other == "no model")
 
 
 def test_mnist_models_are_tested_too(databases, tmp_path):
