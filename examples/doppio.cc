@@ -95,6 +95,24 @@ std::string HintOn(const std::string& command) {
              path.empty() ? "" : path + " ", "--help)");
 }
 
+// "help data prepare" as "data prepare --help". Throws UsageError for what is no command.
+Words CallForHelp(const CLI::App& program, const Words& words) {
+  Words call(words.begin() + 1, words.end());
+  const CLI::App* command = &program;
+  for (const std::string& word : call) {
+    const auto below = command->get_subcommands(kAll);
+    const auto named = std::find_if(below.begin(), below.end(),
+                                    [&](const CLI::App* each) { return each->get_name() == word; });
+    if (named == below.end()) {
+      ThrowUsage("help: there is no command ", word, DidYouMean(word, NamesOf(below)),
+                 " (see doppio --help)");
+    }
+    command = *named;
+  }
+  call.emplace_back("--help");
+  return call;
+}
+
 // Parses the words before "--". Returns the action, which is empty after --help and --version.
 Action Parse(Words words, const Words& command) {
   CLI::App program("Doppio " + Version() + ": trains nets on several shards.", "doppio");
@@ -112,7 +130,9 @@ Action Parse(Words words, const Words& command) {
   AddCompareCommand(&program, &action);
   AddPythonCommands(&program, &action);
   AddStoreCommands(&program, &action);
+  program.add_subcommand("help", "show the help of a command: doppio help data prepare");
   AddCompletionCommand(&program, &action);
+  if (!words.empty() && words[0] == "help") words = CallForHelp(program, words);
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     program.parse(words);

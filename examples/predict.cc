@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -22,6 +23,7 @@
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/graph/inference.h"
 #include "caffe2/utils/bounded_read.h"
+#include "caffe2/utils/json_text.h"
 #include "caffe2/utils/program.h"
 #include "db/image/image_codec.h"
 #include "db/image/image_transform.h"
@@ -47,6 +49,9 @@ DEFINE_string(class_names, "",
               "file with the name of label n in line n, counted from 0; empty: the names that the "
               "model carries");
 DEFINE_int32(top, 5, "number of labels to print for each picture");
+DEFINE_string(format, "text",
+              "text, or json: one line for each picture, an object with the picture and its labels "
+              "or, if it cannot be read, the error");
 DEFINE_int32(image_size, 0, "side of the crop that the net sees; 0: from the model, or 227");
 DEFINE_int32(image_scale, 0,
              "shorter side of the picture before the crop; 0: from the model, or 256");
@@ -198,8 +203,8 @@ void FeedImage(const std::string& path, const db::ImageTransform& transform, Ten
   transform.Apply(image.get(), {}, 0, data->mutable_data<float>());
 }
 
-void PrintTop(const std::string& path, const Tensor& scores,
-              const std::vector<std::string>& names) {
+// The labels with the highest scores, the highest first.
+std::vector<size_t> TopLabels(const Tensor& scores) {
   const float* values = scores.data<float>();
   std::vector<size_t> order(static_cast<size_t>(scores.numel()));
   std::iota(order.begin(), order.end(), size_t{0});
@@ -208,12 +213,36 @@ void PrintTop(const std::string& path, const Tensor& scores,
                     [&](size_t a, size_t b) {
                       return values[a] > values[b] || (values[a] == values[b] && a < b);
                     });
-  std::printf("%s\n", path.c_str());
-  for (size_t i = 0; i < top; ++i) {
-    const size_t label = order[i];
+  order.resize(top);
+  return order;
+}
+
+std::string TextOf(const std::string& path, const Tensor& scores,
+                   const std::vector<std::string>& names) {
+  std::ostringstream text;
+  text << path << "\n" << std::fixed << std::setprecision(4);
+  for (const size_t label : TopLabels(scores)) {
     const std::string name = label < names.size() ? names[label] : std::to_string(label);
-    std::printf("%8.4f  %s\n", values[label], name.c_str());
+    text << std::setw(8) << scores.data<float>()[label] << "  " << name << "\n";
   }
+  return text.str();
+}
+
+// {"picture": "a.png", "labels": [{"label": 2, "score": 0.71, "name": "cat"}, ...]}.
+std::string JsonOfPicture(const std::string& path, const Tensor& scores,
+                          const std::vector<std::string>& names) {
+  std::string labels;
+  for (const size_t label : TopLabels(scores)) {
+    JsonObject entry;
+    entry.Add("label", static_cast<int64_t>(label)).Add("score", scores.data<float>()[label]);
+    if (label < names.size()) entry.Add("name", names[label]);
+    labels += (labels.empty() ? "" : ", ") + entry.ToString();
+  }
+  return JsonObject().Add("picture", path).AddJson("labels", "[" + labels + "]").ToString() + "\n";
+}
+
+void Print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
   std::fflush(stdout);  // OperatorLimit may end the process later
 }
 
@@ -234,6 +263,9 @@ void CheckClassNames(const std::vector<std::string>& names, const Tensor& scores
 int Main(int argc, char** argv) {
   CheckUsage(argc > 1, "no picture is given: name image files after the flags");
   CheckUsage(FLAGS_top >= 1, "--top is ", FLAGS_top, ", must be at least 1");
+  CheckUsage(FLAGS_format == "text" || FLAGS_format == "json", "--format is ", FLAGS_format,
+             ", must be text or json");
+  const bool json = FLAGS_format == "json";
   SetImageLimitsFromFlags();
   std::vector<std::string> names;
   if (!FLAGS_class_names.empty()) names = db::ReadClassNames(FLAGS_class_names);
@@ -251,6 +283,8 @@ int Main(int argc, char** argv) {
     try {
       FeedImage(argv[i], transform, data);
     } catch (Error& error) {
+      if (json)
+        Print(JsonObject().Add("picture", argv[i]).Add("error", error.what()).ToString() + "\n");
       error.AddContext(MakeString("picture ", argv[i]));
       if (argc == 2) throw;
       LOG(ERROR) << error.what();
@@ -263,7 +297,7 @@ int Main(int argc, char** argv) {
                   "the net failed");
     const Tensor& scores = ScoresOf(predictor, ws);
     CheckClassNames(names, scores);
-    PrintTop(argv[i], scores, names);
+    Print(json ? JsonOfPicture(argv[i], scores, names) : TextOf(argv[i], scores, names));
   }
   if (unreadable > 0) {
     ThrowIoError(ExitCode::kBadData, unreadable, " of ", argc - 1,

@@ -1,4 +1,5 @@
 // doppio completion: scripts for the shells that complete commands and flags.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -27,6 +28,15 @@ _doppio_reply() {
     esac
   done
 }
+# The flags of the trainer that doppio train would start.
+_doppio_trainer_flags() {
+  local word folder=""
+  case "$1" in */*) folder="${1%/*}/" ;; esac
+  for word in "${COMP_WORDS[@]}"; do
+    case "$word" in --network|--network=*|mnist*) _doppio_flags "${folder}mnist_trainer"; return ;; esac
+  done
+  _doppio_flags "${folder}resnet50_trainer"
+}
 _doppio_program() {
   case "${COMP_WORDS[COMP_CWORD]}" in
     -*) _doppio_reply "$(_doppio_flags "${COMP_WORDS[0]}")" ;;
@@ -48,8 +58,12 @@ _doppio() {
     case "$commands $word" in
 )sh";
 
-constexpr char kMiddle[] = R"sh(    esac
+constexpr char kAfterWalk[] = R"sh(    esac
   done
+  case "$commands ${COMP_WORDS[COMP_CWORD - 1]}" in
+)sh";
+
+constexpr char kAfterValues[] = R"sh(  esac
   case "$commands" in
 )sh";
 
@@ -79,38 +93,81 @@ std::string ValuesOf(const std::string& path) {
   return values;
 }
 
-// Adds the branches of both `case` statements for a command and the commands below it. `path` is
-// " data prepare".
-void AddCommand(const CLI::App& command, const std::string& path, std::string* walk,
-                std::string* words) {
+// The values of an option that takes one of a few words, which its type tells:
+// "TEXT:{mnist,cifar}".
+std::string ChoicesOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t begin = type.find('{'), end = type.find('}', begin);
+  if (end == std::string::npos) return "";
+  std::string choices = type.substr(begin + 1, end - begin - 1);
+  std::replace(choices.begin(), choices.end(), ',', ' ');
+  return choices;
+}
+
+// The branch for the word after an option. Without a reply the shell completes names of files.
+std::string BranchOfValue(const CLI::Option& option, const std::string& path,
+                          const std::string& name) {
+  const bool takes_value = option.get_items_expected_max() > 0;
+  if (!takes_value) return "";
+  std::string choices = ChoicesOf(option);
+  if (path == " train" && name == "--recipe") choices = ValuesOf(path).substr(1);
+  return "    \"" + path + " " + name + "\") " +
+         (choices.empty() ? "COMPREPLY=()" : "_doppio_reply \"" + choices + "\"") + "; return ;;\n";
+}
+
+// The parts of the script that follow from the commands.
+struct Branches {
+  std::string walk;    // finds the command among the words
+  std::string values;  // the word after an option
+  std::string words;   // any other word
+};
+
+std::string NamesOfCommands(const CLI::App& program) {
+  std::string names;
+  for (const CLI::App* each : program.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!each->get_group().empty()) names += " " + each->get_name();
+  }
+  return names;
+}
+
+// Adds the branches for a command and the commands below it. `path` is " data prepare".
+void AddCommand(const CLI::App& command, const std::string& path, Branches* branches) {
   std::string known = ValuesOf(path);
   for (const CLI::App* each : command.get_subcommands([](const CLI::App*) { return true; })) {
     if (each->get_group().empty()) continue;  // not in the help either
     known += " " + each->get_name();
     const std::string below = path + " " + each->get_name();
-    *walk += "      \"" + below + "\") commands=\"" + below + "\" ;;\n";
-    AddCommand(*each, below, walk, words);
+    branches->walk += "      \"" + below + "\") commands=\"" + below + "\" ;;\n";
+    AddCommand(*each, below, branches);
   }
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) known += " --" + name;
-    for (const std::string& name : option->get_snames()) known += " -" + name;
+    std::vector<std::string> names;
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : names) {
+      known += " " + name;
+      branches->values += BranchOfValue(*option, path, name);
+    }
   }
+  if (path == " help") known = NamesOfCommands(*command.get_parent());
+  if (path == " train") known += " $(_doppio_trainer_flags \"${COMP_WORDS[0]}\")";
   const bool is_module = command.get_prefix_command();  // it knows its options itself
   if (is_module) {
-    *words += "    \"" + path +
-              "\") case \"${COMP_WORDS[COMP_CWORD]}\" in\n"
-              "      -*) _doppio_reply \"$(_doppio_module_options \"${COMP_WORDS[0]}\"" +
-              path + ")\" ;;\n      *) COMPREPLY=() ;;\n    esac ;;\n";
+    branches->words += "    \"" + path +
+                       "\") case \"${COMP_WORDS[COMP_CWORD]}\" in\n"
+                       "      -*) _doppio_reply \"$(_doppio_module_options \"${COMP_WORDS[0]}\"" +
+                       path + ")\" ;;\n      *) COMPREPLY=() ;;\n    esac ;;\n";
   } else if (!known.empty()) {
-    *words += "    \"" + path + "\") _doppio_reply \"" + known.substr(1) + "\" ;;\n";
+    branches->words += "    \"" + path + "\") _doppio_reply \"" + known.substr(1) + "\" ;;\n";
   }
 }
 
 std::string Script(const CLI::App& program, const std::string& shell) {
-  std::string walk, words;
-  AddCommand(program, "", &walk, &words);
+  Branches branches;
+  AddCommand(program, "", &branches);
   return "# Completion for " + shell + ": source <(doppio completion " + shell + ")\n" +
-         (shell == "zsh" ? kZsh : "") + (kStart + 1) + walk + kMiddle + words + kEnd + kPrograms;
+         (shell == "zsh" ? kZsh : "") + (kStart + 1) + branches.walk + kAfterWalk +
+         branches.values + kAfterValues + branches.words + kEnd + kPrograms;
 }
 
 }  // namespace

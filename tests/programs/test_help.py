@@ -162,6 +162,20 @@ def completions(shell, words, home):
     return done.stdout.split()
 
 
+@pytest.mark.parametrize("words", [[], ["run"], ["data", "prepare"], ["train"]])
+def test_help_is_a_command_too(words):
+    asked = run("doppio", "help", *words)
+    assert asked.returncode == 0
+    assert asked.output == run("doppio", *words, "--help").output
+    assert "show the help of a command" in run("doppio", "--help").output
+
+
+def test_help_on_nothing_known_gets_a_suggestion():
+    done = run("doppio", "help", "doctr")
+    assert done.returncode == 64
+    assert "there is no command doctr; do you mean doctor?" in last_line(done.output)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 @pytest.mark.parametrize("words, some, only", [
     (["doppio", ""], ["run", "doctor", "data", "completion", "--version"], False),
@@ -173,9 +187,20 @@ def completions(shell, words, home):
     (["doppio", "doctor", "--redis_p"], ["--redis_port", "--redis_password_file"], True),
     (["doppio", "run", "-n", "2", "--", "resnet50_trainer", "--batch"], ["--batch_size"], True),
     (["resnet50_trainer", "--use_c"], ["--use_cpu"], True),
-    (["doppio", "train", "--de"], ["--demo"], True),
+    (["doppio", "train", "--de"], ["--demo", "--decode_threads", "--decode_on_gpu"], True),
     (["doppio", "train", "--recipe", "cifar10_resnet20_"], ["cifar10_resnet20_fast"], True),
     (["doppio", "top", "--sto"], ["--store"], True),
+    (["doppio", "help", "do"], ["doctor"], True),
+    (["doppio", "train", "--recipe", ""], ["mnist_lenet"], False),
+    (["doppio", "train", "--demo", ""], ["mnist"], True),
+    (["doppio", "train", "--data", "x", "--base_l"], ["--base_learning_rate"], True),
+    (["doppio", "train", "--network", "lenet", "--disp"], ["--disp_batches"], True),
+    (["doppio", "run", "--via", ""], ["local", "ssh", "mpi", "slurm"], True),
+    # No reply: the shell completes names of files.
+    (["doppio", "train", "--data", ""], [], True),
+    (["doppio", "run", "--hostfile", ""], [], True),
+    (["doppio", "data", "prepare", "mnist", "--output", ""], [], True),
+    (["predict", "--for"], ["--format"], True),
     (["mnist_trainer", "--use_cpu", "--disp"], ["--disp_batches"], True),
 ])
 def test_completion(shell, words, some, only, tmp_path):

@@ -198,6 +198,31 @@ def test_predict_names_what_the_model_was_trained_on(databases, tmp_path):
         assert 0.5 < sum(probabilities) <= 1.001
 
 
+def test_predictions_are_json_on_request(databases, tmp_path):
+    succeed("resnet50_trainer", *training(databases, tmp_path, mirror="false"))
+    (model,) = tmp_path.glob("*.mdl")
+    pictures = [tmp_path / f'{label} "a".pgm' for label in (0, 3)]
+    for label, picture in enumerate(pictures):
+        write_picture(picture, 2 * label + 4)
+    broken = tmp_path / "broken.pgm"
+    broken.write_text("P5")
+    names = tmp_path / "names"
+    names.write_text("".join(f"class {label}\n" for label in range(10)))
+    words = ["predict", "--model", model, "--top", 3, "--class_names", names]
+    text = succeed(*words, *pictures).splitlines()
+    done = run(*words, "--format", "json", pictures[0], broken, pictures[1])
+    assert done.returncode == 65 and "1 of 3 pictures cannot be read" in last_line(done.output)
+    lines = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
+    assert [line["picture"] for line in lines] == [str(pictures[0]), str(broken), str(pictures[1])]
+    assert lines[1].keys() == {"picture", "error"}
+    for line, shown in zip((lines[0], lines[2]), (text[:4], text[4:])):
+        assert [f"{entry['score']:8.4f}  {entry['name']}" for entry in line["labels"]] == shown[1:]
+        assert all(entry["name"] == f"class {entry['label']}" for entry in line["labels"])
+    done = run(*words, "--format", "xml", pictures[0])
+    assert done.returncode == 64
+    assert "--format is xml, must be text or json" in last_line(done.output)
+
+
 def test_models_carry_the_names_of_their_classes(databases, tmp_path):
     photos = tmp_path / "photos"
     for label, name in enumerate(("zebra", "yak", "xerus")):
