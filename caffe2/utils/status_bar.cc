@@ -82,9 +82,8 @@ std::string StatusBar::Fit(size_t width) const {
   while (true) {
     if (const auto line = LineOf(*this, kept, true, width, /*needs_bar=*/false)) return *line;
     if (kept.size() == 1) return kept[0]->brief.substr(0, width);
-    kept.erase(std::max_element(kept.begin(), kept.end(), [](const Field* a, const Field* b) {
-      return a->rank < b->rank;
-    }));
+    kept.erase(std::max_element(kept.begin(), kept.end(),
+                                [](const Field* a, const Field* b) { return a->rank < b->rank; }));
   }
 }
 
@@ -95,8 +94,7 @@ std::string StatusBar::Text() const {
 }
 
 std::string StatusBar::Encode() const {
-  std::string line =
-      MakeString(kRecordStart, kRecordName, kSeparator, done, kSeparator, total);
+  std::string line = MakeString(kRecordStart, kRecordName, kSeparator, done, kSeparator, total);
   for (const Field& field : fields) {
     line += MakeString(kSeparator, field.text, kSeparator, field.brief, kSeparator, field.rank);
   }

@@ -45,10 +45,10 @@ struct AttemptResult {
 };
 
 struct AttemptOptions {
-  std::string password;            // of the store; empty: none
-  std::string log_dir;             // one file for each shard; empty: none
-  // Where the shards' standard output and error are shown. If the plan shows a progress bar, `error`
-  // is a terminal; then `output` must be the same writer, or no terminal.
+  std::string password;  // of the store; empty: none
+  std::string log_dir;   // one file for each shard; empty: none
+  // Where the shards' standard output and error are shown. If the plan shows a progress bar,
+  // `error` is a terminal; then `output` must be the same writer, or no terminal.
   OutputWriter* output = nullptr;
   OutputWriter* error = nullptr;
 

@@ -65,10 +65,15 @@ TEST(StatusBarTest, OtherLinesAreNoBars) {
   const std::string line = Bar().Encode();
   std::string other_name = line;
   other_name[1] = 'D';
-  for (const std::string& text :
-       {std::string(), std::string("Finished iteration 1/2"), line.substr(1), other_name,
-        line + "x", line + "\x1f", std::string("\x1e" "doppio-bar\x1f" "1"),
-        std::string("\x1e" "doppio-bar\x1f" "1\x1f" "99999999999999999999")}) {
+  for (const std::string& text : {std::string(), std::string("Finished iteration 1/2"),
+                                  line.substr(1), other_name, line + "x", line + "\x1f",
+                                  std::string("\x1e"
+                                              "doppio-bar\x1f"
+                                              "1"),
+                                  std::string("\x1e"
+                                              "doppio-bar\x1f"
+                                              "1\x1f"
+                                              "99999999999999999999")}) {
     EXPECT_FALSE(StatusBar::Decode(text).has_value()) << text;
   }
 }
