@@ -78,7 +78,7 @@ def argument_type(name: str, description: str) -> str | None:
     """The type of an argument, a key of ACCEPTED; None if it may be anything."""
     clause = _TYPE_CLAUSE.match(description)
     word = _TYPE_WORD.search(clause[1]) if clause else None
-    if word is None:
+    if clause is None or word is None:
         return None if _UNREAD.match(description) else _TYPE_OF_NAME.get(name)
     kind = "int" if word[1] == "int64" else word[1]
     return kind + "s" if word[2] or clause[1].startswith("list") else kind
