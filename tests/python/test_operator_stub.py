@@ -69,6 +69,9 @@ y = net.Conv(["x", "w"], "y", kernel=3, pad=1, engine="MKLDNN")
 y.Relu([], "z").Sigmoid()
 y.Relu([], "z").Sigmod()  # E: has no attribute "Sigmod"
 net.Conv(["x", "w"], "y", kernl=3)  # E: Unexpected keyword argument "kernl" for "Conv"
+net.Conv(["x", "w"], "y", kernel="x")  # E: Argument "kernel" to "Conv"
+net.Conv(["x", "w"], "y", kernels=["3"])  # E: List item 0 has incompatible type "str"
+net.Conv(["x", "w"], "y", kernels=(3, 3), order="NHWC")
 net.Relu(3, "y")  # E: Argument 1 to "Relu"
 net.Relu()  # E: Missing positional argument "inputs" in call to "Relu"
 net.Rellu("x")  # E: has no attribute "Rellu"
