@@ -103,9 +103,6 @@ CAFFE2_INLINE float Log1p(float x) {
   return Log(sum) + Select(__builtin_bit_cast(uint32_t, sum) - 1 < 0x7f800000u - 1, lost, 0.f);
 }
 
-// 1 / (1 + e^-x).
-CAFFE2_INLINE float Sigmoid(float x) { return 1.f / (1.f + Exp(-x)); }
-
 // Within 3 units in the last place.
 CAFFE2_INLINE float Tanh(float x) {
   const float e = Expm1(-2.f * std::fabs(x));

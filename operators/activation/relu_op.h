@@ -7,7 +7,6 @@ namespace caffe2 {
 
 struct ReluFunction {
   static constexpr const char* kName = "Relu";
-  // Both 16-bit formats have their sign bit where int16_t has it.
   static constexpr bool kTakesBits = true;
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
@@ -16,6 +15,19 @@ struct ReluFunction {
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N Gradient(N y, N dy) const {
     return y > 0 ? dy : N(0);
+  }
+
+  template <typename T>
+  CAFFE2_HOST_DEVICE_INLINE host_device::SignedBits<T> operator()(
+      host_device::SignedBits<T> x) const {
+    const bool negative = x.value <= host_device::SignedBits<T>::kNegativeInfinity;
+    return {negative ? int16_t{0} : x.value};
+  }
+  template <typename T>
+  CAFFE2_HOST_DEVICE_INLINE host_device::SignedBits<T> Gradient(
+      host_device::SignedBits<T> y, host_device::SignedBits<T> dy) const {
+    const bool positive = y.value > 0 && y.value <= host_device::SignedBits<T>::kInfinity;
+    return {positive ? dy.value : int16_t{0}};
   }
 };
 

@@ -82,7 +82,17 @@ CAFFE2_INLINE T Narrow(A value) {
 }
 #endif
 
-// True if F has a member kTakesBits: it may get 16-bit numbers as int16_t with the same bits.
+// The bits of a 16-bit number, which are faster to compare than to convert to float. Those from 0 to
+// kInfinity are the numbers from 0 on, and those up to kNegativeInfinity the numbers from -0 down;
+// all others are NaN.
+template <typename T>
+struct SignedBits {
+  int16_t value;
+  static constexpr int16_t kInfinity = std::is_same_v<T, bfloat16> ? 0x7f80 : 0x7c00;
+  static constexpr int16_t kNegativeInfinity = kInfinity - 0x8000;
+};
+
+// True if F has a member kTakesBits: it may get 16-bit numbers as SignedBits.
 template <class F>
 inline constexpr bool kOfBits = requires {
   F::kTakesBits;

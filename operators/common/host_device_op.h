@@ -48,12 +48,13 @@ CAFFE2_SIMD_CLONES void MapRow(F f, int64_t n, R* y, const T*... x) {
     for (int64_t i = 0; i < n; ++i) y[i] = host_device::Narrow<R>(f(host_device::Widen(x[i])...));
   }
 }
-// The pointer in the type that MapRow takes: int16_t for 16-bit elements if F takes bits.
+// The pointer in the type that MapRow takes: SignedBits for 16-bit elements if F takes bits.
 template <class F, typename T>
 auto* ElementsOf(T* elements) {
-  if constexpr (kOfBits<F> && kIs16Bit<std::remove_const_t<T>>) {
-    return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const int16_t, int16_t>*>(
-        elements);
+  using Element = std::remove_const_t<T>;
+  if constexpr (kOfBits<F> && kIs16Bit<Element>) {
+    using Bits = SignedBits<Element>;
+    return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Bits, Bits>*>(elements);
   } else {
     return elements;
   }

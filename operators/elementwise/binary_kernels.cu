@@ -30,7 +30,8 @@ static __global__ void SumDerivativeKernel(D derivative, Strides kept, Strides s
   const int64_t step = kAlone ? cuda::GlobalThreads() : gridDim.x;
   for (int64_t e = first; e < kept_count; e += step) {
     const Offsets base = Locate(kept, e);
-    A sum = 0;
+    // -0 plus a term is the term, also if that is -0.
+    A sum = kAlone && summed_count == 1 ? -A(0) : A(0);
     for (int64_t k = kAlone ? 0 : threadIdx.x; k < summed_count; k += kAlone ? 1 : blockDim.x) {
       const Offsets part = Locate(summed, k);
       const A g = cuda::Widen(dc[base.at[0] + part.at[0]]);

@@ -13,7 +13,7 @@ struct MeanFunctor : SumReducer {
   // The last step on the sum of n inputs.
   template <typename T>
   static T Finish(T sum, int n) {
-    return sum / static_cast<T>(n);
+    return sum * (T(1) / static_cast<T>(n));  // as Caffe2, and as on devices
   }
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operators/common/host_device_math.h"
+
 namespace caffe2 {
 namespace {
 
@@ -42,7 +44,7 @@ MixChoice::Box DrawBox(double lambda, int64_t height, int64_t width, RandomGener
 
 double DrawBeta(double alpha, RandomGenerator* random) {
   const double a = DrawLogGamma(alpha, random), b = DrawLogGamma(alpha, random);
-  return 1 / (1 + std::exp(b - a));
+  return host_device::Sigmoid(a - b);
 }
 
 MixChoice DrawMix(const MixOptions& options, int64_t images, int64_t height, int64_t width,

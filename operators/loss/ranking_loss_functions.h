@@ -59,8 +59,8 @@ struct PairLossGradientRows {
       for (int64_t j = begin; j < end; ++j) {
         if (lists.label[i] == lists.label[j]) continue;
         const Number margin = Number(lists.x[i]) - Number(lists.x[j]);
-        gradient += lists.label[i] > lists.label[j] ? -1 / (1 + std::exp(margin))
-                                                    : 1 / (1 + std::exp(-margin));
+        gradient += lists.label[i] > lists.label[j] ? -host_device::Sigmoid(-margin)
+                                                    : host_device::Sigmoid(margin);
       }
       dx[i] = static_cast<float>(share * gradient);
     }

@@ -13,11 +13,6 @@ enum class SigmoidLoss {
 };
 
 template <typename Number>
-CAFFE2_HOST_DEVICE Number SigmoidOf(Number x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-template <typename Number>
 CAFFE2_HOST_DEVICE Number SigmoidLossOf(SigmoidLoss loss, Number x, Number t) {
   switch (loss) {
     case SigmoidLoss::kLogD:
@@ -35,13 +30,13 @@ template <typename Number>
 CAFFE2_HOST_DEVICE Number SigmoidLossGradientOf(SigmoidLoss loss, Number x, Number t) {
   switch (loss) {
     case SigmoidLoss::kLogD:
-      return -(2 * t - 1) * SigmoidOf(-x);
+      return -(2 * t - 1) * host_device::Sigmoid(-x);
     case SigmoidLoss::kUnjoined:
-      return -t + (1 - t) * SigmoidOf(x);
+      return -t + (1 - t) * host_device::Sigmoid(x);
     case SigmoidLoss::kCrossEntropy:
       break;
   }
-  return SigmoidOf(x) - t;
+  return host_device::Sigmoid(x) - t;
 }
 
 // y[row] = the mean over the row of weight * loss; weights may be null.

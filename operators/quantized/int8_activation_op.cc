@@ -3,6 +3,7 @@
 
 #include "caffe2/utils/parallel.h"
 #include "operators/common/element_type.h"
+#include "operators/common/host_device_math.h"
 #include "operators/quantized/int8_op.h"
 
 namespace caffe2::int8 {
@@ -71,7 +72,7 @@ struct SigmoidFunction {
   static constexpr bool kKeeps = false;
   explicit SigmoidFunction(const OperatorBase&) {}
   uint8_t operator()(int q, const Quantization& from, const Quantization& to) const {
-    return to.Quantize(1 / (1 + std::exp(-from.Dequantize(static_cast<uint8_t>(q)))));
+    return to.Quantize(host_device::Sigmoid(from.Dequantize(static_cast<uint8_t>(q))));
   }
 };
 

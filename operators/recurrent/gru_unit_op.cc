@@ -3,7 +3,7 @@
 // with the gates in the order r, u, g. The reset gate r is part of the products that give g and is
 // not used here (K. Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014).
 #include "caffe2/utils/simd.h"
-#include "caffe2/utils/vector_math.h"
+#include "operators/common/host_device_math.h"
 #include "operators/recurrent/recurrent_unit.h"
 
 namespace caffe2 {
@@ -12,7 +12,7 @@ namespace {
 CAFFE2_SIMD_CLONES void GruRow(int64_t d, const float* x, const float* h_prev, float* h) {
 #pragma omp simd
   for (int64_t j = 0; j < d; ++j) {
-    const float u = Sigmoid(x[d + j]);
+    const float u = host_device::Sigmoid(x[d + j]);
     h[j] = h_prev[j] * u + Tanh(x[2 * d + j]) * (1.f - u);
   }
 }
@@ -21,7 +21,7 @@ CAFFE2_SIMD_CLONES void GruGradientRow(int64_t d, const float* x, const float* h
                                        const float* dh, float* dx, float* dh_prev) {
 #pragma omp simd
   for (int64_t j = 0; j < d; ++j) {
-    const float u = Sigmoid(x[d + j]), g = Tanh(x[2 * d + j]);
+    const float u = host_device::Sigmoid(x[d + j]), g = Tanh(x[2 * d + j]);
     dh_prev[j] = dh[j] * u;
     dx[j] = 0.f;
     dx[d + j] = dh[j] * (h_prev[j] - g) * u * (1.f - u);

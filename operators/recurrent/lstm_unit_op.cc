@@ -3,11 +3,13 @@
 // with the gates in the order i, f, o, g (S. Hochreiter, J. Schmidhuber, "Long short-term memory",
 // Neural Computation 9, 1997; forget gate: F. Gers et al., "Learning to forget", 1999).
 #include "caffe2/utils/simd.h"
-#include "caffe2/utils/vector_math.h"
+#include "operators/common/host_device_math.h"
 #include "operators/recurrent/recurrent_unit.h"
 
 namespace caffe2 {
 namespace {
+
+using host_device::Sigmoid;
 
 CAFFE2_SIMD_CLONES void LstmRow(int64_t d, float forget_bias, const float* x, const float* c_prev,
                                 float* h, float* c) {

@@ -2,7 +2,7 @@
 // units. Arithmetic is in float. Formulas: lstm_unit_op.cc and gru_unit_op.cc.
 #pragma once
 
-#include "operators/common/host_device.h"
+#include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
@@ -23,10 +23,9 @@ struct UnitStep {
   }
 };
 
-CAFFE2_HOST_DEVICE inline float GateOf(float x) { return 1.f / (1.f + std::exp(-x)); }
 template <typename T>
 CAFFE2_HOST_DEVICE float GateOf(const T& x, float bias = 0) {
-  return GateOf(host_device::Widen(x) + bias);
+  return host_device::Sigmoid(host_device::Widen(x) + bias);
 }
 template <typename T>
 CAFFE2_HOST_DEVICE float TanhOf(const T& x) {

@@ -20,6 +20,39 @@ TEST(ReluTest, KeepsNan) {
   ExpectTensor(ws, "Y", {2}, {nan, 0});
 }
 
+// A quiet NaN of each sign (x86 gives the one of inf - inf a sign), the largest and the smallest
+// bits of NaN, then numbers.
+template <typename T>
+std::vector<T> NansAndNumbers(uint16_t infinity) {
+  const auto bits = [infinity](unsigned more) { return T{static_cast<uint16_t>(infinity | more)}; };
+  return {bits(0x0040), bits(0x8040), bits(0xffff), bits(0x8001), bits(0), bits(0x8000),
+          T{0x0001},    T{0x8001},    T{0x8000},    T{0}};
+}
+
+template <typename T>
+void ExpectReluOfBits(uint16_t infinity) {
+  Workspace ws;
+  const std::vector<T> x = NansAndNumbers<T>(infinity);
+  const int64_t n = static_cast<int64_t>(x.size());
+  Feed<T>(&ws, "X", {n}, x);
+  RunOp(&ws, Op("Relu", {"X"}, {"Y"}));
+  std::vector<T> expected = x;
+  for (T& value : expected) {
+    if (ToFloat(value) <= 0) value = T{0};
+  }
+  EXPECT_EQ(FetchValues<T>(ws, "Y"), expected);
+
+  Feed<T>(&ws, "dY", {n}, std::vector<T>(x.size(), x[4]));
+  RunOp(&ws, Op("ReluGradient", {"X", "dY"}, {"dX"}));
+  for (size_t i = 0; i < x.size(); ++i) expected[i] = ToFloat(x[i]) > 0 ? x[4] : T{0};
+  EXPECT_EQ(FetchValues<T>(ws, "dX"), expected);
+}
+
+TEST(ReluTest, KeepsNanOfEachSignIn16Bits) {
+  ExpectReluOfBits<bfloat16>(0x7f80);
+  ExpectReluOfBits<float16>(0x7c00);
+}
+
 TEST(ReluTest, WorksInPlaceAndOnManyElements) {
   Workspace ws;
   const int64_t n = 200003;  // several parts and a tail

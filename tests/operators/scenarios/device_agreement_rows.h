@@ -14,7 +14,6 @@ namespace caffe2::testing {
 // ...
 enum class In {
   kAny,       // every magnitude
-  kNumbers,   // the same without NaN and -0
   kModest,    // numbers whose squares are floats, too
   kPositive,  // the magnitudes of kModest
   kInside,    // in (-0.9, 0.9), 0, 1 and -1

@@ -38,7 +38,7 @@ std::vector<float> Numbers(In kind, int64_t n, uint64_t seed) {
   std::vector<float> edges = {0, -0.f, 1, -1, 0.5f, 2, 1e-8f, -1e-8f, 65504, 1e-3f};
   if (kind == In::kInside) {
     edges = {0, -0.f, 1, -1};
-  } else if (kind == In::kAny || kind == In::kNumbers) {
+  } else if (kind == In::kAny) {
     edges.insert(edges.end(),
                  {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::max(),
                   Limits::lowest(), Limits::min(), Limits::denorm_min(), -Limits::denorm_min(), 88,
@@ -59,7 +59,6 @@ std::vector<float> Numbers(In kind, int64_t n, uint64_t seed) {
         value = std::ldexp(value, random.Uniform() * 20 - 8);
     }
     if (kind == In::kPositive) value = std::fabs(value);
-    if (kind == In::kNumbers && (value == 0 || std::isnan(value))) value = 0;
   }
   return values;
 }
@@ -78,7 +77,6 @@ void FeedInput(Workspace* ws, const Row& row, int i) {
   std::vector<float> numbers;
   switch (kind) {
     case In::kAny:
-    case In::kNumbers:
     case In::kModest:
     case In::kPositive:
     case In::kInside:
