@@ -134,7 +134,7 @@ def test_the_command_for_several_machines_works(databases, redis, shards, tmp_pa
     """Two shards run it for two iterations, in a folder like the quick start's."""
     text = (ROOT / "README.md").read_text()
     section = text[text.index("## Train on several machines") :]
-    block = re.search(r"```\n(.*?)```", section, re.DOTALL)[1]
+    block = re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1]
     program, *args = shlex.split(block.replace("\\\n", ""))
     assert program == "build/release/bin/resnet50_trainer"
     (tmp_path / "build/quickstart").mkdir(parents=True)
