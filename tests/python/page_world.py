@@ -139,12 +139,12 @@ class World:
         entry.size = len(data)
         archive.addfile(entry, io.BytesIO(data))
 
-    def model(self, name, image_size=64):
+    def model(self, name, image_size=64, order="NHWC"):
         """A ResNet-18 of the trainers for two classes, which has not learned."""
         self.run(f"{BIN}/resnet50_trainer --use_cpu --model resnet18 --train_data null "
-                 f"--image_size {image_size} --num_labels 2 --batch_size 2 --epoch_size 2 "
-                 "--num_epochs 1 --base_learning_rate 0.0001 --log_csv= --file_store_path . "
-                 f"--save_model_name made; mv made_1.mdl {name}")
+                 f"--image_size {image_size} --order {order} --num_labels 2 --batch_size 2 "
+                 "--epoch_size 2 --num_epochs 1 --base_learning_rate 0.0001 --log_csv= "
+                 f"--file_store_path . --save_model_name made; mv made_1.mdl {name}")
 
     def convert(self, *words):
         self.run(" ".join([f"{BIN}/doppio convert", *words]))

@@ -44,8 +44,11 @@ ON_BOTH = {
                                                                        "--shard_id 1"),
 }
 
-# Blocks that go on while the blocks after them run, and what shows that they have begun.
+# Blocks that go on while the blocks after them run, and what shows that they have begun. If the
+# same command comes again, the first one is stopped before.
 IN_BACKGROUND = {
+    ("docs/first_hour.md", "doppio train --recipe mnist_lenet --data train_lmdb --test_data "
+     "test_lmdb --use_cpu -n 2 \\"): "test -e digits.checkpoint",
     ("README.md", "build/release/bin/resnet50_trainer --use_cpu \\"):
         "redis-cli -h 192.168.100.11 exists mnist-1/status/0 | grep -q 1",
     ("docs/tools.md", "resnet50_trainer --use_cpu --train_data train_lmdb \\"):
@@ -72,6 +75,12 @@ def _readme(world):
     world.shorten("mnist_trainer", "--num_examples 320 --file_store_path store")
     world.shorten("doppio", "--once", '[ "$1" = top ]')
     return _redis_server("192.168.100.11", "--protected-mode no")
+
+
+def _first_hour(world):
+    world.photos()
+    world.model("first_1.mdl")
+    return ""
 
 
 def _launchers(world):
@@ -123,11 +132,11 @@ def _tools(world):
     world.imagenet_archive()
     (world.folder / "checkpoints").mkdir()
     flags = ["--use_cpu", "--train_data=train_lmdb", "--epoch_size=32",
-             *re.findall(r"--\w+ [^-]\S*", SMALL_NET)]
+             *re.findall(r"--\w+ [^-]\S*", SMALL_NET), "--file_store_path=store"]
     world.file("run.flags", "# a run\n" + "\n".join(flags).replace(" ", "=") + "\n")
     world.file("home/redis.password", "correct-horse\n", 0o600)
     world.model("resnet50_model_90.mdl")
-    world.copy("resnet50_model_90.mdl", "other.mdl")
+    world.model("other.mdl", order="NCHW")
     world.convert("other.mdl weights.safetensors")
     world.convert("other.mdl squeezenet")
     world.run(f"{BIN}/doppio data prepare folder --input photos --output val_db "
@@ -146,6 +155,7 @@ def _troubleshooting(world):
 # What a page needs before its first command, and whether its commands name other hosts.
 PREPARATIONS = {
     "README.md": (_readme, True),
+    "docs/first_hour.md": (_first_hour, True),
     "docs/from_pytorch.md": (_from_pytorch, False),
     "docs/launchers.md": (_launchers, True),
     "docs/photos.md": (_photos, False),
@@ -162,8 +172,8 @@ def _text_that_runs(block):
     return "".join(line for line in block.text.splitlines(True) if ".pth" not in line)
 
 
-def _commands(block):
-    """The shell commands of a block as the test runs them."""
+def _commands(block, running):
+    """The shell commands of a block as the test runs them. `running`: blocks in the background."""
     key, text = (block.page, block.first_line), _text_that_runs(block)
     if text.startswith("#!"):  # a batch script
         return f"cat >job.sh <<'EOF'\n{text}EOF\nbash -n job.sh\nsbatch job.sh\n"
@@ -171,14 +181,22 @@ def _commands(block):
         own, others = ON_BOTH[key]
         assert own in text
         text = f"(\n{text.replace(own, others)}) & other=$!\n(\n{text})\nwait $other\n"
+    if key in running:
+        return f"pkill -TERM -P $program\nwait $program || test $? = 143\n{text}"
     if key in IN_BACKGROUND:
+        running.add(key)
         text = (f"(\n{text}) & program=$!\nuntil {IN_BACKGROUND[key]}; do\n"
                 "  kill -0 $program; sleep 0.1\ndone\n")
     return text
 
 
+def _page_commands(page):
+    running = set()
+    return "".join(_commands(block, running) for block in commands_of(page))
+
+
 def _skip_without_tools(commands, hosts):
-    tools = {"redis-server": "doppio run|redis-cli", "curl": "curl"}
+    tools = {"redis-server": "doppio run|redis-cli| -n 2", "curl": "curl"}
     for tool, pattern in tools.items():
         if re.search(pattern, commands) and shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
@@ -190,7 +208,7 @@ def _skip_without_tools(commands, hosts):
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_run_as_printed(page, tmp_path):
     prepare, hosts = PREPARATIONS.get(page, (lambda _: "", False))
-    commands = "".join(_commands(block) for block in commands_of(page))
+    commands = _page_commands(page)
     _skip_without_tools(commands, hosts)
     world = World(tmp_path)
     commands = prepare(world) + commands
