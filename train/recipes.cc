@@ -22,14 +22,14 @@ const std::vector<Recipe>& Recipes() {
        "--network=lenet --num_epochs=1 --num_examples=0 --batch_size=64 --lr_batch_size=64 "
        "--lr=0.04 --lr_policy=poly --warmup_epochs=0.1 --shuffle"},
       {"cifar10_resnet20", "resnet50_trainer", "ResNet-20 on CIFAR-10, 160 epochs",
-       "0.696 after 4 of 160 epochs",
+       "0.696 on test images of a JPEG copy of CIFAR-10, after 4 of 160 epochs",
        "--model=resnet20_cifar --image_size=32 --image_scale=32 --image_pad=4 --num_labels=10 "
        "--num_epochs=160 --epoch_size=0 --batch_size=128 --lr_batch_size=128 "
        "--base_learning_rate=0.1 "
        "--lr_steps=80,120 --weight_decay=0.0001 --mean=113.9,123.0,125.3 --std=66.7,62.1,63.0 "
        "--shuffle"},
       {"cifar10_resnet20_fast", "resnet50_trainer", "ResNet-20 on CIFAR-10, 15 epochs",
-       "not run here to its end",
+       "0.578 on 1,000 test images, after 14 of 15 epochs on 3,000 of the training images",
        "--model=resnet20_cifar --image_size=32 --image_scale=32 --image_pad=4 --num_labels=10 "
        "--num_epochs=15 --epoch_size=0 --batch_size=128 --lr_batch_size=128 "
        "--base_learning_rate=0.2 "
@@ -42,19 +42,20 @@ const std::vector<Recipe>& Recipes() {
        "--num_epochs=24 --epoch_size=0 --batch_size=512 --lr_batch_size=512 "
        "--base_learning_rate=0.4 --lr_policy=poly --warmup_epochs=4 --weight_decay=0.0005 "
        "--label_smoothing=0.1 --mean=113.9,123.0,125.3 --std=66.7,62.1,63.0 --shuffle"},
-      {"stl10_resnet18", "resnet50_trainer", "ResNet-18 on STL-10, 100 epochs", "not run here",
+      {"stl10_resnet18", "resnet50_trainer", "ResNet-18 on STL-10, 100 epochs",
+       "not run here on STL-10; 5 iterations on 300 photographs in ten folders",
        "--model=resnet18 --small_stem --image_size=96 --image_scale=108 --num_labels=10 "
        "--num_epochs=100 --epoch_size=0 --batch_size=64 --lr_batch_size=64 "
        "--base_learning_rate=0.05 --lr_policy=cosine --warmup_epochs=5 --weight_decay=0.0005 "
        "--label_smoothing=0.1 --mean=103.6,112.2,114.0 --std=66.3,65.2,66.4 --shuffle"},
       {"imagenet_resnet50_90", "resnet50_trainer", "ResNet-50 on ImageNet, 90 epochs",
-       "not run here",
+       "not run here on ImageNet; 1 iteration on 300 of its photographs",
        "--model=resnet50 --image_size=224 --num_labels=1000 --num_epochs=90 --epoch_size=0 "
        "--batch_size=32 --lr_batch_size=256 --base_learning_rate=0.1 --lr_steps=30,60,80 "
        "--warmup_epochs=5 --weight_decay=0.0001 --zero_init_residual --random_resized_crop "
        "--mean=103.5,116.3,123.7 --std=57.4,57.1,58.4 --shuffle"},
       {"imagenet_resnet50_fast", "resnet50_trainer", "ResNet-50 on ImageNet, 30 epochs",
-       "not run here",
+       "not run here on ImageNet; 5 iterations on 300 of its photographs",
        "--model=resnet50 --image_size=224 --num_labels=1000 --num_epochs=30 --epoch_size=0 "
        "--batch_size=32 --lr_batch_size=256 --base_learning_rate=0.1 --lr_policy=cosine "
        "--warmup_epochs=3 --weight_decay=0.00005 --label_smoothing=0.1 --zero_init_residual "
