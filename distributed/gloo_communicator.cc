@@ -385,7 +385,8 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
     for (int i = 0; i < size(); ++i) texts.push_back(all.substr(i * longest, longest));
     return texts;
   };
-  auto mesh = GlooMesh::Connect(rank(), size(), address_, options.ports, exchange, options.timeout);
+  auto mesh = GlooMesh::Connect(rank(), size(), address_, options.ports, exchange, options.timeout,
+                                [this](const std::string&) { ThrowIfAborted(); });
   return std::make_shared<GlooCommunicator>(options, address_, std::move(mesh));
 }
 
@@ -421,8 +422,9 @@ std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const Communicato
     for (int i = 0; i < options.size; ++i) texts[i] = store->Get(keys[i], deadline.remaining());
     return texts;
   };
-  auto mesh = GlooMesh::Connect(options.rank, options.size, address, options.ports, exchange,
-                                options.timeout);
+  auto mesh =
+      GlooMesh::Connect(options.rank, options.size, address, options.ports, exchange,
+                        options.timeout, [&](const auto& awaited) { store->CheckWait(awaited); });
   return std::make_shared<GlooCommunicator>(options, address, std::move(mesh));
 }
 

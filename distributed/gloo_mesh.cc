@@ -65,15 +65,14 @@ class Mesh final : public GlooMesh, public gloo::Context {
   }
 
   void ConnectAll(const PeerListener& listener, const std::vector<std::string>& texts,
-                  const Deadline& deadline, milliseconds timeout) {
+                  const Deadline& deadline, milliseconds timeout, const WaitCheck& check) {
     CAFFE_ENFORCE_EQ(texts.size(), static_cast<size_t>(size));
     for (int i = 0; i < size; ++i) {
       if (i != rank) ParsePeer(i, texts[i]);
     }
-    std::vector<Socket> sockets = ConnectPeers(listener, rank, endpoints_, deadline,
-                                               [this](int peer) { return Describe(peer); });
-    Use(std::move(sockets), timeout);
-    AwaitReady(deadline);
+    const auto describe = [this](int peer) { return Describe(peer); };
+    Use(ConnectPeers(listener, rank, endpoints_, deadline, describe, check), timeout);
+    AwaitReady(deadline, check);
   }
 
   // Takes a connected socket for each other rank.
@@ -126,7 +125,7 @@ class Mesh final : public GlooMesh, public gloo::Context {
   }
 
   // Each shard tells its peers that it has all its connections.
-  void AwaitReady(const Deadline& deadline) {
+  void AwaitReady(const Deadline& deadline, const WaitCheck& check) {
     std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> sent(size), received(size);
     std::vector<char> out(size), in(size);
     for (int i = 0; i < size; ++i) {
@@ -140,11 +139,15 @@ class Mesh final : public GlooMesh, public gloo::Context {
     }
     for (int i = 0; i < size; ++i) {
       if (i == rank) continue;
+      transport_->SetWhileWaiting([&, i] {
+        if (check) check(Describe(i));
+      });
       Guarded(i, deadline, [&] {
         received[i]->waitRecv(std::max(deadline.remaining(), milliseconds(1)));
         sent[i]->waitSend(std::max(deadline.remaining(), milliseconds(1)));
       });
     }
+    transport_->SetWhileWaiting(nullptr);
   }
 
   std::atomic<int> first_closed_{-1};
@@ -163,7 +166,7 @@ std::string GlooMesh::Describe(int rank) const {
 
 std::unique_ptr<GlooMesh> GlooMesh::Connect(int rank, int size, const std::string& address,
                                             const PortRange& ports, const Exchange& exchange,
-                                            milliseconds timeout) {
+                                            milliseconds timeout, const WaitCheck& check) {
   IgnoreBrokenPipes();
   ReserveFilesOfWorld(size);
   const Deadline deadline(timeout);
@@ -174,7 +177,8 @@ std::unique_ptr<GlooMesh> GlooMesh::Connect(int rank, int size, const std::strin
     return mesh;
   }
   const PeerListener listener(address, ports);
-  mesh->ConnectAll(listener, exchange(mesh->Text(listener.port()), deadline), deadline, timeout);
+  const std::vector<std::string> texts = exchange(mesh->Text(listener.port()), deadline);
+  mesh->ConnectAll(listener, texts, deadline, timeout, check);
   return mesh;
 }
 

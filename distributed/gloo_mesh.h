@@ -28,10 +28,11 @@ class GlooMesh {
       std::function<std::vector<std::string>(const std::string& text, const Deadline&)>;
 
   // Connects with all other shards (ConnectPeers); meanwhile listens on `address`, on one of
-  // `ports`. Throws PeerLost or PeerTimeout with the peer, IoError if all ports are in use.
+  // `ports`. Throws PeerLost or PeerTimeout with the peer, IoError if all ports are in use. `check`
+  // gets Describe() of a missing peer meanwhile.
   static std::unique_ptr<GlooMesh> Connect(int rank, int size, const std::string& address,
                                            const PortRange& ports, const Exchange& exchange,
-                                           milliseconds timeout);
+                                           milliseconds timeout, const WaitCheck& check);
 
   virtual ~GlooMesh() = default;
   virtual gloo::Context& context() = 0;

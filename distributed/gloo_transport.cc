@@ -30,6 +30,8 @@ struct Header {
   uint64_t slot = 0, bytes = 0;
 };
 
+constexpr std::chrono::milliseconds kBetweenCalls{100};  // of while_waiting
+
 bool IsTemporary(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace
@@ -340,7 +342,9 @@ bool GlooTransport::Wait(Operations* operations, int* rank, std::chrono::millise
     if (MoveBytes()) continue;
     ThrowIfEnded(*operations);
     if (deadline.expired()) throw gloo::IoException("no answer in time");
-    AwaitBytes(deadline.remaining());
+    if (while_waiting_) while_waiting_();
+    AwaitBytes(while_waiting_ ? std::min(deadline.remaining(), kBetweenCalls)
+                              : deadline.remaining());
   }
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distributed/peer_sockets.h"
@@ -41,6 +42,11 @@ class GlooTransport final : public gloo::transport::Context {
   std::unique_ptr<gloo::transport::Pair>& createPair(int rank) override;  // throws
   std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* ptr,
                                                                       size_t size) override;
+  // Waits call it about ten times a second from now on (null: not any more). They throw what it
+  // throws.
+  void SetWhileWaiting(std::function<void()> while_waiting) {
+    while_waiting_ = std::move(while_waiting);
+  }
   // Ends all connections. Waits in progress and later ones throw, here and on the other shards.
   void Close();
 
@@ -58,6 +64,7 @@ class GlooTransport final : public gloo::transport::Context {
 
   std::vector<std::unique_ptr<Connection>> connections_;  // by rank; null: this rank
   const Socket wake_;                                     // an event that ends AwaitBytes
+  std::function<void()> while_waiting_;
   std::mutex close_mutex_;
   std::atomic<bool> closed_{false};
 };

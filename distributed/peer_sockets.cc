@@ -208,7 +208,8 @@ class Connector {
   }
 
   std::vector<Socket> Run(const Deadline& deadline,
-                          const std::function<std::string(int rank)>& describe) {
+                          const std::function<std::string(int rank)>& describe,
+                          const WaitCheck& check) {
     while (true) {
       const int missing = Missing();
       if (missing < 0) break;
@@ -219,6 +220,7 @@ class Connector {
         }
         throw PeerTimeout(MakeString("connecting to ", describe(missing), ": ", why), missing);
       }
+      if (check) check(describe(missing));
       Step(std::min(deadline.remaining(), kLookUp));
     }
     for (size_t peer = 0; peer < calls_.size(); ++peer) sockets_[peer] = calls_[peer]->Take();
@@ -361,8 +363,9 @@ PeerListener::PeerListener(const std::string& address, const PortRange& ports) {
 std::vector<Socket> ConnectPeers(const PeerListener& listener, int rank,
                                  const std::vector<PeerEndpoint>& endpoints,
                                  const Deadline& deadline,
-                                 const std::function<std::string(int rank)>& describe) {
-  std::vector<Socket> sockets = Connector(listener, rank, endpoints).Run(deadline, describe);
+                                 const std::function<std::string(int rank)>& describe,
+                                 const WaitCheck& check) {
+  std::vector<Socket> sockets = Connector(listener, rank, endpoints).Run(deadline, describe, check);
   for (const Socket& socket : sockets) {
     const int on = 1;
     if (socket.is_open()) setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

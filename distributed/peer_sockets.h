@@ -64,11 +64,12 @@ struct PeerEndpoint {
 // and counted, and do not delay the peers; of more than 64 that say nothing, the oldest is dropped.
 //
 // A refused or broken call is repeated until the deadline. If a peer is still missing then, throws
-// PeerTimeout with the first such rank and describe(rank).
+// PeerTimeout with the first such rank and describe(rank). `check` gets describe(rank) meanwhile.
 std::vector<Socket> ConnectPeers(const PeerListener& listener, int rank,
                                  const std::vector<PeerEndpoint>& endpoints,
                                  const Deadline& deadline,
-                                 const std::function<std::string(int rank)>& describe);
+                                 const std::function<std::string(int rank)>& describe,
+                                 const WaitCheck& check = {});
 
 // How many strangers this process has dropped. Thread-safe.
 int64_t StrangersDropped();

@@ -15,6 +15,9 @@ namespace {
 // Every fourth heartbeat renews the leases and the status.
 constexpr int64_t kRenewEveryBeats = 4;
 constexpr std::chrono::seconds kStragglerEvery{60};
+// To connect takes milliseconds, unless a shard is late.
+constexpr milliseconds kConnectPatience{1000};
+constexpr std::chrono::duration<double> kLongOperation{1.0};
 constexpr char kSaving[] = "saving";
 
 std::string UtcNow() {
@@ -131,14 +134,42 @@ void RunHeartbeat::OnStopWhileBlocked(std::function<bool()> asked,
   give_up_ = std::move(give_up);
 }
 
+void RunHeartbeat::GiveUp(const std::string& why) {
+  const std::lock_guard<std::mutex> giving_up(give_up_mutex_);
+  if (gave_up_) return;
+  std::function<void(const std::string&)> give_up;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    give_up = give_up_;
+  }
+  give_up(why);
+  gave_up_ = true;
+}
+
+void RunHeartbeat::CheckWait(const std::string& awaited) {
+  const auto now = std::chrono::steady_clock::now();
+  std::function<bool()> asked;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!failure_.empty()) throw PeerLost(failure_, -1);
+    asked = asked_to_stop_;
+  }
+  if (!asked || !asked()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!asked_at_) asked_at_ = now;
+    if (!gave_up_ && now - *asked_at_ < kConnectPatience) return;
+  }
+  GiveUp(awaited);
+  throw PeerLost("stopped while it waited for " + awaited, -1);
+}
+
 void RunHeartbeat::LookForBlockedStop(StoreHandler* store) {
   const std::vector<MemberRecord> members = Members();
   std::function<bool()> asked;
-  std::function<void(const std::string&)> give_up;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     asked = asked_to_stop_;
-    give_up = give_up_;
   }
   if (gave_up_ || members.empty()) return;
   if (!asked || !asked()) {
@@ -154,9 +185,7 @@ void RunHeartbeat::LookForBlockedStop(StoreHandler* store) {
     }
     why = patience_->LookAtHeartbeats(beats, Collective());
   }
-  if (why.empty()) return;
-  gave_up_ = true;
-  give_up(why);
+  if (!why.empty()) GiveUp(why);
 }
 
 void RunHeartbeat::NoteFailure(const std::string& line) {
@@ -268,6 +297,7 @@ void RunHeartbeat::Loop() {
     } catch (const std::exception& e) {
       // What the other shard wrote in this time is unknown: it has not been silent.
       for (auto& [shard, heartbeat] : heartbeats_) heartbeat.Restart();
+      SetWatchOfAll(std::nullopt);
       // After joining, the run does not need the store.
       if (store_reachable_.exchange(false)) {
         LOG(WARNING) << "run " << place_.options.run_id
@@ -285,6 +315,7 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
   const bool complete = !members.empty();
   if (complete) {
     for (const int shard : Watched()) Watch(store, shard, members[shard]);
+    WatchAll(store);
   }
   // Nothing more is written if the process stood still in the midst of this: see WasLeftBehind().
   if (WasSuspended()) return;
@@ -368,7 +399,8 @@ void RunHeartbeat::LookForStraggler(StoreHandler* store, const std::vector<Membe
 }
 
 void RunHeartbeat::WatchWithoutStore() {
-  if (place_.options.num_expendable > 0) return;  // a process that is gone may be one that may go
+  // A process that is gone may be one that may go.
+  if (place_.options.num_expendable > 0 || others_done_) return;
   const std::string line = LostLineWithoutStore(Members());
   if (!line.empty()) NoteUnconfirmed(line);
 }
@@ -387,6 +419,28 @@ std::vector<int> RunHeartbeat::Watched() const {
   return shards;
 }
 
+void RunHeartbeat::WatchAll(StoreHandler* store) {
+  if (CurrentWaitSeconds(WaitFor::kShards) < kLongOperation.count()) {
+    return SetWatchOfAll(std::nullopt);
+  }
+  HeartbeatWatch watch = WatchOfAll();
+  for (int shard = place_.options.num_expendable; shard < place_.options.num_shards; ++shard) {
+    const auto beat = store->TryGet(place_.Key("heartbeat", shard));
+    if (beat) watch.heartbeats[static_cast<size_t>(shard)].Note(*beat);
+  }
+  SetWatchOfAll(std::move(watch));
+}
+
+void RunHeartbeat::SetWatchOfAll(std::optional<HeartbeatWatch> watch) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  watch_of_all_ = std::move(watch);
+}
+
+HeartbeatWatch RunHeartbeat::WatchOfAll() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return watch_of_all_ ? *watch_of_all_ : HeartbeatWatch(place_.options.num_shards);
+}
+
 void RunHeartbeat::NoteExpendableLost(StoreHandler* store, int shard, const std::string& line) {
   lost_.insert(shard);
   const RunOptions& options = place_.options;
@@ -401,7 +455,7 @@ void RunHeartbeat::NoteExpendableLost(StoreHandler* store, int shard, const std:
 }
 
 void RunHeartbeat::Watch(StoreHandler* store, int shard, const MemberRecord& next) {
-  if (left_.count(shard) > 0) return;
+  if (others_done_ || left_.count(shard) > 0) return;
   ChangeWatch& heartbeat = heartbeats_[shard];
   const bool expendable = shard < place_.options.num_expendable;
   const bool gone = next.process.on_this_host() && !next.process.IsAlive();

@@ -43,6 +43,13 @@ struct RunPlace {
   milliseconds key_lifetime() const { return options.lease * 6; }
 };
 
+// What one shard has seen of the heartbeats of all shards.
+struct HeartbeatWatch {
+  explicit HeartbeatWatch(int num_shards) : heartbeats(static_cast<size_t>(num_shards)) {}
+  std::vector<ChangeWatch> heartbeats;  // by shard
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+};
+
 // From construction to Stop(), the thread renews the leases of the shard's keys (and sets them
 // again if the store lost them), publishes the shard's status, and looks for failures. It has its
 // own connection to the store. If the store cannot be reached, it logs one warning and goes on.
@@ -71,6 +78,11 @@ class RunHeartbeat {
   void OnStopWhileBlocked(std::function<bool()> asked,
                           std::function<void(const std::string&)> give_up);
   bool gave_up() const { return gave_up_; }
+  // As RunMembership::NoteOthersDone.
+  void NoteOthersDone() { others_done_ = true; }
+  // As StoreHandler::CheckWait, for a shard that connects to others: nothing is lost if it gives up
+  // soon.
+  void CheckWait(const std::string& awaited);
   // Logs the line, on which the shards agree, and calls the callback. Only the first call has an
   // effect; it replaces the line of an earlier NoteUnconfirmed(), which has called the callback.
   void NoteFailure(const std::string& line);
@@ -89,6 +101,9 @@ class RunHeartbeat {
   }
   // This process's operations since the heartbeat began.
   CollectiveProgress Collective() const;
+  // The watch of all shards that began when the operation in progress had taken a second, which few
+  // operations do; otherwise one that begins now.
+  HeartbeatWatch WatchOfAll() const;
   // True if this process stood still for longer than a lease (it was stopped, or its machine slept)
   // and the run has failed or ended since. Then this shard must not write to the store any more,
   // and the failure is noted. Only reads from the store. Throws IoError if the store fails.
@@ -111,6 +126,8 @@ class RunHeartbeat {
   // On shard 0: names a straggler in the status, and once a minute in the log.
   void LookForStraggler(StoreHandler* store, const std::vector<MemberRecord>& members);
   ShardTimes Times() const;
+  // Calls give_up_, unless that was done before.
+  void GiveUp(const std::string& why);
   // Once this shard was asked to stop: looks for shards that let it wait in vain. Without a store
   // it looks only at the processes of this host.
   void LookForBlockedStop(StoreHandler* store);
@@ -120,6 +137,10 @@ class RunHeartbeat {
   // shard.
   std::vector<int> Watched() const;
   void Watch(StoreHandler* store, int shard, const MemberRecord& member);
+  // While a collective operation takes long: notes the heartbeats of all shards, so that whoever is
+  // silent is known when it fails.
+  void WatchAll(StoreHandler* store);
+  void SetWatchOfAll(std::optional<HeartbeatWatch> watch);
   void NoteExpendableLost(StoreHandler* store, int shard, const std::string& line);
 
   const StoreFactory stores_;
@@ -129,6 +150,7 @@ class RunHeartbeat {
   std::atomic<bool> store_reachable_{true};
   std::atomic<bool> left_behind_{false};
   std::atomic<bool> gave_up_{false};
+  std::atomic<bool> others_done_{false};
   std::atomic<std::chrono::steady_clock::time_point> last_tick_{std::chrono::steady_clock::now()};
   std::atomic<bool> gap_seen_{false};  // longer than a lease, and not yet looked into
   // By shard; used only by the thread.
@@ -156,7 +178,11 @@ class RunHeartbeat {
   std::function<void(const std::string&)> on_peer_lost_;
   std::function<bool()> asked_to_stop_;
   std::function<void(const std::string&)> give_up_;
+  std::optional<std::chrono::steady_clock::time_point> asked_at_;  // as CheckWait() has noticed
+  std::optional<HeartbeatWatch> watch_of_all_;
   TrackedKeys tracked_;
+
+  std::mutex give_up_mutex_;  // held while give_up_ runs
 
   std::thread ticker_, thread_;
 };

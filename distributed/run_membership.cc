@@ -58,6 +58,7 @@ class Membership final : public RunMembership {
                           std::function<void(const std::string&)> give_up) override {
     heartbeat_->OnStopWhileBlocked(std::move(asked), std::move(give_up));
   }
+  void NoteOthersDone() override { heartbeat_->NoteOthersDone(); }
   std::string Failure() const override { return heartbeat_->failure(); }
   std::string ReportFailure(const std::string& cause, bool peer_error, int suspect) override;
   std::string Leave() override;
@@ -450,13 +451,17 @@ bool Membership::IsGone(int shard) const {
   return process.on_this_host() && !process.IsAlive();
 }
 
-// Finds the shard at fault after an error in a collective operation. It watches the heartbeats for
-// four beats, unless a process on this host is gone or another shard has recorded the failure. A
-// slow store can make several shards look silent at once: then it watches for a lease.
+// Finds the shard at fault after an error in a collective operation. The heartbeats must have been
+// watched for four beats, if need be from now on, unless a process on this host is gone or another
+// shard has recorded the failure. A slow store can make several shards look silent at once: then
+// they must have been watched for a lease.
 Culprit Membership::FindCulprit(int suspect) {
   const milliseconds silence = std::max(options().heartbeat * 3, kShortestSilence);
-  const Deadline deadline(silence * 4 / 3), longest(std::max(silence * 4 / 3, options().lease));
-  std::vector<ChangeWatch> heartbeats(options().num_shards);
+  HeartbeatWatch watch = heartbeat_->WatchOfAll();
+  std::vector<ChangeWatch>& heartbeats = watch.heartbeats;
+  const auto watched = std::chrono::duration_cast<milliseconds>(Clock::now() - watch.since);
+  const Deadline deadline(silence * 4 / 3 - watched),
+      longest(std::max(silence * 4 / 3, options().lease) - watched);
   while (true) {
     for (int shard = options().num_expendable; shard < options().num_shards; ++shard) {
       if (IsGone(shard)) return {shard};

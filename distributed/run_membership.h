@@ -121,6 +121,10 @@ class RunMembership {
   // is called twice per heartbeat. Neither may throw.
   virtual void OnStopWhileBlocked(std::function<bool()> asked,
                                   std::function<void(const std::string& why)> give_up) = 0;
+  // The other shards have done their part, and this one alone has work left: the last save. From
+  // now on it is no failure if one of their processes ends. A shard that leaves while the store is
+  // away cannot say so, and looks like a lost one. Without expendable shards only.
+  virtual void NoteOthersDone() = 0;
   // Empty while the run is well; otherwise "peer lost: shard=1 host=... pid=... iteration=...
   // phase=... cause=...", the same line on every shard. Only while the store is unreachable may a
   // shard have a line of its own. ReportFailure() then waits some seconds for the store, and takes
@@ -134,7 +138,8 @@ class RunMembership {
   // throws. The last shard to report removes every key of the run.
   //  - Without `peer_error` the fault is this shard's; the line names it, unless another failure
   //    was recorded before.
-  //  - With `peer_error` another shard is at fault. The call watches for four heartbeats (at least
+  //  - With `peer_error` another shard is at fault. Heartbeats are watched once an operation takes
+  //    longer than a second. If that was shorter, the call watches for four heartbeats (at least
   //    2 s; up to a lease if several shards are silent), or until a shard has recorded the failure.
   //    The line names the shard whose process is gone or whose heartbeat stopped, or else `suspect`
   //    (-1: unknown).

@@ -103,28 +103,6 @@ OwnedFd NewSocket() {
   return fd;
 }
 
-// Waits until one of the sockets can be read. Throws TimeoutError at the deadline.
-void PollUntil(std::vector<pollfd>* polled, const Deadline& deadline, const std::string& what) {
-  for (;;) {
-    const int ready =
-        poll(polled->data(), polled->size(), static_cast<int>(deadline.remaining().count()));
-    if (ready > 0) return;
-    if (ready < 0 && errno != EINTR) ThrowErrno("poll");
-    if (deadline.expired()) throw TimeoutError(what + " in time");
-  }
-}
-
-OwnedFd ConnectTo(const std::string& name, const Deadline& deadline) {
-  const UnixAddress address(name);
-  for (;;) {
-    OwnedFd fd = NewSocket();
-    if (connect(fd.get(), address.get(), address.length) == 0) return fd;
-    // EAGAIN: the peer has not yet accepted the connections of others.
-    if ((errno != EAGAIN && errno != EINTR) || deadline.expired()) ThrowErrno("cannot connect");
-    poll(nullptr, 0, 1);
-  }
-}
-
 // The memory itself: nobody can change its size, so that no access can fail later.
 OwnedFd NewSegment(size_t bytes) {
   OwnedFd fd(memfd_create("doppio", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -167,9 +145,7 @@ void SendDescriptor(int socket, int fd) {
   if (sendmsg(socket, &message.header, MSG_NOSIGNAL) != 1) ThrowErrno("cannot pass shared memory");
 }
 
-OwnedFd ReceiveDescriptor(int socket, const Deadline& deadline) {
-  std::vector<pollfd> polled = {{socket, POLLIN, 0}};
-  PollUntil(&polled, deadline, "rank 0 did not pass shared memory");
+OwnedFd ReceiveDescriptor(int socket) {
   DescriptorMessage message;
   const ssize_t received = recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
   const cmsghdr* control = CMSG_FIRSTHDR(&message.header);
@@ -182,6 +158,43 @@ OwnedFd ReceiveDescriptor(int socket, const Deadline& deadline) {
 }
 
 }  // namespace
+
+// Waits for other shards, until a deadline or an exception from a check.
+class SharedMemory::BoundedWait {
+ public:
+  BoundedWait(const Deadline& deadline, const WaitCheck& check)
+      : deadline_(deadline), check_(check) {}
+
+  // Waits until one of the sockets can be read. Throws TimeoutError at the deadline.
+  void Poll(std::vector<pollfd>* polled, const std::string& missing) const {
+    constexpr milliseconds kLookUp{100};
+    for (;;) {
+      const milliseconds limit = std::min(deadline_.remaining(), kLookUp);
+      const int ready = poll(polled->data(), polled->size(), static_cast<int>(limit.count()));
+      if (ready > 0) return;
+      if (ready < 0 && errno != EINTR) ThrowErrno("poll");
+      if (deadline_.expired()) throw TimeoutError(missing + " in time");
+      if (check_) check_(kAwaited);
+    }
+  }
+
+  OwnedFd ConnectTo(const std::string& name) const {
+    const UnixAddress address(name);
+    for (;;) {
+      OwnedFd fd = NewSocket();
+      if (connect(fd.get(), address.get(), address.length) == 0) return fd;
+      // EAGAIN: the peer has not yet accepted the connections of others.
+      if ((errno != EAGAIN && errno != EINTR) || deadline_.expired()) ThrowErrno("cannot connect");
+      if (check_) check_(kAwaited);
+      poll(nullptr, 0, 1);
+    }
+  }
+
+ private:
+  static constexpr char kAwaited[] = "the other shards of shared memory";
+  const Deadline& deadline_;
+  const WaitCheck& check_;
+};
 
 // What each shard tells the others before they connect.
 struct SharedMemory::Place {
@@ -301,13 +314,13 @@ bool SharedMemory::Adopt(int fd, const Place& own) {
   return true;
 }
 
-void SharedMemory::AcceptPeers(const Place& own, int listener, const Deadline& deadline) {
+void SharedMemory::AcceptPeers(const Place& own, int listener, const BoundedWait& wait) {
   std::vector<OwnedFd> waiting;  // accepted, but without a greeting
   const auto missing = [&] { return std::count(sockets_.begin() + rank_ + 1, sockets_.end(), -1); };
   while (missing() > 0) {
     std::vector<pollfd> polled = {{listener, POLLIN, 0}};
     for (const OwnedFd& fd : waiting) polled.push_back({fd.get(), POLLIN, 0});
-    PollUntil(&polled, deadline, MakeString(missing(), " shards did not connect"));
+    wait.Poll(&polled, MakeString(missing(), " shards did not connect"));
     std::vector<OwnedFd> silent;
     for (size_t i = 1; i < polled.size(); ++i) {
       OwnedFd& fd = waiting[i - 1];
@@ -325,9 +338,9 @@ void SharedMemory::AcceptPeers(const Place& own, int listener, const Deadline& d
 }
 
 void SharedMemory::ConnectSockets(const std::vector<Place>& places, int listener,
-                                  const Deadline& deadline) {
+                                  const BoundedWait& wait) {
   for (int i = 0; i < rank_; ++i) {
-    OwnedFd fd = ConnectTo(places[i].socket.str(), deadline);
+    OwnedFd fd = wait.ConnectTo(places[i].socket.str());
     Greeting greeting;
     greeting.password = places[i].password;
     greeting.from = rank_;
@@ -336,11 +349,15 @@ void SharedMemory::ConnectSockets(const std::vector<Place>& places, int listener
     }
     sockets_[i] = fd.release();
   }
-  AcceptPeers(places[rank_], listener, deadline);
+  AcceptPeers(places[rank_], listener, wait);
 }
 
-int SharedMemory::ShareSegment(const Deadline& deadline) {
-  if (rank_ > 0) return ReceiveDescriptor(sockets_[0], deadline).release();
+int SharedMemory::ShareSegment(const BoundedWait& wait) {
+  if (rank_ > 0) {
+    std::vector<pollfd> polled = {{sockets_[0], POLLIN, 0}};
+    wait.Poll(&polled, "rank 0 did not pass shared memory");
+    return ReceiveDescriptor(sockets_[0]).release();
+  }
   OwnedFd segment = NewSegment(bytes_);
   for (const int fd : sockets_) {
     if (fd >= 0) SendDescriptor(fd, segment.get());
@@ -362,9 +379,10 @@ void SharedMemory::Map(int segment) {
 
 SharedMemory::Attached SharedMemory::Attach(Communicator* control, const std::string& name,
                                             size_t bytes, milliseconds timeout,
-                                            const std::string& refusal) {
+                                            const std::string& refusal, const WaitCheck& check) {
   const int rank = control->rank(), size = control->size();
   const Deadline deadline(timeout);
+  const BoundedWait wait(deadline, check);
   Outcome own_outcome;
   Place own = Place::Own(refusal);
   OwnedFd listener;
@@ -402,8 +420,10 @@ SharedMemory::Attached SharedMemory::Attach(Communicator* control, const std::st
 
   std::shared_ptr<SharedMemory> memory(new SharedMemory(rank, places, bytes));
   try {
-    memory->ConnectSockets(places, listener.get(), deadline);
-    memory->Map(memory->ShareSegment(deadline));
+    memory->ConnectSockets(places, listener.get(), wait);
+    memory->Map(memory->ShareSegment(wait));
+  } catch (const PeerLost&) {  // from the check
+    throw;
   } catch (const IoError& error) {
     memory->Close();  // so that no shard waits for this one
     own_outcome.obstacle = error.what();

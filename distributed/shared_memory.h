@@ -27,9 +27,11 @@ class SharedMemory {
 
   // Maps `bytes` bytes, initially 0, into all shards of `control`. All shards must call it with the
   // same `name` and size. It takes at most `timeout`. A shard that does not take part passes the
-  // reason as `refusal`; then no shard gets memory. Throws what `control` throws.
+  // reason as `refusal`; then no shard gets memory. Throws what `control` throws, and PeerLost from
+  // `check`.
   static Attached Attach(Communicator* control, const std::string& name, size_t bytes,
-                         milliseconds timeout, const std::string& refusal);
+                         milliseconds timeout, const std::string& refusal,
+                         const WaitCheck& check = {});
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
@@ -47,11 +49,12 @@ class SharedMemory {
 
  private:
   struct Place;
+  class BoundedWait;
   SharedMemory(int rank, const std::vector<Place>& places, size_t bytes);
-  void ConnectSockets(const std::vector<Place>& places, int listener, const Deadline& deadline);
-  void AcceptPeers(const Place& own, int listener, const Deadline& deadline);
+  void ConnectSockets(const std::vector<Place>& places, int listener, const BoundedWait& wait);
+  void AcceptPeers(const Place& own, int listener, const BoundedWait& wait);
   bool Adopt(int fd, const Place& own);
-  int ShareSegment(const Deadline& deadline);
+  int ShareSegment(const BoundedWait& wait);
   void Map(int segment);
 
   const int rank_;

@@ -462,16 +462,18 @@ void SharedMemoryCommunicator::DoAllgather(const void* input, void* output, size
 }
 
 SharedMemory::Attached AttachWorld(Communicator* control, const CommunicatorOptions& options,
-                                   const std::string& refusal) {
+                                   const std::string& refusal, const WaitCheck& check) {
   // It takes milliseconds unless something is wrong.
   const milliseconds limit = std::min(options.timeout / 2, milliseconds(10000));
-  return SharedMemory::Attach(control, options.name, Layout(options.size).total(), limit, refusal);
+  return SharedMemory::Attach(control, options.name, Layout(options.size).total(), limit, refusal,
+                              check);
 }
 
 std::shared_ptr<Communicator> SharedMemoryCommunicator::Clone(const std::string& name) {
   CommunicatorOptions options = this->options();
   options.name = name;
-  const SharedMemory::Attached attached = AttachWorld(this, options, "");
+  const SharedMemory::Attached attached =
+      AttachWorld(this, options, "", [this](const std::string&) { ThrowIfAborted(); });
   if (attached.memory == nullptr) {
     ThrowIoError(ExitCode::kSystem, "common world ", name,
                  " gets no shared memory: ", attached.obstacle,
@@ -491,7 +493,8 @@ std::shared_ptr<Communicator> ConnectShards(StoreHandler* store,
   std::shared_ptr<Communicator> control = ConnectGloo(store, over_tcp);
   if (options.size == 1) return control;
   const SharedMemory::Attached attached =
-      AttachWorld(control.get(), options, automatic || demanded ? "" : "it asks for transport tcp");
+      AttachWorld(control.get(), options, automatic || demanded ? "" : "it asks for transport tcp",
+                  [&](const std::string& awaited) { store->CheckWait(awaited); });
   if (attached.memory != nullptr) {
     if (options.rank == 0) {
       LOG(INFO) << "common world " << options.name << ": " << options.size

@@ -72,6 +72,7 @@ void StoreHandler::Wait(const std::vector<std::string>& keys, milliseconds timeo
     if (missing.empty()) return;
     const milliseconds left = deadline.remaining();
     if (left == milliseconds(0)) break;
+    CheckWait(JoinKeys(missing) + " in the store");
     std::this_thread::sleep_for(std::min(pause, left));
   }
   throw TimeoutError(MakeString("waited ", timeout.count(), " ms for ", missing.size(), " of ",

@@ -36,6 +36,10 @@ class StoreUnreachable : public WithExitCode<IoError> {
       : WithExitCode(ExitCode::kStoreUnreachable, text) {}
 };
 
+// Called about ten times a second by whoever waits for other shards, with words for whom it awaits.
+// An exception from it ends the wait.
+using WaitCheck = std::function<void(const std::string& awaited)>;
+
 // One connection to a store. One thread at a time may use a handler (the memory store is
 // thread-safe); each thread makes its own.
 //
@@ -82,6 +86,10 @@ class StoreHandler {
   // value, until `deadline` (for one second if that has passed). nullopt restores the store's own
   // limit.
   virtual void SetDeadline(const std::optional<Deadline>& deadline) {}
+  // Whoever waits for other shards that use this store calls it a few times a second, as Wait()
+  // does. The store of a run throws PeerLost once the wait is in vain: the run has failed, or this
+  // shard was asked to stop a while ago. `awaited` says for whom it waits.
+  virtual void CheckWait(const std::string& awaited) {}
   // In stores without expiry, removes the keys of a dead run that begin with `prefix`.
   virtual void RemoveLeftovers(const std::string& prefix) {}
 

@@ -34,6 +34,7 @@ class TrackingStore final : public PrefixStoreHandler {
     Note(key, std::nullopt);  // no value: each shard knows only a part of the sum
     return sum;
   }
+  void CheckWait(const std::string& awaited) override { heartbeat_->CheckWait(awaited); }
 
  private:
   void Note(const std::string& key, const std::optional<std::string>& value) {

@@ -11,6 +11,7 @@
 #include "distributed/file_descriptors.h"
 #include "distributed/run_record.h"
 #include "train/run_settings.h"
+#include "train/stopped_early.h"
 #include "train/train_nets.h"
 
 namespace caffe2 {
@@ -104,7 +105,10 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
         membership_->MakeStore();
     ws->RunOperatorOnce(CreateWorld(options.shards));
   } catch (const std::exception& error) {
-    ThrowIoError(ExitCodeOf(error), ReportFailure(error));
+    const std::string line = ReportFailure(error);
+    // As in Trainer::Run: of several shards that were asked to stop, the first ends the run.
+    if (stop && stop() != 0 && IsPeerError(error)) throw StoppedEarly(stop(), line);
+    ThrowIoError(ExitCodeOf(error), line);
   }
 }
 
@@ -177,6 +181,10 @@ void ShardRun::SetTimeout(double seconds) {
 
 void ShardRun::ThrowIfFailed() const {
   if (membership_) membership_->ThrowIfFailed();
+}
+
+void ShardRun::NoteOthersDone() {
+  if (membership_) membership_->NoteOthersDone();
 }
 
 void ShardRun::UpdateStatus(const ShardStatus& status) {

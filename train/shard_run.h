@@ -25,7 +25,8 @@ std::string DescribeDevices(const std::vector<Device>& devices);
 // counts as shard 0 of 1, and SetWriter() decides who writes files.
 class ShardRun {
  public:
-  // Opens the store and joins the run (throws as ShardStore and RunMembership::Join do). Without
+  // Opens the store and joins the run (throws as ShardStore and RunMembership::Join do, and
+  // StoppedEarly if a signal came while it waited for other shards to connect). Without
   // parameter servers, makes two blobs in `ws`, which must outlive this: the store handler
   // "store_handler" and the common world "control_0_cw" for the exchanges.
   //
@@ -60,6 +61,8 @@ class ShardRun {
   // without an exchange.
   void ThrowIfFailed() const;
 
+  // As RunMembership::NoteOthersDone. Does nothing if no run was joined.
+  void NoteOthersDone();
   // Publishes the status in the run's keys. Does nothing if no run was joined.
   void UpdateStatus(const ShardStatus& status);
   // "shard 1 (host a, pid 17)".

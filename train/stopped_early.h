@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "caffe2/core/logging.h"
@@ -9,11 +10,12 @@
 
 namespace caffe2 {
 
-// A signal came before all processes had joined.
+// A signal came before all processes had joined and connected.
 class StoppedEarly : public Error {
  public:
   explicit StoppedEarly(int signal)
-      : Error(MakeString("stopped by signal ", signal, " while shards join")), signal_(signal) {}
+      : StoppedEarly(signal, MakeString("stopped by signal ", signal, " while shards join")) {}
+  StoppedEarly(int signal, const std::string& text) : Error(text), signal_(signal) {}
   int signal() const { return signal_; }
 
  private:

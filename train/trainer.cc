@@ -258,6 +258,8 @@ int Trainer::Loop() {
   const bool stopped = stop_signal_ != 0;
   const bool saves = stopped ? saver_ != nullptr : options_.output.checkpoint_every > 0;
   if (saves && checkpointed_at_ != progress_.total_iterations) Checkpoint();
+  // There is no exchange any more: shard 0 alone still writes files.
+  if (!servers_ && run_->IsWriter()) run_->NoteOthersDone();
   if (saver_) saver_->Finish();
   if (servers_) servers_->Finish();
   if (exporter_) exporter_->Finish();

@@ -250,5 +250,13 @@ TEST_F(GlooTransportTest, RefusesWhatItDoesNotHave) {
   EXPECT_THROW(here_.createPair(1), gloo::InvalidOperationException);
 }
 
+TEST_F(GlooTransportTest, AWaitEndsWithWhatItsCheckThrows) {
+  here_.SetWhileWaiting([] { throw gloo::IoException("in vain"); });
+  EXPECT_EQ(ReceiveError(1), "in vain");
+  here_.SetWhileWaiting(nullptr);
+  SendRaw(7, 1, "x");
+  EXPECT_EQ(ReceiveError(1), "received");
+}
+
 }  // namespace
 }  // namespace caffe2::testing

@@ -47,6 +47,28 @@ def model_of(folder):
     return path.read_bytes()
 
 
+def test_competing_load_costs_no_bit(databases, redis_server, shards, tmp_path):
+    """Two endless loops for each core beside a run of three shards."""
+    models = {}
+    for load in (0, 2 * os.cpu_count()):
+        loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(load)]
+        try:
+            folder = tmp_path / f"load_{load}"
+            folder.mkdir()
+            for shard in range(3):
+                shards.start(*training(databases, folder, shard_id=shard, **two(
+                    redis_server.port, num_shards=3, test_data=None, num_epochs=2)))
+            for status, output in shards.wait():
+                assert status == 0, output[-2000:]
+            models[load] = model_of(folder)
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+        shards.processes.clear()
+    assert len(models) == 2 and len(set(models.values())) == 1
+
+
 def test_names_that_begin_alike_are_two_runs(databases, redis_server, shards, tmp_path):
     """Shards of one run that found keys of the other would refuse its batch size."""
     for run_id, batch in (("a", 16), ("ab", 8), ("a.b", 4)):

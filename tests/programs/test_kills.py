@@ -138,3 +138,19 @@ def test_a_shard_killed_after_its_last_part_costs_nothing(
         for status, output in shards.wait():
             assert status == 0, output[-2000:]
     assert (tmp_path / "control" / "model_1.mdl").read_bytes() == model
+
+
+def test_shards_that_leave_while_the_store_is_away_are_not_lost(leaving, redis_server, tmp_path):
+    """Shard 0 sees that their processes are gone, and cannot ask the store whether they have left."""
+    started, hold = leaving
+    redis_server.kill()
+    for process in started[1:]:
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output[-2000:]
+    time.sleep(8)  # several looks, each of which waits for the store
+    hold.unlink()
+    output, _ = started[0].communicate(timeout=120)
+    assert started[0].returncode == 0, output[-2000:]
+    assert "goes on without its store" in output
+    assert "peer lost" not in output
+    assert (tmp_path / "models" / "model_1.mdl").exists()

@@ -50,6 +50,21 @@ def test_training_goes_on_without_redis(fault, databases, redis_server, shards, 
         assert redis_keys(redis_server.port) == []
 
 
+def test_shards_meet_a_redis_that_starts_12_s_after_them(
+    databases, redis_server, shards, tmp_path
+):
+    redis_server.kill()
+    for shard in range(2):
+        shards.start(*training(databases, tmp_path, shard_id=shard,
+                               **flags_of(redis_server.port, rendezvous_timeout=90)))
+    time.sleep(12)
+    assert all(process.poll() is None for process in shards.processes)
+    redis_server.start()
+    for status, output in shards.wait():
+        assert status == 0, output
+    assert redis_keys(redis_server.port) == []
+
+
 def test_shards_meet_although_redis_pauses(databases, redis_server, shards, tmp_path):
     flags = flags_of(redis_server.port, rendezvous_timeout=60)
     shards.start(*training(databases, tmp_path, shard_id=0, **flags))

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import last_line, training, wait_for_line
+from conftest import compiled, last_line, training, wait_for_line
 
 HOURS = 10_000  # seconds that no test waits: a shard that ends before obeyed the signal
 
@@ -79,20 +79,59 @@ def test_a_shard_whose_store_does_not_answer_obeys(number, accepts, databases, s
     assert "Its threads" not in output
 
 
-def test_a_shard_whose_peer_does_not_connect_obeys(databases, shards, tmp_path):
-    """Frozen after it has joined, before it connects."""
-    flags = {"num_shards": 2, "run_id": "stop", "file_store_path": tmp_path,
-             "distributed_transport": "tcp", "rendezvous_timeout": HOURS,
-             "collective_timeout": HOURS}
-    waits, frozen = (shards.start(*training(databases, tmp_path, shard_id=shard, **flags))
-                     for shard in range(2))
+# Threads of the shard that calls the function stand still; its heartbeat goes on.
+HANGS = """
+#include <unistd.h>
+int FUNCTION(int fd, ...) { for (;;) pause(); }
+"""
+
+
+def connecting(databases, folder, **flags):
+    """Flags of one of two shards that wait for each other for hours."""
+    return training(databases, folder, num_shards=2, run_id="stop", file_store_path=folder,
+                    distributed_transport="tcp", rendezvous_timeout=HOURS,
+                    collective_timeout=HOURS, **flags)
+
+
+def wait_until_joined(process, folder):
     end = time.monotonic() + 60
-    while not list((tmp_path / "stop").glob("*ready")):
-        assert frozen.poll() is None and time.monotonic() < end
+    while not list((folder / "stop").glob("*ready")):
+        assert process.poll() is None and time.monotonic() < end
         time.sleep(0.005)
+
+
+def check_obeyed(process, awaited):
+    """A shard was asked to stop, and gave up its wait for another one by itself."""
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, output[-2000:]
+    assert f"stopped by signal 15 while it waited for {awaited}" in last_line(output)
+    assert "Its threads" not in output
+
+
+def test_a_shard_whose_peer_is_frozen_before_it_connects_obeys(databases, shards, tmp_path):
+    waits, frozen = (shards.start(*connecting(databases, tmp_path, shard_id=shard))
+                     for shard in range(2))
+    wait_until_joined(frozen, tmp_path)
     frozen.send_signal(signal.SIGSTOP)
     time.sleep(1)
     waits.send_signal(signal.SIGTERM)
-    output, _ = waits.communicate(timeout=60)
-    assert waits.returncode == 128 + signal.SIGTERM, output[-2000:]
-    assert "stopped by signal 15 while" in last_line(output)
+    check_obeyed(waits, "shard 1 (host ")
+
+
+@pytest.mark.parametrize("hangs, function, awaited", [
+    (1, "listen", "control_0_cw_op/1 in the store"),  # it tells no address
+    (0, "accept4", "rank 0 (host "),
+])
+def test_a_shard_whose_peer_never_connects_obeys(
+    hangs, function, awaited, databases, shards, tmp_path
+):
+    """The peer's heartbeat goes on."""
+    library = compiled(tmp_path, "hangs", HANGS.replace("FUNCTION", function))
+    started = [
+        shards.start(*connecting(databases, tmp_path, shard_id=shard),
+                     env={"LD_PRELOAD": str(library)} if shard == hangs else {})
+        for shard in range(2)]
+    wait_until_joined(started[0], tmp_path)
+    time.sleep(1)
+    started[1 - hangs].send_signal(signal.SIGTERM)
+    check_obeyed(started[1 - hangs], awaited)

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
+
 #include "distributed/file_store_handler.h"
 #include "distributed/run_membership.h"
 #include "tests/distributed/run_membership_test_util.h"
@@ -57,6 +59,28 @@ TEST_F(RunLeaveTest, AShardThatDiesWhileItLeavesIsNoFailure) {
     EXPECT_EQ(results[static_cast<size_t>(shard)].status, 0);
     EXPECT_EQ(results[static_cast<size_t>(shard)].message, "");
   }
+}
+
+TEST_F(RunLeaveTest, FiftyRunsLeakNoDescriptorsAndNoThreads) {
+  const auto entries = [](const char* folder) {
+    const auto all = std::filesystem::directory_iterator(folder);
+    return std::distance(begin(all), end(all));
+  };
+  const auto run_once = [&] {
+    RunThreads(3, [&](int shard) {
+      const auto run = RunMembership::Join(stores_, Options(3, shard));
+      EXPECT_EQ(run->generation(), 1);
+      EXPECT_EQ(run->Leave(), "");
+    });
+  };
+  run_once();
+  const auto files = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+  for (int i = 0; i < 50; ++i) run_once();
+  // The kernel may list a thread for a moment after it was joined.
+  for (int i = 0; i < 100 && entries("/proc/self/task") > threads; ++i) SleepMs(100);
+  EXPECT_LE(entries("/proc/self/fd"), files);
+  EXPECT_LE(entries("/proc/self/task"), threads);
+  EXPECT_TRUE(directory_.Files().empty());
 }
 
 }  // namespace

@@ -148,6 +148,39 @@ TEST(RunMembershipRedisTest, AShardThatLeftLongAgoIsNotLost) {
   }
 }
 
+// The store dies, then shard 1 leaves while shard 0 still writes the last model.
+TEST(RunMembershipRedisTest, AShardThatLeavesWithoutTheStoreIsNotLostToOneThatSaves) {
+  for (const bool knows : {false, true}) {
+    auto redis = std::make_unique<PrivateRedis>();
+    REQUIRE_REDIS(*redis);
+    RedisOptions redis_options = redis->options();
+    redis_options.command_timeout = milliseconds(300);
+    const StoreFactory stores = RedisStores(redis_options);
+    const auto results = RunShards(
+        2,
+        [&](int shard) {
+          const auto run = RunMembership::Join(stores, Options(2, shard));
+          if (shard == 0 && knows) run->NoteOthersDone();
+          SleepMs(shard == 0 ? 9000 : 2500);
+          const std::string failure = run->Failure();
+          run->Leave();
+          return failure;
+        },
+        30,
+        [&](const std::vector<pid_t>&) {
+          SleepMs(1500);
+          redis->Signal(SIGKILL);
+        });
+    for (const ShardResult& result : results) EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(results[1].message, "");
+    if (knows) {
+      EXPECT_EQ(results[0].message, "");
+    } else {
+      EXPECT_HAS(results[0].message, "shard=1 ");
+    }
+  }
+}
+
 // Joins two shards, the second one late, after `disturb` has done something to the server.
 void JoinDespite(const std::function<void(std::unique_ptr<PrivateRedis>*)>& disturb) {
   auto redis = std::make_unique<PrivateRedis>();
