@@ -8,11 +8,13 @@ names an injured shard. Nothing is left: no process, no key without an end.
 
     scripts/soak.py [--rounds N] [--seed S] [--logs DIR] [--fault NAME]
 
-Prints each deviation, keeps its logs in a folder, and closes with a table of counts. Fails if there
-is a deviation. Needs the programs of build/release (or CAFFE2_BIN), redis-server and a C compiler.
+Prints each deviation, keeps its logs in a folder, and closes with a table of counts, also when it
+is interrupted. Fails if there is a deviation or a round is missing. Needs the programs of
+build/release (or CAFFE2_BIN), redis-server, a C compiler, and the Python of build/venv.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import random
@@ -238,6 +240,32 @@ def prepare(folder):
     return folder / "lmdb", shim
 
 
+def play_rounds(options, folder, counts):
+    """Plays the rounds, in `folder`; adds to the [rounds, deviations, seconds] of each fault."""
+    data, shim = prepare(folder)
+    for number in range(options.rounds):
+        rng = random.Random(f"{options.seed}/{number}")
+        fault = options.fault or rng.choice(FAULTS)
+        logs = folder / f"round{number}"
+        logs.mkdir()
+        current = Round(rng, logs, data, shim)
+        try:
+            seconds = current.play(fault)
+            if seconds is not None:
+                counts[fault][2].append(seconds)
+            counts[fault][0] += 1
+        except Deviation as deviation:
+            counts[fault][0] += 1
+            counts[fault][1] += 1
+            kept = options.logs / f"{options.seed}-{number}-{fault}"
+            shutil.copytree(logs, kept, dirs_exist_ok=True)
+            print(f"round {number}: {fault}, {current.count} shards: {deviation} "
+                  f"(logs: {kept})", flush=True)
+        finally:
+            current.close()
+            shutil.rmtree(logs)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -248,36 +276,16 @@ def main():
     options = parser.parse_args()
     counts = {name: [0, 0, []] for name in FAULTS}
     with tempfile.TemporaryDirectory(prefix="soak") as temporary:
-        folder = pathlib.Path(temporary)
-        data, shim = prepare(folder)
-        for number in range(options.rounds):
-            rng = random.Random(f"{options.seed}/{number}")
-            fault = options.fault or rng.choice(FAULTS)
-            logs = folder / f"round{number}"
-            logs.mkdir()
-            current = Round(rng, logs, data, shim)
-            counts[fault][0] += 1
-            try:
-                seconds = current.play(fault)
-                if seconds is not None:
-                    counts[fault][2].append(seconds)
-            except Deviation as deviation:
-                counts[fault][1] += 1
-                kept = options.logs / f"{options.seed}-{number}-{fault}"
-                shutil.copytree(logs, kept, dirs_exist_ok=True)
-                print(f"round {number}: {fault}, {current.count} shards: {deviation} "
-                      f"(logs: {kept})", flush=True)
-            finally:
-                current.close()
-                shutil.rmtree(logs)
+        with contextlib.suppress(KeyboardInterrupt):
+            play_rounds(options, pathlib.Path(temporary), counts)
     print(f"{'fault':24}{'rounds':>8}{'deviations':>12}{'median s':>10}{'longest s':>11}")
     for name, (rounds, deviations, seconds) in counts.items():
         times = sorted(seconds)
         shown = (f"{times[len(times) // 2]:10.1f}{times[-1]:11.1f}" if times else "")
         print(f"{name:24}{rounds:8}{deviations:12}{shown}")
-    deviations = sum(each[1] for each in counts.values())
-    print(f"{sum(each[0] for each in counts.values())} rounds, {deviations} deviations")
-    return 1 if deviations else 0
+    rounds, deviations = (sum(each[i] for each in counts.values()) for i in (0, 1))
+    print(f"{rounds} rounds, {deviations} deviations")
+    return 1 if deviations or rounds < options.rounds else 0
 
 
 if __name__ == "__main__":
