@@ -52,7 +52,8 @@ if(CAFFE2_SANITIZE)
   # -O1: the tests as a whole take hours without; stack traces stay readable. GCC's instrumented code
   # makes it warn of uninitialized members inside <regex>.
   add_compile_options(-fsanitize=${CAFFE2_SANITIZE} -fno-omit-frame-pointer
-                      "$<$<COMPILE_LANGUAGE:CXX>:-O1;-g1;-Wno-maybe-uninitialized>")
+                      "$<$<COMPILE_LANGUAGE:CXX>:-O1;-g1>"
+                      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${CAFFE2_SANITIZE})
 endif()
 

@@ -11,8 +11,8 @@ BUILD_PACKAGES=(
 )
 # To build and run the tests and benchmarks.
 TEST_PACKAGES=(libgtest-dev git redis-server redis-tools wget python3 python3-dev python3-venv)
-# To run the fuzz targets (scripts/fuzz.sh).
-FUZZ_PACKAGES=(clang libomp-dev)
+# To compile with clang's sanitizers (scripts/fuzz.sh, scripts/check_sanitizers.sh).
+CLANG_PACKAGES=(clang libomp-dev)
 # To check formatting and style.
 LINT_PACKAGES=(git clang-format clang-tidy python3 python3-venv)
 # To run the quick start.
@@ -88,4 +88,11 @@ install_packages() {
     return 1
   fi
   rm -f "$log"
+}
+
+# install_clang: installs clang and its sanitizers.
+install_clang() {
+  # Debian's clang leaves its sanitizers to a package that Ubuntu 22.04 does not have.
+  ! apt-cache show libclang-rt-dev >/dev/null 2>&1 || CLANG_PACKAGES+=(libclang-rt-dev)
+  install_packages "${CLANG_PACKAGES[@]}"
 }

@@ -24,9 +24,8 @@ mapfile -t sources < <(grep -v '^#' tests/fuzz/instrumented_sources.txt)
 sources+=(tests/fuzz/*_fuzz.cc tests/fuzz/fuzz_target.cc)
 sanitize=address,undefined
 
-# Debian's clang leaves its sanitizers to a package that Ubuntu 22.04 does not have.
-! apt-cache show libclang-rt-dev >/dev/null 2>&1 || FUZZ_PACKAGES+=(libclang-rt-dev)
-install_packages "${BUILD_PACKAGES[@]}" "${FUZZ_PACKAGES[@]}"
+install_packages "${BUILD_PACKAGES[@]}"
+install_clang
 [ -e build/release/build.ninja ] || cmake --preset release
 cmake --build build/release --target caffe2 caffe2_image caffe2_image_files
 mkdir -p build/fuzz/findings

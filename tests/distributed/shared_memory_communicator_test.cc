@@ -21,6 +21,7 @@
 #include <mutex>
 #include <random>
 #include <sstream>
+#include <stop_token>
 #include <thread>
 
 #include "distributed/file_store_handler.h"
@@ -292,11 +293,11 @@ std::vector<std::string> ListeningSockets() {
 // Another process of this user connects to every shard while they attach, and sends junk or
 // nothing.
 TEST(SharedMemoryTest, StrangersAreDropped) {
-  std::atomic<bool> done{false};
   std::atomic<int> connected{0};
-  std::thread stranger([&] {
+  // Ends with the test, also with one that a failure to connect ends.
+  std::jthread stranger([&](const std::stop_token& done) {
     std::vector<int> silent;
-    while (!done) {
+    while (!done.stop_requested()) {
       for (const std::string& name : ListeningSockets()) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
@@ -324,7 +325,7 @@ TEST(SharedMemoryTest, StrangersAreDropped) {
       EXPECT_EQ(x, 3);
     });
   }
-  done = true;
+  stranger.request_stop();
   stranger.join();
   EXPECT_GT(connected, 0);
 }
