@@ -82,9 +82,9 @@ CAFFE2_INLINE T Narrow(A value) {
 }
 #endif
 
-// The bits of a 16-bit number, which are faster to compare than to convert to float. Those from 0 to
-// kInfinity are the numbers from 0 on, and those up to kNegativeInfinity the numbers from -0 down;
-// all others are NaN.
+// The bits of a 16-bit number, which are faster to compare than to convert to float. Those from 0
+// to kInfinity are the numbers from 0 on, and those up to kNegativeInfinity the numbers from -0
+// down; all others are NaN.
 template <typename T>
 struct SignedBits {
   int16_t value;

@@ -141,7 +141,7 @@ def test_a_shard_killed_after_its_last_part_costs_nothing(
 
 
 def test_shards_that_leave_while_the_store_is_away_are_not_lost(leaving, redis_server, tmp_path):
-    """Shard 0 sees that their processes are gone, and cannot ask the store whether they have left."""
+    """Shard 0 sees that their processes are gone, and cannot ask the store if they have left."""
     started, hold = leaving
     redis_server.kill()
     for process in started[1:]:

@@ -19,7 +19,8 @@
 namespace caffe2::testing {
 namespace {
 
-CommunicatorOptions Options(const char* transport, int rank, int size, int timeout_ms = 20000) {
+CommunicatorOptions WorldOptions(const char* transport, int rank, int size,
+                                 int timeout_ms = 20000) {
   CommunicatorOptions options;
   options.rank = rank;
   options.size = size;
@@ -36,7 +37,7 @@ void RunRanks(const char* transport, int size, const std::function<void(Communic
   const StoreFactory stores = MemoryStores();
   RunThreads(size, [&](int rank) {
     auto store = stores("run");
-    body(ConnectShards(store.get(), Options(transport, rank, size, timeout_ms)).get());
+    body(ConnectShards(store.get(), WorldOptions(transport, rank, size, timeout_ms)).get());
   });
 }
 
@@ -44,7 +45,7 @@ void RunRanks(const char* transport, int size, const std::function<void(Communic
 class CommunicatorTest : public ::testing::TestWithParam<const char*> {
  protected:
   CommunicatorOptions Options(int rank, int size, int timeout_ms = 20000) const {
-    return testing::Options(GetParam(), rank, size, timeout_ms);
+    return WorldOptions(GetParam(), rank, size, timeout_ms);
   }
   void RunRanks(int size, const std::function<void(Communicator*)>& body, int timeout_ms = 20000) {
     testing::RunRanks(GetParam(), size, body, timeout_ms);
@@ -368,7 +369,7 @@ TEST_P(StrangerTest, DoesNotEndTheRun) {
           send(fd, sent.data(), sent.size(), MSG_NOSIGNAL);
           SleepMs(100);
         }
-        auto world = ConnectShards(store.get(), Options("tcp", rank, 2, 9000));
+        auto world = ConnectShards(store.get(), WorldOptions("tcp", rank, 2, 9000));
         float x = 1;
         world->Allreduce("x", &x, 1, TypeMeta::Make<float>());
         for (const char* key : {"world/0", "world/1"}) {

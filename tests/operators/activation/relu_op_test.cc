@@ -25,8 +25,8 @@ TEST(ReluTest, KeepsNan) {
 template <typename T>
 std::vector<T> NansAndNumbers(uint16_t infinity) {
   const auto bits = [infinity](unsigned more) { return T{static_cast<uint16_t>(infinity | more)}; };
-  return {bits(0x0040), bits(0x8040), bits(0xffff), bits(0x8001), bits(0), bits(0x8000),
-          T{0x0001},    T{0x8001},    T{0x8000},    T{0}};
+  return {bits(0x0040), bits(0x8040), bits(0xffff), bits(0x8001), bits(0),
+          bits(0x8000), T{0x0001},    T{0x8001},    T{0x8000},    T{0}};
 }
 
 template <typename T>
