@@ -23,12 +23,20 @@ std::map<std::string, Coverage>& MutableCoverage() {
   return coverage;
 }
 
-// The types of the operators whose results a blob holds: of the one that RunOp last let write it,
-// and of those that made its inputs.
-using Types = std::set<std::string>;
-std::map<std::pair<const Workspace*, std::string>, Types>& Producers() {
-  static std::map<std::pair<const Workspace*, std::string>, Types> producers;
-  return producers;
+// The origins of the blobs of a test: the next may have a workspace at the same address.
+std::map<std::pair<const Workspace*, std::string>, Origin>& Origins() {
+  static std::map<std::pair<const Workspace*, std::string>, Origin> origins;
+  static const ::testing::TestInfo* test = nullptr;
+  const ::testing::TestInfo* current = ::testing::UnitTest::GetInstance()->current_test_info();
+  if (test != current) origins.clear();
+  test = current;
+  return origins;
+}
+
+void NoteOutputs(const Outputs& outputs, const Outputs& except = {}) {
+  for (const auto& [type, output] : outputs) {
+    if (!except.count({type, output})) MutableCoverage()[type].compared.insert(output);
+  }
 }
 
 const Tensor& TensorOf(const Workspace& ws, const std::string& name) {
@@ -171,6 +179,22 @@ bool CompareWithInferred(const Workspace& ws, const OperatorDef& op,
   return complete;
 }
 
+// Notes which outputs `op` has written, as far as tensors go.
+void NoteOrigins(const Workspace& ws, const OperatorDef& op, bool ran) {
+  Outputs made_from;
+  for (const std::string& name : op.input()) {
+    const Origin origin = OriginOf(ws, name);
+    made_from.insert(origin.own.begin(), origin.own.end());
+    made_from.insert(origin.made_from.begin(), origin.made_from.end());
+  }
+  for (int i = 0; i < op.output_size(); ++i) {
+    Origins()[{&ws, op.output(i)}] = {{{op.type(), i}}, made_from};
+    if (ran && BlobPlainOrInt8Tensor(*ws.GetBlob(op.output(i))) != nullptr) {
+      MutableCoverage()[op.type()].tensors.insert(i);
+    }
+  }
+}
+
 void FeedTensor(Workspace* ws, const std::string& name, const Tensor& tensor) {
   BlobGetMutableTensor(ws->CreateBlob(name), Device{})->CopyFrom(tensor);
 }
@@ -182,13 +206,22 @@ double WeightedSum(const Tensor& values, const std::vector<float>& weights) {
   return sum;
 }
 
+// The blob will be compared with a numeric gradient, which says nothing about the blobs that it was
+// made from.
+void NoteOwnCompared(const Workspace& ws, const std::string& name) {
+  NoteOutputs(OriginOf(ws, name).own);
+}
+
 // The gradient of an input as a dense array, whichever form the maker gave it.
 std::vector<float> DenseGradient(const Workspace& ws, const GradientWrapper& gradient,
                                  const Tensor& input) {
   if (gradient.IsDense()) {
+    NoteOwnCompared(ws, gradient.dense);
     EXPECT_EQ(Fetch(ws, gradient.dense).sizes(), input.sizes()) << gradient.dense;
     return FetchValues<float>(ws, gradient.dense);
   }
+  NoteOwnCompared(ws, gradient.indices);
+  NoteOwnCompared(ws, gradient.values);
   std::vector<float> dense(input.numel(), 0.f);
   const Tensor& indices = Fetch(ws, gradient.indices);
   const std::vector<float> values = FetchValues<float>(ws, gradient.values);
@@ -289,14 +322,28 @@ void FeedRandom(Workspace* ws, const std::string& name, const std::vector<int64_
   Feed(ws, name, dims, RandomValues(CheckedNumel(dims), seed, low, high, keep_away));
 }
 
-void NoteLookedAt(const Workspace& ws, const std::string& name) {
-  for (const std::string& type : Producers()[{&ws, name}]) MutableCoverage()[type].looked_at = true;
+void ForgetOrigin(const Workspace& ws, const std::string& name) { Origins().erase({&ws, name}); }
+
+Origin OriginOf(const Workspace& ws, const std::string& name) {
+  const auto found = Origins().find({&ws, name});
+  return found == Origins().end() ? Origin() : found->second;
 }
 
-const Tensor& Fetch(const Workspace& ws, const std::string& name) {
-  NoteLookedAt(ws, name);
-  return TensorOf(ws, name);
+void NoteCompared(const Origin& origin) {
+  NoteOutputs(origin.own);
+  NoteOutputs(origin.made_from);
 }
+
+void NoteCompared(const Workspace& ws, const std::string& name) {
+  if (BlobPlainOrInt8Tensor(*ws.GetBlob(name))->numel() > 0) NoteCompared(OriginOf(ws, name));
+}
+
+void NoteCompared(const Origin& a, const Origin& b) {
+  NoteOutputs(a.own, b.own);
+  NoteOutputs(b.own, a.own);
+}
+
+const Tensor& Fetch(const Workspace& ws, const std::string& name) { return TensorOf(ws, name); }
 
 void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional) {
   const std::vector<TensorShape> inferred = InferOutputs(*ws, op);
@@ -304,16 +351,13 @@ void RunOp(Workspace* ws, const OperatorDef& op, bool inference_optional) {
   Coverage& coverage = MutableCoverage()[op.type()];
   coverage.ran = coverage.ran || ran;
   if (CompareWithInferred(*ws, op, inferred) || inference_optional) coverage.inference = true;
-  Types types = {op.type()};
-  for (const std::string& name : op.input()) types.merge(Types(Producers()[{ws, name}]));
-  for (const std::string& name : op.output()) {
-    Producers()[{ws, name}] = types;
-    coverage.has_tensors |= ran && BlobPlainOrInt8Tensor(*ws->GetBlob(name)) != nullptr;
-  }
+  NoteOrigins(*ws, op, ran);
 }
 
-void ExpectTensor(const Workspace& ws, const std::string& name, const std::vector<int64_t>& dims,
-                  const std::vector<float>& expected, float rtol, float atol) {
+namespace {
+
+void CompareTensor(const Workspace& ws, const std::string& name, const std::vector<int64_t>& dims,
+                   const std::vector<float>& expected, float rtol, float atol) {
   const Tensor& tensor = Fetch(ws, name);
   EXPECT_EQ(tensor.sizes(), dims) << "shape of " << name;
   ASSERT_EQ(tensor.numel(), static_cast<int64_t>(expected.size())) << "size of " << name;
@@ -326,6 +370,20 @@ void ExpectTensor(const Workspace& ws, const std::string& name, const std::vecto
           << name << "[" << i << "]";
     }
   }
+}
+
+}  // namespace
+
+void ExpectTensor(const Workspace& ws, const std::string& name, const std::vector<int64_t>& dims,
+                  const std::vector<float>& expected, float rtol, float atol) {
+  NoteCompared(ws, name);
+  CompareTensor(ws, name, dims, expected, rtol, atol);
+}
+
+void ExpectTensor(const Workspace& ws, const std::string& name, const std::vector<int64_t>& dims,
+                  const Fetched<float>& expected, float rtol, float atol) {
+  if (!expected.empty()) NoteCompared(OriginOf(ws, name), expected.origin);
+  CompareTensor(ws, name, dims, expected, rtol, atol);
 }
 
 void CheckGradient(Workspace* ws, const OperatorDef& op, const std::vector<int>& inputs_to_check,
@@ -366,10 +424,7 @@ void ExpectThrows(Workspace* ws, const OperatorDef& op, const std::string& text)
   }
 }
 
-void NoteRan(const std::string& type) {
-  Coverage& coverage = MutableCoverage()[type];
-  coverage.ran = coverage.looked_at = true;
-}
+void NoteRan(const std::string& type) { MutableCoverage()[type].ran = true; }
 
 const std::map<std::string, Coverage>& CoveredTypes() { return MutableCoverage(); }
 

@@ -41,10 +41,10 @@ inline bool IsEmulated() {
 
 // The values of a tensor wherever it lies.
 template <typename T>
-std::vector<T> OnHost(const Workspace& ws, const std::string& name) {
+Fetched<T> OnHost(const Workspace& ws, const std::string& name) {
   Tensor copy(CPU);
   copy.CopyFrom(Fetch(ws, name));
-  return std::vector<T>(copy.data<T>(), copy.data<T>() + copy.numel());
+  return {std::vector<T>(copy.data<T>(), copy.data<T>() + copy.numel()), ws, name};
 }
 
 }  // namespace caffe2::testing

@@ -29,16 +29,16 @@ TEST(AtomicTest, SharedScalars) {
   ExpectThrows(&ws, Op("AtomicFetchAdd", {"mutex", "x", "two"}, {"x", "before"}), "[2]");
 
   RunOp(&ws, Op("CreateAtomicBool", {}, {"flag"}), true);
-  const auto flag = [&ws] {
+  const auto expect_flag = [&ws](bool expected) {
     RunOp(&ws, Op("CheckAtomicBool", {"flag"}, {"value"}));
-    return *Fetch(ws, "value").data<bool>();
+    EXPECT_EQ(FetchValues<bool>(ws, "value"), Flags{expected});
   };
   Feed<bool>(&ws, "c", {1}, std::vector<bool>{false});
   RunOp(&ws, Op("ConditionalSetAtomicBool", {"flag", "c"}, {}));
-  EXPECT_FALSE(flag());
+  expect_flag(false);
   Feed<bool>(&ws, "c", {1}, std::vector<bool>{true});
   RunOp(&ws, Op("ConditionalSetAtomicBool", {"flag", "c"}, {}));
-  EXPECT_TRUE(flag());
+  expect_flag(true);
   ExpectThrows(&ws, Op("CheckAtomicBool", {"c"}, {"value"}), "c");
 }
 

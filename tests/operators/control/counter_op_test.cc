@@ -9,26 +9,26 @@ namespace {
 TEST(CounterOpTest, CountsUpAndDown) {
   Workspace ws;
   RunOp(&ws, Op("CreateCounter", {}, {"c"}, {MakeArgument("init_count", 2)}));
-  const auto count = [&ws](const char* type) {
+  const auto expect_count = [&ws](const char* type, int64_t expected) {
     RunOp(&ws, Op(type, {"c"}, {"value"}));
-    return *Fetch(ws, "value").data<int64_t>();
+    EXPECT_EQ(FetchValues<int64_t>(ws, "value"), Longs{expected}) << type;
   };
-  const auto question = [&ws](const char* type) {
+  const auto expect_answer = [&ws](const char* type, bool expected) {
     RunOp(&ws, Op(type, {"c"}, {"value"}));
-    return *Fetch(ws, "value").data<bool>();
+    EXPECT_EQ(FetchValues<bool>(ws, "value"), Flags{expected}) << type;
   };
-  EXPECT_EQ(count("CountUp"), 2);
-  EXPECT_EQ(count("RetrieveCount"), 3);
+  expect_count("CountUp", 2);
+  expect_count("RetrieveCount", 3);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_FALSE(question("CheckCounterDone"));
-    EXPECT_FALSE(question("CountDown"));
+    expect_answer("CheckCounterDone", false);
+    expect_answer("CountDown", false);
   }
-  EXPECT_TRUE(question("CheckCounterDone"));
-  EXPECT_TRUE(question("CountDown"));
+  expect_answer("CheckCounterDone", true);
+  expect_answer("CountDown", true);
   RunOp(&ws, Op("ResetCounter", {"c"}, {"value"}, {MakeArgument("init_count", 9)}));
-  EXPECT_EQ(*Fetch(ws, "value").data<int64_t>(), -1);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "value"), Longs{-1});
   RunOp(&ws, Op("ResetCounter", {"c"}, {}));
-  EXPECT_EQ(count("RetrieveCount"), 0);
+  expect_count("RetrieveCount", 0);
   Feed<float>(&ws, "X", {1}, {1});
   ExpectThrows(&ws, Op("CountUp", {"X"}, {"value"}), "X");
   ExpectThrows(&ws, Op("CreateCounter", {}, {"c"}, {MakeArgument("init_count", -1)}), "negative");
@@ -48,7 +48,7 @@ TEST(CounterOpTest, IsSerializedAsOneNumber) {
   EXPECT_EQ(proto.tensor().int64_data(0), 42);
   DeserializeBlob(bytes, ws.CreateBlob("d"));
   RunOp(&ws, Op("RetrieveCount", {"d"}, {"value"}));
-  EXPECT_EQ(*Fetch(ws, "value").data<int64_t>(), 42);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "value"), Longs{42});
   proto.mutable_tensor()->set_data_type(TensorProto::FLOAT);
   proto.mutable_tensor()->clear_int64_data();
   proto.mutable_tensor()->add_float_data(1);
@@ -60,7 +60,7 @@ TEST(CounterSerializationTest, KeepsTheCount) {
   RunOp(&ws, Op("CreateCounter", {}, {"c"}, {MakeArgument("init_count", 42)}), true);
   CopySerialized(&ws, "c", "d");
   RunOp(&ws, Op("CountUp", {"d"}, {"n"}), true);
-  EXPECT_EQ(*Fetch(ws, "n").data<int64_t>(), 42);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "n"), Longs{42});
 }
 
 }  // namespace

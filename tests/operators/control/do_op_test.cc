@@ -23,7 +23,7 @@ TEST(DoOpTest, InnerBlobsStayInside) {
   EXPECT_FALSE(ws.HasBlob("local"));
   EXPECT_FALSE(ws.HasBlob("in"));
   RunOp(&ws, Op("HasScope", {"scope"}, {"has"}));
-  EXPECT_TRUE(*Fetch(ws, "has").data<bool>());
+  EXPECT_EQ(FetchValues<bool>(ws, "has"), Flags{true});
   Feed<float>(&ws, "X", {1}, {4});
   RunOp(&ws, Do(net, {MakeArgument("reuse_workspace", 1)}), true);
   ExpectTensor(ws, "Y", {1}, {40});
@@ -37,7 +37,7 @@ TEST(DoOpTest, InnerBlobsStayInside) {
   ExpectTensor(ws, "Z", {1}, {24});
   RunOp(&ws, Op("CreateScope", {}, {"scope"}));
   RunOp(&ws, Op("HasScope", {"scope"}, {"has"}));
-  EXPECT_FALSE(*Fetch(ws, "has").data<bool>());
+  EXPECT_EQ(FetchValues<bool>(ws, "has"), Flags{false});
 }
 
 TEST(DoOpTest, Gradient) {

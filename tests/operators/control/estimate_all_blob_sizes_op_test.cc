@@ -7,6 +7,7 @@ namespace {
 std::map<std::string, int64_t> Sizes(const Workspace& ws) {
   const auto names = FetchValues<std::string>(ws, "names");
   const auto sizes = FetchValues<int64_t>(ws, "sizes");
+  for (const char* name : {"names", "sizes"}) NoteCompared(ws, name);  // by each caller
   std::map<std::string, int64_t> result;
   for (size_t i = 0; i < names.size(); ++i) result[names[i]] = sizes[i];
   return result;

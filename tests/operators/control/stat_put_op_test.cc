@@ -12,6 +12,7 @@ std::map<std::string, int64_t> Export() {
   RunOp(&ws, Op("StatRegistryExport", {}, {"keys", "values", "times"}), true);
   const auto keys = FetchValues<std::string>(ws, "keys");
   const auto values = FetchValues<int64_t>(ws, "values");
+  for (const char* name : {"keys", "values"}) NoteCompared(ws, name);  // by each caller
   std::map<std::string, int64_t> sums;
   for (size_t i = 0; i < keys.size(); ++i) sums[keys[i]] = values[i];
   return sums;

@@ -26,8 +26,8 @@ TEST(Im2ColTest, MakesColumnsOfWindows) {
   RunOp(&ws, Op("Im2Col", {"X"}, {"Y"}, {MakeArgument("kernel", 3)}));
   RunOp(&ws, Op("Reshape", {"Y"}, {"Y", "old"}, {MakeArgument("shape", Longs{18, 4})}));
   RunOp(&ws, Op("MatMul", {"W2", "Y"}, {"M"}));
-  const auto expected = FetchValues<float>(ws, "C"), actual = FetchValues<float>(ws, "M");
-  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-5f);
+  const std::vector<float> expected = FetchValues<float>(ws, "C");
+  ExpectNear(FetchValues<float>(ws, "M"), expected, 1e-5);
   ExpectThrows(&ws, Op("Col2Im", {"W", "X"}, {"Z"}, {MakeArgument("kernel", 3)}),
                "the columns must have 72 elements for an image of shape [1, 2, 4, 4], found shape "
                "[3, 2, 3, 3]");

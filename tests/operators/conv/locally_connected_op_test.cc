@@ -103,14 +103,19 @@ TEST(LocallyConnectedTest, OneAndThreeAxes) {
   RunOp(&ws, volume);
   const auto x = FetchValues<float>(ws, "X"), w = FetchValues<float>(ws, "W"),
              b = FetchValues<float>(ws, "b");
-  double sum = b[1 * 3 + 2];  // image 1, output 2, position (0, 1, 0)
-  for (int64_t c = 0; c < 2; ++c) {
-    for (int64_t k = 0; k < 8; ++k) {
-      sum += x[((2 + c) * 2 + k / 4) * 6 + (1 + k / 2 % 2) * 2 + k % 2] *
-             w[((1 * 3 + 2) * 2 + c) * 8 + k];
+  Floats expected;
+  for (int64_t i = 0; i < 12; ++i) {
+    const int64_t image = i / 6, output = i / 2 % 3, at = i % 2;  // position (0, at, 0)
+    double sum = b[at * 3 + output];
+    for (int64_t c = 0; c < 2; ++c) {
+      for (int64_t k = 0; k < 8; ++k) {
+        sum += x[((image * 2 + c) * 2 + k / 4) * 6 + (at + k / 2 % 2) * 2 + k % 2] *
+               w[((at * 3 + output) * 2 + c) * 8 + k];
+      }
     }
+    expected.push_back(static_cast<float>(sum));
   }
-  EXPECT_NEAR(FetchValues<float>(ws, "Y")[(1 * 3 + 2) * 2 + 1], sum, 1e-5);
+  ExpectTensor(ws, "Y", {2, 3, 1, 2, 1}, expected, 0, 1e-5f);
   CheckGradient(&ws, volume, {0, 1, 2});
 }
 

@@ -40,7 +40,7 @@ class BlobsQueueDBTest : public ::testing::Test {
         Op("TensorProtosDBInput", {"reader"}, {"x"}, {MakeArgument("batch_size", batch_size)});
     return ws_.CreateNet(net, /*overwrite=*/true);
   }
-  std::vector<int> Values() { return FetchValues<int>(ws_, "x"); }
+  Fetched<int> Values() { return FetchValues<int>(ws_, "x"); }
 
   Workspace ws_;
 };

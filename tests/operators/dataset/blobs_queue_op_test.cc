@@ -14,8 +14,12 @@ namespace {
 
 using testing::Feed;
 using testing::FetchValues;
+using testing::Flags;
+using testing::Floats;
+using testing::Ints;
 using testing::Op;
 using testing::RunOp;
+using testing::Strings;
 
 class BlobsQueueTest : public ::testing::Test {
  protected:
@@ -29,7 +33,9 @@ class BlobsQueueTest : public ::testing::Test {
     RunOp(&ws_, Op("EnqueueBlobs", {queue, "x"}, {"x"}));
   }
   void Close() { RunOp(&ws_, Op("CloseBlobsQueue", {"queue"}, {})); }
-  bool Status(const std::string& name) const { return *testing::Fetch(ws_, name).data<bool>(); }
+  void ExpectStatus(const std::string& name, bool expected) const {
+    EXPECT_EQ(testing::FetchValues<bool>(ws_, name), Flags{expected});
+  }
 
   Workspace ws_;
 };
@@ -44,7 +50,7 @@ TEST_F(BlobsQueueTest, RecordsComeOutInOrder) {
   for (int i = 0; i < 3; ++i) {
     RunOp(&ws_, Op("DequeueBlobs", {"queue"}, {"c", "d"}));
     EXPECT_EQ(FetchValues<int>(ws_, "c"), (std::vector<int>{i, i + 10}));
-    EXPECT_EQ(FetchValues<std::string>(ws_, "d")[0], std::string(i, 'x'));
+    EXPECT_EQ(FetchValues<std::string>(ws_, "d"), Strings{std::string(i, 'x')});
   }
 }
 
@@ -55,10 +61,10 @@ TEST_F(BlobsQueueTest, ClosedQueueIsReadToItsEndAndTakesNoMore) {
   Close();
   Feed<float>(&ws_, "x", {1}, {3});
   EXPECT_FALSE(Run(Op("EnqueueBlobs", {"queue", "x"}, {"x"})));
-  EXPECT_EQ(FetchValues<float>(ws_, "x")[0], 3);  // untouched
+  EXPECT_EQ(FetchValues<float>(ws_, "x"), Floats{3});  // untouched
   for (float expected : {1.f, 2.f}) {
     ASSERT_TRUE(Run(Op("DequeueBlobs", {"queue"}, {"y"})));
-    EXPECT_EQ(FetchValues<float>(ws_, "y")[0], expected);
+    EXPECT_EQ(FetchValues<float>(ws_, "y"), Floats{expected});
   }
   EXPECT_FALSE(Run(Op("DequeueBlobs", {"queue"}, {"y"})));
 }
@@ -67,17 +73,17 @@ TEST_F(BlobsQueueTest, SafeOperatorsTellInAStatus) {
   Create(4, 1);
   Feed<float>(&ws_, "x", {1}, {5});
   RunOp(&ws_, Op("SafeEnqueueBlobs", {"queue", "x"}, {"x", "full"}));
-  EXPECT_FALSE(Status("full"));
+  ExpectStatus("full", false);
   Close();
   RunOp(&ws_, Op("SafeDequeueBlobs", {"queue"}, {"y", "end"}));
-  EXPECT_FALSE(Status("end"));
-  EXPECT_EQ(FetchValues<float>(ws_, "y")[0], 5);
+  ExpectStatus("end", false);
+  EXPECT_EQ(FetchValues<float>(ws_, "y"), Floats{5});
   RunOp(&ws_, Op("SafeDequeueBlobs", {"queue"}, {"y", "end"}));
-  EXPECT_TRUE(Status("end"));
-  EXPECT_EQ(FetchValues<float>(ws_, "y")[0], 5);  // kept
+  ExpectStatus("end", true);
+  EXPECT_EQ(FetchValues<float>(ws_, "y"), Floats{5});  // kept
   Feed<float>(&ws_, "x", {1}, {6});
   RunOp(&ws_, Op("SafeEnqueueBlobs", {"queue", "x"}, {"x", "full"}));
-  EXPECT_TRUE(Status("full"));
+  ExpectStatus("full", true);
 }
 
 TEST_F(BlobsQueueTest, SeveralRecordsAreConcatenated) {
@@ -95,16 +101,16 @@ TEST_F(BlobsQueueTest, SeveralRecordsAreConcatenated) {
   const OperatorDef dequeue =
       Op("SafeDequeueBlobs", {"queue"}, {"y", "t", "end"}, {MakeArgument("num_records", 3)});
   RunOp(&ws_, dequeue);
-  EXPECT_FALSE(Status("end"));
+  ExpectStatus("end", false);
   EXPECT_EQ(testing::Fetch(ws_, "y").sizes(), (std::vector<int64_t>{4, 2}));
   EXPECT_EQ(FetchValues<int>(ws_, "y"), (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(FetchValues<std::string>(ws_, "t"),
             (std::vector<std::string>{"record1", "record3", "record0"}));
   RunOp(&ws_, dequeue);  // the last one
-  EXPECT_FALSE(Status("end"));
+  ExpectStatus("end", false);
   EXPECT_EQ(FetchValues<int>(ws_, "y"), (std::vector<int>{8, 9, 10, 11}));
   RunOp(&ws_, dequeue);
-  EXPECT_TRUE(Status("end"));
+  ExpectStatus("end", true);
 }
 
 TEST_F(BlobsQueueTest, RecordsOfDifferentShapesAreNotConcatenated) {
@@ -200,9 +206,10 @@ TEST_F(BlobsQueueTest, WeightsChooseTheQueue) {
   int from_last = 0;
   for (int i = 0; i < 300; ++i) {
     ASSERT_TRUE(created->Run());
-    const int index = FetchValues<int>(ws_, "index")[0];
-    EXPECT_EQ(FetchValues<float>(ws_, "y")[0], index);
-    EXPECT_FALSE(*testing::Fetch(ws_, "status").data<bool>());
+    const int index = FetchValues<int>(ws_, "index").at(0);
+    EXPECT_EQ(FetchValues<int>(ws_, "index"), Ints{index == 0 ? 0 : 2});
+    EXPECT_EQ(FetchValues<float>(ws_, "y"), Floats{static_cast<float>(index)});
+    EXPECT_EQ(testing::FetchValues<bool>(ws_, "status"), Flags{false});
     from_last += index == 2;
   }
   // Binomial(300, 3/4): mean 225, standard deviation 7.5.
@@ -211,7 +218,7 @@ TEST_F(BlobsQueueTest, WeightsChooseTheQueue) {
   // Without an output of its own the index takes the place of a blob, as in Caffe2.
   RunOp(&ws_, Op("WeightedSampleDequeueBlobs", {"q0"}, {"y", "status"},
                  {MakeArgument("table_idx_blob", 0)}));
-  EXPECT_EQ(FetchValues<int>(ws_, "y")[0], 0);
+  EXPECT_EQ(FetchValues<int>(ws_, "y"), Ints{0});
   testing::ExpectThrows(&ws_,
                         Op("WeightedSampleDequeueBlobs", {"q0"}, {"y", "status"},
                            {MakeArgument("table_idx_blob", 1)}),

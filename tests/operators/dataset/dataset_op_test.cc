@@ -72,6 +72,7 @@ TEST_F(DatasetTest, BatchesAreSortedAndShuffled) {
   for (int i = 0; i < n; ++i) all_sorted[i] = i;
   std::sort(all_sorted.begin(), all_sorted.end(), [&](int a, int b) { return keys[a] < keys[b]; });
   EXPECT_NE(order, all_sorted);
+  NoteCompared(ws, "order");
   // One group: each batch is a run of the sorted order.
   for (int i = 0; i < n; i += batch_size) {
     const auto at = std::find(all_sorted.begin(), all_sorted.end(), order[i]);
@@ -89,6 +90,9 @@ TEST_F(DatasetTest, IsCheckedAndTrimmed) {
   RunOp(&ws, Op("TrimDataset", columns, columns, {fields, MakeArgument("multiple_of", 2)}), true);
   RunOp(&ws, check);
   EXPECT_EQ(FetchValues<int32_t>(ws, "a"), (Ints{1, 2}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "n"), (Ints{1, 2}));
+  EXPECT_EQ(FetchValues<int64_t>(ws, "k"), (Longs{10, 20, 30}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "m"), (Ints{2, 1, 1}));
   EXPECT_EQ(FetchValues<float>(ws, "x"), (std::vector<float>{1, 2, 3, 4}));
   Feed<int32_t>(&ws, "n", {2}, {1, 1});
   ExpectThrows(&ws, check, "field \"list:values:key\" must have");

@@ -67,11 +67,12 @@ TEST(TensorVectorTest, CollectsASample) {
         true);
   CopySerialized(&ws, "v", "v");
   RunOp(&ws, Op("TensorVectorSize", {"v"}, {"size"}));
-  EXPECT_EQ(*Fetch(ws, "size").data<int32_t>(), 3);
+  EXPECT_EQ(FetchValues<int32_t>(ws, "size"), Ints{3});
   RunOp(&ws, Op("ConcatTensorVector", {"v"}, {"x"}), true);
   RunOp(&ws, Op("ConcatTensorVector", {"w"}, {"y"}), true);
-  const Ints x = FetchValues<int32_t>(ws, "x"), y = FetchValues<int32_t>(ws, "y");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(x[i] + 100, y[i]);  // collected together
+  Ints together;
+  for (const int x : FetchValues<int32_t>(ws, "x")) together.push_back(x + 100);
+  EXPECT_EQ(FetchValues<int32_t>(ws, "y"), together);
   RunOp(&ws, Op("CreateTensorVector", {}, {"v"}), true);
   ExpectThrows(&ws, Op("ConcatTensorVector", {"v"}, {"x"}), "empty");
 }

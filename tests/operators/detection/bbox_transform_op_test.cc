@@ -19,12 +19,11 @@ TEST(BBoxTransformTest, MovesAndScalesBoxes) {
   };
   // The box is 10..19 x 20..39: centre (15, 30), moved by (1, -2); not one pixel less at the end.
   const auto plain = box({MakeArgument("apply_scale", 0)});
-  EXPECT_EQ(Floats(plain.begin(), plain.begin() + 4), (Floats{11, 18, 21, 38}));
   EXPECT_EQ(FetchValues<float>(ws, "splits"), Floats{1});
-  // Twice as wide, and as high as the image.
-  EXPECT_NEAR(plain[4], 5, 1e-4);
+  EXPECT_EQ(Floats(plain.begin(), plain.begin() + 4), (Floats{11, 18, 21, 38}));
+  // The second is twice as wide, and as high as the image.
+  ExpectNear(plain, {11, 18, 21, 38, 5, 0, 25, 49}, 1e-4);
   EXPECT_EQ(plain[5], 0);
-  EXPECT_NEAR(plain[6], 25, 1e-4);
   EXPECT_EQ(plain[7], 49);
   const auto correct =
       box({MakeArgument("apply_scale", 0), MakeArgument("correct_transform_coords", 1)});

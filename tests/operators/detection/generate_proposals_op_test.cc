@@ -55,6 +55,12 @@ TEST(GenerateProposalsTest, LimitsNumbersAndSizes) {
            {MakeArgument("pre_nms_topN", 1), MakeArgument("min_size", 0.f)}),
         true);
   EXPECT_LE(Fetch(ws, "probs").numel(), 2);
+  RunOp(&ws,
+        Op("GenerateProposals", {"scores", "deltas", "info", "anchors"}, {"same", "same_probs"},
+           {MakeArgument("pre_nms_topN", 1), MakeArgument("min_size", 0.f)}),
+        true);
+  EXPECT_EQ(FetchValues<float>(ws, "rois"), FetchValues<float>(ws, "same"));
+  EXPECT_EQ(FetchValues<float>(ws, "probs"), FetchValues<float>(ws, "same_probs"));
 }
 
 TEST(GenerateProposalsTest, RejectsBadInput) {

@@ -38,9 +38,8 @@ TEST(BitwiseOpTest, MatchesReferenceForAllTypes) {
     Feed<bool>(&ws, "A", {4}, {false, false, true, true});
     Feed<bool>(&ws, "B", {4}, {false, true, false, true});
     RunOp(&ws, Op(op.type, {"A", "B"}, {"C"}));
-    for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(Fetch(ws, "C").data<bool>()[i], op.reference(i / 2, i % 2) != 0);
-    }
+    ExpectEach<bool>(
+        ws, "C", [&](bool value, int64_t i) { return value == (op.reference(i / 2, i % 2) != 0); });
   }
 }
 

@@ -5,9 +5,9 @@
 namespace caffe2::testing {
 namespace {
 
-std::vector<int> Bools(const Workspace& ws, const std::string& name) {
+Fetched<int> Bools(const Workspace& ws, const std::string& name) {
   const Tensor& tensor = Fetch(ws, name);
-  return {tensor.data<bool>(), tensor.data<bool>() + tensor.numel()};
+  return {{tensor.data<bool>(), tensor.data<bool>() + tensor.numel()}, ws, name};
 }
 
 TEST(ComparisonOpTest, EveryRelation) {

@@ -31,11 +31,11 @@ TEST(FillerOpTest, ConstantFillOfEveryType) {
   RunOp(&ws, Op("ConstantFill", {}, {"Y"},
                 {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", true),
                  MakeArgument("dtype", std::string("bool"))}));
-  EXPECT_TRUE(*Fetch(ws, "Y").data<bool>());
+  EXPECT_EQ(FetchValues<bool>(ws, "Y"), Flags{true});
   // Without dtype an integer value makes int64.
   RunOp(&ws, Op("ConstantFill", {}, {"Y"},
                 {MakeArgument("shape", std::vector<int64_t>{1}), MakeArgument("value", 5)}));
-  EXPECT_EQ(*Fetch(ws, "Y").data<int64_t>(), 5);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), Longs{5});
 }
 
 TEST(FillerOpTest, ConstantFillRefusesBadValues) {

@@ -15,7 +15,9 @@ struct Moments {
   double mean = 0, variance = 0;
   float min, max;
 };
-Moments MomentsOf(const std::vector<float>& values) {
+// Each caller compares them with the distribution that `values` come from.
+Moments MomentsOf(const Fetched<float>& values) {
+  NoteCompared(values.origin);
   Moments m;
   m.min = *std::min_element(values.begin(), values.end());
   m.max = *std::max_element(values.begin(), values.end());
@@ -61,6 +63,7 @@ TEST(FillerOpTest, UniformIntFillReachesBothEnds) {
   RunOp(&ws, Seeded(Op("UniformIntFill", {}, {"Y"},
                        {MakeArgument("shape", std::vector<int64_t>{1000}), MakeArgument("min", -1),
                         MakeArgument("max", 2)})));
+  ExpectEach<int32_t>(ws, "Y", [](int32_t value, int64_t) { return value >= -1 && value <= 2; });
   const auto values = FetchValues<int32_t>(ws, "Y");
   for (int wanted = -1; wanted <= 2; ++wanted) {
     EXPECT_NEAR(std::count(values.begin(), values.end(), wanted), 250, 60) << wanted;

@@ -13,6 +13,7 @@ TEST(UniqueUniformFillOpTest, DrawsDifferentNumbers) {
   RunOp(&ws, Op("UniqueUniformFill", {"like", "avoid"}, {"Y"}, {MakeArgument("max", 9)}));
   std::vector<int32_t> values = FetchValues<int32_t>(ws, "Y");
   std::sort(values.begin(), values.end());
+  NoteCompared(ws, "Y");
   EXPECT_EQ(values, (std::vector<int32_t>{0, 1, 2, 5, 6, 7, 8, 9}));
   ExpectThrows(&ws, Op("UniqueUniformFill", {"like", "avoid"}, {"Y"}, {MakeArgument("max", 8)}),
                "there are fewer than 8");

@@ -55,6 +55,7 @@ struct Found {
 };
 Found FindMix(const Workspace& ws) {
   const std::vector<float> p = FetchValues<float>(ws, "P");
+  NoteCompared(ws, "P");
   Found found;
   found.share = p[0];
   for (int k = 1; k < kImages; ++k) {

@@ -27,7 +27,7 @@ TEST_P(CheckpointOpTest, CheckpointsComeEverySoManyIterations) {
   }
   EXPECT_EQ(files, std::set<std::string>({"model_0000", "model_0005", "model_0010"}));
   RunOp(&other_, LoadOp({"w", "iter"}, "model_0005"), kInferenceOptional);
-  EXPECT_EQ(FetchValues<float>(other_, "w")[0], 5);
+  EXPECT_EQ(FetchValues<float>(other_, "w"), Floats{5});
 }
 
 TEST_P(CheckpointOpTest, TakesTheArgumentsOfSave) {
@@ -38,7 +38,7 @@ TEST_P(CheckpointOpTest, TakesTheArgumentsOfSave) {
            DBArgs("model_%d", {MakeArgument<std::string>("strip_prefix", "trainer/")})),
         kInferenceOptional);
   RunOp(&other_, LoadOp({"w", "iter"}, "model_0"), kInferenceOptional);
-  EXPECT_EQ(FetchValues<float>(other_, "w")[0], 3);
+  EXPECT_EQ(FetchValues<float>(other_, "w"), Floats{3});
 }
 
 INSTANTIATE_TEST_SUITE_P(AllTypes, CheckpointOpTest, ::testing::Values("lmdb", "leveldb", "minidb"),

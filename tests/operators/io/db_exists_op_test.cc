@@ -10,17 +10,17 @@ namespace {
 class DBExistsOpTest : public LoadSaveTest {};
 
 TEST_P(DBExistsOpTest, DBExists) {
-  const auto exists = [&](const std::string& name) {
+  const auto expect_exists = [&](const std::string& name, bool expected) {
     RunOp(&ws_, Op("DBExists", {}, {"exists"},
                    {MakeArgument<std::string>("db_name", directory_.Path(name)),
                     MakeArgument<std::string>("db_type", GetParam()),
                     MakeArgument<int>("absolute_path", 1)}));
-    return *Fetch(ws_, "exists").data<bool>();
+    EXPECT_EQ(FetchValues<bool>(ws_, "exists"), Flags{expected});
   };
-  EXPECT_FALSE(exists("db"));
+  expect_exists("db", false);
   Feed<float>(&ws_, "a", {1}, {1});
   Save({"a"}, "db");
-  EXPECT_TRUE(exists("db"));
+  expect_exists("db", true);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllTypes, DBExistsOpTest, ::testing::Values("lmdb", "leveldb", "minidb"),

@@ -34,18 +34,18 @@ TEST_P(LoadSaveTest, NamesAndPrefixes) {
   Feed<float>(&ws_, "gpu_0/b", {1}, {2});
   Save({"gpu_0/w", "gpu_0/b"}, "stripped", {MakeArgument<std::string>("strip_prefix", "gpu_0/")});
   RunOp(&other_, LoadOp({"w"}, "stripped"), kInferenceOptional);
-  EXPECT_EQ(FetchValues<float>(other_, "w")[0], 1);
+  EXPECT_EQ(FetchValues<float>(other_, "w"), Floats{1});
   RunOp(&other_,
         LoadOp({"cpu_1/b"}, "stripped", {MakeArgument<std::string>("add_prefix", "cpu_1/")}),
         kInferenceOptional);
-  EXPECT_EQ(FetchValues<float>(other_, "cpu_1/b")[0], 2);
+  EXPECT_EQ(FetchValues<float>(other_, "cpu_1/b"), Floats{2});
   Save({"gpu_0/w", "gpu_0/b"}, "overridden",
        {MakeArgument<std::vector<std::string>>("blob_name_overrides", {"first", "second"})});
   RunOp(&other_,
         LoadOp({"mine"}, "overridden",
                {MakeArgument<std::vector<std::string>>("source_blob_names", {"second"})}),
         kInferenceOptional);
-  EXPECT_EQ(FetchValues<float>(other_, "mine")[0], 2);
+  EXPECT_EQ(FetchValues<float>(other_, "mine"), Floats{2});
   ExpectThrows(&ws_,
                Op("Save", {"gpu_0/w", "gpu_0/b"}, {},
                   DBArgs("twice", {MakeArgument<std::vector<std::string>>("blob_name_overrides",
@@ -127,7 +127,7 @@ TEST_P(LoadSaveTest, SeveralDatabases) {
          MakeArgument<std::string>("db_type", GetParam()), MakeArgument<int>("absolute_path", 1)});
   };
   RunOp(&other_, load("first", "second"), kInferenceOptional);
-  EXPECT_EQ(FetchValues<float>(other_, "b")[0], 2);
+  EXPECT_EQ(FetchValues<float>(other_, "b"), Floats{2});
   ExpectThrows(&other_, load("first", "both"), "two databases");
 }
 

@@ -7,6 +7,7 @@ namespace {
 TreeProto Huffman(Workspace* ws, int classes) {
   RunOp(ws, Op("HuffmanTreeHierarchy", {"labels"}, {"tree"},
                {MakeArgument<int>("num_classes", classes)}));
+  NoteCompared(*ws, "tree");  // by each caller
   TreeProto tree;
   EXPECT_TRUE(tree.ParseFromString(FetchValues<std::string>(*ws, "tree").at(0)));
   return tree;

@@ -51,13 +51,11 @@ TEST(ClipByGlobalNormTest, SumsManyAndLongArrays) {
   }
   RunOp(&ws, Clip(names, 3));
   const double norm = std::sqrt(squares);
-  EXPECT_NEAR(FetchValues<float>(ws, "norm")[0], norm, 1e-6 * norm);
+  ExpectNear(FetchValues<float>(ws, "norm"), {norm}, 0, 1e-6);
   for (int i = 0; i < 70; ++i) {
-    const auto found = FetchValues<float>(ws, names[i]);
-    ASSERT_EQ(found.size(), values[i].size());
-    for (size_t k = 0; k < found.size(); ++k) {
-      ASSERT_NEAR(found[k], values[i][k] * 3 / norm, 1e-7) << names[i] << " " << k;
-    }
+    std::vector<double> expected;
+    for (const float value : values[i]) expected.push_back(value * 3 / norm);
+    ExpectNear(FetchValues<float>(ws, names[i]), expected, 1e-7);
   }
 }
 

@@ -15,6 +15,7 @@ float RateAt(int64_t iteration, const std::string& policy, std::vector<Argument>
   args.push_back(Float("base_lr", 2));
   RunOp(&ws, Op("LearningRate", {"iter"}, {"lr"}, args));
   EXPECT_EQ(Fetch(ws, "lr").dim(), 0);
+  NoteCompared(ws, "lr");  // by each caller
   return FetchValues<float>(ws, "lr").at(0);
 }
 

@@ -57,12 +57,6 @@ void FeedHalf(Workspace* ws, const std::string& name, std::vector<float>* values
   Feed(ws, name, {static_cast<int64_t>(half.size())}, half);
 }
 
-std::vector<float> FetchHalf(const Workspace& ws, const std::string& name) {
-  std::vector<float> values;
-  for (const float16 value : FetchValues<float16>(ws, name)) values.push_back(ToFloat(value));
-  return values;
-}
-
 TEST(MomentumSgdTest, DecaysWeightsInFloat32AndFloat16) {
   const int64_t n = 1003;
   std::vector<float> g = RandomValues(n, 1), m = RandomValues(n, 2), p = RandomValues(n, 3);
@@ -77,13 +71,9 @@ TEST(MomentumSgdTest, DecaysWeightsInFloat32AndFloat16) {
     FeedHalf(&ws, "p", &p);
     const State expected = Reference(g, m, p, 0.1f, 0.9f, nesterov != 0, 0.25);
     RunOp(&ws, Op("FP16MomentumSGDUpdate", {"g", "m", "lr", "p"}, {"g", "m", "p"}, args));
-    const std::vector<float> step = FetchHalf(ws, "g"), moment = FetchHalf(ws, "m"),
-                             param = FetchHalf(ws, "p");
-    for (int64_t i = 0; i < n; ++i) {
-      EXPECT_NEAR(step[i], expected.step[i], 1e-3f);
-      EXPECT_NEAR(moment[i], expected.moment[i], 1e-3f);
-      EXPECT_NEAR(param[i], expected.param[i], 1e-3f);
-    }
+    ExpectNear(FetchValues<float16>(ws, "g"), expected.step, 1e-3);
+    ExpectNear(FetchValues<float16>(ws, "m"), expected.moment, 1e-3);
+    ExpectNear(FetchValues<float16>(ws, "p"), expected.param, 1e-3);
     Feed(&ws, "g", {n}, g);
     Feed(&ws, "m", {n}, m);
     Feed(&ws, "p", {n}, p);

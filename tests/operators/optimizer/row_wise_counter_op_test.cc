@@ -15,8 +15,7 @@ TEST(RowWiseCounterTest, CountsHalveInTime) {
   RunOp(&ws, Op("RowWiseCounter", {"last", "count", "rows", "iter"}, {"last", "count"}, args));
   const double third = 1 + std::pow(0.5, 2. / 3);
   const std::vector<double> counts{5, 1 + 8. / 4, 1 + third};
-  const auto found = FetchValues<double>(ws, "count");
-  for (int i = 0; i < 3; ++i) EXPECT_NEAR(found[i], counts[i], 1e-12) << i;
+  ExpectNear(FetchValues<double>(ws, "count"), counts, 1e-12);
   EXPECT_EQ(FetchValues<int64_t>(ws, "last"), (std::vector<int64_t>{0, 8, 8}));
   Feed<int32_t>(&ws, "rows", {1}, {3});
   ExpectThrows(&ws,

@@ -46,8 +46,7 @@ TEST_F(SparseOptimizerTest, RectifiedAdamWaitsForTheVariance) {
   }
   EXPECT_GT(plain, 2);
   EXPECT_GT(rectified, 2);
-  const auto found = FetchValues<float>(ws, "p");
-  for (size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(found[i], p[i], 1e-4) << i;
+  ExpectNear(FetchValues<float>(ws, "p"), p, 1e-4);
 }
 
 TEST_F(SparseOptimizerTest, AdamRejectsBadInput) {

@@ -24,11 +24,9 @@ TEST(SparseNormalizeTest, ScalesRowsOfFloat16) {
   Feed<float16>(&ws, "p", {2, 2}, {ToFloat16(3), ToFloat16(4), ToFloat16(0.3f), ToFloat16(0.4f)});
   Feed<int64_t>(&ws, "i", {2}, {0, 1});
   RunOp(&ws, Op("Float16SparseNormalize", {"p", "i"}, {"p"}));
-  const auto p = FetchValues<float16>(ws, "p");
-  const std::vector<float> expected{0.6f, 0.8f, 0.3f, 0.4f};
-  for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(ToFloat(p[i]), ToFloat(ToFloat16(expected[i]))) << i;
-  }
+  Floats expected;
+  for (const float value : {0.6f, 0.8f, 0.3f, 0.4f}) expected.push_back(ToFloat(ToFloat16(value)));
+  ExpectNear(FetchValues<float16>(ws, "p"), expected, 0);
   Feed<float>(&ws, "p", {2, 2}, {3, 4, 3, 4});
   ExpectThrows(&ws, Op("Float16SparseNormalize", {"p", "i"}, {"p"}), "float");
 }

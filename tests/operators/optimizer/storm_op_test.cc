@@ -11,7 +11,8 @@ namespace {
 TEST_F(SparseOptimizerTest, StormCorrectsItsMomentum) {
   Feed<float>(&ws, "s", {1}, {0.7f});
   const auto p = FetchValues<float>(ws, "p"), m = FetchValues<float>(ws, "m");
-  const auto g = FetchValues<float>(ws, "g"), dense = Dense(g);
+  const auto g = FetchValues<float>(ws, "g");
+  const Floats dense = Dense(g);
   double sum = 0.7;
   for (const float value : g) sum += double{value} * value;
   const double rate = -0.1 * std::pow(0.2 + sum, -1.0 / 3), alpha = 3 * rate * rate;

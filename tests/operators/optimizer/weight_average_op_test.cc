@@ -15,6 +15,7 @@ std::vector<std::pair<float, float>> Averages(const std::string& type,
     Feed<float>(&ws, "param", {1}, {static_cast<float>(iter * iter)});
     Feed<int64_t>(&ws, "iter", {1}, {iter});
     RunOp(&ws, Op(type, {"param", "average", "iter"}, {"param", "average"}, args));
+    for (const char* name : {"param", "average"}) NoteCompared(ws, name);  // by each caller
     seen.emplace_back(FetchValues<float>(ws, "param")[0], FetchValues<float>(ws, "average")[0]);
   }
   return seen;

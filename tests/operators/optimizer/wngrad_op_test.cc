@@ -6,7 +6,8 @@ namespace {
 
 TEST_F(SparseOptimizerTest, WngradHasOneRateForAll) {
   Feed<float>(&ws, "b", {1}, {2});
-  const auto p = FetchValues<float>(ws, "p"), g = FetchValues<float>(ws, "g"), dense = Dense(g);
+  const auto p = FetchValues<float>(ws, "p"), g = FetchValues<float>(ws, "g");
+  const Floats dense = Dense(g);
   const float rate = -0.1f / 2.5f;
   double squares = 0;
   std::vector<float> expected = p, update;

@@ -73,10 +73,10 @@ TEST(YellowFinTest, FollowsThePaper) {
     Feed<int64_t>(&ws, "t", {1}, {t});
     reference.Step(FetchValues<float>(ws, "g"), t, window);
     RunOp(&ws, op);
-    EXPECT_NEAR(FetchValues<float>(ws, "lr")[0], reference.lr, 1e-4) << t;
-    EXPECT_NEAR(FetchValues<float>(ws, "mu")[0], reference.mu, 1e-4) << t;
-    const std::vector<float> p = FetchValues<float>(ws, "p");
-    for (int i = 0; i < n; ++i) EXPECT_NEAR(p[i], reference.p[i], 1e-4) << t;
+    SCOPED_TRACE(t);
+    ExpectNear(FetchValues<float>(ws, "lr"), {reference.lr}, 1e-4);
+    ExpectNear(FetchValues<float>(ws, "mu"), {reference.mu}, 1e-4);
+    ExpectNear(FetchValues<float>(ws, "p"), reference.p, 1e-4);
   }
   Feed(&ws, "m", {n}, std::vector<double>(n));
   ExpectThrows(&ws, op, "holds double");

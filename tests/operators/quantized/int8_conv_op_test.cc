@@ -38,13 +38,13 @@ class Int8ConvTest : public ::testing::TestWithParam<ConvCase> {
   }
   // Y must be the levels of the sums.
   void ExpectLevels(const std::vector<int64_t>& sums, int min) const {
-    const std::vector<int> levels = FetchLevels(ws_, "Y");
-    ASSERT_EQ(levels.size(), sums.size());
     const double unit = double{kXScale} * kWScale;
-    for (size_t i = 0; i < sums.size(); ++i) {
-      const double steps = std::rint(static_cast<double>(sums[i]) * (unit / kYScale));
-      ASSERT_EQ(levels[i], ReferenceLevel(steps, 1, kYZero, min)) << i;
+    std::vector<int> expected;
+    for (const int64_t sum : sums) {
+      const double steps = std::rint(static_cast<double>(sum) * (unit / kYScale));
+      expected.push_back(ReferenceLevel(steps, 1, kYZero, min));
     }
+    EXPECT_EQ(FetchLevels(ws_, "Y"), expected);
   }
 
   static constexpr float kYScale = 0.5f;
@@ -237,12 +237,13 @@ TEST_P(PackedInt8ConvTest, SumsAndScalesAreRight) {
     const std::vector<int> z = FetchLevels(ws_, "Z");
     RunOp(&ws_,
           Op("Int8ConvSumRelu", {"X", "W", "B", "Z"}, {"Z"}, With("constant_filter", constant)));
-    const std::vector<int> y = FetchLevels(ws_, "Z");
     EXPECT_EQ(FetchInt8(ws_, "Z").zero_point, kYZero);
-    for (size_t i = 0; i < y.size(); ++i) {
+    std::vector<int> expected;
+    for (size_t i = 0; i < z.size(); ++i) {
       const double sum = values[i] + 0.75 * (z[i] - 90);
-      ASSERT_NEAR(y[i], ReferenceLevel(sum, kYScale, kYZero, kYZero), 1) << i;
+      expected.push_back(ReferenceLevel(sum, kYScale, kYZero, kYZero));
     }
+    ExpectNear(FetchLevels(ws_, "Z"), expected, 1);
   }
 }
 
@@ -328,8 +329,8 @@ TEST(Int8FCTest, IsExact) {
   FeedRandomLevels(&ws, "W", {kOut, kIn}, 2, 0.2f, 210);
   FeedInt8(&ws, "B", {kOut}, RandomIntegers<int32_t>(kOut, 3, -9000, 9000), 0.02f, 0);
   RunOp(&ws, Op("Int8FC", {"X", "W", "B"}, {"Y"}, WithScale({}, 12, 128)));
-  const std::vector<int> x = FetchLevels(ws, "X"), w = FetchLevels(ws, "W"),
-                         y = FetchLevels(ws, "Y");
+  const std::vector<int> x = FetchLevels(ws, "X"), w = FetchLevels(ws, "W");
+  std::vector<int> expected;
   EXPECT_EQ(FetchInt8(ws, "Y").t.sizes(), (std::vector<int64_t>{kRows, kOut}));
   for (int64_t i = 0; i < kRows * kOut; ++i) {
     int64_t sum = FetchInt8(ws, "B").t.data<int32_t>()[i % kOut];
@@ -337,8 +338,9 @@ TEST(Int8FCTest, IsExact) {
       sum += (x[i / kOut * kIn + k] - 45) * (w[i % kOut * kIn + k] - 210);
     }
     const double unit = static_cast<double>(0.1f) * 0.2f / 12;
-    EXPECT_EQ(y[i], ReferenceLevel(std::rint(static_cast<double>(sum) * unit), 1, 128)) << i;
+    expected.push_back(ReferenceLevel(std::rint(static_cast<double>(sum) * unit), 1, 128));
   }
+  EXPECT_EQ(FetchLevels(ws, "Y"), expected);
   FeedRandomLevels(&ws, "X", {0, kIn}, 1, 0.1f, 45);
   RunOp(&ws, Op("Int8FC", {"X", "W", "B"}, {"Y"}));
   EXPECT_EQ(FetchInt8(ws, "Y").t.sizes(), (std::vector<int64_t>{0, kOut}));

@@ -17,6 +17,7 @@ using int8::Int8TensorCPU;
 template <typename T>
 void FeedInt8(Workspace* ws, const std::string& name, const std::vector<int64_t>& dims,
               const std::vector<T>& values, float scale, int zero_point) {
+  ForgetOrigin(*ws, name);
   auto* tensor = ws->CreateBlob(name)->GetMutable<Int8TensorCPU>();
   tensor->scale = scale;
   tensor->zero_point = zero_point;
@@ -42,12 +43,11 @@ inline void FeedRandomLevels(Workspace* ws, const std::string& name,
 }
 
 inline const Int8TensorCPU& FetchInt8(const Workspace& ws, const std::string& name) {
-  NoteLookedAt(ws, name);
   return ws.GetBlob(name)->Get<Int8TensorCPU>();
 }
-inline std::vector<int> FetchLevels(const Workspace& ws, const std::string& name) {
+inline Fetched<int> FetchLevels(const Workspace& ws, const std::string& name) {
   const Tensor& t = FetchInt8(ws, name).t;
-  return {t.data<uint8_t>(), t.data<uint8_t>() + t.numel()};
+  return {{t.data<uint8_t>(), t.data<uint8_t>() + t.numel()}, ws, name};
 }
 
 // The nearest level; exact but for ties.
@@ -71,9 +71,10 @@ inline void ExpectLevelsOf(const Workspace& ws, const std::string& quantized,
                            const std::string& expected, int steps, int min = 0) {
   const Int8TensorCPU& q = FetchInt8(ws, quantized);
   EXPECT_EQ(q.t.sizes(), Fetch(ws, expected).sizes());
-  const std::vector<float> values = FetchValues<float>(ws, expected);
-  const std::vector<int> levels = FetchLevels(ws, quantized);
+  const auto values = FetchValues<float>(ws, expected);
+  const auto levels = FetchLevels(ws, quantized);
   ASSERT_EQ(levels.size(), values.size());
+  NoteCompared(levels.origin, values.origin);
   for (size_t i = 0; i < levels.size(); ++i) {
     ASSERT_NEAR(levels[i], ReferenceLevel(values[i], q.scale, q.zero_point, min), steps) << i;
   }

@@ -13,9 +13,10 @@ TEST_F(RowwiseQuantizedTest, RoundsToLevels) {
   RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"D"}));
   RunOp(&ws, Op("Rowwise8BitQuantizedToFloat", {"Q", "S"}, {"E"}));
   EXPECT_EQ(FetchValues<float>(ws, "D"), FetchValues<float>(ws, "E"));
-  const auto x = FetchValues<float>(ws, "X"), d = FetchValues<float>(ws, "D"),
-             s = FetchValues<float>(ws, "S");
-  for (int i = 0; i < 12; ++i) EXPECT_LE(std::abs(x[i] - d[i]), 0.51f * s[i / 3 * 2]) << i;
+  const auto x = FetchValues<float>(ws, "X"), s = FetchValues<float>(ws, "S");
+  ExpectEach<float>(ws, "D", [&](float level, int64_t i) {
+    return std::abs(x[i] - level) <= 0.51f * s[i / 3 * 2];
+  });
   Feed<float>(&ws, "same", {1, 2}, {7, 7});
   RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"same"}, {"F"}));
   RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"D"}));
@@ -59,10 +60,10 @@ TEST_F(RowwiseQuantizedTest, RejectsBadInput) {
   ExpectThrows(&ws, Op("FloatToRowwiseQuantized8Bits", {"Q"}, {"A", "B"}), "uint8");
 }
 
-std::vector<float> FetchHalf(const Workspace& ws, const std::string& name) {
+Fetched<float> FetchHalf(const Workspace& ws, const std::string& name) {
   std::vector<float> values;
   for (const float16 value : FetchValues<float16>(ws, name)) values.push_back(ToFloat(value));
-  return values;
+  return {values, ws, name};
 }
 
 // Formats of 16-bit scale and bias: their bits, the type in names, and levels.
@@ -97,7 +98,7 @@ TEST(HalfRowsTest, AreTheNearestLevelsOfTheStoredFactors) {
     RunOp(&ws, Op(format.to_float, {"Q"}, {"Y"}));
     RunOp(&ws, Op(format.to_half, {"Q"}, {"YH"}));
     const auto q = FetchValues<uint8_t>(ws, "Q");
-    const auto y = FetchValues<float>(ws, "Y"), y_half = FetchHalf(ws, "YH");
+    std::vector<float> expected;
     for (int64_t i = 0; i < kRows * kWidth; ++i) {
       const uint8_t* row = q.data() + i / kWidth * (bytes + 4);
       float16 factors[2];
@@ -105,10 +106,12 @@ TEST(HalfRowsTest, AreTheNearestLevelsOfTheStoredFactors) {
       const int64_t bit = i % kWidth * format.bits;
       const int max = (1 << format.bits) - 1, level = (row[bit / 8] >> bit % 8) & max;
       const float scale = ToFloat(factors[0]), bias = ToFloat(factors[1]);
-      EXPECT_FLOAT_EQ(y[i], scale * static_cast<float>(level) + bias) << i;
-      EXPECT_NEAR(y_half[i], y[i], 0.002) << i;
+      expected.push_back(scale * static_cast<float>(level) + bias);
       EXPECT_EQ(level, std::min<double>(max, std::max(0.f, std::rint((x[i] - bias) / scale)))) << i;
     }
+    NoteCompared(ws, "Q");
+    ExpectTensor(ws, "Y", {kRows, kWidth}, expected, 2.4e-7f, 0);
+    ExpectNear(FetchHalf(ws, "YH"), expected, 0.002);
     RunOp(&ws, Op(format.from_half, {"H"}, {"QH"}));
     RunOp(&ws, Op(format.to_float, {"QH"}, {"YH"}));
     ExpectTensor(ws, "YH", {kRows, kWidth}, FetchHalf(ws, "H"), 0,
@@ -124,8 +127,8 @@ TEST(HalfRowsTest, RowsOfHalfFloatsWithFloatFactors) {
   RunOp(&ws, Op("HalfFloatToFused8BitRowwiseQuantized", {"X"}, {"Q"}));
   RunOp(&ws, Op("Fused8BitRowwiseQuantizedToHalfFloat", {"Q"}, {"Y"}));
   EXPECT_EQ(Fetch(ws, "Q").sizes(), (std::vector<int64_t>{2, 14}));
-  const auto wanted = FetchHalf(ws, "X"), real = FetchHalf(ws, "Y");
-  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(real[i], wanted[i], 1.01 / 255 + 1e-3);
+  const std::vector<float> wanted = FetchHalf(ws, "X");
+  ExpectNear(FetchHalf(ws, "Y"), wanted, 1.01 / 255 + 1e-3);
 }
 
 TEST(HalfRowsTest, EdgesAndBadInput) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
@@ -54,6 +55,54 @@ const std::map<std::string, std::string>& GradientExempt() {
   return exempt;
 }
 
+// Outputs that no test can compare with a value, and why. An entry whose output is compared after
+// all fails the check.
+const std::map<std::pair<std::string, int>, std::string>& NotCompared() {
+  static const std::map<std::pair<std::string, int>, std::string> outputs = {
+      {{"SafeEnqueueBlobs", 0}, "the record is moved into the queue"},
+  };
+  return outputs;
+}
+
+// Outputs that no test compares yet. Whoever compares one removes it here: the check says so.
+const std::map<std::string, std::set<int>>& StillToCompare() {
+  static const std::map<std::string, std::set<int>> outputs = {
+      {"CheckFiniteAndUnscale", {8, 15, 22, 29, 36, 43, 50, 57, 64}},
+      {"CollectAndDistributeFpnRpnProposals", {2}},
+      {"DepthConcat", {0, 1}},
+      {"DistributeFpnProposals", {1}},
+      {"FloatToFused2BitFakeRowwiseQuantized", {0}},
+      {"FloatToFused4BitFakeRowwiseQuantized", {0}},
+      {"HalfFloatToFused8BitRowwiseQuantizedHalfScaleBias", {0}},
+      {"HalfToFused2BitFakeRowwiseQuantized", {0}},
+      {"HalfToFused2BitRowwiseQuantized", {0}},
+      {"HalfToFused4BitFakeRowwiseQuantized", {0}},
+      {"HalfToFused4BitRowwiseQuantized", {0}},
+      {"If", {1, 2}},
+      {"Int8ConvSum", {0}},
+      {"Int8GivenIntTensorFill", {0}},
+      {"KeySplit", {1}},
+      {"MaxGradient", {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}},
+      {"MeanGradient", {3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18,
+                        19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34}},
+      {"MultiAdagrad", {4}},
+      {"MultiAdam", {6}},
+      {"MultiRmsProp", {6}},
+      {"PadEmptySamples", {2}},
+      {"Partition", {3}},
+      {"SparseLengthsSumSparseLookup", {2}},
+      {"WeightScale", {0}},
+      {"While", {1, 3}},
+  };
+  return outputs;
+}
+
+bool IsExempt(const std::string& type, int output) {
+  const auto open = StillToCompare().find(type);
+  return NotCompared().count({type, output}) > 0 ||
+         (open != StillToCompare().end() && open->second.count(output) > 0);
+}
+
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -89,13 +138,20 @@ void CheckNames(const std::vector<OpSchema::Parameter>& parameters, int max, con
 // Operators that never succeed; fail_op_test runs them.
 bool FailsOnPurpose(const std::string& type) { return type == "Fail" || type == "ThrowException"; }
 
+Coverage CoverageOf(const std::string& type) {
+  const auto found = CoveredTypes().find(type);
+  return found == CoveredTypes().end() ? Coverage() : found->second;
+}
+
 void CheckCoverage(const std::string& type, std::vector<std::string>* complaints) {
   if (FailsOnPurpose(type)) return;
-  const auto found = CoveredTypes().find(type);
-  const Coverage coverage = found == CoveredTypes().end() ? Coverage() : found->second;
+  const Coverage coverage = CoverageOf(type);
   if (!coverage.ran) complaints->emplace_back("was run by no test (RunOp)");
-  if (coverage.has_tensors && !coverage.looked_at) {
-    complaints->emplace_back("ran, but no test looked at an output (Fetch, ExpectTensor)");
+  for (const int output : coverage.tensors) {
+    if (coverage.compared.count(output) || IsExempt(type, output)) continue;
+    complaints->emplace_back(MakeString("has output ", output,
+                                        ", which no test compared with a value of its own "
+                                        "(ExpectTensor, EXPECT_EQ of FetchValues, ExpectEach)"));
   }
   if (HasGradientOperators(type) && !coverage.gradient && GradientExempt().count(type) == 0) {
     complaints->emplace_back("has an unchecked gradient (CheckGradient)");
@@ -132,6 +188,27 @@ std::set<std::string> TypesOf(DeviceType device) {
   return types;
 }
 
+// Why an output must not be exempt; "" if it may be.
+std::string WhyStale(const std::string& type, int output) {
+  const Coverage coverage = CoverageOf(type);
+  if (coverage.tensors.count(output) && !coverage.compared.count(output)) return "";
+  return MakeString(
+      "  ", type, " has output ", output,
+      " in NotCompared() or StillToCompare(), but it was compared, or never written\n");
+}
+
+// Exemptions that are needed no more.
+std::string StaleExemptions() {
+  std::string report;
+  for (const auto& [output, reason] : NotCompared()) {
+    report += WhyStale(output.first, output.second);
+  }
+  for (const auto& [type, outputs] : StillToCompare()) {
+    for (const int output : outputs) report += WhyStale(type, output);
+  }
+  return report;
+}
+
 // With operators under test on a device: what has a version there must have run there.
 std::string NotRunOnCuda() {
   std::string report;
@@ -154,7 +231,7 @@ class RegistryCheck : public ::testing::Environment {
       EXPECT_TRUE(missing.empty()) << "CUDA operators that no test ran:\n" << missing;
       return;
     }
-    std::string report;
+    std::string report = StaleExemptions();
     for (const std::string& type : TypesOf(CPU)) {
       for (const std::string& complaint : Complaints(type)) {
         report += "  " + type + " " + complaint + "\n";

@@ -45,11 +45,14 @@ TEST(LengthsReductionTest, GradientsWithoutIndicesAreTheSame) {
   same("SparseLengthsSumGradient", "SparseLengthsIndicesInGradientSumGradient", {"dY", "lengths"});
   same("SparseLengthsWeightedSumGradient", "SparseLengthsIndicesInGradientWeightedSumGradient",
        {"W", "dY", "lengths"});
+  Strings weights;
   for (const char* name : {"SparseLengthsWeightedSumWithMainInputGradient",
                            "SparseLengthsIndicesInGradientWeightedSumWithMainInputGradient"}) {
-    RunOp(&ws, Op(name, {"W", "dY", "lengths", "T", "index"}, {"dX", "dW"}));
+    weights.push_back(std::string(name) + "_dW");
+    RunOp(&ws, Op(name, {"W", "dY", "lengths", "T", "index"}, {"dX", weights.back()}));
     EXPECT_EQ(FetchValues<float>(ws, "dX"), FetchValues<float>(ws, "newer"));
   }
+  EXPECT_EQ(FetchValues<float>(ws, weights[0]), FetchValues<float>(ws, weights[1]));
   same("SparseLengthsMeanGradient", "SparseLengthsIndicesInGradientMeanGradient",
        {"dY", "lengths"});
   RunOp(&ws, Op("SparseLengthsMeanGradient", {"dY", "lengths"}, {"dX"}), true);

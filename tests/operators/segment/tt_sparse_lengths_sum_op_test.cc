@@ -85,6 +85,7 @@ TEST(TtSparseLengthsSumTest, LargeCores) {
   for (const double y : sums) squares += y * y;
   for (const auto& [core, gradient] : {std::pair{"c0", "a"}, {"c1", "b"}, {"c2", "c"}}) {
     const auto x = FetchValues<float>(ws, core), dx = FetchValues<float>(ws, gradient);
+    NoteCompared(ws, gradient);
     double product = 0;
     for (size_t i = 0; i < x.size(); ++i) product += double{x[i]} * dx[i];
     EXPECT_NEAR(product / squares, 1, 1e-4) << core;

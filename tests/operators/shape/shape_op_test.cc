@@ -15,14 +15,14 @@ TEST(ShapeOpTest, AnswersQuestions) {
   EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), std::vector<int64_t>{24});
   for (const bool empty : {true, false}) {
     RunOp(&ws, Op("HasElements", {empty ? "none" : "X"}, {"Y"}));
-    EXPECT_EQ(*Fetch(ws, "Y").data<bool>(), !empty);
+    EXPECT_EQ(FetchValues<bool>(ws, "Y"), Flags{!empty});
     RunOp(&ws, Op("IsEmpty", {empty ? "none" : "X"}, {"Y"}));
-    EXPECT_EQ(*Fetch(ws, "Y").data<bool>(), empty);
+    EXPECT_EQ(FetchValues<bool>(ws, "Y"), Flags{empty});
   }
   RunOp(&ws, Op("HasElements", {"none", "X"}, {"Y"}));
-  EXPECT_TRUE(*Fetch(ws, "Y").data<bool>());
+  EXPECT_EQ(FetchValues<bool>(ws, "Y"), Flags{true});
   RunOp(&ws, Op("HasElements", {"none", "none"}, {"Y"}));
-  EXPECT_FALSE(*Fetch(ws, "Y").data<bool>());
+  EXPECT_EQ(FetchValues<bool>(ws, "Y"), Flags{false});
   ExpectThrows(&ws, Op("Shape", {"X"}, {"Y"}, {MakeArgument("axes", 3)}), "out of range");
   RunOp(&ws, Op("Free", {"X", "none"}, {"X", "none"}), true);
   EXPECT_FALSE(ws.GetBlob("X")->IsType<Tensor>());

@@ -64,6 +64,7 @@ void ExpectRecord(const Workspace& ws, const Strings& outputs, const Record& exp
   for (const std::string& name : outputs) {
     SCOPED_TRACE(name);
     const Tensor &actual = Fetch(ws, name), &wanted = Fetch(reference, name);
+    NoteCompared(ws, name);
     ASSERT_EQ(actual.sizes(), wanted.sizes());
     ASSERT_EQ(actual.dtype(), wanted.dtype());
     EXPECT_EQ(0, std::memcmp(actual.raw_data(), wanted.raw_data(), wanted.nbytes()));

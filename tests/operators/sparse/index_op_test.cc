@@ -12,7 +12,7 @@ TEST(IndexTest, NumbersKeys) {
   EXPECT_EQ(Fetch(ws, "n").sizes(), (Longs{2, 2}));
   EXPECT_EQ(FetchValues<int64_t>(ws, "n"), (Longs{1, 2, 1, 3}));
   RunOp(&ws, Op("IndexSize", {"i"}, {"size"}), true);
-  EXPECT_EQ(*Fetch(ws, "size").data<int64_t>(), 4);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "size"), Longs{4});
   RunOp(&ws, Op("IndexStore", {"i"}, {"items"}), true);
   EXPECT_EQ(FetchValues<std::string>(ws, "items"), (Strings{"b", "a", "c"}));
   Feed<std::string>(&ws, "k", {2}, {"d", "e"});

@@ -21,6 +21,7 @@ TEST(PartitionTest, SplitsAndJoins) {
   RunOp(&ws, Op("LengthsPartition", {"n", "k"}, {"n0", "k0", "n1", "k1"}), true);
   EXPECT_EQ(FetchValues<int32_t>(ws, "n0"), (Ints{1, 0, 1}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "n1"), (Ints{1, 0, 2}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "k0"), (Ints{0, 2}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "k1"), (Ints{3, 5, -1}));
   ExpectThrows(&ws, Op("Partition", {"k", "x"}, {"a", "b", "c"}), "3 outputs and 2 inputs");
   ExpectThrows(&ws, Op("Partition", {"k", "n"}, {"a", "b"}),

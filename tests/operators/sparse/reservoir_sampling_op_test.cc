@@ -30,6 +30,7 @@ class ReservoirSamplingTest : public ::testing::Test {
   // The numbers in the reservoir, whose rows must be as they were fed.
   Longs Kept() {
     const auto rows = FetchValues<float>(ws_, "reservoir");
+    NoteCompared(ws_, "reservoir");  // each test knows which rows there may be
     Longs numbers;
     for (size_t i = 0; i < rows.size(); i += 2) {
       EXPECT_EQ(rows[i], -rows[i + 1]);
@@ -37,7 +38,9 @@ class ReservoirSamplingTest : public ::testing::Test {
     }
     return numbers;
   }
-  int64_t Visited() { return FetchValues<int64_t>(ws_, "visited")[0]; }
+  void ExpectVisited(int64_t count) {
+    EXPECT_EQ(FetchValues<int64_t>(ws_, "visited"), Longs{count});
+  }
 
   static OperatorDef Plain(int capacity) {
     return Op("ReservoirSampling", {"reservoir", "visited", "X", "mutex"}, {"reservoir", "visited"},
@@ -50,7 +53,7 @@ class ReservoirSamplingTest : public ::testing::Test {
   }
   // The objects' bookkeeping must agree with the rows, whose numbers are their objects.
   void ExpectObjectsOfRows() {
-    const Longs objects = FetchValues<int64_t>(ws_, "objects");
+    const auto objects = FetchValues<int64_t>(ws_, "objects");
     EXPECT_EQ(objects, Kept());
     const auto& places = ws_.GetBlob("places")->Get<MapInt64ToInt32>();
     ASSERT_EQ(places.size(), objects.size());
@@ -69,7 +72,7 @@ TEST_F(ReservoirSamplingTest, FillsInOrderFirst) {
   EXPECT_EQ(Kept(), (Longs{1, 2, 3, 4}));
   FeedRows("X", {});
   RunOp(&ws_, Plain(4));
-  EXPECT_EQ(Visited(), 4);
+  ExpectVisited(4);
 }
 
 TEST_F(ReservoirSamplingTest, KeepsEachRowEquallyOften) {
@@ -82,7 +85,7 @@ TEST_F(ReservoirSamplingTest, KeepsEachRowEquallyOften) {
     FeedRows("X", {0, 1, 2, 3, 4, 5});
     ws_.RunOperatorOnce(op);
     for (const int64_t i : Kept()) ++kept[i];
-    ASSERT_EQ(Visited(), kRows);
+    ExpectVisited(kRows);
   }
   const double share = static_cast<double>(kCapacity) / kRows;
   const double deviation = std::sqrt(kTrials * share * (1 - share));
@@ -94,10 +97,10 @@ TEST_F(ReservoirSamplingTest, TakesEachObjectOnce) {
   Feed<int64_t>(&ws_, "ids", {5}, {1, 2, 3, 1, 2});
   RunOp(&ws_, ByObject(3));
   EXPECT_EQ(Kept(), (Longs{1, 2, 3}));
-  EXPECT_EQ(Visited(), 3);
+  ExpectVisited(3);
   ExpectObjectsOfRows();
   RunOp(&ws_, ByObject(3));  // all are there
-  EXPECT_EQ(Visited(), 3);
+  ExpectVisited(3);
   for (int64_t batch = 0; batch < 20; ++batch) {
     const auto first = static_cast<float>(10 + 3 * batch);
     FeedRows("X", {first, 1, first + 1, first, first + 2});
@@ -106,12 +109,12 @@ TEST_F(ReservoirSamplingTest, TakesEachObjectOnce) {
     RunOp(&ws_, ByObject(3));
     ExpectObjectsOfRows();
   }
-  EXPECT_GE(Visited(), 3 + 20 * 3);
+  EXPECT_GE(FetchValues<int64_t>(ws_, "visited").at(0), 3 + 20 * 3);
   // An empty reservoir starts anew, whatever was left of the bookkeeping.
   ws_.RemoveBlob("reservoir");
   ws_.CreateBlob("reservoir");
   RunOp(&ws_, ByObject(3));
-  EXPECT_EQ(Visited(), 4);
+  ExpectVisited(4);
   ExpectObjectsOfRows();
 }
 

@@ -17,21 +17,19 @@ TEST(SparseDropoutWithReplacementTest, ReplacesWholeLists) {
     return op;
   };
   RunOp(&ws, dropout(0.25f), true);
-  const auto y = FetchValues<int64_t>(ws, "Y");
-  size_t at = 0;
+  Longs expected;
   int dropped = 0;
-  const auto lengths = FetchValues<int32_t>(ws, "m");
-  for (int i = 0; i < kLists; ++i) {
-    if (lengths[i] == 1) {
-      ++dropped;
-      EXPECT_EQ(y[at++], -1);
+  ExpectEach<int32_t>(ws, "m", [&](int32_t length, int64_t i) {
+    dropped += length == 1;
+    if (length == 1) {
+      expected.push_back(-1);
     } else {
-      EXPECT_EQ(lengths[i], 2);
-      EXPECT_EQ(y[at++], 2 * i);
-      EXPECT_EQ(y[at++], 2 * i + 1);
+      expected.insert(expected.end(), {2 * i, 2 * i + 1});
     }
-  }
-  EXPECT_EQ(at, y.size());
+    return length == 1 || length == 2;
+  });
+  EXPECT_EQ(Fetch(ws, "m").numel(), kLists);
+  EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), expected);
   EXPECT_NEAR(dropped, 250, 70);  // 5 standard deviations
   RunOp(&ws, dropout(0), true);
   EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), ids);
