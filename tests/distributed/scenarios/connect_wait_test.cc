@@ -16,10 +16,10 @@
 namespace caffe2::testing {
 namespace {
 
-constexpr milliseconds kLong{60000};
+constexpr milliseconds kWaitLimit{60000};
 
 CommunicatorOptions Pair(int rank) {
-  return {.rank = rank, .size = 2, .interface = "127.0.0.1", .timeout = kLong};
+  return {.rank = rank, .size = 2, .interface = "127.0.0.1", .timeout = kWaitLimit};
 }
 
 // Shard 0 connects with shard 1, which has joined the run and does not connect.
@@ -118,7 +118,7 @@ TEST(SharedMemoryWaitTest, TheCheckEndsTheWaitForAConnection) {
     StallingCommunicator control(ConnectGloo(stores("run").get(), Pair(rank)), waits);
     std::string awaited;
     const auto attach = [&] {
-      SharedMemory::Attach(&control, "memory", 4096, kLong, "", [&](const std::string& whom) {
+      SharedMemory::Attach(&control, "memory", 4096, kWaitLimit, "", [&](const std::string& whom) {
         awaited = whom;
         throw PeerLost("in vain", 1);
       });
