@@ -171,6 +171,20 @@ std::set<pid_t> Children() {
   return children;
 }
 
+std::map<pid_t, int64_t> BytesWritten() {
+  std::vector<pid_t> descendants;
+  AddDescendants(AllProcesses(), getpid(), {}, &descendants);
+  std::map<pid_t, int64_t> written;
+  for (const pid_t pid : descendants) {
+    std::ifstream file(MakeString("/proc/", pid, "/io"));
+    std::string name;
+    for (int64_t count = 0; file >> name >> count;) {
+      if (name == "write_bytes:") written[pid] = count;
+    }
+  }
+  return written;
+}
+
 void AdoptOrphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 void EndDescendants(milliseconds grace, const std::set<pid_t>& spared) {

@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,6 +40,9 @@ std::string FindProgram(const std::string& name, const Environment& environment)
 // The children of this process.
 std::set<pid_t> Children();
 void AdoptOrphans();
+// How many bytes each descendant of this process has written to disks so far. Processes of other
+// users are left out.
+std::map<pid_t, int64_t> BytesWritten();
 // Sends SIGTERM to all descendants of this process, except `spared` and their descendants. After
 // `grace` sends SIGKILL to the rest. Returns once all are gone, at most 10 s later. Reaps only
 // children that it has ended or found dead.

@@ -11,13 +11,16 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/utils/status_bar.h"
 #include "distributed/host.h"
 #include "distributed/launcher/process_tree.h"
 #include "distributed/launcher/supervisor.h"
+#include "distributed/run_record.h"
 
 namespace caffe2 {
 
@@ -28,6 +31,10 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kLastLines = 10, kMaxLastLineBytes = 300;
 constexpr milliseconds kKillGrace{5000};    // from SIGKILL to giving a supervisor up
 constexpr milliseconds kGrowthCheck{1000};  // between calls of can_grow
+// A shard that has written nothing for this long does not save (as StopWatchdog::kWrite in
+// trainers). Shards that save get so many times `stop_grace`.
+constexpr milliseconds kSaveSilence{15000};
+constexpr int kMostGraces = 10;
 
 // The lines of one shard.
 class ShardLog {
@@ -196,6 +203,10 @@ class Attempt {
         return;
       }
     }
+    if (ShardSavesLine::Take(&line)) {
+      saved_at_[shard] = Clock::now();
+      if (line.empty()) return;
+    }
     logs_.at(static_cast<size_t>(shard))->Add(line);
     shown->Write(PrefixLine(shard, line));
   }
@@ -211,6 +222,8 @@ class Attempt {
 
   // A line of mpirun or srun, or of a shard that they have started.
   void ShowOfAll(std::string_view line, OutputWriter* shown) {
+    // The supervisors of the shards tell which one.
+    if (ShardSavesLine::Take(&line) && line.empty()) return;
     const auto of_shard = ParseShardLine(line);
     if (!of_shard || of_shard->shard >= plan_.num_shards) {
       shown->Write(std::string(line) + "\n");
@@ -221,8 +234,18 @@ class Attempt {
     }
   }
 
+  // The shards that still write files after they were told to end.
+  std::vector<int> SavingShards() const {
+    std::vector<int> saving;
+    for (const auto& [shard, at] : saved_at_) {
+      if (Clock::now() - at < kSaveSilence) saving.push_back(shard);
+    }
+    return saving;
+  }
+
   void NoteEnd(int shard, const std::string& host, int status) {
     if (shard == 0) ClearBar();
+    saved_at_.erase(shard);
     result_.ends.push_back({shard, host, status, Seconds(), told_,
                             logs_.at(static_cast<size_t>(shard))->last_lines()});
     if (status != 0) BeginEnd(options_.failure_grace);
@@ -287,7 +310,7 @@ class Attempt {
         result_.signal = number;
         Stop(number);
       } else {
-        next_step_ = Clock::now();
+        next_step_ = last_step_ = Clock::now();
         next_signal_ = SIGKILL;
       }
     }
@@ -330,11 +353,27 @@ class Attempt {
     next_signal_ = SIGTERM;
   }
 
-  // Sends this signal now, and SIGKILL after `stop_grace`.
+  // Sends this signal now, and SIGKILL after `stop_grace`, or later to shards that save.
   void Stop(int number) {
     SayAll(number);
-    next_step_ = Clock::now() + options_.stop_grace;
     next_signal_ = SIGKILL;
+    next_step_ = Clock::now() + options_.stop_grace;
+    last_step_ = Clock::now() + kMostGraces * options_.stop_grace;
+  }
+
+  // Lets shards that save go on. Returns false if there are none, or if their time is over.
+  bool WaitForSaves() {
+    const std::vector<int> saving = SavingShards();
+    if (saving.empty() || Clock::now() >= last_step_) return false;
+    if (!std::exchange(waits_for_saves_, true)) {
+      const auto most = std::chrono::duration_cast<std::chrono::seconds>(last_step_ - Clock::now());
+      const bool one = saving.size() == 1;
+      LOG(INFO) << "--stop_timeout is over, but " << ListOfShards(saving)
+                << (one ? " still writes files: waiting for it"
+                        : " still write files: waiting for them")
+                << ", at most " << most.count() << " s";
+    }
+    return true;
   }
 
   void Grow() {
@@ -355,10 +394,11 @@ class Attempt {
       }
       return;
     }
-    SayAll(next_signal_);
-    gave_up_ = next_signal_ == SIGKILL;
-    next_step_ = Clock::now() + (gave_up_ ? kKillGrace : options_.stop_grace);
-    next_signal_ = SIGKILL;
+    if (next_signal_ != SIGKILL) return Stop(next_signal_);
+    if (WaitForSaves()) return;
+    SayAll(SIGKILL);
+    gave_up_ = true;
+    next_step_ = Clock::now() + kKillGrace;
   }
 
   // Supervisors on other hosts end their shards if they hear nothing.
@@ -396,9 +436,12 @@ class Attempt {
   const Clock::time_point start_ = Clock::now();
   Clock::time_point next_alive_ = start_, next_step_ = start_;
   Clock::time_point next_growth_check_ = start_ + kGrowthCheck;
-  int next_signal_ = 0;   // what to send at next_step_; 0: nothing
-  bool told_ = false;     // a signal was sent
-  bool gave_up_ = false;  // SIGKILL was sent
+  Clock::time_point last_step_ = start_;       // when even shards that save get SIGKILL
+  int next_signal_ = 0;                        // what to send at next_step_; 0: nothing
+  std::map<int, Clock::time_point> saved_at_;  // by shard that was told to end and writes files
+  bool waits_for_saves_ = false;               // this was logged
+  bool told_ = false;                          // a signal was sent
+  bool gave_up_ = false;                       // SIGKILL was sent
 };
 
 }  // namespace

@@ -57,7 +57,7 @@ struct AttemptOptions {
   std::function<bool()> can_grow;
 
   milliseconds failure_grace{5000};  // for the other shards to end themselves after one failed
-  milliseconds stop_grace{30000};    // for shards to end after a signal, saves included
+  milliseconds stop_grace{30000};    // for shards to end after a signal; longer if they save
 };
 
 // "DIRECTORY/shard-2.log".
@@ -65,9 +65,10 @@ std::string LogPath(const std::string& log_dir, int shard);
 
 // Returns once every process is gone. Forwards SIGINT, SIGTERM and SIGHUP, which the caller has
 // blocked, to the shards; a second one ends them at once. After a shard has failed, the others get
-// `failure_grace`, then SIGTERM, and SIGKILL after `stop_grace`. Throws UsageError or IoError if a
-// process cannot be started or a log cannot be written; then nothing is left running. The process
-// must have called AdoptOrphans.
+// `failure_grace`, then SIGTERM, and SIGKILL after `stop_grace`. As long as one of them writes
+// files it is a save: nobody gets SIGKILL then before ten times `stop_grace`. Throws UsageError or
+// IoError if a process cannot be started or a log cannot be written; then nothing is left running.
+// The process must have called AdoptOrphans.
 AttemptResult RunAttempt(const LaunchPlan& plan, const AttemptOptions& options);
 
 }  // namespace caffe2

@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view kEndStart = "doppio: ended with exit status ";
 constexpr std::string_view kEndHost = " on ";
 constexpr char kClearLine[] = "\r\033[K";  // of a terminal
+constexpr std::string_view kSaves = "doppio: it still writes files";
 
 // Parses a number at the start of the text and removes it.
 std::optional<int> TakeNumber(std::string_view* text) {
@@ -170,6 +171,14 @@ std::optional<ShardLine> ParseShardLine(std::string_view line) {
 }
 
 std::string ShardEndLine::Format() const { return MakeString(kEndStart, status, kEndHost, host); }
+
+std::string ShardSavesLine::Format() { return std::string(kSaves); }
+
+bool ShardSavesLine::Take(std::string_view* line) {
+  if (!line->ends_with(kSaves)) return false;
+  line->remove_suffix(kSaves.size());
+  return true;
+}
 
 std::optional<ShardEndLine> ShardEndLine::Parse(std::string_view text) {
   if (!TakeStart(kEndStart, &text)) return std::nullopt;

@@ -75,4 +75,12 @@ struct ShardEndLine {
   static std::optional<ShardEndLine> Parse(std::string_view text);
 };
 
+// The line with which a supervisor tells `doppio run` that its shard, which was told to end, still
+// writes files.
+struct ShardSavesLine {
+  static std::string Format();
+  // Removes it from the end of a line, which may begin with an unfinished line of the shard.
+  static bool Take(std::string_view* line);
+};
+
 }  // namespace caffe2

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "caffe2/core/cpu_cores.h"
@@ -33,6 +34,10 @@ constexpr milliseconds kLostGrace{5000};
 constexpr milliseconds kLeftoverGrace{500};
 // How long the supervisor waits for more output of processes that it cannot end.
 constexpr int kDrainMs = 2000;
+// How often the supervisor looks whether a program that was told to end writes files, and how much
+// it must have written since the last report. Lines of a log are less.
+constexpr int kWriteLookMs = 500;
+constexpr int64_t kLeastWritten = int64_t{64} << 10;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
 
 int NumberIn(const Environment& environment, const char* name, int otherwise) {
@@ -111,6 +116,27 @@ class PrefixedStream {
   int ends_[2] = {-1, -1};
   bool ended_ = false;
   LineSplitter splitter_;
+};
+
+// Whether the processes below this one write files.
+class WriteWatch {
+ public:
+  // True if they have written kLeastWritten since the construction or the last true.
+  bool Look() {
+    auto now = BytesWritten();
+    for (const auto& [pid, bytes] : now) {
+      const auto before = last_.find(pid);
+      unreported_ += bytes - (before == last_.end() ? 0 : before->second);
+    }
+    last_ = std::move(now);
+    if (unreported_ < kLeastWritten) return false;
+    unreported_ = 0;
+    return true;
+  }
+
+ private:
+  std::map<pid_t, int64_t> last_ = BytesWritten();
+  int64_t unreported_ = 0;
 };
 
 class Supervisor {
@@ -200,6 +226,8 @@ class Supervisor {
     if (options_.lease.count() > 0) {
       timeout_ms = static_cast<int>(std::max<int64_t>(1, lease_end_.remaining().count()));
     }
+    const bool watches = writes_ && child_ > 0;
+    if (watches) timeout_ms = timeout_ms < 0 ? kWriteLookMs : std::min(timeout_ms, kWriteLookMs);
     const int ready = poll(polled.data(), polled.size(), timeout_ms);
     if (ready < 0 && errno != EINTR) {
       ThrowIoError(ExitCode::kSystem, "poll: ", std::strerror(errno));
@@ -210,6 +238,10 @@ class Supervisor {
       if (polled[first_stream + i].revents != 0) open[i]->Read();
     }
     if (options_.lease.count() > 0 && lease_end_.expired()) lost_ = true;
+    if (watches && next_write_look_.expired()) {
+      next_write_look_ = Deadline(milliseconds(kWriteLookMs));
+      if (writes_->Look()) Report(ShardSavesLine::Format());
+    }
     return ready != 0;
   }
 
@@ -236,9 +268,12 @@ class Supervisor {
   }
 
   void Forward(int number) {
+    const bool ends =
+        number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGKILL;
     if (child_ > 0) {
       kill(-child_, number);
-    } else if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGKILL) {
+      if (ends && !writes_) writes_.emplace();
+    } else if (ends) {
       early_signal_ = number;
     }
   }
@@ -284,7 +319,13 @@ class Supervisor {
   void ReportEnd(int status) const {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    const std::string line = PrefixLine(shard_, ShardEndLine{status, host}.Format());
+    Report(ShardEndLine{status, host}.Format());
+  }
+
+  // Tells the launcher.
+  void Report(const std::string& text) const {
+    const std::string line =
+        options_.placed_by_environment ? PrefixLine(shard_, text) : text + "\n";
     (void)!write(STDERR_FILENO, line.data(), line.size());
   }
 
@@ -296,9 +337,11 @@ class Supervisor {
   std::vector<std::unique_ptr<PrefixedStream>> streams_;
   std::string control_;  // the last, incomplete line
   bool started_by_launcher_ = false;
-  int early_signal_ = 0;       // one that came before the program was started
-  bool lost_ = false;          // the launcher has died, or the connection to it
-  std::optional<int> status_;  // once the program has ended
+  int early_signal_ = 0;              // one that came before the program was started
+  bool lost_ = false;                 // the launcher has died, or the connection to it
+  std::optional<int> status_;         // once the program has ended
+  std::optional<WriteWatch> writes_;  // once the program was told to end
+  Deadline next_write_look_{milliseconds(0)};
   Deadline lease_end_{options_.lease};
 };
 

@@ -336,6 +336,23 @@ def test_a_shard_that_saves_after_a_failure_has_time_to_end(tmp_path, options, s
     assert save.exists() == saved, done.output
 
 
+@pytest.mark.parametrize("parts, saved", [(24, True), (1000, False)])
+def test_a_save_that_makes_progress_outlasts_the_stop_timeout(tmp_path, parts, saved):
+    """But not for ever: at most ten times."""
+    save = tmp_path / "saved"
+    script = f"""[ $RANK = 0 ] && {{ while [ ! -e {tmp_path}/ready ]; do sleep 0.1; done; exit 3; }}
+                 trap 'for i in $(seq {parts}); do
+                           head -c 1000000 /dev/zero > {save}.tmp; sleep 0.5
+                           printf "part $i\\r" >&2
+                       done; mv {save}.tmp {save}; exit 0' TERM
+                 touch {tmp_path}/ready; while :; do sleep 0.1; done"""
+    done = doppio("run", "-n", 2, "--store", "none", "--stop_timeout", 3, *shell(script))
+    assert done.returncode == 3, done.output
+    assert save.exists() == saved, done.output
+    assert "shard 1 still writes files: waiting for it, at most " in done.output
+    assert "it still writes files" not in done.output
+
+
 def test_restarts_until_it_works(tmp_path):
     script = """echo try $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_RUN_ID
                 [ $RANK = 1 ] && [ $TORCHELASTIC_RESTART_COUNT -lt 2 ] && kill -9 $$; exit 0"""

@@ -54,6 +54,20 @@ TEST(ShardLineTest, PrefixesComeBack) {
   EXPECT_FALSE(ShardEndLine::Parse("doppio: ended with exit status x on a").has_value());
 }
 
+TEST(ShardLineTest, ReportsOfSavesAreTakenOffUnfinishedLines) {
+  const std::string report = ShardSavesLine::Format(), mixed = "50%\r" + report;
+  for (const auto& [text, rest] : {std::pair(report, ""), std::pair(mixed, "50%\r")}) {
+    std::string_view line = text;
+    EXPECT_TRUE(ShardSavesLine::Take(&line));
+    EXPECT_EQ(line, rest);
+  }
+  for (const std::string& other : {std::string(), std::string("text"), report + "."}) {
+    std::string_view line = other;
+    EXPECT_FALSE(ShardSavesLine::Take(&line)) << other;
+    EXPECT_EQ(line, other);
+  }
+}
+
 std::string ReadAvailable(int fd) {
   std::string all;
   char bytes[65536];
