@@ -413,6 +413,36 @@ def test_a_restarted_trainer_goes_on_from_its_checkpoint(databases, tmp_path):
     assert len(ends[0]) > 1000 and ends[0] == ends[1]
 
 
+def test_a_trainer_that_is_killed_again_and_again_ends_with_the_same_parameters(
+    databases, tmp_path
+):
+    flags = {"num_examples": 64_000, "checkpoint_every": 10, "auto_resume": "true"}
+    ends = []
+    for kills in ([1, 0, 1, 0], []):
+        folder = tmp_path / f"kills_{len(kills)}"
+        folder.mkdir()
+        process = start("run", "-n", 2, "--max_restarts", 6, *mnist(
+            databases, folder, checkpoint_path=folder / "checkpoint", **flags))
+        resumed, left = [], list(kills)
+        try:
+            for line in process.stdout:
+                if not line.startswith("["):
+                    continue  # the launcher, which repeats lines of trainers
+                if match := re.search(r"Resumed from \S+: iteration (\d+)", line):
+                    resumed.append(int(match.group(1)))
+                # Each start gets as far as a checkpoint of its own, then loses a trainer.
+                if left and "Wrote checkpoint" in line and len(resumed) >= 2 * (
+                        len(kills) - len(left)):
+                    os.kill(trainer_of(left.pop(0)), signal.SIGKILL)
+            assert process.wait(timeout=LIMIT) == 0
+        finally:
+            process.kill()
+        assert left == [] and len(resumed) == 2 * len(kills)
+        assert resumed == sorted(resumed)
+        ends.append(parameters((folder / "checkpoint").read_bytes()))
+    assert len(ends[0]) > 1000 and ends[0] == ends[1]
+
+
 def test_a_run_goes_on_without_the_host_that_failed_twice(databases, tmp_path):
     checkpoint = tmp_path / "checkpoint"
     trainer = mnist(databases, tmp_path, num_examples=38400, checkpoint_every=200, disp_batches=100,

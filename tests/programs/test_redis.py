@@ -50,6 +50,50 @@ def test_training_goes_on_without_redis(fault, databases, redis_server, shards, 
         assert redis_keys(redis_server.port) == []
 
 
+def test_redis_may_be_away_for_long_while_shards_train(
+    databases, slow_disk, shards, tmp_path
+):
+    """One run whose Redis is away for 15 s, one whose Redis is paused for 60 s, and one without a
+    fault make the same model. Slow reads stretch the training meanwhile."""
+    data = tmp_path / "train.minidb"  # which is read by pread
+    made = run("convert_db", "--input_db", databases / "train_lmdb", "--input_db_type", "lmdb",
+               "--output_db", data, "--output_db_type", "minidb")
+    assert made.returncode == 0, made.output
+    servers = {fault: RedisServer() for fault in ("away", "paused", "none")}
+    slow = {fault: tmp_path / f"slow_{fault}" for fault in servers}
+    try:
+        for fault, server in servers.items():
+            (tmp_path / fault).mkdir()
+            flags = flags_of(server.port, train_data=data, db_type="minidb", shuffle=True,
+                             epoch_size=3200, collective_timeout=60, log_every=1)
+            for shard in range(2):
+                command = training(databases, tmp_path / fault, shard_id=shard, **flags)
+                shards.start(*command, env={**slow_disk, "SLOW_READS": slow[fault]})
+            if fault != "none":
+                wait_for_line(shards.processes[-2], "Finished iteration")
+                slow[fault].write_text("200")  # from now on the other 99 take longer than a minute
+        servers["away"].kill()
+        servers["paused"].process.send_signal(signal.SIGSTOP)
+        time.sleep(15)
+        servers["away"].start()
+        time.sleep(45)
+        assert all(process.poll() is None for process in shards.processes[:4])
+        servers["paused"].process.send_signal(signal.SIGCONT)
+        time.sleep(3)  # a few heartbeats
+        for fault in ("away", "paused"):
+            slow[fault].unlink()
+        for status, output in shards.wait():
+            assert status == 0, output[-3000:]
+            assert "peer lost" not in output
+        models = {fault: model_bytes(tmp_path / fault) for fault in servers}
+        assert models["away"] == models["none"]
+        assert models["paused"] == models["none"]
+        assert all(redis_keys(server.port) == [] for server in servers.values())
+    finally:
+        for server in servers.values():
+            server.kill()
+
+
 def test_shards_meet_a_redis_that_starts_12_s_after_them(
     databases, redis_server, shards, tmp_path
 ):
