@@ -195,6 +195,10 @@ class Attempt {
   }
 
   void Show(int shard, std::string_view line, OutputWriter* shown) {
+    if (ShardSavesLine::Take(&line)) {
+      saved_at_[shard] = Clock::now();
+      if (line.empty()) return;
+    }
     if (plan_.shows_bar && shard == 0) {
       if (auto bar = StatusBar::Decode(line)) {
         if (!bar->fields.empty()) logs_.at(0)->Note(bar->Text());
@@ -202,10 +206,6 @@ class Attempt {
         DrawBar();
         return;
       }
-    }
-    if (ShardSavesLine::Take(&line)) {
-      saved_at_[shard] = Clock::now();
-      if (line.empty()) return;
     }
     logs_.at(static_cast<size_t>(shard))->Add(line);
     shown->Write(PrefixLine(shard, line));
