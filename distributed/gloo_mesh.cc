@@ -36,6 +36,21 @@ bool IsAddress(const std::string& text) {
 
 constexpr uint64_t kReadySlot = ~uint64_t{0};
 
+// Waits of the transport call a function while this exists.
+class WhileWaiting {
+ public:
+  WhileWaiting(std::shared_ptr<GlooTransport> transport, std::function<void()> call)
+      : transport_(std::move(transport)) {
+    transport_->SetWhileWaiting(std::move(call));
+  }
+  ~WhileWaiting() { transport_->SetWhileWaiting(nullptr); }
+  WhileWaiting(const WhileWaiting&) = delete;
+  WhileWaiting& operator=(const WhileWaiting&) = delete;
+
+ private:
+  const std::shared_ptr<GlooTransport> transport_;
+};
+
 class Mesh final : public GlooMesh, public gloo::Context {
  public:
   Mesh(int rank, int size, const std::string& address)
@@ -116,6 +131,8 @@ class Mesh final : public GlooMesh, public gloo::Context {
   void Guarded(int i, const Deadline& deadline, const Body& body) {
     try {
       body();
+    } catch (const PeerLost&) {  // from the check of whoever waits
+      throw;
     } catch (const std::exception& e) {
       if (deadline.expired()) {
         throw PeerTimeout(MakeString("connecting to ", Describe(i), ": no answer in time"), i);
@@ -137,17 +154,18 @@ class Mesh final : public GlooMesh, public gloo::Context {
         sent[i]->send(i, kReadySlot);
       });
     }
+    int awaited = rank;
+    const WhileWaiting while_waiting(transport_, [&] {
+      if (check) check(Describe(awaited));
+    });
     for (int i = 0; i < size; ++i) {
       if (i == rank) continue;
-      transport_->SetWhileWaiting([&, i] {
-        if (check) check(Describe(i));
-      });
+      awaited = i;
       Guarded(i, deadline, [&] {
         received[i]->waitRecv(std::max(deadline.remaining(), milliseconds(1)));
         sent[i]->waitSend(std::max(deadline.remaining(), milliseconds(1)));
       });
     }
-    transport_->SetWhileWaiting(nullptr);
   }
 
   std::atomic<int> first_closed_{-1};

@@ -15,8 +15,6 @@ namespace {
 // Every fourth heartbeat renews the leases and the status.
 constexpr int64_t kRenewEveryBeats = 4;
 constexpr std::chrono::seconds kStragglerEvery{60};
-// To connect takes milliseconds, unless a shard is late.
-constexpr milliseconds kConnectPatience{1000};
 constexpr std::chrono::duration<double> kLongOperation{1.0};
 constexpr char kSaving[] = "saving";
 
@@ -158,7 +156,7 @@ void RunHeartbeat::CheckWait(const std::string& awaited) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!asked_at_) asked_at_ = now;
-    if (!gave_up_ && now - *asked_at_ < kConnectPatience) return;
+    if (!gave_up_ && now - *asked_at_ < place_.options.connect_patience) return;
   }
   GiveUp(awaited);
   throw PeerLost("stopped while it waited for " + awaited, -1);

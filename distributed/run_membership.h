@@ -51,6 +51,9 @@ struct RunOptions {
   // shard that is frozen for a shorter time goes on as if nothing had happened.
   milliseconds silence{0};
   milliseconds exit_timeout{30000};  // Leave() waits at most this long for the other shards
+  // A shard that was asked to stop (OnStopWhileBlocked) goes on connecting for this long, which is
+  // enough unless another shard is late.
+  milliseconds connect_patience{1000};
 
   // Shards 0 to num_expendable - 1 may die or fail without an end of the run (workers, when the
   // other shards are parameter servers). All shards must give the same number.

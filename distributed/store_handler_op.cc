@@ -136,7 +136,7 @@ OPERATOR_SCHEMA(RedisStoreHandlerCreate)
     .Arg("prefix", kPrefixText)
     .Arg("join_timeout_ms", kJoinTimeoutText)
     .Arg("user", "User of the server's ACL (default: its default user).")
-    .Arg("db", "Number of the database (default: 0).")
+    .Arg("db", "(int, default 0) Number of the database.")
     .Arg("tls", "Whether to connect with TLS (default: false).")
     .Arg("ca_file",
          "PEM file with the authorities that may sign the server's certificate (default: those "

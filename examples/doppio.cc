@@ -98,6 +98,7 @@ std::string HintOn(const std::string& command) {
 // "help data prepare" as "data prepare --help". Throws UsageError for what is no command.
 Words CallForHelp(const CLI::App& program, const Words& words) {
   Words call(words.begin() + 1, words.end());
+  std::erase_if(call, [](const auto& word) { return word == "--help" || word == "-h"; });
   const CLI::App* command = &program;
   for (const std::string& word : call) {
     const auto below = command->get_subcommands(kAll);

@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -18,9 +19,11 @@ from launcher_dialects import clean_environment, listening_port
 
 
 def _wait(commands):
-    """Runs (words, variables) of all processes together."""
+    """Runs (words, variables) of all processes together, and passes signals on to them."""
     processes = [subprocess.Popen(words, env=clean_environment(**variables))
                  for words, variables in commands]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda sent, _: [each.send_signal(sent) for each in processes])
     return next((status for status in [process.wait() for process in processes] if status), 0)
 
 
@@ -82,7 +85,10 @@ def _sbatch(words):
 
 def _srun(words):
     options = argparse.ArgumentParser("srun")
-    options.add_argument("-n", type=int)
+    options.add_argument("-n", "--ntasks", type=int, dest="n")
+    for ignored in ("--kill-on-bad-exit", "--export"):
+        options.add_argument(ignored)
+    options.add_argument("--unbuffered", action="store_true")
     options.add_argument("command", nargs=argparse.REMAINDER)
     flags = options.parse_args(words)
     nodes = int(os.environ.get("SLURM_JOB_NUM_NODES", 1))

@@ -288,9 +288,7 @@ std::string DescribeOtherSchedule(const CheckpointProto& checkpoint, const Train
   if (!ends_with_run || !checkpoint.has_num_epochs() || checkpoint.num_epochs() == now) return "";
   return MakeString("--num_epochs is ", now, ", was ", checkpoint.num_epochs(),
                     " in the run of the checkpoint: the learning rate of --lr_policy ", policy,
-                    " now ends with epoch ", now,
-                    ", so it jumps here and is another one from here "
-                    "on; --num_epochs ",
+                    " depends on it and changes from here on; --num_epochs ",
                     checkpoint.num_epochs(), " keeps it");
 }
 

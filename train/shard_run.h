@@ -90,7 +90,7 @@ class ShardRun {
   int own_id_;  // in the run
   bool is_writer_;
   RunIdentity identity_;
-  std::string reason_to_give_up_;  // set before gave_up_, by the heartbeat thread
+  std::string reason_to_give_up_;  // set before gave_up_
   std::atomic<bool> gave_up_{false};
   std::unique_ptr<ShardStore> store_;  // outlives the membership
   std::unique_ptr<RunMembership> membership_;

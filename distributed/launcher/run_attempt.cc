@@ -223,7 +223,7 @@ class Attempt {
   // A line of mpirun or srun, or of a shard that they have started.
   void ShowOfAll(std::string_view line, OutputWriter* shown) {
     // The supervisors of the shards tell which one.
-    if (ShardSavesLine::Take(&line) && line.empty()) return;
+    if (line == ShardSavesLine::Format()) return;
     const auto of_shard = ParseShardLine(line);
     if (!of_shard || of_shard->shard >= plan_.num_shards) {
       shown->Write(std::string(line) + "\n");
@@ -368,10 +368,10 @@ class Attempt {
     if (!std::exchange(waits_for_saves_, true)) {
       const auto most = std::chrono::duration_cast<std::chrono::seconds>(last_step_ - Clock::now());
       const bool one = saving.size() == 1;
-      LOG(INFO) << "--stop_timeout is over, but " << ListOfShards(saving)
-                << (one ? " still writes files: waiting for it"
-                        : " still write files: waiting for them")
-                << ", at most " << most.count() << " s";
+      options_.error->Write(MakeString(
+          "doppio: --stop_timeout is over, but ", ListOfShards(saving),
+          one ? " still writes files: waiting for it" : " still write files: waiting for them",
+          ", at most ", most.count(), " s\n"));
     }
     return true;
   }

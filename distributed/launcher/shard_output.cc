@@ -150,9 +150,9 @@ void OutputWriter::Write(std::string text) {
 void OutputWriter::ShowBar(const std::string& bar) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   if (state_->broken || bar == state_->bar) return;
+  // A bar for which there is no room is not worth a wait: the next one says more. Its end is.
+  if (!bar.empty() && state_->queued + bar.size() > kMaxQueued) return;
   state_->bar = bar;
-  // A bar for which there is no room is not worth a wait: the next one says more.
-  if (state_->queued + bar.size() > kMaxQueued) return;
   if (state_->Idle()) state_->last_progress = State::Clock::now();
   state_->queue.push_back(kClearLine + bar);
   state_->queued += state_->queue.back().size();

@@ -30,10 +30,15 @@ _doppio_reply() {
 }
 # The flags of the trainer that doppio train would start.
 _doppio_trainer_flags() {
-  local word folder=""
+  local word flag="" folder=""
   case "$1" in */*) folder="${1%/*}/" ;; esac
   for word in "${COMP_WORDS[@]}"; do
-    case "$word" in --network|--network=*|mnist*) _doppio_flags "${folder}mnist_trainer"; return ;; esac
+    case "$flag$word" in
+      *--network|*--network=*|--recipemnist*|--demomnist*|*--recipe=mnist*|*--demo=mnist*)
+        _doppio_flags "${folder}mnist_trainer"
+        return ;;
+    esac
+    [ "$word" = "=" ] || flag="$word"
   done
   _doppio_flags "${folder}resnet50_trainer"
 }

@@ -67,8 +67,8 @@ void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, A
       "default: a Redis server for this run alone");
   run->add_option("--stop_timeout", launch.stop_seconds,
                   "seconds that shards have to save and end after a signal, or after another shard "
-                  "failed; then SIGKILL, which waits for shards that write files, at most ten "
-                  "times as long; default: 30")
+                  "failed; then SIGKILL, but not while they write files, and at the latest after "
+                  "ten times as long; default: 30")
       ->check(CLI::Range(1, 86400));
   run->add_option("--run_id", launch.run_id, "name of the run; default: a random one");
   run->add_option("--log_dir", launch.log_dir, "write the output of each shard to a file there");

@@ -174,8 +174,8 @@ OPERATOR_SCHEMA(UniformIntFill)
     .SetDoc(
         "Fills the output with int32 numbers drawn uniformly from min to max, both included. If "
         "they are inputs and min is above max, the output has no rows.")
-    .Arg("min", "Smallest number. Default 0.")
-    .Arg("max", "Largest number. Default 1.");
+    .Arg("min", "(int, default 0) Smallest number.")
+    .Arg("max", "(int, default 1) Largest number.");
 OPERATOR_SCHEMA(GaussianFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))

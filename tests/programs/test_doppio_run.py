@@ -336,8 +336,22 @@ def test_a_shard_that_saves_after_a_failure_has_time_to_end(tmp_path, options, s
     assert save.exists() == saved, done.output
 
 
-@pytest.mark.parametrize("parts, saved", [(24, True), (1000, False)])
-def test_a_save_that_makes_progress_outlasts_the_stop_timeout(tmp_path, parts, saved):
+@pytest.fixture
+def srun(tmp_path):
+    """A folder for PATH with a program that stands in for srun."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    tests = pathlib.Path(__file__).resolve().parents[1]
+    program = folder / "srun"
+    program.write_text(f"#!/bin/bash\nPYTHONPATH={tests} exec {sys.executable} "
+                       f"{tests / 'launcher_stand_ins.py'} srun \"$@\"\n")
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("via, parts, saved",
+                         [("local", 24, True), ("local", 1000, False), ("slurm", 24, True)])
+def test_a_save_that_makes_progress_outlasts_the_stop_timeout(tmp_path, srun, via, parts, saved):
     """But not for ever: at most ten times."""
     save = tmp_path / "saved"
     script = f"""[ $RANK = 0 ] && {{ while [ ! -e {tmp_path}/ready ]; do sleep 0.1; done; exit 3; }}
@@ -346,7 +360,8 @@ def test_a_save_that_makes_progress_outlasts_the_stop_timeout(tmp_path, parts, s
                            printf "part $i\\r" >&2
                        done; mv {save}.tmp {save}; exit 0' TERM
                  touch {tmp_path}/ready; while :; do sleep 0.1; done"""
-    done = doppio("run", "-n", 2, "--store", "none", "--stop_timeout", 3, *shell(script))
+    done = doppio("run", "-n", 2, "--store", "none", "--via", via, "--stop_timeout", 3,
+                  *shell(script), env={"PATH": f"{srun}:{os.environ['PATH']}"})
     assert done.returncode == 3, done.output
     assert save.exists() == saved, done.output
     assert "shard 1 still writes files: waiting for it, at most " in done.output

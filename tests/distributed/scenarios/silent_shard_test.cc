@@ -56,7 +56,7 @@ TEST(SilentShardTest, ItIsKnownWhenALongOperationFails) {
         if (shard == 1) raise(SIGSTOP);
         {
           const TimedWait wait(WaitFor::kShards);
-          SleepMs(4000);
+          SleepMs(7000);
         }
         const int before = counter.reads();
         const std::string line = run->ReportFailure("Allreduce timed out", true, 0);

@@ -34,8 +34,9 @@ _TYPE_WORD = re.compile(r"\b(int|int64|float|bool|string|net)(s?)\b")
 _UNREAD = re.compile(r"(Not read|Accepted|Of Caffe2|Without effect)")
 _CHOICES = re.compile(r"(?:\([^)]*\) )?(\w+(?: \([^)]*\))?(?:, \w+(?: \([^)]*\))?)* or \w+)\b")
 
-# The types of arguments whose descriptions begin otherwise. An argument has one type in all
-# operators (tests/python/test_argument_types.py compares them with the sources).
+# The types of arguments whose descriptions begin otherwise. Descriptions of a name that operators
+# read as several types begin with the type (tests/python/test_argument_types.py compares both with
+# the sources).
 _TYPES_BY_NAME = {
     "int": """Y_zero_point absolute_path add_value adj allow_incomplete axis batch_size
         bounding_height bounding_width bounding_xmin bounding_ymin broadcast capacity chunk_size

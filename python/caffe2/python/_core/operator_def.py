@@ -98,6 +98,8 @@ def _check_arguments(operator):
                 or rule.choices and argument.s.decode(errors="replace") not in rule.choices):
             value = GetArgFromArgument(argument)
             text = repr(value.decode(errors="replace") if isinstance(value, bytes) else value)
+            if _field_of(argument) is None:
+                text = "empty"
             raise ValueError(f"operator {operator.type}: argument {argument.name} is "
                              f"{textwrap.shorten(text, 80)}, must be {accepted}")
 
