@@ -9,29 +9,32 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // More gradients than one kernel launch takes, of sizes from nothing to more than one block.
-std::vector<std::string> FeedGradients(Workspace* ws) {
+// `shift` says which of them are empty.
+std::vector<std::string> FeedGradients(Workspace* ws, int shift) {
   std::vector<std::string> names;
   for (int i = 0; i < 70; ++i) {
     names.push_back("g" + std::to_string(i));
-    FeedRandom(ws, names.back(), {i == 3 ? 5000 : i % 7}, i + 1, -1e4f, 1e4f);
+    FeedRandom(ws, names.back(), {i == 3 ? 5000 : (i + shift) % 7}, i + 1, -1e4f, 1e4f);
   }
   return names;
 }
 
 TEST(CheckFiniteAndUnscaleTest, DividesAllGradientsInPlace) {
-  Workspace ws;
-  const std::vector<std::string> names = FeedGradients(&ws);
-  Feed<float>(&ws, "scale", {1}, {1024.f});
-  std::vector<std::vector<float>> before;
-  for (const std::string& name : names) before.push_back(FetchValues<float>(ws, name));
-  std::vector<std::string> in = {"scale"}, out = {"found_inf"};
-  in.insert(in.end(), names.begin(), names.end());
-  out.insert(out.end(), names.begin(), names.end());
-  RunOp(&ws, Op("CheckFiniteAndUnscale", in, out));
-  ExpectTensor(ws, "found_inf", {1}, {0.f});
-  for (size_t i = 0; i < names.size(); ++i) {
-    for (float& value : before[i]) value /= 1024.f;
-    EXPECT_EQ(FetchValues<float>(ws, names[i]), before[i]) << names[i];
+  for (const int shift : {0, 1}) {  // every gradient has elements in one of them
+    Workspace ws;
+    const std::vector<std::string> names = FeedGradients(&ws, shift);
+    Feed<float>(&ws, "scale", {1}, {1024.f});
+    std::vector<std::vector<float>> before;
+    for (const std::string& name : names) before.push_back(FetchValues<float>(ws, name));
+    std::vector<std::string> in = {"scale"}, out = {"found_inf"};
+    in.insert(in.end(), names.begin(), names.end());
+    out.insert(out.end(), names.begin(), names.end());
+    RunOp(&ws, Op("CheckFiniteAndUnscale", in, out));
+    ExpectTensor(ws, "found_inf", {1}, {0.f});
+    for (size_t i = 0; i < names.size(); ++i) {
+      for (float& value : before[i]) value /= 1024.f;
+      EXPECT_EQ(FetchValues<float>(ws, names[i]), before[i]) << names[i];
+    }
   }
 }
 
