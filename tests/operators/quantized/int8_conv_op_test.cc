@@ -36,12 +36,14 @@ class Int8ConvTest : public ::testing::TestWithParam<ConvCase> {
                       MakeArgument("stride", c.stride), MakeArgument("pad", c.pad)},
                      kYScale, kYZero);
   }
-  // Y must be the levels of the sums.
-  void ExpectLevels(const std::vector<int64_t>& sums, int min) const {
+  // Y must be the levels of the sums, plus the `addends`, in steps of Y, if there are any.
+  void ExpectLevels(const std::vector<int64_t>& sums, int min,
+                    const std::vector<double>& addends = {}) const {
     const double unit = double{kXScale} * kWScale;
     std::vector<int> expected;
-    for (const int64_t sum : sums) {
-      const double steps = std::rint(static_cast<double>(sum) * (unit / kYScale));
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const double addend = addends.empty() ? 0 : addends[i];
+      const double steps = std::rint(static_cast<double>(sums[i]) * (unit / kYScale) + addend);
       expected.push_back(ReferenceLevel(steps, 1, kYZero, min));
     }
     EXPECT_EQ(FetchLevels(ws_, "Y"), expected);
@@ -91,6 +93,13 @@ TEST_P(Int8ConvTest, ConvIsExact) {
   ExpectLevels(sums, kYZero);
   RunOp(&ws_, Op("Int8Conv", {"X", "W"}, {"Y"}, args));
   ExpectLevels(no_bias, 0);
+  FeedRandomLevels(&ws_, "Z", FetchInt8(ws_, "Y").t.sizes(), 4, 0.75f, 90);
+  std::vector<double> addends;
+  for (const int level : FetchLevels(ws_, "Z")) addends.push_back(0.75 / kYScale * (level - 90));
+  RunOp(&ws_, Op("Int8ConvSum", {"X", "W", "B", "Z"}, {"Y"}, args));
+  ExpectLevels(sums, 0, addends);
+  RunOp(&ws_, Op("Int8ConvSum", {"X", "W", "Z"}, {"Y"}, args));
+  ExpectLevels(no_bias, 0, addends);
 }
 
 TEST_P(Int8ConvTest, ConvTransposeIsExact) {

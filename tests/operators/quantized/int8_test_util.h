@@ -45,9 +45,10 @@ inline void FeedRandomLevels(Workspace* ws, const std::string& name,
 inline const Int8TensorCPU& FetchInt8(const Workspace& ws, const std::string& name) {
   return ws.GetBlob(name)->Get<Int8TensorCPU>();
 }
-inline Fetched<int> FetchLevels(const Workspace& ws, const std::string& name) {
+template <typename T = uint8_t>
+Fetched<int> FetchLevels(const Workspace& ws, const std::string& name) {
   const Tensor& t = FetchInt8(ws, name).t;
-  return {{t.data<uint8_t>(), t.data<uint8_t>() + t.numel()}, ws, name};
+  return {{t.data<T>(), t.data<T>() + t.numel()}, ws, name};
 }
 
 // The nearest level; exact but for ties.

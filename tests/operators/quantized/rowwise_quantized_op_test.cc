@@ -113,6 +113,8 @@ TEST(HalfRowsTest, AreTheNearestLevelsOfTheStoredFactors) {
     ExpectTensor(ws, "Y", {kRows, kWidth}, expected, 2.4e-7f, 0);
     ExpectNear(FetchHalf(ws, "YH"), expected, 0.002);
     RunOp(&ws, Op(format.from_half, {"H"}, {"QH"}));
+    EXPECT_EQ(FetchValues<uint8_t>(ws, "QH"),
+              ReferenceHalfRows(FetchHalf(ws, "H"), kWidth, format.bits));
     RunOp(&ws, Op(format.to_float, {"QH"}, {"YH"}));
     ExpectTensor(ws, "YH", {kRows, kWidth}, FetchHalf(ws, "H"), 0,
                  4.02f / static_cast<float>((1 << format.bits) - 1));

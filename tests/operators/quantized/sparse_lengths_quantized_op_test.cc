@@ -59,7 +59,12 @@ TEST_P(NarrowSumTest, SumsAreThoseOfTheFloats) {
 TEST_P(NarrowSumTest, FakeRowsAreTheSameIn8Bits) {
   if (GetParam() == 8) return;  // they are those
   std::vector<float16> half;
-  for (const float value : FetchValues<float>(ws_, "X")) half.push_back(ToFloat16(value));
+  const std::vector<float> x = FetchValues<float>(ws_, "X");
+  std::vector<float> widened;
+  for (const float value : x) {
+    half.push_back(ToFloat16(value));
+    widened.push_back(ToFloat(half.back()));
+  }
   Feed(&ws_, "H", {4, 8}, half);
   for (const std::string input : {"X", "H"}) {
     const std::string from = input == "X" ? "FloatToFused" : "HalfToFused";
@@ -68,6 +73,8 @@ TEST_P(NarrowSumTest, FakeRowsAreTheSameIn8Bits) {
     RunOp(&ws_, Op(Name(from, "BitFakeRowwiseQuantized"), {input}, {"F"}));
     RunOp(&ws_, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"E"}));
     EXPECT_EQ(FetchValues<float>(ws_, "D"), FetchValues<float>(ws_, "E"));
+    EXPECT_EQ(FetchValues<uint8_t>(ws_, "F"),
+              ReferenceHalfRows(input == "X" ? x : widened, 8, GetParam(), /*fake=*/true));
   }
 }
 
@@ -93,6 +100,8 @@ TEST_P(NarrowSumTest, PrunedTables) {
   RunOp(&ws_, Op("SparseLengthsSumSparseLookup", {"i", "n", "map", "w"}, {"j", "m", "v"}), true);
   EXPECT_EQ(FetchValues<int32_t>(ws_, "j"), (std::vector<int32_t>{1, 0}));
   EXPECT_EQ(FetchValues<int32_t>(ws_, "m"), (std::vector<int32_t>{0, 0, 2}));
+  const auto w = FetchValues<float>(ws_, "w");
+  ExpectTensor(ws_, "v", {2}, {w[3], w[4]}, 0, 0);
   ExpectSame(Op(Name("SparseLengthsWeightedSumFused", "BitRowwise"), {"P", "v", "j", "m"}, {"A"}),
              weighted);
   // Nothing was pruned.
