@@ -34,6 +34,27 @@ TEST(IfOpTest, RunsOneBranch) {
                "where bool is needed");
 }
 
+TEST(IfOpTest, BranchesWriteSeveralBlobs) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {2}, {3, -1});
+  const auto scaled = [](const char* name, float a, float b, float c) {
+    return Net(name, {Scale("X", "A", a), Scale("X", "B", b), Scale("X", "C", c)});
+  };
+  const OperatorDef both = Op("If", {"condition", "X"}, {"A", "B", "C"},
+                              {MakeArgument("then_net", scaled("then", 2, 3, 4)),
+                               MakeArgument("else_net", scaled("else", -1, 0.5f, 0))});
+  FeedBool(&ws, "condition", true);
+  RunOp(&ws, both, true);
+  ExpectTensor(ws, "A", {2}, {6, -2});
+  ExpectTensor(ws, "B", {2}, {9, -3});
+  ExpectTensor(ws, "C", {2}, {12, -4});
+  FeedBool(&ws, "condition", false);
+  RunOp(&ws, both, true);
+  ExpectTensor(ws, "A", {2}, {-3, 1});
+  ExpectTensor(ws, "B", {2}, {1.5f, -0.5f});
+  ExpectTensor(ws, "C", {2}, {0, 0});
+}
+
 TEST(WhileOpTest, CountsDown) {
   Workspace ws;
   Feed<int32_t>(&ws, "i", {1}, {5});
@@ -48,6 +69,7 @@ TEST(WhileOpTest, CountsDown) {
            {MakeArgument("loop_net", body), MakeArgument("cond_net", condition)}),
         true);
   ExpectTensor(ws, "X", {1}, {32});
+  EXPECT_EQ(FetchValues<int32_t>(ws, "i"), (Ints{0}));
   // The condition may be written by the body.
   Feed<int32_t>(&ws, "i", {1}, {2});
   FeedBool(&ws, "C", true);
@@ -61,6 +83,26 @@ TEST(WhileOpTest, CountsDown) {
   FeedBool(&ws, "C", false);
   RunOp(&ws, Op("While", {"C"}, {}, {MakeArgument("loop_net", both)}), true);
   ExpectTensor(ws, "X", {1}, {128});
+}
+
+TEST(WhileOpTest, BodyWritesSeveralBlobs) {
+  Workspace ws;
+  Feed<int32_t>(&ws, "i", {1}, {3});
+  Feed<int32_t>(&ws, "one", {1}, {1});
+  Feed<int32_t>(&ws, "zero", {1}, {0});
+  Feed<float>(&ws, "X", {2}, {1, -2});
+  Feed<float>(&ws, "Y", {2}, {5, 7});
+  FeedBool(&ws, "C", true);
+  const NetDef body = Net("body", {Op("Sub", {"i", "one"}, {"i"}), Scale("X", "X", 3),
+                                   Op("Add", {"X", "Y"}, {"Y"}), Op("GT", {"i", "zero"}, {"C"})});
+  RunOp(&ws,
+        Op("While", {"C", "i", "one", "zero", "X", "Y"}, {"C", "i", "X", "Y"},
+           {MakeArgument("loop_net", body)}),
+        true);
+  EXPECT_EQ(FetchValues<bool>(ws, "C"), (Flags{false}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "i"), (Ints{0}));
+  ExpectTensor(ws, "X", {2}, {27, -54});
+  ExpectTensor(ws, "Y", {2}, {5 + 3 + 9 + 27, 7 - 6 - 18 - 54});
 }
 
 // Whole nets: tests/graph/control_gradient_test.cc.

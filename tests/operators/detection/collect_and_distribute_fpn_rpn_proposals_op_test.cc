@@ -39,5 +39,33 @@ TEST(CollectAndDistributeTest, GivesProposalsToLevelsBySize) {
   ExpectThrows(&ws, Op(op.type(), {"r2", "p2"}, outputs, args), "two for each RPN level");
 }
 
+TEST(CollectAndDistributeTest, FillsEveryLevel) {
+  Workspace ws;
+  // Sides of 56, 112, 224 and 448 pixels: one for each level, the best last.
+  const std::vector<std::vector<float>> of_level{
+      {0, 0, 0, 55, 55}, {1, 8, 0, 119, 111}, {0, 0, 0, 223, 223}, {1, 0, 9, 447, 456}};
+  std::vector<float> rois, best_first;
+  for (const std::vector<float>& roi : of_level) {
+    rois.insert(rois.end(), roi.begin(), roi.end());
+    best_first.insert(best_first.begin(), roi.begin(), roi.end());
+  }
+  Feed(&ws, "r", {4, 5}, rois);
+  Feed<float>(&ws, "p", {4}, {0.1f, 0.2f, 0.3f, 0.4f});
+  Feed(&ws, "best", {4, 5}, best_first);
+  RunOp(&ws,
+        Op("CollectAndDistributeFpnRpnProposals", {"r", "p"},
+           {"rois", "l2", "l3", "l4", "l5", "restore"}, {MakeArgument("rpn_max_level", 2)}),
+        true);
+  RunOp(&ws, Op("DistributeFpnProposals", {"best"}, {"m2", "m3", "m4", "m5", "back"}), true);
+  ExpectTensor(ws, "rois", {4, 5}, best_first, 0, 0);
+  for (size_t i = 0; i < of_level.size(); ++i) {
+    const std::string level = std::to_string(i + 2);
+    ExpectTensor(ws, "l" + level, {1, 5}, of_level[i], 0, 0);
+    ExpectTensor(ws, "m" + level, {1, 5}, of_level[i], 0, 0);
+  }
+  EXPECT_EQ(FetchValues<int>(ws, "restore"), (Ints{3, 2, 1, 0}));
+  EXPECT_EQ(FetchValues<int>(ws, "back"), (Ints{3, 2, 1, 0}));
+}
+
 }  // namespace
 }  // namespace caffe2::testing

@@ -14,7 +14,8 @@ TEST(ConcatOpTest, JoinsAlongAnyAxis) {
     EXPECT_EQ(FetchValues<int32_t>(ws, "info"), (std::vector<int32_t>{1, 0, 2}));
   }
   RunOp(&ws, Op("DepthConcat", {"A", "B"}, {"Y", "info"}));  // NCHW: axis 1
-  EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{2, 3, 2}));
+  ExpectTensor(ws, "Y", {2, 3, 2}, {1, 2, 5, 6, 7, 8, 3, 4, 9, 10, 11, 12});
+  EXPECT_EQ(FetchValues<int32_t>(ws, "info"), (std::vector<int32_t>{1, 2}));
   RunOp(&ws, Op("Concat", {"A", "A"}, {"Y", "info"}, {MakeArgument("axis", 0)}));
   ExpectTensor(ws, "Y", {4, 1, 2}, {1, 2, 3, 4, 1, 2, 3, 4});
   const auto add_axis = MakeArgument("add_axis", 1);

@@ -30,6 +30,11 @@ TEST(IdListTest, MergesSplitsAndHashes) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "k0"), (Ints{1, 3, 4}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "k1"), Ints{});
   EXPECT_EQ(FetchValues<int32_t>(ws, "k2"), (Ints{0, 2}));
+  Feed<int64_t>(&ws, "keys", {5}, {1, 0, 2, 1, 1});
+  RunOp(&ws, Op("KeySplit", {"keys"}, {"k0", "k1", "k2"}, {limit}), true);
+  EXPECT_EQ(FetchValues<int32_t>(ws, "k0"), (Ints{1}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "k1"), (Ints{0, 3, 4}));
+  EXPECT_EQ(FetchValues<int32_t>(ws, "k2"), (Ints{2}));
   ExpectThrows(&ws, Op("KeySplit", {"keys"}, {"k0", "k1"}, {limit}), "categorical_limit");
 
   // hash = 65537 * hash + byte, from the lowest byte, in the type of the ids.

@@ -12,6 +12,7 @@ TEST(PartitionTest, SplitsAndJoins) {
   EXPECT_EQ(FetchValues<int32_t>(ws, "k0"), (Ints{0, 2}));
   EXPECT_EQ(FetchValues<int32_t>(ws, "k1"), (Ints{3, 5, -1}));
   ExpectTensor(ws, "x0", {2, 2}, {x[0], x[1], x[4], x[5]}, 0, 0);
+  ExpectTensor(ws, "x1", {3, 2}, {x[2], x[3], x[6], x[7], x[8], x[9]}, 0, 0);
   RunOp(&ws, Op("GatherByKey", {"k", "x0", "x1"}, {"y"}));
   ExpectTensor(ws, "y", {5, 2}, x, 0, 0);
   RunOp(&ws, Op("Partition", {"k"}, {"k0", "k1"}, {MakeArgument("pack_first_input", 1)}), true);
