@@ -64,22 +64,6 @@ const std::map<std::pair<std::string, int>, std::string>& NotCompared() {
   return outputs;
 }
 
-// Outputs that no test compares yet. Whoever compares one removes it here: the check says so.
-const std::map<std::string, std::set<int>>& StillToCompare() {
-  static const std::map<std::string, std::set<int>> outputs = {
-      {"MaxGradient", {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}},
-      {"MeanGradient", {3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18,
-                        19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34}},
-  };
-  return outputs;
-}
-
-bool IsExempt(const std::string& type, int output) {
-  const auto open = StillToCompare().find(type);
-  return NotCompared().count({type, output}) > 0 ||
-         (open != StillToCompare().end() && open->second.count(output) > 0);
-}
-
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -125,7 +109,7 @@ void CheckCoverage(const std::string& type, std::vector<std::string>* complaints
   const Coverage coverage = CoverageOf(type);
   if (!coverage.ran) complaints->emplace_back("was run by no test (RunOp)");
   for (const int output : coverage.tensors) {
-    if (coverage.compared.count(output) || IsExempt(type, output)) continue;
+    if (coverage.compared.count(output) || NotCompared().count({type, output})) continue;
     complaints->emplace_back(MakeString("has output ", output,
                                         ", which no test compared with a value of its own "
                                         "(ExpectTensor, EXPECT_EQ of FetchValues, ExpectEach)"));
@@ -169,9 +153,8 @@ std::set<std::string> TypesOf(DeviceType device) {
 std::string WhyStale(const std::string& type, int output) {
   const Coverage coverage = CoverageOf(type);
   if (coverage.tensors.count(output) && !coverage.compared.count(output)) return "";
-  return MakeString(
-      "  ", type, " has output ", output,
-      " in NotCompared() or StillToCompare(), but it was compared, or never written\n");
+  return MakeString("  ", type, " has output ", output,
+                    " in NotCompared(), but it was compared, or never written\n");
 }
 
 // Exemptions that are needed no more.
@@ -179,9 +162,6 @@ std::string StaleExemptions() {
   std::string report;
   for (const auto& [output, reason] : NotCompared()) {
     report += WhyStale(output.first, output.second);
-  }
-  for (const auto& [type, outputs] : StillToCompare()) {
-    for (const int output : outputs) report += WhyStale(type, output);
   }
   return report;
 }
