@@ -65,10 +65,10 @@ std::string LogPath(const std::string& log_dir, int shard);
 
 // Returns once every process is gone. Forwards SIGINT, SIGTERM and SIGHUP, which the caller has
 // blocked, to the shards; a second one ends them at once. After a shard has failed, the others get
-// `failure_grace`, then SIGTERM, and SIGKILL after `stop_grace`. While a shard writes files, SIGKILL
-// is held back until none has written for 15 s, at most ten times `stop_grace`. Throws UsageError or
-// IoError if a process cannot be started or a log cannot be written; then nothing is left running.
-// The process must have called AdoptOrphans.
+// `failure_grace`, then SIGTERM, and SIGKILL after `stop_grace`. While a shard writes files,
+// SIGKILL is held back until none has written for 15 s, at most ten times `stop_grace`. Throws
+// UsageError or IoError if a process cannot be started or a log cannot be written; then nothing is
+// left running. The process must have called AdoptOrphans.
 AttemptResult RunAttempt(const LaunchPlan& plan, const AttemptOptions& options);
 
 }  // namespace caffe2

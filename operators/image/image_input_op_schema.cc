@@ -135,7 +135,7 @@ works on earlier ones; the outputs keep their addresses from run to run.
     .Arg("seed",
          "Seed of random choices (default: the random_seed of the device option, else "
          "another one each time). Not in Caffe2.")
-    .Arg("db", "Without an input: path of the database.")
+    .Arg("db", "(string) Without an input: path of the database.")
     .Arg("db_type", "Without an input: type of the database (default leveldb).")
     .Input(0, "reader", "The reader made by CreateDB.")
     .Output(0, "data", "The images: [batch_size, crop, crop, channels], or as order says.")

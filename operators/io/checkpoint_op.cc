@@ -55,7 +55,8 @@ void DescribeCheckpoint(OpSchema& schema) {
 Saves all its inputs, as Save does, in iterations that are multiples of `every`. Snapshot is the
 older name of Checkpoint.
 )DOC")
-      .Arg("db", "Path of the database, with a printf conversion for the iteration: model_%06d.",
+      .Arg("db",
+           "(string) Path of the database, with a printf conversion for the iteration: model_%06d.",
            /*required=*/true)
       .FillUsing(SaveArguments::Describe)
       .Arg("every", "Iterations between two checkpoints (default 1).")

@@ -26,7 +26,7 @@ Load. The whole structure of the database is checked once. The reader is an endl
 epochs: record g of the stream goes to shard g mod num_shards, so that any number of shards together
 visit the same records in the same order.
 )DOC")
-    .Arg("db", "Path of the database.", /*required=*/true)
+    .Arg("db", "(string) Path of the database.", /*required=*/true)
     .Arg(
         "db_type",
         "lmdb, leveldb, minidb, cifar, stl10, idx, images or tar (db/README.md), or auto: what the "

@@ -169,7 +169,7 @@ OPERATOR_SCHEMA(Save)
 Writes its inputs as a new database. The database appears under its name when it is complete. A
 minidb file of that name is replaced; a directory is an error.
 )DOC")
-    .Arg("db", "Path of the database.", /*required=*/true)
+    .Arg("db", "(string) Path of the database.", /*required=*/true)
     .FillUsing(SaveArguments::Describe)
     .Input(0, "blobs", "Tensors, strings, readers or mutexes.")
     .CpuOnly(cpu_only::kFiles);
@@ -182,7 +182,7 @@ Reads blobs that Save wrote, from the databases in db and dbs or, if there are i
 readers. A blob of which a part is missing is an error. A blob that is in no database is an error
 unless allow_incomplete is set.
 )DOC")
-    .Arg("db", "Path of a database.")
+    .Arg("db", "(string) Path of a database.")
     .Arg("dbs", "Paths of databases; a blob must not be in two of them.")
     .Arg("db_type", "lmdb, leveldb or minidb.")
     .Arg("absolute_path",
