@@ -142,7 +142,10 @@ def _tools(world):
     world.run(f"{BIN}/doppio data prepare folder --input photos --output val_db "
               "--test_output other_db")
     epoch = " --epoch_size 1000"
-    world.shorten("resnet50_trainer", SMALL_NET + epoch, '[[ "$*" != *--flagfile* ]]')
+    # The run that shows its metrics goes on until the page has ended.
+    either = ('$(if [[ "$*" = *--metrics_port* ]]; then echo --epoch_size 100000000 --log_every '
+              f'100000; else echo {epoch}; fi)')
+    world.shorten("resnet50_trainer", f"{SMALL_NET} {either}", '[[ "$*" != *--flagfile* ]]')
     world.run(f"resnet50_trainer --use_cpu --train_data train_lmdb --log_dir runs/b{epoch}")
     world.shorten("doppio", "--max_iterations 2", '[ "$1" = train ]')
     return _redis_server("10.0.0.5", "--requirepass correct-horse")
