@@ -3,8 +3,8 @@
 namespace caffe2::testing {
 namespace {
 
-// CUDA's bounds are stated in its programming guide, the host's in caffe2/utils/vector_math.h;
-// those of the C library are below 1.
+// The sources of the bounds: CUDA's programming guide, and caffe2/utils/vector_math.h for the host.
+// Functions of the C library are within 1 ulp.
 constexpr char kFused[] = "only one of them rounds the product before it is added";
 
 std::vector<Argument> Args() { return {}; }

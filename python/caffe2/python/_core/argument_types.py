@@ -56,7 +56,7 @@ _TYPES_BY_NAME = {
         holdout img_brightness img_contrast img_saturation logspacing_start low_value margin max
         mean min momentum n noise_std random_erasing ratio scale std threshold timeout_secs
         width_scale""",
-    "string": """add_prefix algo axis_str bin_spacing blob_name ca_file cert_file counter_name db
+    "string": """add_prefix algo axis_str bin_spacing blob_name ca_file cert_file counter_name
         db_name db_type host interface key_file mode options order path port_range prefix
         soft_nms_method stat_name status_blob strip_prefix timestep token transport user""",
     "net": "backward_step_net cond_net else_net loop_net net step_net then_net",
