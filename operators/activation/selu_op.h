@@ -7,6 +7,7 @@ namespace caffe2 {
 
 struct SeluFunction {
   static constexpr const char* kName = "Selu";
+  static constexpr bool kNarrowsApart = true;
   explicit SeluFunction(const OperatorBase& op);
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const {
     const float curve = alpha * host_device::Expm1(x);

@@ -21,7 +21,7 @@
 //   };
 //
 // On the host it vectorises if it has no branches. Compute both values of a choice before you
-// choose: compilers see a possible trap in every operation under a condition.
+// choose: a call under a condition stays a branch.
 //
 // A team works on one row: a thread on the host, a block of threads (or one thread) on a device.
 // Each member handles the elements team.first(), team.first() + team.step(), ... All members must

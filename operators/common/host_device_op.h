@@ -24,16 +24,19 @@ void ForEach(int64_t n, const F& f, CPUContext*) {
 namespace host_device {
 // True if `static constexpr bool kNarrowsApart = true` in F says that the loop over 16-bit numbers
 // is faster if it stores a block of floats and a second loop narrows them: long functions, for
-// which one loop has too few registers.
+// which one loop has too few registers, and functions that do not vectorise. It also holds for the
+// gradient of F.
 template <class F>
-concept NarrowsApart = requires {
+inline constexpr bool kNarrowsApart = requires {
   requires F::kNarrowsApart;
 };
+template <class F>
+inline constexpr bool kNarrowsApart<GradientOf<F>> = kNarrowsApart<F>;
 
 // MapElements in one thread, compiled for several instruction sets.
 template <class F, typename R, typename... T>
 CAFFE2_SIMD_CLONES void MapRow(F f, int64_t n, R* y, const T*... x) {
-  if constexpr (NarrowsApart<F> && kIs16Bit<R>) {
+  if constexpr (kNarrowsApart<F> && kIs16Bit<R>) {
     constexpr int64_t kBlock = 1024;
     float wide[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {

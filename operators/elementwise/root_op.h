@@ -23,6 +23,7 @@ struct RsqrtFunction {
 
 struct CbrtFunction {
   static constexpr const char* kName = "Cbrt";
+  static constexpr bool kNarrowsApart = true;
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return std::cbrt(x); }
   CAFFE2_HOST_DEVICE_INLINE float Gradient(float y, float dy) const { return dy / (3 * y * y); }
 };

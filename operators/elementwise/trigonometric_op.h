@@ -7,6 +7,7 @@ namespace caffe2 {
 
 struct SinFunction {
   static constexpr const char* kName = "Sin";
+  static constexpr bool kNarrowsApart = true;
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return std::sin(x);
@@ -19,6 +20,7 @@ struct SinFunction {
 
 struct CosFunction {
   static constexpr const char* kName = "Cos";
+  static constexpr bool kNarrowsApart = true;
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return std::cos(x);
@@ -31,6 +33,7 @@ struct CosFunction {
 
 struct TanFunction {
   static constexpr const char* kName = "Tan";
+  static constexpr bool kNarrowsApart = true;
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return std::tan(x); }
   CAFFE2_HOST_DEVICE_INLINE float Gradient(float x, float dy) const {
     return dy / (std::cos(x) * std::cos(x));
