@@ -11,10 +11,10 @@ namespace caffe2 {
 
 // Reads arguments by name. Keeps pointers into the definition, which must outlive it.
 //
-// T is a number, bool, std::string, NetDef or TensorProto. Integers may be read as floats. Other
-// mismatches of type throw EnforceNotMet, naming the argument and both types, and so does an
+// T is a number, bool, std::string, NetDef or TensorProto. Integers may be read as floats. Any
+// other mismatch of types throws EnforceNotMet, which names the argument and both types; so does an
 // integer that does not fit T. The constructors throw EnforceNotMet if one argument is given twice
-// with different values. The net that makes or runs the operator adds its name to messages.
+// with different values. The net that makes or runs the operator adds its own name to the message.
 class ArgumentHelper {
  public:
   ArgumentHelper() = default;
@@ -26,6 +26,8 @@ class ArgumentHelper {
   // The value, or `default_value` if there is no such argument.
   template <typename T>
   T GetSingleArgument(const std::string& name, const T& default_value) const;
+  // True if GetSingleArgument<T> would read a value from the argument. Throws EnforceNotMet for an
+  // integer that does not fit T.
   template <typename T>
   bool HasSingleArgumentOfType(const std::string& name) const;
   // The list, or `default_value`. A single value counts as a list of one. An argument without a

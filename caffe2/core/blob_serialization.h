@@ -21,7 +21,8 @@ using SerializationAcceptor = std::function<void(const std::string& key, const s
 
 // Passes the records of the blob to `acceptor`. Ignores blob_name_regex of the options. Throws
 // EnforceNotMet, naming the blob, if its type has no serializer, it is a tensor without data, or a
-// record is larger than 2 GB.
+// record is larger than 2 GB. Only the type of a mutex is written, and of each element of a tensor
+// of objects; reading makes new ones.
 void SerializeBlob(const Blob& blob, const std::string& name, const SerializationAcceptor& acceptor,
                    const BlobSerializationOptions& options = {});
 // The blob as one BlobProto.
@@ -38,13 +39,14 @@ BlobSerializationOptions OptionsForBlob(const std::string& name,
                                         const SerializationOptions& options);
 
 // Sets the blob from a BlobProto. A chunk of a tensor fills its segment; if the blob already holds
-// a tensor of this shape and type, the rest stays. Tensors are made on the device in their
-// device_detail. Throws EnforceNotMet, naming the blob, if the proto is inconsistent.
+// a tensor of this shape and type, the other elements keep their values. A tensor is made on the
+// device that its device_detail names. Throws EnforceNotMet, naming the blob, if the proto is
+// inconsistent.
 void DeserializeBlob(const BlobProto& proto, Blob* blob);
 void DeserializeBlob(const std::string& bytes, Blob* blob);
 
-// Writes elements [begin, end) of a tensor, which must be in host memory, and sets the proto's
-// segment. `format` applies to float tensors only.
+// Writes elements [begin, end) of a tensor, which must be in host memory, with its name, shape and
+// type, and sets the proto's segment. `format` applies to float tensors only.
 void SerializeTensor(
     const Tensor& tensor, const std::string& name, int64_t begin, int64_t end, TensorProto* proto,
     BlobSerializationOptions::FloatFormat format = BlobSerializationOptions::FLOAT_DEFAULT);

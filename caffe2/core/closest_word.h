@@ -1,4 +1,4 @@
-// Suggestions for words that are mistyped.
+// Suggestions for mistyped words.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace caffe2 {
 
-// The number of steps that turn `a` into `b`. A step inserts, removes or replaces a letter, or
-// swaps two neighbours.
+// The edit distance: the least number of steps that turn `a` into `b`. A step inserts, removes or
+// replaces a letter, or swaps two neighbouring letters.
 int EditDistance(const std::string& a, const std::string& b);
 
-// The known word with the smallest distance from `word`; empty if the distance is more than a third
-// of the letters of `word`.
+// The known word with the smallest edit distance from `word`. Empty if that distance is more than a
+// third of the length of `word`.
 std::string ClosestWord(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace caffe2

@@ -1,5 +1,6 @@
-// Backends: a library for each device type, loaded at run time. Also functions with which executors
-// start operators and wait for them: a device may still work after an operator has returned.
+// Backends: one library for each device type, loaded at run time. Also the functions with which
+// executors start operators and wait for them: a device may still be working after an operator has
+// returned.
 #pragma once
 
 #include <memory>
@@ -18,8 +19,8 @@ class OutOfMemoryError : public Error {
   using Error::Error;
 };
 
-// The functions that the library of a device type gives to the core. While it is loaded, the
-// library also registers an allocator, copies and operators.
+// The functions that the library of a device type gives to the core. As it is loaded, the library
+// also registers an allocator, copy functions and operators.
 struct DeviceBackend {
   int (*count)() = nullptr;                     // number of usable devices
   std::string (*problem)() = nullptr;           // why there is none, in one line
@@ -36,13 +37,13 @@ bool LoadDeviceBackend(DeviceType type);
 
 // Number of usable devices of this type; 1 for the CPU. Thread-safe.
 int NumDevices(DeviceType type);
-// Why NumDevices is 0, in one line; empty if it is not.
+// One line that says why NumDevices is 0; empty if it is not 0.
 std::string DeviceProblem(DeviceType type);
-// Throws EnforceNotMet, in one line, unless the machine has the device.
+// Throws EnforceNotMet unless the machine has the device.
 void CheckDevice(const Device& device);
 
-// Peak memory of this process, in bytes: of the device's pool, or, for the CPU, resident memory.
-// Throws EnforceNotMet if the machine does not have the device.
+// The most memory that this process has used, in bytes: on a GPU, of the device's memory pool; on
+// the CPU, resident memory. Throws EnforceNotMet if the machine does not have the device.
 size_t PeakMemory(const Device& device);
 
 // Returns the tensor itself if it lies in host memory. Otherwise copies it to *copy, waits for the
@@ -53,12 +54,12 @@ inline const Tensor& OnHost(const Tensor& tensor, Tensor* copy) {
   return *copy;
 }
 
-// Starts the operator; returns the result of its RunAsync. Once a device backend is loaded, throws
-// EnforceNotMet, naming the blob, if an input of a CPU operator does not lie in host memory. If an
-// output cannot be allocated, adds its name to the OutOfMemoryError.
+// Starts the operator and returns the result of its RunAsync. Once a device backend is loaded,
+// throws EnforceNotMet, naming the blob, if an input of a CPU operator does not lie in host memory.
+// If an output cannot be allocated, adds the name of its blob to the OutOfMemoryError.
 bool StartOperator(OperatorBase* op);
-// Waits for all work that the operators have started on their devices; operators of one device
-// share its streams. Throws if the work failed.
+// Waits for all work that the operators have started on their devices. It waits once for each
+// device, because operators of one device share its streams. Throws if the work failed.
 void FinishOperators(const std::vector<std::unique_ptr<OperatorBase>>& operators);
 
 }  // namespace caffe2

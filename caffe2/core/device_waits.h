@@ -1,5 +1,5 @@
-// Waiting for devices. An error on a device is found only then; the functions here tell which net
-// and operator it belongs to.
+// Waiting for devices. Only a wait reports an error on a device; the functions here tell which net
+// and operator the error belongs to.
 #pragma once
 
 #include <set>
@@ -16,8 +16,8 @@ void RegisterFinishDevice(DeviceType type, void (*finish)(int device));
 // The operator that StartOperator is running on the calling thread; null if there is none.
 const OperatorBase* StartedOperator();
 
-// FinishOperators for a net that has run; errors name the net. While the calling thread defers
-// waits (DeferredWaits), it does not wait.
+// Calls FinishOperators for a net that has run; errors name the net. Does not wait while the
+// calling thread defers its waits (DeferredWaits).
 void FinishNet(const NetBase& net);
 
 // While it lives, nets that the calling thread runs do not wait for devices. RecurrentNetwork uses

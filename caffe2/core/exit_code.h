@@ -1,4 +1,4 @@
-// Exit statuses of programs. They tell a launcher whether to try again.
+// Exit statuses of programs. They tell a launcher whether to run the program again.
 #pragma once
 
 #include <exception>
@@ -16,17 +16,17 @@ enum class ExitCode {
   kUsage = 64,             // a wrong or missing flag or variable
   kBadData = 65,           // a damaged file, a wrong net or record, a loss that is not a number
   kNoInput = 66,           // an input file or database is not there or cannot be read
-  kStoreUnreachable = 69,  // the store where the shards meet
+  kStoreUnreachable = 69,  // no connection to the store through which the shards find each other
   kInternal = 70,          // an unexpected error, probably a bug
   kSystem = 71,            // not enough memory, file descriptors, processes or devices
-  kCannotWrite = 73,       // an output file, a full disk
+  kCannotWrite = 73,       // an output file cannot be written, for instance on a full disk
   kIo = 74,                // another error of a file, a socket or the network
   kPeerLost = 75,          // another shard died or failed: the run may be tried again
   kDisagreement = 76,      // the shards have different settings
   kNotPermitted = 77,      // a wrong password, a run_id in use, a file of another user
 };
 
-// A second base class, besides Error, for exceptions that know their code.
+// A second base class, besides Error, of exceptions that carry an exit code.
 class HasExitCode {
  public:
   explicit HasExitCode(ExitCode code) : code_(code) {}
@@ -48,12 +48,13 @@ template <typename... Args>
   throw WithExitCode<IoError>(code, MakeString(args...));
 }
 
-// The code of an exception that ends a program: its own if it has one, else by type: kUsage for
-// UsageError, kBadData for EnforceNotMet, kPeerLost for TimeoutError, kIo for IoError, kSystem for
-// out of memory and std::system_error, kInternal for all others.
+// The exit code for an exception that ends a program: the code that it carries, else a code by its
+// type: kUsage for UsageError, kBadData for EnforceNotMet, kPeerLost for TimeoutError, kIo for
+// IoError, kSystem for OutOfMemoryError, std::bad_alloc and std::system_error, kInternal for all
+// others.
 ExitCode ExitCodeOf(const std::exception& error);
-// kCannotWrite if `error` (errno) says that a file cannot be written: no space, no permission, a
-// read-only file system, a missing directory; otherwise kIo.
+// kCannotWrite if `error` (errno) says that a file cannot be written: no space or quota left, a
+// file too large, no permission, a read-only file system, a missing directory. kIo otherwise.
 ExitCode WriteErrorCode(int error);
 // "peer lost" for 75, "signal 9 (Killed)" for 137, "" for statuses without a name.
 std::string DescribeExitStatus(int status);

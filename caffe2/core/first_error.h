@@ -1,4 +1,4 @@
-// Runs several steps, each of them even if an earlier one fails.
+// Runs all of several steps, even if some of them fail.
 #pragma once
 
 #include <exception>
@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// Keeps the first error; logs later ones. Used by one thread.
+// Keeps the first std::exception of the steps and logs later ones. One thread uses it.
 class FirstError {
  public:
   template <typename F>

@@ -23,13 +23,12 @@ size_t CountOperators(const NetDef& net);
 // list.
 bool HasNetArgument(const OperatorDef& op);
 
-// True for If and While: the nets in their arguments see all blobs of the workspace. (The nets of
-// Do see only the blobs that its inputs and outputs bind. The net of ONNXWhile also has blobs of
-// its own.)
+// True for If and While: the nets in their arguments see all blobs of the workspace. (The net of a
+// Do sees only the blobs that the Do binds. The net of an ONNXWhile also has blobs of its own.)
 bool RunsNestedNets(const OperatorDef& op);
 
 // The blobs that the operator reads and writes: its inputs, its outputs, and the blobs of the nets
-// that it runs in its workspace. Without control inputs.
+// that it runs in its own workspace. Control inputs do not count.
 Operands OperandsOf(const OperatorDef& op);
 
 // The blobs that the operators of a net read and write, in definition order. `reads` are the blobs

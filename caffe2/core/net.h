@@ -23,15 +23,17 @@ using ShouldContinue = std::function<bool(int64_t)>;
 class NetBase {
  public:
   // Creates the operators. Every input must exist in the workspace or be written by an earlier
-  // operator. Throws EnforceNotMet that names net, operator and blob.
+  // operator; otherwise throws EnforceNotMet, naming the net, the operator and the blob.
   NetBase(const std::shared_ptr<const NetDef>& net_def, Workspace* ws);
   virtual ~NetBase();
   NetBase(const NetBase&) = delete;
   NetBase& operator=(const NetBase&) = delete;
 
   // Runs all operators once and waits for them. False if an operator returned false; that operator
-  // has reported why, for instance through a status blob. Exceptions of operators are rethrown with
-  // the net and the operator's index, type and name added.
+  // has reported why, for instance through a status blob. An Error of an operator is rethrown with
+  // the net and the operator's index, type and name added, and an EnforceNotMet also with the types
+  // and shapes of its inputs. Any other std::exception becomes an Error with its text. Throws Error
+  // if a stop was requested (Workspace::RequestStop).
   virtual bool Run() = 0;
 
   const std::string& Name() const { return name_; }
@@ -52,7 +54,7 @@ class NetBase {
 
   // The positions of the operators' random streams. Each operator's position is followed by the
   // positions of the nets that it runs (If, While, Do): CountOperators(net_def) numbers in all.
-  // SetRandomState restores them and throws EnforceNotMet for another count.
+  // SetRandomState restores them. It throws EnforceNotMet if their number is wrong.
   std::vector<uint64_t> RandomState() const;
   void SetRandomState(const std::vector<uint64_t>& state);
 
@@ -69,9 +71,10 @@ class NetBase {
     const NetBase* net_;
   };
 
-  // Runs operator i and adds the operator and net to its errors. Throws if a stop was requested.
+  // Starts operator i and adds the operator and the net to its errors. With observers of operators,
+  // also waits for its work. Throws Error if a stop was requested.
   bool RunOperator(size_t i);
-  // Runs operator i between calls of the observers; waits for its work.
+  // Runs operator i and waits for its work. Calls the observers of operators before and after.
   bool RunObserved(size_t i);
   // How errors name an operator: "net train, operator 3, Conv conv1".
   std::string DescribeOperator(size_t i) const;

@@ -25,8 +25,8 @@ class NetObserver {
   virtual void OperatorStarts(size_t /*i*/) {}
   virtual void OperatorStops(size_t /*i*/) {}
 
-  // Mean time of a run, in milliseconds; 0 before the first run and for observers that take no
-  // times.
+  // Mean time of a run, in milliseconds; 0 before the first run and for observers that do not
+  // measure time.
   virtual float AverageTime() const { return 0.f; }
   // Mean time of an operator's run, in milliseconds, over all operators and runs.
   virtual float AverageTimeChildren() const { return 0.f; }
@@ -40,7 +40,7 @@ Registry<std::string, NetObserver, const NetBase*>& NetObserverRegistry();
 // Throws EnforceNotMet for an unknown type and lists the known ones.
 std::unique_ptr<NetObserver> CreateNetObserver(const std::string& type, const NetBase* net);
 
-// Makes the observer of a net, or null for a net that it does not watch.
+// Makes an observer for a net. Null if the net needs none.
 using NetObserverCreator = std::function<std::unique_ptr<NetObserver>(const NetBase*)>;
 // Calls `creator` for every net that CreateNet makes from now on, in the thread that makes the net,
 // and attaches the observer that it returns. A lock is held during the call: `creator` must not

@@ -1,4 +1,4 @@
-// Operators: how one is written, registered and made.
+// Operators: how to write, register and make one.
 //
 //   template <class Context>
 //   class ReluOp final : public Operator<Context> {
@@ -31,7 +31,8 @@ class Workspace;
 // One operator of one net, bound to its blobs. Not synchronised: one thread runs it at a time.
 class OperatorBase {
  public:
-  // Looks the inputs up and creates the outputs. Throws EnforceNotMet if an input is missing.
+  // Looks up the input blobs and creates the output blobs. Throws EnforceNotMet if an input is
+  // missing.
   OperatorBase(const OperatorDef& def, Workspace* ws);
   virtual ~OperatorBase();
   OperatorBase(const OperatorBase&) = delete;
@@ -39,7 +40,7 @@ class OperatorBase {
 
   // Runs and waits for the result. False if the operator failed and has reported why itself.
   virtual bool Run(int stream_id = 0) = 0;
-  // Starts the work. Finish() waits for it. On the host the same as Run.
+  // Starts the work. Finish() waits for it. On the host it does the same as Run.
   virtual bool RunAsync(int stream_id = 0) { return Run(stream_id); }
   virtual void Finish() {}
   // True if a run mostly waits for other processes. An executor should then run it on a separate
@@ -48,7 +49,7 @@ class OperatorBase {
   // The random stream that the operator draws from, or null.
   virtual RandomGenerator* random() { return nullptr; }
   // Get and restore the random state of the nets that the operator runs: NetBase::RandomState of
-  // each. The size never changes.
+  // each net, one after the other. The size never changes.
   virtual std::vector<uint64_t> NestedRandomState() const { return {}; }
   virtual void SetNestedRandomState(const std::vector<uint64_t>& /*state*/) {}
 
@@ -183,19 +184,19 @@ extern template class Operator<CPUContext>;
   USE_OPERATOR_CONTEXT_FUNCTIONS;         \
   using ::caffe2::Operator<Context>::Operator
 
-// Makes the operator. Checks the definition against its schema. Tries the engines of def.engine,
-// then the preferred engines of the device, then the default implementation. Skips an engine that
-// does not exist (logged at VLOG(1)). If the GPU has no implementation but the CPU has, makes a
-// HostFallback, which runs the operator on the host (logged once for each type). Throws
-// EnforceNotMet; for an unknown type the text suggests the nearest name. `net_position` is used in
-// messages only.
+// Makes the operator. Checks the definition against the schema of its type. Tries the engines in
+// def.engine, then the preferred engines of the device, then the default implementation. Skips an
+// engine that does not exist (logged at VLOG(1)). If the type has an implementation for the CPU but
+// none for the GPU, makes a HostFallback, which runs the operator on the host (logged once for each
+// type). Throws EnforceNotMet if it cannot make the operator; for an unknown type the text suggests
+// the nearest name. `net_position` is used in messages only.
 std::unique_ptr<OperatorBase> CreateOperator(const OperatorDef& def, Workspace* ws,
                                              int net_position = -1);
 
 using OperatorRegistry = Registry<std::string, OperatorBase, const OperatorDef&, Workspace*>;
 extern template class Registry<std::string, OperatorBase, const OperatorDef&, Workspace*>;
 extern template struct Registerer<std::string, OperatorBase, const OperatorDef&, Workspace*>;
-// Implementations of one device type by "<Type>" or "<Type>_ENGINE_<ENGINE>".
+// The implementations for one device type. Keys are "<Type>" or "<Type>_ENGINE_<ENGINE>".
 OperatorRegistry* DeviceOperatorRegistry(DeviceType type);
 // Sets the engines to try, in order, after the engines that the operator names: for all operators
 // of a device, or for one type of operator, whose list then replaces the device's.
@@ -208,10 +209,12 @@ std::set<DeviceType> DevicesOf(const std::string& op_type);
 std::vector<std::string> NearbyOperatorNames(const std::string& type);
 
 // Infers the shapes and types of all blobs of the nets from `known` (blob name -> shape). An output
-// that cannot be inferred keeps its shape in `known`; without one it is unknown. Throws
-// EnforceNotMet, naming the operator, if its input shapes cannot work together.
+// that cannot be inferred has the shape that `known` gives for it, or an unknown one. Throws
+// EnforceNotMet, naming the operator, if its input shapes do not fit together.
 std::map<std::string, TensorShape> InferBlobShapesAndTypes(std::map<std::string, TensorShape> known,
                                                            const std::vector<const NetDef*>& nets);
+// The shape and type of a plain or quantized tensor; unknown if the blob holds none or no type is
+// set yet.
 TensorShape GetTensorShapeOfBlob(const Blob& blob);
 
 #define CAFFE2_REGISTER_OPERATOR(device, key, ...)                                               \
@@ -236,8 +239,8 @@ namespace internal {
 [[noreturn]] void ThrowUnsupportedType(TypeMeta meta, std::initializer_list<TypeMeta> supported);
 }  // namespace internal
 
-// Calls op->template DoRunWithType<T>(), where T is the type in Types... that `meta` describes.
-// Throws EnforceNotMet, listing the supported types, if there is none.
+// Calls op->template DoRunWithType<T>(), where T is the type among Types... that `meta` describes.
+// Throws EnforceNotMet, listing Types..., if none of them matches.
 template <typename... Types>
 struct TensorTypes {
   template <typename Op>

@@ -1,4 +1,4 @@
-// Gradient makers: from one operator to the operators that compute its gradient.
+// Gradient makers: each turns one operator into the operators that compute its gradient.
 #pragma once
 
 #include <memory>
@@ -44,8 +44,9 @@ class GradientMakerBase {
   virtual bool CopyArguments() const { return true; }
   virtual std::vector<OperatorDef> GetGradientDefs() = 0;
 
-  // Returns GetGradientDefs() with is_gradient_op set. Copies the device, engine and arguments of
-  // the forward operator, unless a gradient operator has its own or a Copy function returns false.
+  // Returns GetGradientDefs() with is_gradient_op set, but cleared where the maker set it to false.
+  // Copies the device, engine and arguments of the forward operator, unless a gradient operator has
+  // its own or a Copy function returns false.
   GradientOpsMeta Get();
 
   const OperatorDef& Def() const { return def_; }
@@ -57,7 +58,7 @@ class GradientMakerBase {
   std::string GI(int i);
   // Throws if output i has no dense gradient.
   std::string GO(int i) const;
-  // The same for sparse gradients.
+  // The same for sparse gradients: "<input>_grad_indices" and "<input>_grad_values".
   std::string GI_I(int i);  // indices
   std::string GI_V(int i);  // values
   std::string GO_I(int i) const;
@@ -113,8 +114,8 @@ extern template struct Registerer<std::string, GradientMakerBase, const Operator
                                   const std::vector<GradientWrapper>&>;
 GradientMakerRegistry* GradientRegistry();
 
-// The gradient of `def`, given the gradients of its outputs. Throws EnforceNotMet if its type has
-// no gradient maker or `def` violates its schema.
+// The gradient of `def`, given the gradients of its outputs. Throws EnforceNotMet if its operator
+// type has no gradient maker or `def` violates its schema.
 GradientOpsMeta GetGradientForOp(const OperatorDef& def,
                                  const std::vector<GradientWrapper>& g_output);
 
@@ -130,7 +131,7 @@ GradientOpsMeta GetGradientForOp(const OperatorDef& def,
       })
 // The operator's inputs have no gradient.
 #define NO_GRADIENT(name) REGISTER_GRADIENT(name, ::caffe2::NoGradient)
-// A gradient through this operator makes no sense: asking for one is an error.
+// No gradient can flow through this operator: asking for one is an error.
 #define SHOULD_NOT_DO_GRADIENT(name) REGISTER_GRADIENT(name, ::caffe2::ThrowInTheTowel)
 
 }  // namespace caffe2

@@ -8,10 +8,10 @@
 namespace caffe2 {
 
 // Dependencies between the operators of a net, derived from blob names in definition order. An
-// operator comes after the last writer of each blob that it reads or names as control input. It
-// comes after all earlier readers and the last writer of each blob that it writes. Blobs of the
+// operator comes after the last writer of each blob that it reads or names as a control input. It
+// also comes after the last writer and all later readers of each blob that it writes. Blobs of the
 // nets that an operator runs count as its own (nested_net.h). So every order that respects the
-// dependencies gives the results of definition order. Indices are positions in the NetDef. The
+// dependencies gives the same results as definition order. Indices are positions in the NetDef. The
 // lists are sorted and have no duplicates.
 struct OperatorGraph {
   std::vector<std::vector<int>> parents;

@@ -1,5 +1,5 @@
-// What an operator type accepts and produces. Checked before an operator is made, shown in its
-// documentation, and used to infer shapes and costs without running it.
+// The schema of an operator type: what it accepts and produces. CreateOperator checks it, the
+// documentation shows it, and passes use it to infer shapes and costs without running the operator.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ namespace caffe2 {
 // Caffe2's names.
 class OpSchema {
  public:
-  // The maximum number of inputs or outputs of an operator that takes any number.
+  // As a maximum of NumInputs or NumOutputs: any number.
   static constexpr int kUnlimited = 1 << 30;
 
   OpSchema() = default;
@@ -56,8 +56,8 @@ class OpSchema {
   OpSchema& IdenticalTypeAndShape();
   // All outputs have the type and shape of this input.
   OpSchema& IdenticalTypeAndShapeOfInput(int index);
-  // Outputs are one-dimensional. They have the type of input `index`, and the size of its dimension
-  // `dim`.
+  // Outputs are one-dimensional. They have the type of input `index`, and as many elements as its
+  // axis `dim`.
   OpSchema& IdenticalTypeAndShapeOfInputDim(int index, int dim);
   // All outputs are scalars of this type.
   OpSchema& ScalarType(TensorProto::DataType type);
@@ -74,8 +74,8 @@ class OpSchema {
   OpSchema& TensorInferenceFunction(TensorInference function);
   bool HasTensorInference() const { return static_cast<bool>(tensor_inference_); }
   // Shapes of all outputs. A shape that cannot be inferred has unknown_shape set; a type that
-  // cannot be inferred is UNDEFINED. Nothing can be inferred while the shape of an input tensor is
-  // unknown. Throws EnforceNotMet, naming the operator, for inputs that cannot work.
+  // cannot be inferred is UNDEFINED. Nothing can be inferred if the shape of an input tensor is
+  // unknown. Throws EnforceNotMet, naming the operator, if it does not accept such inputs.
   std::vector<TensorShape> InferTensor(const OperatorDef& def,
                                        const std::vector<TensorShape>& inputs) const;
 
@@ -89,8 +89,8 @@ class OpSchema {
   using CostInference = std::function<Cost(const OperatorDef&, const std::vector<TensorShape>&)>;
   OpSchema& CostInferenceFunction(CostInference function);
   bool HasCostInference() const { return static_cast<bool>(cost_inference_); }
-  // Without a cost inference function: bytes from the inferred shapes, and one operation for each
-  // element of the outputs.
+  // Without a cost inference function, bytes come from the inferred shapes, and each element of the
+  // outputs counts one operation.
   Cost InferCost(const OperatorDef& def, const std::vector<TensorShape>& inputs) const;
 
   OpSchema& SetDoc(std::string_view doc);
@@ -167,7 +167,7 @@ class OpSchemaRegistry {
 // Helpers for inference functions.
 TensorShape CreateTensorShape(const std::vector<int64_t>& dims, TensorProto::DataType type);
 TensorShape UnknownTensorShape();
-// An inference function for outputs whose shapes are not known before a run.
+// A TensorInference for outputs whose shapes are not known before a run.
 std::vector<TensorShape> InferUnknownShapes(const OperatorDef& def,
                                             const std::vector<TensorShape>&);
 std::vector<int64_t> GetDimsVector(const TensorShape& shape);

@@ -1,4 +1,4 @@
-// Runs plans: nets created once, then a tree of execution steps.
+// Runs plans. A plan creates its nets once and then runs a tree of execution steps.
 #pragma once
 
 #include "caffe2/core/net.h"
@@ -15,12 +15,14 @@ namespace caffe2 {
 // should_stop_blob (a bool scalar), only_once, report_net every report_interval seconds,
 // run_every_ms, create_workspace, num_concurrent_instances.
 //
-// A report_net, and each substep with run_every_ms, runs on a thread of its own, and once more
-// after the step has succeeded. Only the last result counts. An exception ends these runs and is
-// rethrown at the end of the step.
+// A report_net runs on a thread of its own while its step runs, and once more after the step has
+// succeeded. A substep with run_every_ms does the same in each iteration of the step around it.
+// Only the result of the last run counts. An exception ends the runs of its thread and is rethrown
+// at the end of the step or iteration.
 //
-// False if a net or should_continue returned false, or if an iteration found that a stop was
-// requested. An exception of a concurrent substep stops the other substeps and is rethrown.
+// Returns false if a net or should_continue returned false, or if a stop was requested before an
+// iteration. The first failure of a concurrent substep stops the other substeps; if it is an
+// exception, it is rethrown.
 bool RunPlanOnWorkspace(Workspace* ws, const PlanDef& plan, const ShouldContinue& should_continue);
 
 }  // namespace caffe2

@@ -55,8 +55,9 @@ class Registry {
   std::map<Key, Creator> creators_;
 };
 
-// Registers on construction; used by the REGISTER_* macros as a static object. The macros declare
-// the registries' templates as extern: there are hundreds of such objects, one for each operator.
+// Registers on construction. The REGISTER_* macros define static objects of this type. There are
+// hundreds of them, one for each operator, so operator.h and operator_gradient.h declare the
+// templates of their registries extern.
 template <typename Key, typename Object, typename... Args>
 struct Registerer {
   Registerer(Registry<Key, Object, Args...>* registry, const char* key,

@@ -16,9 +16,9 @@ namespace caffe2 {
 // Shape, element type, device and (shared) storage, in row-major order.
 //
 // As in Caffe2, mutable_data<T>() or raw_mutable_data() allocates memory, and Resize() only sets
-// the shape. Storage that is large enough is kept, so that a net that runs again allocates nothing.
-// Two tensors share storage after ShareData() or View(). A tensor that must grow leaves shared
-// storage and gets its own. Not synchronised: one writer or many readers at a time.
+// the shape. A tensor keeps storage that is large enough, so that a net that runs again allocates
+// nothing. Two tensors share storage after ShareData() or View(). A tensor that outgrows shared
+// storage leaves it and gets its own. Not synchronised: one writer or many readers at a time.
 //
 // A tensor with a shape but without storage holds no data: data<T>() on it throws unless size() is
 // 0.
@@ -48,7 +48,8 @@ class Tensor {
   // resized has 0.
   int64_t numel() const { return numel_; }
   int64_t size() const { return numel_; }
-  // Product of the sizes of the axes before axis k, and from axis k on.
+  // Product of the sizes of the axes before axis k, and from axis k on. Throw unless
+  // 0 <= k <= dim().
   int64_t size_to_dim(int k) const;
   int64_t size_from_dim(int k) const;
   // Maps -dim()..dim()-1 to 0..dim()-1; throws if out of range.
@@ -83,7 +84,7 @@ class Tensor {
   void Reshape(const std::vector<int64_t>& dims);
 
   // Writable elements. Allocates if needed. Changes the element type if it differs; the contents
-  // are then undefined (std::string elements are empty).
+  // are then undefined (std::string elements are empty). May be null if size() is 0.
   template <typename T>
   T* mutable_data() {
     if (meta_.Match<T>() && data_ != nullptr) [[likely]]
@@ -103,15 +104,16 @@ class Tensor {
   }
   const void* raw_data() const { return data_.get(); }
 
-  // Makes this a deep copy of `source` on this tensor's device (waits for the copy).
+  // Makes this a deep copy of `source` on this tensor's device, and waits for the copy. Throws
+  // EnforceNotMet if `source` has an element type but holds no data.
   void CopyFrom(const Tensor& source);
   // Takes over shape, type, device and storage of `source`, without copying.
   void ShareData(const Tensor& source);
   // A tensor of shape `dims` over this tensor's storage, starting at element `offset`. It keeps the
   // storage alive. Throws if it would reach past the end or this tensor holds no data.
   Tensor View(int64_t offset, const std::vector<int64_t>& dims) const;
-  // Uses memory of this tensor's device that the caller owns or that the pointer's deleter frees.
-  // Set the shape before. Throws EnforceNotMet if the shape needs more than capacity_bytes.
+  // Uses memory on this tensor's device that the caller owns or that the pointer's deleter frees.
+  // Set the shape first. Throws EnforceNotMet if the shape needs more than capacity_bytes.
   void ShareExternalPointer(std::shared_ptr<void> data, TypeMeta meta, size_t capacity_bytes);
 
   // Grows the outermost dimension to `outer` and keeps the contents. Capacity grows by at least

@@ -59,8 +59,8 @@ class Workspace {
   void AddBlobMapping(const Workspace* parent,
                       const std::unordered_map<std::string, std::string>& forwarded);
 
-  // Creates the net and its operators. Throws if a net of this name exists. With `overwrite` it
-  // deletes that net first, even if the new one cannot be created.
+  // Creates the net and its operators. Throws if a net of this name exists; with `overwrite`,
+  // deletes that net first instead, even if the new one then cannot be created.
   NetBase* CreateNet(const NetDef& net, bool overwrite = false);
   NetBase* CreateNet(const std::shared_ptr<const NetDef>& net, bool overwrite = false);
   NetBase* GetNet(const std::string& name);  // null if there is none
@@ -74,12 +74,14 @@ class Workspace {
 
   // Asks nets and plans that run in this workspace or its children to stop. Nets throw before their
   // next operator, plans return false before their next iteration, and operators that wait for
-  // others give up. Signal handlers may call it. The request stays set until ClearStop.
+  // another thread or process give up. A signal handler may call it. The request stays set until
+  // ClearStop.
   void RequestStop() { stop_requested_.store(true, std::memory_order_relaxed); }
   void ClearStop() { stop_requested_.store(false, std::memory_order_relaxed); }
-  // Stops them in the same way at `deadline`; nullopt: never.
+  // Requests the same stop at `deadline`; nullopt: never.
   void SetDeadline(std::optional<std::chrono::steady_clock::time_point> deadline);
-  // True if a stop of this workspace or of a parent was requested, or if its deadline has passed.
+  // True if a stop of this workspace or of a parent was requested, or if one of their deadlines has
+  // passed.
   bool StopRequested() const {
     return stop_requested_.load(std::memory_order_relaxed) ||
            (deadline_.load(std::memory_order_relaxed) != kNever && DeadlineHasPassed()) ||
