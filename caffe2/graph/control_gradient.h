@@ -15,10 +15,10 @@
 //                              each iteration. The gradients of a blob that the body only reads are
 //                              summed.
 //
-// The makers are registered like other gradient makers, so that the pass (gradient.h), subnets and
-// Python find them. They get If and While with all blobs that the subnets touch as inputs and
-// outputs. Gradients are dense, and zeros that a maker adds are float. Do also passes on sparse
-// gradients.
+// The makers are registered like other gradient makers, so that the backward pass (gradient.h),
+// subnets and Python find them. An If or While that they get lists all blobs that its subnets touch
+// as inputs and outputs. Gradients are dense, and zeros that a maker adds are float. Do also passes
+// on sparse gradients.
 #pragma once
 
 #include <map>

@@ -12,9 +12,10 @@ namespace caffe2 {
 // Each level includes the one before it.
 enum class ConvNormFusion {
   kNone,
-  // Conv + SpatialBN, SpatialBNRelu or SpatialBNSumRelu -> ConvStats + the same operator with the
-  // sums as inputs: in float16 the statistics cost no pass over memory. The SpatialBN of a shortcut
-  // and the SpatialBNSumRelu that adds it -> two SpatialBNFinalize + NormSumNormRelu.
+  // Conv + SpatialBN, SpatialBNRelu or SpatialBNSumRelu -> ConvStats, which also sums each channel,
+  // + the same operator with these sums as inputs: in float16 the statistics cost no pass over
+  // memory. The SpatialBN of a shortcut and the SpatialBNSumRelu that adds it -> two
+  // SpatialBNFinalize + NormSumNormRelu.
   kStats,
   // SpatialBNRelu + ConvStats -> SpatialBNFinalize + NormReluConvStats: the normalized image is
   // never written to memory. The backward pass applies the mask and forms the sums while it

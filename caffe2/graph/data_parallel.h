@@ -24,7 +24,7 @@ struct DataParallelOptions {
   std::string engine = "GLOO";           // for the exchange between shards: GLOO or NCCL
   std::string transport = "auto";        // argument of CreateCommonWorld
   std::string interface;                 // network interface; "" lets the transport choose
-  std::string port_range;                // "4000-4010": where shards listen; "": any port
+  std::string port_range;                // "4000-4010": ports to listen on; "": any port
   int timeout_ms = 30'000;               // for creating a common world and for each collective
   int64_t bucket_bytes = 25 << 20;       // maximum size of the gradients in one transfer
   int64_t first_bucket_bytes = 1 << 20;  // of the first bucket: small, so that it starts early
@@ -66,8 +66,8 @@ void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options);
 
 // Adds the broadcast of the blobs from replica 0 of shard 0 to all other replicas to `net`, on
 // "broadcast_0_cw". Each broadcast waits for the exchange between shards before it (control_input).
-// With one shard this adds only the copies between devices. A blob may have fewer replicas than
-// there are devices; they belong to the first devices.
+// With one shard this adds only the copies between devices. If a blob has fewer replicas than there
+// are devices, they belong to the first devices.
 void AddBlobBroadcast(NetDef* net, const std::vector<ReplicatedBlob>& blobs,
                       const DataParallelOptions& options);
 

@@ -1,4 +1,4 @@
-// The writer and the readers of every blob of a net, and small helpers, for passes that rewrite
+// The writer and the readers of every blob of a net, and small helpers for passes that rewrite
 // nets.
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace caffe2 {
 
 // The dataflow of a net whose operators run in definition order, or as if they did. A blob that is
-// written several times has a version for each write. Operators are given by position. Holds a
-// pointer to the net, which must outlive it and not change.
+// written several times has a version for each write. Operators are identified by their position.
+// Keeps a pointer to the net, which must outlive it and not change.
 class Dataflow {
  public:
   // Blobs in `keep` are read from outside the net, like its external outputs.
@@ -49,8 +49,8 @@ const DeviceOption& DeviceOptionOf(const OperatorDef& op, const NetDef& net);
 
 bool IsConvGradient(const OperatorDef& op);
 
-// The output of a ConvGradient that is the gradient of the convolution's input; -1 if there is
-// none, or if the operator adds to another gradient (FuseGradientSums).
+// The index of the output of a ConvGradient that is the gradient of the convolution's input. -1 if
+// there is none, or if the operator adds it to another gradient (FuseGradientSums).
 int ConvInputGradientOf(const OperatorDef& op);
 
 // The storage order of the operator's images: its argument `order`, or "NCHW".
@@ -59,8 +59,8 @@ std::string OrderOf(const OperatorDef& op);
 // Removes the operators at the positions marked true.
 void RemoveOperators(const std::vector<bool>& removed, NetDef* net);
 
-// Removes the operators from position `begin` on whose results neither the blobs in `wanted` nor
-// operators that stay depend on. An operator stays if it writes any blob that is needed later.
+// Removes unneeded operators from position `begin` on: those that write neither a blob in `wanted`
+// nor a blob that a later operator, which itself stays, reads.
 void RemoveUnneeded(int begin, std::set<std::string> wanted, NetDef* net);
 
 }  // namespace caffe2

@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// Sets the device of the net, of its operators that name a device, and of the subnets in their
-// arguments to `device`. Keeps random seeds.
+// Sets the device of the net, of each operator that names a device, and of the subnets in
+// operators' arguments to `device`. Keeps random seeds.
 void PlaceOnDevice(NetDef* net, const Device& device);
 
 }  // namespace caffe2

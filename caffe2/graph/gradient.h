@@ -29,16 +29,20 @@ using LossGradients = std::vector<std::pair<std::string, std::string>>;
 // Sum adds all of them to the first one, in place (Concat joins sparse ones). The Sum runs on the
 // device of the first contribution and has "is_auto_gen_sum_ops:1" in the extra_info of its device.
 // Operators that gradient makers in C++ return have is_gradient_op. A blob has no gradient if no
-// operator on the way to a loss reads it, or only operators that stop gradients.
+// loss depends on it, or only through operators that stop gradients.
 //
 // Each write to a blob makes a new version of it, and versions have gradients of their own.
 // `gradients` holds the gradient of the earliest version that has one, unless an operator overwrote
 // that version in place. For If, While and Do see control_gradient.h.
 //
-// Throws EnforceNotMet, naming operator and blob, if no operator computes a loss; an operator on
-// the way has no gradient; a gradient needs a version that a later operator has overwritten; a
-// version is overwritten before an operator reads it; or a blob gets both dense and sparse
-// gradients.
+// Throws EnforceNotMet, naming operator and blob, if
+//  - no operator reads or writes a loss, or a loss is given twice;
+//  - an operator between a loss and a blob has no gradient;
+//  - a gradient needs a version of a blob that a later operator overwrites;
+//  - a version of a blob is overwritten before any operator reads it, and the later version has the
+//    gradient;
+//  - a gradient is overwritten before its use;
+//  - a blob gets both dense and sparse gradients.
 BackwardPass GetBackwardPass(const NetDef& net, const LossGradients& losses);
 
 // Appends the operators of GetBackwardPass to the net. Returns the gradients.

@@ -12,7 +12,7 @@ namespace caffe2 {
 class Workspace;
 
 struct InferenceOptions {
-  // Blobs besides the external outputs that are read from outside.
+  // Blobs that are read from outside the net, besides its external outputs.
   std::set<std::string> keep = {};
   bool fold_batch_norm = true;
   bool fuse = true;
@@ -21,17 +21,19 @@ struct InferenceOptions {
   bool constant_filters = true;
 };
 
-// Rewrites `net`, a net in test mode whose parameters are in `ws`: runs the passes below and
-// FuseOperators and sets constant_filter, as the options ask. Adds parameters to the workspace and
-// changes none, so that training can go on with the old ones.
+// Rewrites `net`, a net in test mode whose parameters are in `ws`. Runs the passes below and, as
+// the options ask, FoldBatchNorm, FuseOperators and the setting of constant_filter. Adds parameters
+// to the workspace and changes none, so that training can go on with the old ones. External inputs
+// that no operator reads any more are removed from the net.
 //
-// Returns the parameters of convolutions, FC and SpatialBN, which the result may hold in another
-// form. If one of them changes, optimize the original net again and create the optimized net anew.
+// Returns the parameters of convolutions, FC and SpatialBN of the original net: the result may hold
+// their values in another form. If one of them changes, optimize the original net again and create
+// the optimized net anew.
 std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
                                            const InferenceOptions& options = {});
 
-// Removes Dropout with is_test and StopGradient if their readers can read their input instead.
-// Returns the number of operators removed.
+// Removes each StopGradient, and each Dropout with is_test, whose readers can read its input
+// instead. Returns the number of operators removed.
 int RemoveIdentities(NetDef* net, const std::set<std::string>& keep = {});
 
 // Lets each ConvSum, ConvSumRelu, Int8ConvSum and Int8ConvSumRelu of a CPU write its output over
@@ -45,9 +47,9 @@ int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep = {});
 // them and the net writes none of the parameters. With s = scale / sqrt(var + epsilon):
 //   filter' = s * filter,  bias' = s * (bias - mean) + bias of SpatialBN.
 // The new parameters are blobs "<output of Conv>_folded_w" and "<output of Conv>_folded_b" on the
-// device of the filter; a blob of such a name in `ws` is overwritten, as by an earlier call, and
-// one that the net writes throws EnforceNotMet. All parameters must be float tensors in `ws`. Logs
-// each refusal with its reason at VLOG(1). Returns the number of folds.
+// device of the filter. Blobs of these names in `ws`, for instance of an earlier call, are
+// overwritten. Throws EnforceNotMet if the net writes one of these names. All parameters must be
+// float tensors in `ws`. Logs each refusal with its reason at VLOG(1). Returns the number of folds.
 int FoldBatchNorm(NetDef* net, Workspace* ws, const std::set<std::string>& keep = {});
 
 }  // namespace caffe2

@@ -29,19 +29,22 @@ struct MemoryPlan {
 // alive from its first to its last access in definition order; blobs whose lives overlap get
 // disjoint memory (greedy best fit, largest first).
 //
-// These blobs are left out and keep memory of their own: external inputs and outputs; blobs in
-// `keep` (fetched, saved or read elsewhere); operands of communication, of queues, of operators
-// that alias their input (Alias) or keep their output (Iter) and of operators that run nets; blobs
-// that arguments and subnets name; blobs that no operator reads. The plan is valid for executors
-// that run operators in definition order: `simple`, and `dag` with the net argument in_order = 1.
+// These blobs are left out and keep memory of their own:
+//  - external inputs and outputs, and blobs in `keep` (fetched, saved or read elsewhere);
+//  - operands of collectives, of queues, of operators that run nets, of operators that alias their
+//    input (Alias) and of operators that need their last output (Iter);
+//  - blobs that arguments and subnets name;
+//  - blobs that no operator reads, and tensors of strings.
+// The plan is valid for executors that run operators in definition order: `simple`, and `dag` with
+// the net argument in_order = 1.
 MemoryPlan PlanMemory(const NetDef& net, const std::map<std::string, TensorShape>& shapes,
                       const std::set<std::string>& keep = {});
 
 // Lets candidates that are not alive at the same time share one blob, for callers that give each
 // blob memory of its own. Returns {blob: the blob whose name it takes} for the blobs that share.
-// Lives, and the blobs that are left out, are as for PlanMemory without `keep`. Candidates whose
-// shape is not in `shapes` count as one float each. Blobs on different devices or of different
-// element types do not share. Greedy: each blob takes the free one of the nearest size.
+// When a blob is alive, and which blobs are left out, is as for PlanMemory without `keep`. A
+// candidate whose shape is not in `shapes` counts as one float. Blobs on different devices or of
+// different element types do not share. Greedy: each blob takes the free one of the nearest size.
 std::map<std::string, std::string> PlanSharedBlobs(
     const NetDef& net, const std::set<std::string>& candidates,
     const std::map<std::string, TensorShape>& shapes);

@@ -12,8 +12,9 @@
 
 namespace caffe2 {
 
-// v = momentum * v + learning_rate * (mean of w - g);  g = g + v;  w = g
-// where g holds the parameters after the previous step.
+// One step of the global model, for each parameter w:
+//   v = momentum * v + learning_rate * (mean of w - g);  g = g + v;  w = g
+// where v is the block momentum and g the value of w after the previous step.
 struct ModelUpdate {
   float momentum = 0.f;
   float learning_rate = 1.f;
@@ -30,18 +31,19 @@ struct AveragedBlobs {
 
 // Adds the exchange to `net`: parameters and states become their means over all replicas of all
 // shards, and then the block update changes the parameters. Uses the common world "allreduce_0_cw".
-// Before it runs, all replicas of a shard must hold the same values. Throws as PlanGradientBuckets.
+// Before the exchange runs, all replicas of a shard must hold the same values. Throws what
+// PlanGradientBuckets throws.
 void AddModelAveraging(NetDef* net, const AveragedBlobs& blobs, const ModelUpdate& update,
                        const DataParallelOptions& options);
 
-// The momentum v of a parameter ("cpu_0/fc1_w_block_momentum"). AddBlockMomentum adds its fillers,
-// with zeros, to `init_net`.
+// The blob of the momentum v of a parameter ("cpu_0/fc1_w_block_momentum"). AddBlockMomentum adds
+// operators to `init_net` that fill these blobs with zeros.
 std::string BlockMomentumOf(const std::string& param);
 void AddBlockMomentum(NetDef* init_net, const std::vector<ReplicatedBlob>& params,
                       const DataParallelOptions& options);
 
-// Adds copies of the parameters to g ("cpu_0/fc1_w_block_model"). Run them once before training
-// begins, and before it resumes from averaged parameters.
+// Adds operators that copy the parameters to g ("cpu_0/fc1_w_block_model"). Run them once before
+// training begins, and before it resumes from averaged parameters.
 void AddBlockModel(NetDef* net, const std::vector<ReplicatedBlob>& params,
                    const DataParallelOptions& options);
 

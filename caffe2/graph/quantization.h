@@ -24,28 +24,28 @@ struct QuantizationOptions {
 //
 // - Conv over images (with its Sum and Relu) and FC with a bias: always, if their parameters are
 //   constant. Sums of products are exact; a filter has 255 levels around 0.
-// - MaxPool, AveragePool, Relu, Sum, Concat and ChannelShuffle: if all their inputs are levels
-//   already.
+// - MaxPool, AveragePool, Relu, Sum, Concat and ChannelShuffle: if all their inputs are already
+//   quantized.
 // - All others compute in float, between Int8Dequantize and Int8Quantize.
 //
-// Levels of images are N x H x W x C whatever the order of the net. Inputs and outputs of the net
+// Quantized images are N x H x W x C, whatever the order of the net. Inputs and outputs of the net
 // keep their names, shapes and types.
 class StaticQuantizer {
  public:
-  // `inputs`: the blobs that are fed. Throws EnforceNotMet for a net that runs other nets, or that
-  // writes a blob that is both its input and its output. The workspace must outlive the quantizer;
-  // its parameters are not changed.
+  // `inputs`: the blobs that the caller feeds. Throws EnforceNotMet if the net runs other nets, or
+  // writes a blob that is both its input and its output. The workspace must outlive the quantizer.
+  // The quantizer does not change the parameters in it, but adds folded ones.
   StaticQuantizer(const NetDef& net, const std::vector<std::string>& inputs, Workspace* ws,
                   const QuantizationOptions& options = {});
 
-  // Runs the float net on the inputs in the workspace. The first call creates the net there, as
-  // "quantize_float", and replaces a net of this name; it stays. Throws EnforceNotMet, naming the
-  // blob, if a value is NaN or infinite, and what the net throws.
+  // Runs the float net on the inputs in the workspace. The first call creates this net there, as
+  // "quantize_float", in place of any net of this name; the net stays in the workspace. Throws
+  // EnforceNotMet, naming the blob, if a value is NaN or infinite, and throws what the net throws.
   void Observe();
 
-  // The quantized net, of the same name, whose new parameters are in the workspace. Its external
-  // inputs are `inputs` and its parameters. Throws EnforceNotMet before the first Observe, if no
-  // operator can be quantized, and for parameters that are not finite.
+  // The quantized net. It has the name of the float net; its new parameters are in the workspace.
+  // Its external inputs are `inputs` and its parameters. Throws EnforceNotMet before the first
+  // Observe, if no operator can be quantized, and if a parameter is not finite.
   NetDef Finish();
 
  private:

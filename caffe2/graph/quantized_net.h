@@ -13,9 +13,9 @@ namespace caffe2 {
 
 class Workspace;
 
-// Quantizes `net` by the rules of StaticQuantizer::Finish, and throws what it throws. `net` runs on
-// the CPU and writes each blob once. `ws` holds the blobs of a finished run and gets the quantized
-// parameters. `ranges` has the range of each float blob that becomes levels.
+// Quantizes `net` by the rules of StaticQuantizer, and throws what Finish throws. `net` runs on the
+// CPU and writes each blob once. `ws` holds the blobs of a finished run and gets the quantized
+// parameters. `ranges` has the range of each float blob that is quantized.
 NetDef WriteQuantizedNet(const NetDef& net, const std::vector<std::string>& inputs,
                          const std::map<std::string, ValueRange>& ranges, bool per_channel,
                          Workspace* ws);

@@ -1,4 +1,4 @@
-// Internal to quantization: parameters as levels.
+// Internal to quantization: quantizes parameters. A level is a quantized value.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace caffe2 {
 
-// A level q of 256 stands for scale * (q - zero_point).
+// The meaning of 256 levels: level q stands for scale * (q - zero_point).
 struct LevelScale {
   float scale = 1;
   int zero_point = 0;
 
-  // The levels for a range that holds 0. One level is exactly 0.
+  // The levels for a range that contains 0. One level is exactly 0.
   static LevelScale For(const ValueRange& range);
 };
 
@@ -27,13 +27,13 @@ enum class FilterLayout {
   kColumnsLast,   // columns C x H x W of a matrix become H x W x C
 };
 
-// A filter and bias of an operator with sums of products.
+// The float filter and bias of a Conv or FC.
 struct FloatFilter {
   std::string name;
   const Tensor* values = nullptr;
   FilterLayout layout = FilterLayout::kSame;
-  std::vector<int64_t> x_dims;  // of the operator's input, as floats
-  float x_scale = 1;
+  std::vector<int64_t> x_dims;  // shape of the operator's input in the float net
+  float x_scale = 1;            // of the quantized input
   std::string bias_name;
   const Tensor* bias = nullptr;  // null if there is none
 };
@@ -51,9 +51,10 @@ class QuantizedParams {
 
   // A new name that begins with `name` and that neither the workspace nor the net uses.
   std::string NewName(std::string name);
-  // Levels are symmetric: the scale is the largest magnitude / 127, the zero point 128. The bias is
-  // in int32. Throws EnforceNotMet, naming the blob, for parameters that are not finite or do not
-  // fit each other.
+  // Adds the quantized filter and bias. Filter levels are symmetric: the zero point is 128 and the
+  // scale is the largest magnitude / 127, or larger where the bias needs it. The bias is int32.
+  // Throws EnforceNotMet, naming the blob, if the filter is empty, a value is not finite or the
+  // bias does not have one value for each filter.
   QuantizedFilter Add(const FloatFilter& filter);
   // The parameters that were added.
   const std::vector<std::string>& names() const { return names_; }

@@ -40,9 +40,9 @@ struct TrainingPasses {
   bool memory_plan = true;      // PlanMemory
 };
 
-// The passes that are faster on the device for activations of this order and element type: fusions
-// of operators and updates, no unused gradients and planned memory on all devices, the others on
-// GPUs only. half_gradients stays off.
+// The passes that make training faster on the device, for activations of this order and element
+// type. On all devices: fused operators, fused updates, no unused gradients, planned memory. On
+// GPUs only: the others, except for half_gradients, which stays off.
 TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
                                     TensorProto::DataType type);
 
@@ -54,7 +54,7 @@ void PrepareForward(const TrainingPasses& passes, const std::set<std::string>& k
 struct PreparedTraining {
   std::vector<ParameterArena> arenas;
   int filter_copies = 0;   // filters with 16-bit copies
-  int half_gradients = 0;  // gradients of filters that are in 16 bits
+  int half_gradients = 0;  // filters whose gradients are in 16 bits
   bool memory_plan = false;
 };
 

@@ -17,9 +17,10 @@ NetDef ApplyTransform(const std::string& name, const NetDef& net);
 std::vector<std::string> TransformNames();
 
 // Removes each operator that repeats an earlier one (same type, arguments, device and input values)
-// and lets the readers of its outputs read the earlier outputs. Considers only types without state
-// and randomness. Operators with an external output, or one that is written twice, stay. A net with
-// operators that run nets stays unchanged. Returns the number of operators removed.
+// and lets the readers of its outputs read the earlier outputs. Considers only some types, which
+// have neither state nor randomness. An operator stays if one of its outputs is an external output
+// or is written twice. A net with operators that run nets stays unchanged. Returns the number of
+// operators removed.
 int EliminateCommonSubexpressions(NetDef* net);
 
 }  // namespace caffe2

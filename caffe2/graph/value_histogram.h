@@ -26,7 +26,7 @@ class ValueHistogram {
   // Throws EnforceNotMet, naming the element, for a NaN or an infinity.
   void Add(int64_t n, const float* values);
 
-  // A range that holds 0; {0, 0} if no value was added.
+  // A range that contains 0; {0, 0} if no value was added.
   ValueRange Range(RangeMethod method) const;
 
  private:

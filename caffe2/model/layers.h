@@ -70,18 +70,19 @@ struct SoftmaxLoss {
 SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const std::string& label,
                             const std::string& softmax, const std::string& loss,
                             bool label_prob = false, const std::string& row_weights = "");
-// The weight float {N} of each row in a SoftmaxWithLoss: the weight of its int32 `label` {N}.
-// Throws EnforceNotMet when it runs if a label has no weight.
+// Returns the row weights, float {N}, for a SoftmaxWithLoss: row i has the weight of its label.
+// `label` is int32 {N}; weights[k] is the weight of label k. When the net runs, throws
+// EnforceNotMet if a label has no weight.
 std::string ClassWeights(ModelHelper* model, const std::string& label, const std::string& output,
                          const std::vector<float>& weights);
-// The probabilities float {N, num_labels} that a SoftmaxWithLoss with `label_prob` takes, of the
-// int32 `label` {N}: 1 - smoothing for the label, and smoothing spread over all labels alike
-// (Szegedy et al., "Rethinking the Inception architecture", 2015). Makes a table of num_labels x
-// num_labels floats.
+// Label smoothing (Szegedy et al., "Rethinking the Inception architecture", 2015). Returns
+// probabilities, float {N, num_labels}, for a SoftmaxWithLoss with `label_prob`: `smoothing` is
+// spread evenly over all labels, and the int32 `label` {N} gets the remaining 1 - smoothing
+// besides. Makes a table of num_labels x num_labels floats.
 std::string SmoothLabels(ModelHelper* model, const std::string& label, const std::string& output,
                          int64_t num_labels, float smoothing);
 // Mixes the images of a batch (operators/image/mix_images_op.h): `images` {N, ...} and their int32
-// `label` {N}. An alpha of 0 leaves out its way to mix; one must be positive.
+// `label` {N}. An alpha of 0 turns its method off; at least one must be positive.
 struct MixedImages {
   std::string images;
   std::string probabilities;  // float {N, num_labels}, for a SoftmaxWithLoss with `label_prob`
@@ -93,7 +94,7 @@ struct MixSettings {
 };
 MixedImages MixImages(ModelHelper* model, const std::string& images, const std::string& label,
                       const std::string& output, const MixSettings& settings);
-// The fraction of rows whose label is among the top_k largest scores.
+// The fraction of rows whose int32 label is among the top_k largest scores, a float scalar.
 std::string Accuracy(ModelHelper* model, const std::string& scores, const std::string& label,
                      const std::string& output, int top_k = 1);
 

@@ -36,8 +36,8 @@ class ModelHelper {
     // Storage order of images, "NCHW" or "NHWC". Filters follow it: {out, in / group, h, w} or
     // {out, h, w, in / group}.
     std::string order = "NCHW";
-    // False: parameters are inputs of the net and param_init_net stays empty, for test and
-    // predictor nets, which use existing parameters.
+    // False for test and predictor nets, which use existing parameters: these are inputs of the
+    // net, and param_init_net stays empty.
     bool init_params = true;
     // Builds layers that differ in training and testing (SpatialBN, Dropout) for testing.
     bool is_test = false;
@@ -46,9 +46,9 @@ class ModelHelper {
     TensorProto::DataType compute_type = TensorProto::FLOAT;
     // Where operators run.
     DeviceOption device = {};
-    // For training a part of the model: says, by the name without scope, which parameters keep
-    // their values. Normalizations with a frozen scale use their running statistics and leave them
-    // as they are. Null: none.
+    // For training only a part of the model: true for the name (without scope) of a parameter that
+    // keeps its value. Normalizations with a frozen scale use their running statistics and leave
+    // them as they are. Null: no parameter is frozen.
     std::function<bool(const std::string&)> is_frozen = nullptr;
   };
 
@@ -104,10 +104,11 @@ class ModelHelper {
   // gradient, "" for ones. Afterwards gradients() holds the parameters' gradients. Operators that
   // only frozen parameters need are left out.
   void AddGradientOperators(const LossGradients& losses);
-  // Parameter -> its gradient. A frozen parameter is absent, and one on which the
-  // losses do not depend.
+  // Parameter -> its gradient. A parameter is absent if it is frozen or the losses do not depend on
+  // it.
   const std::map<std::string, GradientWrapper>& gradients() const { return gradients_; }
-  // The dense gradient of a parameter. Throws EnforceNotMet, naming it, if there is none.
+  // The dense gradient of a parameter. Throws EnforceNotMet, naming the parameter, if there is
+  // none.
   const std::string& Gradient(const std::string& param) const;
 
   // Blobs that hold optimizer state (momentum, iteration). A checkpoint saves them with the
@@ -170,8 +171,8 @@ class DeviceScope {
 
 // Gives every operator of the net a seed of its own (DeviceOption.random_seed), derived from `seed`
 // and the operator's position. With the same seed, nets of the same operators draw the same random
-// numbers. Operators that have a seed keep it. Nets in arguments get their seeds from their
-// operator's seed.
+// numbers. Operators that already have a seed keep it. The seeds in a subnet derive from the seed
+// of the operator that runs it.
 void SetRandomSeeds(NetDef* net, uint64_t seed);
 
 }  // namespace caffe2

@@ -28,10 +28,10 @@ struct LearningRateOptions {
   float warmup_start = 0.1f;
 };
 
-// For each name scope ("gpu_0/"; "" for all names): scales the gradients of the parameters that
-// begin with it by min(1, max_norm / norm), where norm is their total L2 norm. Call it after the
-// gradients are reduced over shards and unscaled (loss_scale.h), and before weight decay. Throws
-// EnforceNotMet if a scope has no gradients.
+// For each name scope ("gpu_0/"; "" for all names): scales the gradients of the parameters in the
+// scope by min(1, max_norm / norm), where norm is the L2 norm of all these gradients together. Call
+// it after the gradients are reduced over shards and unscaled (loss_scale.h), and before weight
+// decay. Throws EnforceNotMet if a scope has no gradients.
 void AddGradientClipping(ModelHelper* model, float max_norm,
                          const std::vector<std::string>& scopes = {""});
 
@@ -45,11 +45,10 @@ struct SgdOptions {
   LearningRateOptions learning_rate;
   float momentum = 0.9f;  // 0: plain
   bool nesterov = true;
-  // LARS (You et al., "Large batch training of convolutional networks", 2017), if positive: the
-  // rate of each weight w with more than one axis is multiplied by
-  // lars_trust |w| / (|g| + lars_decay |w|), with its gradient g; for w = 0 by 1. Biases and
-  // normalizations keep the rate. Then weight decay by lars_decay is added, as AddWeightDecay does,
-  // which must not be called as well.
+  // LARS (You et al., "Large batch training of convolutional networks", 2017), if lars_trust is
+  // positive: the rate of each weight w with more than one axis and gradient g is multiplied by
+  // lars_trust |w| / (|g| + lars_decay |w|), or by 1 if w = 0. Biases and normalizations keep the
+  // rate. BuildSgd then adds weight decay by lars_decay; do not call AddWeightDecay as well.
   float lars_trust = 0.f;
   float lars_decay = 0.f;
 };
@@ -64,7 +63,7 @@ struct AdamOptions {
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
   // Decoupled weight decay of the weights (Loshchilov and Hutter, "Decoupled weight decay
-  // regularization", 2019): besides its step, each loses the share rate x weight_decay.
+  // regularization", 2019): besides its step, each weight w changes by -rate x weight_decay x w.
   float weight_decay = 0.f;
 };
 std::string BuildAdam(ModelHelper* model, const AdamOptions& options);
