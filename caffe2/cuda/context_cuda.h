@@ -15,7 +15,7 @@ class CUDAContext final : public BaseContext {
  public:
   static constexpr DeviceType kDeviceType = CUDA;
 
-  // Throws EnforceNotMet, in one line, if the machine does not have the device.
+  // Throws EnforceNotMet if the machine does not have the device.
   explicit CUDAContext(const DeviceOption& option);
 
   // Throws EnforceNotMet unless stream_id is 0.
@@ -55,14 +55,14 @@ void CopyInOrder(size_t nbytes, const void* source, const Device& source_device,
 // on the host. The exception is a tensor that may be a shape or a count (up to 64 integers or
 // bools). Shape and Size leave such tensors on the host, and Caffe2's nets go on computing with
 // them on the device, so Input(i) copies them there; this is logged once for each type of operator.
-// An operator that accepts an input on either side reads it with Input<Tensor>(i).
+// An operator that accepts an input in host or device memory reads it with Input<Tensor>(i).
 template <>
 const Tensor& Operator<CUDAContext>::Input(int i) const;
 
-// One float that controls an operator, such as a learning rate or the gradient of a loss. A tensor
-// on the device gives its address. A tensor on the host gives its value, which is read now; while a
-// CUDA graph is recorded, it gives the address of a device copy that is refreshed before each
-// launch of the graph.
+// A control scalar: one float that controls an operator, such as a learning rate or the gradient of
+// a loss. ReadScalar of a tensor on the device sets `address`. Of a tensor on the host it sets
+// `value`, which it reads at once. While a CUDA graph is recorded, it sets `address` instead, to a
+// device copy that is refreshed before each launch of the graph.
 struct CudaScalar {
   const float* address = nullptr;
   float value = 0;

@@ -33,8 +33,8 @@ struct CudnnArrays {
 // Thread-safe. Throws EnforceNotMet if cuDNN has no plan, OutOfMemoryError if the workspace does
 // not fit.
 void RunCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device, Stream stream);
-// The same, but returns false if cuDNN has no plan that works. That is logged the first time and
-// remembered.
+// The same, but returns false if cuDNN has no plan that works. It remembers this, and logs it the
+// first time.
 bool TryCudnnWork(const CudnnWork& work, const CudnnArrays& arrays, int device, Stream stream);
 
 size_t CudnnVersion();  // of the library that is loaded

@@ -1,7 +1,7 @@
 // Convolutions fused with the operations around them, in one pass over memory, where cuDNN has an
-// engine for it.
+// engine for this.
 //
-// Each function does nothing and returns false if cuDNN has no engine; that is logged once for each
+// If cuDNN has no engine, a function does nothing and returns false; that is logged once for each
 // problem. Plans are chosen and kept as for Convolve (convolution.h). Thread-safe.
 #pragma once
 
@@ -91,8 +91,7 @@ enum class FusedConvolution {
   kNormedPairStats,
   kNormedPairBackwardData,
 };
-// The plan that a variant would use first on a described device, as PlanConvolution. Throws Error
-// if there is no engine.
+// Like PlanConvolution, for one of the variants. Throws Error if there is no engine.
 ConvPlanDescription PlanFusedConvolution(FusedConvolution variant, const ConvProblem& problem,
                                          const std::string& device_json, int max_plans = 1);
 

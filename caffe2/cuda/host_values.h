@@ -64,7 +64,7 @@ class HostValues {
 HostValues* RecordedHostValues();
 
 // Makes RecordedHostValues() return `values` on the calling thread while this object lives. Scopes
-// do not nest: the end of one makes it return null.
+// do not nest: after the end of one, RecordedHostValues() returns null.
 class HostValuesScope {
  public:
   explicit HostValuesScope(HostValues* values);

@@ -1,5 +1,5 @@
-// What .cu files share: launching, conversion of 16-bit types, loops over elements, sums of a
-// block. Arithmetic on float16 and bfloat16 is done in float.
+// Shared by all .cu files: launching, conversion of 16-bit types, loops over elements, reductions
+// over a block. Arithmetic on float16 and bfloat16 is done in float.
 //
 // Kernels are plain CUDA. So that tests can also run them on the host (tests/cuda_emulation), they
 // use only static shared memory and, of the warp functions, only __shfl_xor_sync.

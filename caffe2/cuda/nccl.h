@@ -14,13 +14,13 @@ namespace caffe2::cuda {
 
 // Identifies a group. One member makes it and gives it to the others.
 using NcclId = std::array<char, 128>;
-// Throws Error, in one line, if NCCL was not found at build time or cannot be loaded.
+// Throws Error if NCCL was not found at build time or cannot be loaded.
 NcclId MakeNcclId();
 
 // One member of a group. All members call the same operations in the same order. A call starts the
-// operation on `stream`, after the work that the stream holds; Done() tells when it is done. NCCL
+// operation on `stream`, after the work that the stream holds; Done() tells when it is done. A call
 // waits for the other members in short steps. Between the steps it calls `wait`, which sleeps for a
-// moment, and throws to give up. Every function throws Error with NCCL's text; the group cannot be
+// moment, or throws to give up. Every function throws Error with NCCL's text; the group cannot be
 // used after that. Used by one thread at a time.
 class NcclGroup {
  public:
@@ -85,8 +85,8 @@ class LocalNcclGroup {
   std::shared_ptr<State> state_;  // shared_ptr: State may stay incomplete here
 };
 
-// LocalNcclGroup::Of with `make` to make a group. Shared by the builds with and without NCCL and by
-// the emulation of the tests.
+// Implements LocalNcclGroup::Of; makes a group by `make`. Shared by the builds with and without
+// NCCL and by the emulation of the tests.
 LocalNcclGroup* FindLocalGroup(const std::vector<int>& devices,
                                const std::function<std::unique_ptr<LocalNcclGroup>()>& make);
 

@@ -20,15 +20,15 @@ class JpegDecoder {
     size_t row_bytes;       // width x channels
   };
 
-  // Throws Error, in one line, if the library cannot be loaded (the environment variable
-  // CAFFE2_NVJPEG_LIBRARY may hold its path) or nvJPEG cannot use the device.
+  // Throws Error if the library cannot be loaded (the environment variable CAFFE2_NVJPEG_LIBRARY
+  // may hold its path) or nvJPEG cannot use the device.
   explicit JpegDecoder(int device);
-  // The work must be done.
+  // All decoding must be done by then.
   ~JpegDecoder();
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Whether Decode takes the file; looks at its header only. Thread-safe.
+  // True if Decode accepts the file; looks at its header only. Thread-safe.
   bool Supports(std::string_view file) const;
 
   // Puts the decoding of all files into the stream, a stream of this device. `channels` is 3 (blue,

@@ -1,5 +1,5 @@
-// The part of nvJPEG's interface that nvjpeg.cc uses, as versions 12 and 13 have it: facts of the
-// library, so that nothing needs its header. tests/cuda/nvjpeg_api_test.cc compares them with
+// The part of nvJPEG's interface that nvjpeg.cc uses, as in versions 12 and 13. It is declared here
+// so that nothing needs the library's header. tests/cuda/nvjpeg_api_test.cc compares it with
 // nvjpeg.h where there is one.
 #pragma once
 
@@ -52,12 +52,12 @@ using DecodeBatchedInitialize = Status(nvjpegHandle*, nvjpegJpegState*, int batc
 // Reads files on the host, the last of them perhaps when the stream gets there.
 using DecodeBatched = Status(nvjpegHandle*, nvjpegJpegState*, const unsigned char* const* data,
                              const size_t* lengths, Destination*, Stream);
-// What a header says. A handle may be used by several threads, a JPEG stream by one.
+// Parse the header of a file. Several threads may use a handle, one a JPEG stream.
 using JpegStreamCreate = Status(nvjpegHandle*, nvjpegJpegStream**);
 using JpegStreamDestroy = Status(nvjpegJpegStream*);
 using JpegStreamParseHeader = Status(nvjpegHandle*, const unsigned char* data, size_t length,
                                      nvjpegJpegStream*);
-// *is_supported is 0 if DecodeBatched takes the file.
+// Sets *is_supported to 0 if DecodeBatched accepts the file, else to another value.
 using DecodeBatchedSupported = Status(nvjpegHandle*, nvjpegJpegStream*, int* is_supported);
 
 }  // namespace caffe2::cuda::nvjpeg

@@ -16,7 +16,7 @@ namespace caffe2::cuda {
 
 // Number of devices. 0 if there is no driver or it is older than the toolkit.
 int DeviceCount();
-// Why DeviceCount is 0, in one line; empty if it is not.
+// One line that says why DeviceCount is 0; empty if it is not 0.
 std::string DeviceProblem();
 
 struct DeviceProperties {
@@ -70,8 +70,8 @@ class Event {
 
 // True while a Graph (graph.h) records the stream: work that is put into it is recorded, not done.
 bool IsRecorded(Stream stream);
-// Time that the device takes for the work that `body` puts into the stream, a stream of the current
-// device. Waits for it.
+// The time that the device takes for the work that `body` puts into `stream`, a stream of the
+// current device. Waits for that work.
 double MillisecondsOf(Stream stream, const std::function<void()>& body);
 
 // Memory of a device, from its stream-ordered pool, for work on the compute stream. Null if there

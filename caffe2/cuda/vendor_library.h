@@ -1,5 +1,5 @@
-// Libraries of the vendor that are loaded when they are first needed, so that programs also start
-// on machines without them.
+// NVIDIA's libraries that are loaded when they are first needed, so that programs also start on
+// machines without them.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace caffe2::cuda {
 // Functions found in it stay valid, because a library stays loaded.
 class VendorLibrary {
  public:
-  // Loads the first of `files`, of which there is at least one, that dlopen finds. Throws Error, in
-  // one line: "<name> cannot be loaded: " with dlopen's text for the first file, and then `advice`.
+  // Loads the first of `files` (there must be at least one) that dlopen finds. Throws Error:
+  // "<name> cannot be loaded: " with dlopen's text for the first file, and then `advice`.
   VendorLibrary(std::string name, const std::vector<std::string>& files,
                 const std::string& advice = "");
 

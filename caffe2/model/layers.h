@@ -76,9 +76,9 @@ SoftmaxLoss SoftmaxWithLoss(ModelHelper* model, const std::string& input, const 
 std::string ClassWeights(ModelHelper* model, const std::string& label, const std::string& output,
                          const std::vector<float>& weights);
 // Label smoothing (Szegedy et al., "Rethinking the Inception architecture", 2015). Returns
-// probabilities, float {N, num_labels}, for a SoftmaxWithLoss with `label_prob`: `smoothing` is
-// spread evenly over all labels, and the int32 `label` {N} gets the remaining 1 - smoothing
-// besides. Makes a table of num_labels x num_labels floats.
+// probabilities, float {N, num_labels}, for a SoftmaxWithLoss with `label_prob`: each label gets
+// smoothing / num_labels, and the int32 `label` {N} gets 1 - smoothing more. Makes a table of
+// num_labels x num_labels floats.
 std::string SmoothLabels(ModelHelper* model, const std::string& label, const std::string& output,
                          int64_t num_labels, float smoothing);
 // Mixes the images of a batch (operators/image/mix_images_op.h): `images` {N, ...} and their int32

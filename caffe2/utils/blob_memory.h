@@ -21,13 +21,13 @@ struct BlobMemory {
 struct WorkspaceMemory {
   std::vector<BlobMemory> blobs;  // plain and quantized tensors with values, the largest first
   int64_t blob_bytes = 0;         // sum of nbytes
-  // The bytes that at least one blob uses, each counted once: blob_bytes less the bytes that are
-  // saved by sharing, for instance by a memory plan.
+  // The bytes that at least one blob uses, each counted once: blob_bytes minus the bytes that
+  // sharing saves, for instance a memory plan.
   int64_t distinct_bytes = 0;
 };
 
-// Looks at the tensors that the workspace sees, its own and its parents'. Reads no values. Strings
-// count without their text. Must not be called while a net runs.
+// Measures the tensors that the workspace sees, its own and those of its parents. Reads no values.
+// Strings count without their text. Must not be called while a net runs.
 WorkspaceMemory MeasureMemory(const Workspace& ws);
 
 }  // namespace caffe2

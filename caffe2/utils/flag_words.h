@@ -8,10 +8,10 @@
 
 namespace caffe2 {
 
-// The flags of the recipe `name`, divided by blanks: "--model=lenet --shuffle". Throws UsageError
-// for a name that it does not know.
+// Returns the flags of the recipe `name`, separated by blanks: "--model=lenet --shuffle". Throws
+// UsageError for an unknown name.
 using RecipeFunction = std::function<std::string(const std::string& name)>;
-// What to say about an unknown flag, given without dashes; "" if there is nothing to say.
+// Returns advice about an unknown flag, which is given without dashes; "" if there is none.
 using FlagAdvice = std::function<std::string(const std::string& flag)>;
 
 // Turns the command line `words`, which begins with the program, into words for gflags. The flags

@@ -8,7 +8,7 @@ namespace caffe2 {
 
 struct LibraryVersion {
   std::string name;     // "oneDNN"
-  std::string version;  // "2.7.3", of the library itself if it tells, else of its headers
+  std::string version;  // "2.7.3", as the library reports it, else the version of its headers
 };
 
 // Sorted by name. Libraries that are loaded later, such as CUDA's, are listed once they are.

@@ -11,10 +11,10 @@ class PackedFactor;  // onednn_matmul.h
 
 namespace caffe2::math {
 
-// c = alpha op(a) op(b) + beta c, where op transposes if trans_a or trans_b is true; op(a) is m x
-// k, op(b) k x n, c m x n. If beta is 0, c may be uninitialised. Sizes may be 0. Throws
-// EnforceNotMet on the host unless a bfloat16 product has alpha 1 and beta 0 or 1 (small ones may
-// have others), and on GPUs if k is 0 and beta is not.
+// c = alpha op(a) op(b) + beta c, where op transposes a matrix if its flag, trans_a or trans_b, is
+// true; op(a) is m x k, op(b) k x n, c m x n. If beta is 0, c may be uninitialised. Sizes may be 0.
+// Throws EnforceNotMet for what a device cannot do: on the host, a bfloat16 product that is not
+// small needs alpha 1 and beta 0 or 1; on GPUs, beta must be 0 if k is 0.
 template <typename T, class Context>
 void Gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const T* a,
           const T* b, float beta, T* c, Context* context);
@@ -24,8 +24,8 @@ template <typename T, class Context>
 void GemmBias(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a, const T* b,
               const T* bias, T* c, Context* context);
 
-// GemmBias on the host with a matrix b that is constant as PackedFactor::Multiply says. `packed`,
-// unless null, keeps it in the kernel's layout, except for a small product.
+// GemmBias on the host for a matrix b that is constant as PackedFactor::Multiply requires.
+// `packed`, if not null, keeps b in the kernel's layout, except for small products.
 template <typename T>
 void GemmBiasPacked(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const T* a,
                     const T* b, const T* bias, T* c, PackedFactor* packed);
@@ -37,7 +37,7 @@ void GemmBatched(bool trans_a, bool trans_b, int64_t batch, int64_t m, int64_t n
                  const T* a, bool broadcast_a, const T* b, bool broadcast_b, T* c,
                  Context* context);
 
-// sums[j] = sum over i of x[i, j]. The host adds in the order of i.
+// sums[j] = sum over i of x[i, j], where x is rows x columns. The host adds in the order of i.
 template <typename T, class Context>
 void ColumnSums(int64_t rows, int64_t columns, const T* x, T* sums, Context* context);
 

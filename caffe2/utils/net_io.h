@@ -7,9 +7,9 @@
 
 namespace caffe2 {
 
-// Reads a file in binary or text form. Tries both: text first for the names *.pbtxt, *.prototxt and
-// *.txt, otherwise binary first. Text may use the old spellings `device_type: CUDA` (a name; the
-// field now holds a number) and `cuda_gpu_id`.
+// Reads a binary or text file. Tries both formats: text first for the names *.pbtxt, *.prototxt and
+// *.txt, binary first for all others. Text may use the old spellings `device_type: CUDA` (a name;
+// the field now holds a number) and `cuda_gpu_id`.
 //
 // Throws IoError with the path if the file cannot be read, is empty, has more than 2^30 bytes or
 // more than 100 levels of messages, or does not hold the message (with line and column for text).

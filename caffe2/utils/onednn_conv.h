@@ -59,13 +59,15 @@ enum class ConvDirection { kForward, kBackwardData, kBackwardFilter };
 // changes included. Depends only on the problem, the kind of processor and the number of threads,
 // so that results do not vary from run to run.
 bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
-// The same for gradients that are computed as products over patches (onednn_conv_matmul.h).
+// Another rule of kAuto: true if a gradient was measured to be faster as a product over patches
+// (onednn_conv_matmul.h). False for the forward direction.
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction);
 
-// Make one for a problem, then run it again and again, in one thread at a time. The constructor
-// throws EnforceNotMet if oneDNN does not support it. Each run reorders filters, and other arrays
-// for which oneDNN needs its own layout. If oneDNN does not multiply bfloat16 on this processor
-// (onednn_float_copies.h), a bfloat16 problem is computed in float and the result is rounded once.
+// Make one object for a problem and run it many times, in one thread at a time. The constructor
+// throws EnforceNotMet if oneDNN does not support the problem. Each run reorders filters, and other
+// arrays for which oneDNN needs its own layout. If oneDNN does not multiply bfloat16 on this
+// processor (onednn_float_copies.h), a bfloat16 problem is computed in float and the result is
+// rounded once. All this holds for the gradients below too.
 class ConvForward {
  public:
   explicit ConvForward(const ConvProblem& problem);
@@ -80,10 +82,10 @@ class ConvForward {
   const ConvProblem problem_;
 };
 
-// The operations on the sum of products of bytes for filter m:
+// How the sum of products of bytes for filter m becomes a result:
 //   dst = multipliers[m] * sum + offsets[m] + accumulator_factor * dst,
-// in float; the last part is there if the problem has add_to_dst. Bytes are rounded to even and
-// clipped to [min, 255].
+// in float; only a problem with add_to_dst has the last term. A result in bytes is rounded to
+// nearest even and clipped to [min, 255].
 struct ByteEpilogue {
   std::vector<float> multipliers, offsets;  // one for each filter
   float accumulator_factor = 1;
@@ -97,9 +99,9 @@ struct ByteEpilogue {
 // of two products to 16 bits, which suffices only for int8_t in [-64, 64].
 bool AddsBytesExactly();
 
-// A convolution of uint8_t with int8_t filters; sums are exact. The problem's types are not read,
-// it has no bias, and its filter is constant. The constructor throws EnforceNotMet if oneDNN cannot
-// do it or not AddsBytesExactly().
+// A convolution of uint8_t images with int8_t filters; sums are exact. The problem's types are not
+// read, it has no bias, and its filter is constant. The constructor throws EnforceNotMet if oneDNN
+// does not support the problem or AddsBytesExactly() is false.
 class ByteConvForward {
  public:
   ByteConvForward(const ConvProblem& problem, const ByteEpilogue& epilogue);

@@ -1,5 +1,4 @@
-// Computes products of bfloat16 matrices with float copies, on processors for which oneDNN has no
-// such products.
+// Float copies of bfloat16 operands, for processors on which oneDNN does not multiply bfloat16.
 #pragma once
 
 #include <array>
@@ -15,8 +14,8 @@ namespace caffe2::onednn {
 bool MultipliesBFloat16();
 
 // Float copies of the operands of one product. They lie in memory of the calling thread that the
-// next object reuses, so only one object may live at a time in a thread. Types: float, whose data
-// are used without a copy, and bfloat16.
+// next object reuses, so only one object may live at a time in a thread. `type` is bfloat16, or
+// float, whose data are used without a copy.
 class FloatCopies {
  public:
   // The n elements of `data` as float. Null for null.

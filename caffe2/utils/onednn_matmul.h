@@ -41,11 +41,11 @@ class PackedFactor {
   PackedFactor();
   ~PackedFactor();
 
-  // OneDnnMatMul for a matrix b that does not change as long as its address stays the same; the
-  // caller must keep the memory of the last one. b is converted in the first call, and again if its
-  // address or the layout changes; the layout seldom depends on m. The sums may have another order
-  // than OneDnnMatMul's. Nothing is kept where the kernel has no layout of its own (AVX2 with
-  // oneDNN 2) and where oneDNN does not multiply bfloat16.
+  // Like OneDnnMatMul, for a matrix b that does not change as long as its address stays the same.
+  // The caller must not free the last b, because a new matrix could get its address. b is converted
+  // in the first call, and again if its address or the layout changes; the layout seldom depends on
+  // m. The terms may be added in another order than by OneDnnMatMul. Nothing is kept where the
+  // kernel has no layout of its own (AVX2 with oneDNN 2) or oneDNN does not multiply bfloat16.
   void Multiply(const MatMulProblem& problem, const void* a, const void* b, const void* bias,
                 void* c);
 

@@ -73,8 +73,8 @@ struct Tiles {
   int64_t top, left, down, across, rows, rows_per_chunk, chunks;
 };
 
-// The addresses of the kSize x kSize pixels from (top, left) on; `outside` for pixels outside of
-// the image.
+// The addresses of the kSize x kSize pixels from (top, left) on; `outside` for pixels outside the
+// image.
 template <int kSize, typename Pixel>
 void FindPixels(const Image& image, int64_t n, int64_t top, int64_t left, Pixel* data,
                 Pixel* outside, Pixel** pixels) {

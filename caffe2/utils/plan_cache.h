@@ -1,4 +1,5 @@
-// Choices between plans that were measured once, kept in a folder for later processes.
+// Measures which of several plans is fastest, and keeps such choices in a folder for later
+// processes.
 #pragma once
 
 #include <functional>
@@ -10,10 +11,10 @@
 
 namespace caffe2 {
 
-// Texts by key. Each has a file; its name is a hash of the key and its first line is the key. A
-// cache must not stop a run: a file that cannot be read counts as missing, and one that cannot be
-// written is logged. Thread-safe. Processes may share a folder, because files are renamed into
-// place.
+// Texts by key. Each text has a file, whose name is a hash of the key and whose first line is the
+// key. A cache must not stop a run: a file that cannot be read counts as missing, and a failure to
+// write one is only logged. Thread-safe. Processes may share a folder, because files are renamed
+// into place.
 class PlanCache {
  public:
   // An empty folder name: nothing is kept or found.
@@ -23,7 +24,8 @@ class PlanCache {
 
   bool is_kept() const { return !folder_.empty(); }
   std::optional<std::string> Find(const std::string& key) const;
-  void Add(const std::string& key, const std::string& text) const;  // the key must be one line
+  // Throws EnforceNotMet if the key has more than one line.
+  void Add(const std::string& key, const std::string& text) const;
 
  private:
   std::string PathOf(const std::string& key) const;
@@ -31,12 +33,13 @@ class PlanCache {
   std::string folder_;
 };
 
-// The candidate in [0, n) with the smallest median of several times. measure(i) returns one time in
-// any unit and throws Error if candidate i does not work; such candidates are logged and skipped.
-// Candidates are measured in turns, so that a change of the clock affects all. After two turns
-// candidates that are many times slower than the best are dropped. If none works, throws
-// OutOfMemoryError if one failed for lack of memory, and EnforceNotMet otherwise. *lacked_memory
-// (unless null) becomes true if a candidate was skipped for lack of memory: it may work later.
+// Measures each candidate in [0, n) several times and returns the one with the smallest median
+// time. measure(i) returns one time in any unit, and throws Error if candidate i does not work;
+// such candidates are logged and skipped. Candidates are measured in turns, so that a change of the
+// clock rate affects all of them alike. After two turns, candidates that are many times slower than
+// the best are dropped. If no candidate works, throws OutOfMemoryError if one of them failed for
+// lack of memory, and EnforceNotMet otherwise. *lacked_memory (unless null) tells whether a
+// candidate was skipped for lack of memory: it may work later.
 int FastestOf(int n, const std::function<double(int)>& measure, bool* lacked_memory = nullptr);
 
 // The first candidate in [0, n) for which attempt(i) does not throw Error; failures are logged.

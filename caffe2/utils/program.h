@@ -15,7 +15,7 @@ namespace caffe2 {
 enum class Arguments { kFlagsOnly, kAny };
 
 struct ProgramOptions {
-  Arguments arguments = Arguments::kFlagsOnly;  // kAny: those that are not flags stay in argv
+  Arguments arguments = Arguments::kFlagsOnly;  // kAny: arguments without dashes stay in argv
   FlagAdvice advice = nullptr;                  // as in ExpandFlags()
   RecipeFunction recipe = nullptr;              // likewise
   ProgramHelp help = {};
@@ -34,10 +34,10 @@ struct ProgramOptions {
 // stderr does not block the program (stderr_stream.h).
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
-// OMP_NUM_THREADS says otherwise. Their idle threads sleep soon, so that they do not take the cores
-// of other processes: OpenMP reads this only as a program starts, so the program starts itself once
-// more with GOMP_SPINCOUNT set, under the same process id. A user's OMP_WAIT_POLICY or
-// GOMP_SPINCOUNT counts more.
+// OMP_NUM_THREADS is set. Idle OpenMP threads soon go to sleep, so that they do not take the cores
+// of other processes. OpenMP reads this setting only when a program starts, so RunProgram sets
+// GOMP_SPINCOUNT and starts the program once more, under the same process id. It does not if the
+// user has set OMP_WAIT_POLICY or GOMP_SPINCOUNT.
 //
 //   int main(int argc, char** argv) {
 //     return caffe2::RunProgram(&argc, &argv, "Prints ...", [&] { ...; return 0; });
@@ -53,7 +53,7 @@ bool AdoptFlag(const std::string& name, const std::string& description);
 // with their values.
 std::vector<gflags::CommandLineFlagInfo> ProgramFlags();
 
-// An error's text without its " [enforce fail at <file>:<line>]", which tell a user nothing.
+// Removes every " [enforce fail at <file>:<line>]" from an error's text: they tell a user nothing.
 std::string WithoutCodePlaces(std::string message);
 
 // The part of RunProgram after the flags: starts the log, ignores SIGXFSZ, runs `body` and turns

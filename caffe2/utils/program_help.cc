@@ -107,9 +107,9 @@ std::string HelpText(const std::string& program, const std::string& usage,
   text +=
       DescribeGroup(help.groups.empty() ? "" : "Other", &left, [](const Info&) { return true; });
   return text +
-         "\nFlags may stand in a file, one --name=value in a line: --flagfile FILE. --version "
-         "tells "
-         "the\nversion, --helpfull also lists the flags of libraries.\n";
+         "\nA file may hold flags, one --name=value in each line: --flagfile FILE. --version "
+         "prints\n"
+         "the version, --helpfull also lists the flags of libraries.\n";
 }
 
 std::string SimilarFlag(const std::string& name) {

@@ -1,4 +1,4 @@
-// What `--help` prints, and suggestions for flags that are mistyped.
+// The text that `--help` prints, and suggestions for mistyped flags.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@ namespace caffe2 {
 // name flags that the program does not have.
 struct FlagGroup {
   const char* title;  // "Data"
-  const char* flags;  // names divided by blanks
+  const char* flags;  // names separated by blanks
 };
 
 struct ProgramHelp {
-  std::vector<FlagGroup> groups;  // in the order of --help; empty: one list by name
+  std::vector<FlagGroup> groups;  // in the order of --help; empty: one list, sorted by name
   std::string examples;           // command lines, each on a line of its own
 };
 
-// The text of --help: usage, examples, and ProgramFlags() by group. A flag whose
-// description has "(required)" comes first. Defaults are written as people write them: 0.1.
+// The text of --help: usage, examples, and ProgramFlags() by group. Flags whose description
+// contains "(required)" come first. Defaults are written as by FlagValueText.
 std::string HelpText(const std::string& program, const std::string& usage, const ProgramHelp& help);
 
 // The value of a flag of gflags' `type` as people write it: "0.1", where gflags writes

@@ -2,7 +2,7 @@
 //
 // A shard of `doppio run` has no terminal: its standard error is a pipe. So it writes the parts of
 // the line to the pipe, as one line of text, and the launcher, which has the terminal, chooses the
-// parts that fit. The launcher tells shard 0 by a variable of its environment, which names the
+// parts that fit. An environment variable from the launcher asks shard 0 to do so. It names the
 // pipe, so that a shard whose standard error goes elsewhere (to a file, or through `tee`) writes
 // plain lines only.
 #pragma once
@@ -48,7 +48,7 @@ std::string StreamIdentity(int fd);
 // True if a launcher shows the StatusBar lines that this process writes to its standard error.
 bool LauncherShowsBar();
 
-// Characters in a row of the terminal; 80 if it does not tell.
+// Characters in a row of the terminal; 80 if the terminal does not report it.
 size_t TerminalWidth(int fd);
 
 }  // namespace caffe2

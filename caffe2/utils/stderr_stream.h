@@ -6,8 +6,8 @@ namespace caffe2 {
 // Keeps writes to the C stream `stderr` (the log, the progress bar) from blocking the program. If
 // the reader of the pipe or terminal takes nothing for a second, later text is dropped until it
 // reads again; one line then says how many texts were lost. Errors of writing are ignored. write(2)
-// is not affected. A text that follows a progress bar, which begins with \r and ends without a line
-// feed, takes its place in the line. Call it once, before other threads write.
+// is not affected. A progress bar is a text that begins with \r and ends without a line feed; the
+// next text replaces it in its line. Call it once, before other threads write.
 void KeepStderrFromBlocking();
 
 }  // namespace caffe2

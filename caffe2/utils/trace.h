@@ -39,7 +39,7 @@ inline bool TraceIsOn() { return internal::trace_is_on.load(std::memory_order_re
 void AddToTrace(const char* category, std::string name,
                 std::chrono::steady_clock::time_point start);
 
-// Adds its lifetime as a span, if a recording is under way when it begins and when it ends.
+// Adds a span from its construction to its destruction, if a recording is under way at both times.
 class TracedSpan {
  public:
   // The name is "<what> <name>", or `what` alone.

@@ -8,7 +8,7 @@ namespace caffe2 {
 // "0.1.0".
 std::string Version();
 // The first 12 digits of the commit that was checked out when the library was built; empty if the
-// sources were no git checkout.
+// sources were not a git checkout.
 std::string Commit();
 // "0.1.0 (commit 0123456789ab)", or only the version.
 std::string VersionAndCommit();

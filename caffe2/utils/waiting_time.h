@@ -7,11 +7,11 @@ enum class WaitFor {
   kInput,   // a net waits for its next batch
   kShards,  // a collective operation is under way on the host
   kSave,    // training waits until a file is written in the background
-  kCount,   // how many there are, not one of them
+  kCount,   // the number of values above
 };
 
-// Counts its lifetime. Thread-safe: the time in which several threads wait for the same thing
-// counts once.
+// Counts the time from its construction to its destruction as waiting. Thread-safe: time in which
+// several threads wait for the same thing counts once.
 class TimedWait {
  public:
   explicit TimedWait(WaitFor what);

@@ -9,11 +9,12 @@ namespace caffe2 {
 std::string DescribeThreads();
 
 // If the process has not ended `seconds` from now, prints `reason` and DescribeThreads() to stderr
-// and ends it with `status`, without destructors: a thread hangs in a system call, for example in a
-// read from a disk that does not answer. With 0 seconds it is ended at once, and only the reason is
-// printed. A process that saves a file then (CountedWrites) may go on
-// until it has not written for `seconds`, ten minutes at most. Only the first call has an effect.
-// Only for programs that must end after a failure; a library must not call it. Thread-safe.
+// and ends the process with `status`, without running destructors: a thread must be hanging in a
+// system call, for example in a read from a disk that does not answer. A process that is still
+// writing a file (CountedWrites) gets more time: it ends once it has written nothing for `seconds`,
+// but at most ten minutes from now. With 0 seconds the process ends at once and prints only the
+// reason. Only the first call has an effect. Only for programs that must end after a failure; a
+// library must not call it. Thread-safe.
 void EndProcessAfter(double seconds, const std::string& reason, int status);
 
 }  // namespace caffe2

@@ -5,7 +5,7 @@
 // has as many numbers for each channel. They lie in planes, one for each position, so that a plane
 // is a matrix of tiles (or filters) by channels. `plane` is the distance between planes in
 // elements. Arithmetic is done in float; bfloat16 results are rounded once, and NaN stays NaN.
-// Arrays must not overlap, except that pixels outside of the image may share memory.
+// Arrays must not overlap, except that pixels outside the image may share memory.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct WinogradTile {
   static constexpr int64_t kPlanes = kIn * kIn;
 };
 
-// The pixels of an input tile to planes: B^T d B.
+// Transforms the pixels of an input tile to planes: B^T d B.
 void TransformInput(const bfloat16* const* pixels, int64_t channels, int64_t plane, bfloat16* to);
 void TransformInput(const float* const* pixels, int64_t channels, int64_t plane, float* to);
 
-// The m x m pixels of a result's gradient to planes: A dY A^T.
+// Transforms the m x m pixels of a result's gradient to planes: A dY A^T.
 void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels, int64_t plane,
                              bfloat16* to);
 void TransformOutputGradient(const float* const* pixels, int64_t channels, int64_t plane,
@@ -39,18 +39,19 @@ struct WinogradEpilogue {
   bool add;           // adds the old pixels
   bool relu;
 };
-// Planes to m x m pixels of a result: A^T m A.
+// Transforms planes to the m x m pixels of a result: A^T m A.
 void TransformOutput(const float* from, int64_t plane, int64_t channels,
                      const WinogradEpilogue& epilogue, bfloat16* const* pixels);
 void TransformOutput(const float* from, int64_t plane, int64_t channels,
                      const WinogradEpilogue& epilogue, float* const* pixels);
 
-// 3 x 3 rows of `channels` elements to planes: G g G^T. The first row is at `filter`, each next
-// row `step` elements further (`step` may be negative).
+// Transforms 3 x 3 rows of `channels` elements to planes: G g G^T. The first row is at `filter`,
+// each next row `step` elements further (`step` may be negative).
 void TransformFilter(const float* filter, int64_t step, int64_t channels, int64_t plane,
                      bfloat16* to);
 void TransformFilter(const float* filter, int64_t step, int64_t channels, int64_t plane, float* to);
-// Planes of the tile of `Pixel` to 3 x 3 rows of `channels` elements, one after another: G^T dU G.
+// Transforms planes of the tile of `Pixel` to 3 x 3 rows of `channels` elements, one after another:
+// G^T dU G.
 template <typename Pixel>
 void TransformFilterGradient(const float* from, int64_t plane, int64_t channels, float* to);
 template <>
