@@ -26,8 +26,8 @@ struct InputBatch {
   RecordBatch source;
   std::vector<Tensor> outputs;
   // JPEG files that a device decodes, one after the other: bytes on the host. If it has elements,
-  // the last output but one is a tensor of bytes with the JpegCrop of each image, and the crops of
-  // the images that have a file are missing in output 0 until the device has made them.
+  // the last but one output is a tensor of bytes with the JpegCrop of each image, and output 0
+  // lacks the crops of the images that have a file until the device has made them.
   Tensor files;
   std::vector<int64_t> file_begins;  // where each item has room for its file
   std::vector<int> refused;          // items whose files the device could not decode; sorted
@@ -49,7 +49,7 @@ class BatchUploader {
   // device cannot decode, sorted. The pipeline then decodes these again, with InputBatch::refused
   // set, and calls Reclaim and Upload once more.
   virtual std::vector<int> Upload(InputBatch* batch) = 0;
-  // Whether the device decodes such a JPEG file. Thread-safe.
+  // True if the device can decode this JPEG file. Thread-safe.
   virtual bool Decodes(std::string_view file) const = 0;
 };
 
@@ -59,8 +59,8 @@ struct DeviceNormalization {
   TypeMeta output_type;  // float, float16 or bfloat16
 };
 
-// Takes the next images of a database of `total` images: uint8 {n, side, side, channels} on the
-// host, in the order of the database.
+// Receives the images of a database, in its order, a few at a time: `images` are the next of
+// `total` images, uint8 {n, side, side, channels} on the host.
 using ImageSink = std::function<void(int64_t total, const Tensor& images)>;
 
 // Reads batches from a DBReader and decodes them in its own threads. One thread fills a free batch
@@ -68,13 +68,14 @@ using ImageSink = std::function<void(int64_t total, const Tensor& images)>;
 // of the stream. At most `depth` batches are read ahead. If reading or decoding throws, Next()
 // throws the exception in place of that batch.
 //
-// Up to max_bad_records bad records are tolerated, counted by the reader for all its users
-// (DBReader::NoteBadRecord). Each is logged once, with its key, the reason and the count; records
-// with the same key count as one. The outputs of a bad record become a copy of the outputs of the
-// last good record before it in the batch or, if there is none, of the first good record. So a bad
-// record moves no position: shards that read parts of one stream still agree on what each has read,
-// epochs keep their length, and a run with the same data has the same batches for any number of
-// threads and after a resume. If all records of a batch are bad, Next() throws EnforceNotMet.
+// A record is bad if `decode` throws an Error for it. The pipeline tolerates up to max_bad_records
+// bad records; the reader counts them for all its users (DBReader::NoteBadRecord). Each is logged
+// once, with its key, the reason and the count; records with the same key count as one. The outputs
+// of a bad record become a copy of the outputs of the last good record before it in the batch or,
+// if there is none, of the first good record. So bad records do not change positions: shards that
+// read parts of one stream still agree on what each has read, epochs keep their length, and a run
+// with the same data has the same batches for any number of threads and after a resume. If all
+// records of a batch are bad, Next() throws EnforceNotMet.
 //
 // Attach, Start and Next must not be called at the same time.
 class BatchPipeline {
@@ -83,16 +84,15 @@ class BatchPipeline {
     int batch_size = 1;
     int threads = 1;
     int depth = 3;
-    int items_at_once = 1;  // items that one thread decodes before it looks for other work
-    // How many different records may be bad (`decode` throws an Error for them). See above.
-    int64_t max_bad_records = 0;
+    int items_at_once = 1;        // items that one thread decodes before it looks for other work
+    int64_t max_bad_records = 0;  // how many different records may be bad; see above
     // Set if a device normalises output 0. The batch then has one more output than the operator,
     // the last: a tensor of bytes with the SampledAugmentation of each image.
     std::optional<DeviceNormalization> normalization = {};
-    // Set if a device keeps all images in its memory: decodes the whole database. The operator
-    // calls it for each reader, after Attach and before the first Next; no thread may decode
-    // meanwhile. Records then come without contents (DBReader::AddConsumer), and output 0 of a
-    // batch is a tensor of bytes with the ResidentCrop of each image.
+    // Set if a device keeps all images in its memory: a function that decodes the whole database.
+    // The operator calls it for each reader, after Attach and before the first Next; no thread may
+    // decode meanwhile. Records then come without contents (DBReader::AddConsumer), and output 0 of
+    // a batch is a tensor of bytes with the ResidentCrop of each image.
     std::function<void(const DBReader&, const ImageSink&)> load_images = {};
   };
   // Shapes and allocates the outputs. Called once for each batch, before it is decoded.
@@ -102,11 +102,11 @@ class BatchPipeline {
   using DecodeFn = std::function<void(InputBatch*, int item)>;
 
   // `uploader` may be null and must outlive the pipeline. Throws EnforceNotMet if threads, depth or
-  // items_at_once is not positive.
+  // items_at_once is not positive, or max_bad_records is negative.
   BatchPipeline(const Options& options, PrepareFn prepare, DecodeFn decode,
                 BatchUploader* uploader = nullptr);
   // Waits until the threads have finished their current items, but not for records that a source
-  // has yet to write.
+  // has not written yet.
   ~BatchPipeline();
   BatchPipeline(const BatchPipeline&) = delete;
   BatchPipeline& operator=(const BatchPipeline&) = delete;

@@ -14,8 +14,8 @@
 
 namespace caffe2::db {
 
-// A data set at a path. `train` and `test` are sources to open with the type; "" for a part that is
-// missing. If the path is a file or is not divided into parts, both are the path.
+// A data set at a path. `train` and `test` are sources to open with the type; "" for a missing
+// part. If the path is a file, or has no separate parts for training and tests, both are the path.
 struct DataSet {
   std::string type;  // "" if the path holds no known data set
   std::string train, test;
@@ -23,9 +23,9 @@ struct DataSet {
 
 // Recognizes a data set by the names of its files (a single IDX file also by its first bytes). A
 // folder may hold both parts, in separate files or in sub-folders: train, and test or val. A tar
-// archive, also one that is alone in a folder, may hold such folders of class folders; its parts
-// are then paths like "photos.tar/train". Sub-folders of images are preferred to archives beside
-// them. With a `type` other than "auto", only a data set of this type is found.
+// archive, also the only one of a folder, may hold such folders, with class folders in them; its
+// parts are then paths like "photos.tar/train". Sub-folders of images take precedence over archives
+// beside them. With a `type` other than "auto", finds only a data set of this type.
 DataSet FindDataSet(const std::string& path, const std::string& type = "auto");
 
 // The type that FindDataSet(path) finds. Reads no archive.

@@ -11,8 +11,9 @@
 
 namespace caffe2::db {
 
-// READ opens an existing database; WRITE adds to one and creates it if there is none; NEW creates
-// one.
+// READ opens an existing database. WRITE adds to a database and creates it if there is none. NEW
+// creates a database; it throws if there is an LMDB or LevelDB at the path, and replaces a minidb
+// file.
 enum Mode { READ, WRITE, NEW };
 
 // Walks the records of a database in its own order (sorted by key for LMDB and LevelDB, order of
@@ -68,14 +69,15 @@ class DB {
   // A cursor at the first record. The database must outlive it.
   virtual std::unique_ptr<Cursor> NewCursor() = 0;
   virtual std::unique_ptr<Transaction> NewTransaction() = 0;
-  // Reads the whole database once. The default keeps all keys in memory and seeks.
+  // An index of all records. Making one reads the whole database. The default implementation keeps
+  // all keys in memory and seeks with a cursor. The database must outlive the index.
   virtual std::unique_ptr<RecordIndex> NewIndex();
 };
 
 // Opens the database at path `source`. db_type is "lmdb", "leveldb" or "minidb" (or Caffe2's
 // spelling "LMDB", "LevelDB" or "MiniDB"). For reading it may also be a type of data_set.h, or
-// "auto": the type that GuessDBType finds. Throws EnforceNotMet with the known types for any other,
-// and IoError with the path if the database is missing, damaged or of another type.
+// "auto": the type that GuessDBType finds. Throws EnforceNotMet, listing the known types, for any
+// other db_type, and IoError with the path if the database is missing, damaged or of another type.
 std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode);
 // True if a file or directory `source` exists. Throws EnforceNotMet for an unknown type.
 bool DBExists(const std::string& db_type, const std::string& source);

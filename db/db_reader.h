@@ -39,7 +39,7 @@ struct RecordBatch {
 };
 
 // The stream is one epoch after another. An epoch is all N records of the database (or of the part
-// of it that DBReaderOptions::holdout says), in its order or shuffled by (seed, epoch). Record g of
+// that DBReaderOptions::holdout selects), in its order or shuffled by (seed, epoch). Record g of
 // the stream is record g % N of epoch g / N; shard s of S takes g = o + s, o + s + S, o + s + 2S,
 // ... So the shards are disjoint and in step even if S does not divide N, and 4 shards that take 16
 // records each see the same 64 as 1 shard. The position is the number of records that this shard
@@ -49,7 +49,7 @@ struct RecordBatch {
 // A handle: copies share one stream. Thread-safe. Opening checks the whole database once.
 class DBReader {
  public:
-  // Throws as CreateDB does; IoError for a database without records; EnforceNotMet if shard_id is
+  // Throws like CreateDB does; IoError for a database without records; EnforceNotMet if shard_id is
   // outside [0, num_shards), if there are more shards than records, for shuffling a database
   // without random access, and as NumHeldOut.
   DBReader(const std::string& db_type, const std::string& source,
@@ -62,35 +62,38 @@ class DBReader {
   const std::string& source() const;
   const DBReaderOptions& options() const;
   int64_t NumRecords() const;
-  // The records of the database that are not the reader's (DBReaderOptions::holdout).
+  // The number of records of the database that this reader leaves out (DBReaderOptions::holdout).
   int64_t NumOtherRecords() const;
   // The index in the database of record 0 <= i < NumRecords().
   int64_t IndexInDatabase(int64_t i) const;
-  // The key of the next record. Throws EnforceNotMet for a source that gives each record once.
+  // The key of this shard's next record. Throws EnforceNotMet for a source that gives each record
+  // only once.
   std::string KeyAtPosition();
 
-  // Reads and commits the next n records: for tools that read without a net. Calls of other threads
-  // wait meanwhile. `batch` is reused: its strings keep their memory.
+  // Reads and commits the next n > 0 records: for tools that read without a net. Batches read ahead
+  // become invalid. Calls of other threads wait meanwhile. `batch` is reused: its strings keep
+  // their memory.
   void ReadBatch(int n, RecordBatch* batch);
 
-  // Reads record 0 <= i < NumRecords(), in the order of the database. Ignores
-  // shards and does not move the position. Throws as KeyAtPosition, and IoError if it cannot be
-  // read.
+  // Reads record i of the database (of its part), 0 <= i < NumRecords(). Ignores shards and does
+  // not move the position. Throws like KeyAtPosition, EnforceNotMet if i is out of range, and
+  // IoError if the record cannot be read.
   void ReadRecord(int64_t i, Record* record) const;
 
   // Calls visit(key, value) for each of the NumRecords(), in the order of the database, until it
-  // returns false. Ignores shards and does not move the position. Throws as KeyAtPosition.
+  // returns false. Ignores shards and does not move the position. Throws like KeyAtPosition.
   using VisitFn = std::function<bool(const std::string& key, const std::string& value)>;
   void Visit(const VisitFn& visit) const;
 
-  // The number of records given to the net; records read ahead do not count.
+  // The position: the number of records given to the net. Records read ahead do not count.
   int64_t Committed() const;
   int64_t offset() const;  // 0 to num_shards - 1
   // The number of records that all shards have taken together once each has taken as many as this
   // one: the index in the stream at which they continue.
   int64_t CommittedByAll() const;
-  // Continues at `position` >= 0 with this offset; batches read ahead become invalid. After n
-  // records of all shards: n / num_shards, n % num_shards.
+  // Continues at `position` >= 0 with this offset; batches read ahead become invalid. To continue
+  // after n records of all shards together, pass n / num_shards and n % num_shards. Throws
+  // EnforceNotMet for a position below 0 or an offset outside [0, num_shards).
   void Restore(int64_t position, int64_t offset = 0);
   // Changes whenever batches read ahead become invalid.
   int64_t generation() const;
@@ -100,15 +103,15 @@ class DBReader {
   // their threads are timed. They should run equally often: a consumer that lags two batches
   // loses its turn until it runs again.
   // Without `contents` a consumer gets only the indices of records: key and value are empty, and
-  // the database is not read. If keys are counted, the consumer sets them before Commit.
+  // the database is not read. If keys are counted (CountKeys), it must set them before Commit.
   using ConsumerId = int64_t;
   ConsumerId AddConsumer(int n, bool contents = true);
   // All batches read ahead become invalid, here and when a consumer is added.
   void RemoveConsumer(ConsumerId consumer);
-  // Reads the next batch of this consumer. A batch that cannot be read (IoError) counts all the
-  // same: the next Read continues after it. While Read waits for a source to write a record, it
-  // calls `while_waiting` a few times a second; the function may throw to give up. Commit, Restore
-  // and Committed do not block meanwhile.
+  // Reads the next batch of this consumer. If it throws IoError, that batch still counts: the next
+  // Read continues after it. While Read waits for a source to write a record, it calls
+  // `while_waiting` a few times a second; the function may throw to give up. Commit, Restore and
+  // Committed do not block meanwhile.
   void Read(ConsumerId consumer, RecordBatch* batch,
             const std::function<void()>& while_waiting = {});
   // Counts the batch as given to the net. Call it in the order of Read. Returns false if the batch
@@ -122,12 +125,13 @@ class DBReader {
 
   // Records that could not be decoded, by their keys: a set that all users of this stream share.
   enum class BadRecord { kNew, kKnown, kTooMany };
-  // Adds the key, unless the set has it already (kKnown) or has `limit` or more others (kTooMany).
+  // Adds the key to the set (kNew), unless the set already has it (kKnown) or already has `limit`
+  // or more other keys (kTooMany).
   BadRecord NoteBadRecord(const std::string& key, int64_t limit);
-  // Adds keys that other shards, or the run before a resume, have found.
+  // Adds keys that other shards, or the run before a resume, have found. They may exceed any limit.
   void AddBadRecords(const std::vector<std::string>& keys);
   std::set<std::string> BadRecords() const;
-  // How many are in the set, and the keys that NoteBadRecord has added since the last call.
+  // The size of the set, and the keys that NoteBadRecord has added since the last call.
   int64_t NumBadRecords() const;
   std::vector<std::string> TakeNewBadRecords();
 

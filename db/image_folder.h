@@ -12,10 +12,10 @@ namespace caffe2::db {
 // True if a sub-folder of the folder holds an image file, at any depth.
 bool IsImageFolder(const std::string& path);
 
-// The image files below the sub-folders of a folder, as encoded Datum records with the label of
-// their class: its place among the sorted names of the sub-folders. Records are sorted by key, the
-// path below the folder: "cat/17.jpg". Files without the name of an image (IsImageName) are left
-// out.
+// The image files below the sub-folders of a folder, as encoded Datum records. The label is the
+// rank (from 0) of the sub-folder among the sorted names of the sub-folders. Records are sorted by
+// key, the path below the folder: "cat/17.jpg". Files without the name of an image (IsImageName)
+// are left out.
 class ImageFolder final : public RecordList {
  public:
   // Lists the files. Throws IoError if there are none, or none in one of the sub-folders, or if a

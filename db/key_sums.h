@@ -1,4 +1,4 @@
-// Tells which records were read, in a few bytes.
+// A few bytes that tell which records were read.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace caffe2::db {
 
-// The number of keys and two sums of their 64-bit hashes. Two collections of keys, in any order,
-// have equal sums if they hold the same keys equally often; otherwise equal sums are as unlikely as
-// a collision of 128-bit hashes.
+// The number of keys and two sums of their 64-bit hashes. Two collections of keys have equal sums,
+// in any order, if each key is in both the same number of times; otherwise equal sums are as
+// unlikely as a collision of 128-bit hashes.
 struct KeySums {
   int64_t count = 0;
   uint64_t first = 0, second = 0;
@@ -20,7 +20,7 @@ struct KeySums {
   friend bool operator==(const KeySums&, const KeySums&) = default;
 };
 
-// The sums over all keys of a database, or of a part of it. Throws as CreateDB and NumHeldOut.
+// The sums over all keys of a database, or of a part of it. Throws like CreateDB and NumHeldOut.
 KeySums KeySumsOf(const std::string& db_type, const std::string& source, const Holdout& holdout);
 
 }  // namespace caffe2::db

@@ -90,7 +90,7 @@ void LmdbFile::CheckUnchanged() {
 void LmdbFile::ThrowOverwritten(uint64_t committed) {
   ThrowIoError(ExitCode::kBadData, "LMDB database ", file_.path(),
                " was written while it was read: this process reads transaction ", transaction_,
-               ", the last one is ", committed, ", and it has no place in the table of readers, ",
+               ", the last one is ", committed, ", and it has no slot in the reader table, ",
                "which keeps writers from its pages", OtherLmdbUsers(file_.path()));
 }
 

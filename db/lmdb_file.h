@@ -19,14 +19,14 @@
 
 namespace caffe2::db {
 
-// A snapshot of the main database, taken when it is opened. If possible, it takes a place in the
-// table of readers (LmdbSnapshot), so that writers leave its pages alone. Without a place, on
-// read-only media for example, it takes no lock and writes nothing. Once a writer may have reused a
+// A snapshot of the main database, taken when it is opened. If possible, it takes a slot in the
+// reader table (LmdbSnapshot), so that writers do not overwrite its pages. Without a slot, for
+// example on read-only media, it takes no lock and writes nothing. Once a writer may have reused a
 // page of the snapshot (from its second commit on), reading throws an IoError with this cause. Not
 // thread-safe. Memory: 16 bytes for each leaf page.
 class LmdbFile final : public RecordIndex {
  public:
-  // `path` is the data file. Throws IoError with the path and the fault.
+  // `path` is the data file. Throws IoError with the path and the cause.
   explicit LmdbFile(const std::string& path);
 
   int64_t NumRecords() const override { return num_records_; }
@@ -69,7 +69,7 @@ class LmdbFile final : public RecordIndex {
   [[noreturn]] void ThrowOverwritten(uint64_t committed);
 
   RandomAccessFile file_;
-  std::shared_ptr<const LmdbSnapshot> snapshot_;  // null if there is no place for it
+  std::shared_ptr<const LmdbSnapshot> snapshot_;  // null if it has no slot
   uint64_t transaction_ = 0;                      // of the snapshot
   bool has_meta_ = false;                         // transaction_ was read
   bool opened_ = false;

@@ -78,8 +78,8 @@ std::shared_ptr<const LmdbSnapshot> LmdbSnapshot::Take(const std::string& data_f
     } catch (const IoError& error) {
       databases.read.erase(name);
       if (databases.warned.insert(name).second) {
-        LOG(WARNING) << "LMDB database " << data_file << ": no place in its table of readers ("
-                     << error.what() << "); a writer would end this process's reading of it";
+        LOG(WARNING) << "LMDB database " << data_file << ": no slot in its reader table ("
+                     << error.what() << "); if another process writes to it, reading will fail";
       }
       return nullptr;
     }
@@ -108,7 +108,7 @@ void LmdbSnapshot::Open(const std::string& data_file) {
     const unsigned flags = MDB_RDONLY | MDB_NOTLS | (in_directory ? 0 : MDB_NOSUBDIR);
     Check(mdb_env_open(env_, source.empty() ? "." : source.c_str(), flags, 0664));
     int dead = 0;
-    mdb_reader_check(env_, &dead);  // places of processes that were killed
+    mdb_reader_check(env_, &dead);  // frees the slots of processes that were killed
     Check(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn_));
   } catch (...) {
     Close();

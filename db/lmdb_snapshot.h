@@ -13,18 +13,18 @@ struct MDB_txn;
 
 namespace caffe2::db {
 
-// A place in the table of readers in the lock file of an LMDB (docs: "Reader Lock Table" in
-// lmdb.h), taken by a read transaction of liblmdb. While it is held, no writer of any process on
-// this machine overwrites a page of the database as it was when the place was taken, or of any
-// later state. The file grows instead. Thread-safe.
+// A slot in the reader table in the lock file of an LMDB (see "Reader Lock Table" in lmdb.h), taken
+// by a read transaction of liblmdb. While it is held, no writer of any process on this machine
+// overwrites a page of the database as it was when the slot was taken, or of any later state. The
+// file grows instead. Thread-safe.
 class LmdbSnapshot {
  public:
   // `data_file` must have two intact meta pages: liblmdb trusts them. Callers in one process share
-  // a place. Returns null
+  // a slot. Returns null
   //  - silently, if there is no lock file (there has been no writer), if it is on read-only media,
   //    or if this process itself writes the database;
-  //  - with a warning, once for each file, if it cannot take a place: the lock file is not
-  //    writable, all places are taken, or the file system has no locks.
+  //  - with a warning, once for each file, if it cannot take a slot: the lock file is not writable,
+  //    all slots are taken, or the file system has no locks.
   static std::shared_ptr<const LmdbSnapshot> Take(const std::string& data_file);
   ~LmdbSnapshot() { Close(); }
   LmdbSnapshot(const LmdbSnapshot&) = delete;

@@ -1,4 +1,4 @@
-// Pixels as published data sets store them, brought into the order of Datum records.
+// Puts pixels, as published data sets store them, into the order of Datum records.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace caffe2::db {
 
 // The planes of an image in the opposite order: red, green, blue become blue, green, red, the order
-// of decoded images. The bytes are a multiple of `planes`.
+// of decoded images. The number of bytes must be a multiple of `planes`.
 inline std::string ReversePlanes(std::string_view pixels, size_t planes) {
   const size_t size = pixels.size() / planes;
   std::string reversed;
@@ -15,7 +15,7 @@ inline std::string ReversePlanes(std::string_view pixels, size_t planes) {
   return reversed;
 }
 
-// Square planes of side x side bytes, each with rows and columns exchanged.
+// Transposes planes of side x side bytes: exchanges rows and columns of each.
 inline std::string TransposePlanes(std::string_view pixels, size_t side) {
   std::string transposed(pixels.size(), '\0');
   for (size_t begin = 0; begin < pixels.size(); begin += side * side) {

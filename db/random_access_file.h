@@ -8,8 +8,8 @@
 
 namespace caffe2::db {
 
-// Not thread-safe. The constructor and ReadAt throw IoError with the path and the text of errno or
-// the sizes.
+// Not thread-safe. The constructor and the reads throw IoError with the path and the text of errno,
+// or with the sizes.
 class RandomAccessFile {
  public:
   explicit RandomAccessFile(const std::string& path);
@@ -18,7 +18,7 @@ class RandomAccessFile {
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // In bytes, when the file was opened or UpdateSize() was called.
+  // The size in bytes at the time when the file was opened or UpdateSize() was called.
   uint64_t size() const { return size_; }
   void UpdateSize();
   // Reads exactly n bytes; throws if the file is too short. Reads that follow each other closely

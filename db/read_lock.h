@@ -8,13 +8,13 @@
 
 namespace caffe2::db {
 
-// A mutex whose waiting threads look up from time to time: the thread that holds it may wait for a
-// source to write a record. It takes the place of std::timed_mutex, which the thread sanitizer of
-// GCC 12 does not know.
+// A mutex whose waiting threads call a function from time to time, because the thread that holds it
+// may be waiting for a source to write a record. It replaces std::timed_mutex, which the thread
+// sanitizer of GCC 12 does not know.
 class ReadLock {
  public:
-  // Calls `while_waiting`, unless that is null, every 50 ms while it waits. An exception from it
-  // ends the wait.
+  // Calls `while_waiting`, unless it is null, every 50 ms while it waits. An exception from it ends
+  // the wait without the lock.
   void Lock(const std::function<void()>& while_waiting) {
     constexpr std::chrono::milliseconds kLookUp{50};
     std::unique_lock<std::mutex> lock(mutex_);
@@ -26,7 +26,7 @@ class ReadLock {
     }
     locked_ = true;
   }
-  // Named as std::unique_lock wants it.
+  // The name that std::unique_lock requires.
   void unlock() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,8 +1,8 @@
 // Parses the two kinds of records in image databases, in place.
 //
-// A training run parses millions of records, most of them alike. So these parsers read the wire
-// format directly, copy nothing and check every length. They know the encodings that Caffe2 and
-// Caffe write; for any other they return kUnusual, and the caller uses protobuf.
+// A training run parses millions of records, most of them alike. So these parsers read protobuf's
+// wire format directly, copy nothing and check every length. They know the encodings that Caffe2
+// and Caffe write; for any other they return kUnusual, and the caller parses with protobuf.
 #pragma once
 
 #include <cstdint>
@@ -48,10 +48,10 @@ ParseResult ParseDatum(std::string_view record, DatumView* view);
 // Writes views[0 .. count). Returns kOk only if the record has exactly `count` tensors.
 ParseResult ParseTensorProtos(std::string_view record, TensorView* views, int count);
 
-// Reads n packed varints into values[0 .. n). Returns false if `packed` holds another number.
+// Reads n packed varints into values[0 .. n). Returns false unless `packed` holds exactly n.
 bool UnpackInt32(std::string_view packed, int64_t n, int32_t* values);
 
-// Tells the kind of a record by the types of its fields on the wire.
+// Recognizes the kind of a record by the wire types of its fields.
 enum class RecordKind { kDatum, kTensorProtos, kUnknown };
 RecordKind DetectRecordKind(std::string_view record);
 

@@ -20,17 +20,17 @@ std::string MakeEncodedDatum(std::string_view file, int label);
 // dim0 * dim1 * dim2 bytes.
 std::string MakeTensorProtos(int dim0, int dim1, int dim2, std::string_view pixels, int label);
 
-// Throws IoError if there is something at `path` by now: another process has made it.
+// Throws IoError if `path` exists: another process has made it meanwhile.
 void CheckNotMade(const std::string& path);
-// Gives a complete database its name; replaces a file there. Throws IoError.
+// Renames a complete database to `path`; replaces a file there. Throws IoError.
 void PublishDatabase(const std::string& temporary, const std::string& path);
 
-// Writes a new database under a temporary name (temporary_file.h). Finish() renames it to its path,
-// unless another process has made one there meanwhile; the destructor deletes an unfinished
-// database. Not thread-safe. All members throw IoError.
+// Writes a new database under a temporary name (temporary_file.h). Finish() renames it to its path.
+// It throws instead if another process has made a database there meanwhile. The destructor deletes
+// an unfinished database. Not thread-safe. All members throw IoError.
 class RecordWriter {
  public:
-  // Throws as CreateDB, and IoError if `path` exists, unless it is a file and `overwrite_file` is
+  // Throws like CreateDB, and IoError if `path` exists, unless it is a file and `overwrite_file` is
   // set.
   RecordWriter(const std::string& db_type, const std::string& path, bool overwrite_file = false);
   ~RecordWriter();

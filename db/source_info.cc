@@ -24,8 +24,7 @@ void LeftOutFiles::AddOther(const std::string& name) {
 std::string Describe(const LeftOutFiles& files, const std::string& source) {
   std::string text;
   if (files.images > 0) {
-    text =
-        MakeString("images outside of its sub-folders, which are the classes (", files.images, ")");
+    text = MakeString("images outside its sub-folders, which are the classes (", files.images, ")");
   }
   if (files.others > 0) {
     text +=

@@ -15,27 +15,28 @@ std::string ClassNamesFile(const std::string& source);
 // IoError if it is a folder or cannot be read.
 std::vector<std::string> ReadClassNames(const std::string& path);
 
-// Files of a source of images that are not read, except those with system names.
+// The files that a source of images leaves out. Files with system names (IsSystemName) do not
+// count.
 struct LeftOutFiles {
-  int64_t images = 0;        // in no class folder
-  int64_t others = 0;        // in class folders, with names that are no images' names
+  int64_t images = 0;        // images outside the class folders
+  int64_t others = 0;        // in class folders, without the name of an image
   std::string example = "";  // the first of the others
 
   void AddOther(const std::string& name);
 };
-// One line, "left out of <source>: ..."; "" if there are none.
+// One line, "left out of <source>: ..."; "" if no files are left out.
 std::string Describe(const LeftOutFiles& files, const std::string& source);
 
 // What is known about the images of a source before they are read.
 struct SourceInfo {
-  // Of the classes, by label: the folders of a source of type `images` or `tar`, or the lines of
-  // the ClassNamesFile of any source. Empty if the labels have no names.
+  // The names of the classes, by label: the folders of a source of type `images` or `tar`, or the
+  // lines of the ClassNamesFile of any source. Empty if the labels have no names.
   std::vector<std::string> names = {};
   int64_t num_labels = 0;  // all labels are smaller; 0: not known
   bool by_class = false;   // records of several classes come class after class
   LeftOutFiles left_out = {};
 };
-// The type may be "auto". Throws as CreateDB and ReadClassNames.
+// The type may be "auto". Throws like CreateDB and ReadClassNames.
 SourceInfo FindSourceInfo(const std::string& type, const std::string& source);
 
 // A source and the names of its classes. `what` names the source in messages: "--train_data
@@ -44,8 +45,8 @@ struct NamedClasses {
   std::string what;
   std::vector<std::string> names;
 };
-// Throws UsageError, which names a class in question, unless both have the same names in the same
-// order. A source without names fits to any other.
+// Throws UsageError, which names a class that differs, unless both have the same names in the same
+// order. A source without names matches any other.
 void CheckSameClasses(const NamedClasses& first, const NamedClasses& second);
 
 }  // namespace caffe2::db

@@ -146,16 +146,15 @@ void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
     const auto stated = Number(header.size);
     if (!stated || !ChecksumFits(header)) {
       ThrowIoError(ExitCode::kBadData, file->path(),
-                   " is damaged or is no plain tar archive: byte ", at, " is no header",
+                   " is damaged or not a plain tar archive: there is no header at byte ", at,
                    at == begin ? " (unpack a compressed archive first)" : "");
     }
     const bool is_entry = header.type == '0' || header.type == '\0' || header.type == '7';
     const uint64_t size = is_entry && long_size != kNoSize ? long_size : *stated;
     const uint64_t offset = at + kBlock;
     if (size > end - offset) {
-      ThrowIoError(ExitCode::kBadData, "tar archive ", file->path(),
-                   " is cut short: ", file->size(), " bytes, where the entry at byte ", at, " has ",
-                   size);
+      ThrowIoError(ExitCode::kBadData, "tar archive ", file->path(), " is cut short: it has ",
+                   file->size(), " bytes, but the entry at byte ", at, " has ", size);
     }
     at = offset + (size + kBlock - 1) / kBlock * kBlock;
     if (header.type == 'L' || header.type == 'x') {  // the name of the next entry, or more
@@ -289,7 +288,8 @@ class TarImages::Scan {
     const long label = std::strtol(text.c_str(), &end, 10);
     const bool number = end != text.c_str() && std::strspn(end, " \r\n\t") == std::strlen(end);
     if (!number || label < 0 || label > 1 << 30) {
-      ThrowIoError(ExitCode::kBadData, key, " in a tar archive holds no label: \"", text, "\"");
+      ThrowIoError(ExitCode::kBadData, key,
+                   " in a tar archive must hold a label (a number from 0), found \"", text, "\"");
     }
     labels_[Sample(key)] = static_cast<int>(label);
   }

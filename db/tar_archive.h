@@ -26,9 +26,9 @@ void ForEachTarEntry(RandomAccessFile* file, uint64_t begin, uint64_t end,
 // True if the path names a folder in an archive that exists: "photos.tar/train".
 bool IsInArchive(const std::string& path);
 
-// The sources, as TarImages takes them, of the two parts of an archive that holds folders of class
-// folders: train, and test or val, at the top or in the only folder at the top. Both are "" for
-// other archives, and for archives that cannot be read.
+// The two parts, as sources for TarImages, of an archive that holds folders of class folders:
+// train, and test or val, at the top or in the only folder at the top. Both are "" for other
+// archives, and for archives that cannot be read.
 struct TarParts {
   std::string train, test;
 };
@@ -38,15 +38,16 @@ TarParts FindTarParts(const std::string& archive);
 // folder, in their order, as encoded Datum records. An archive may contain archives, as
 // ILSVRC2012_img_train.tar does. The label is
 //  - the number in the .cls file with the same path up to the first dot of the name (WebDataset);
-//  - without .cls files, the place of the image's class among the sorted names of all classes. The
-//    class is the innermost folder of the image or, outside of folders, its archive
-//    ("n01440764.tar").
-// Keys are paths. They begin with the archive's name if it is one of several or is inside another.
+//  - without .cls files, the rank (from 0) of the image's class among the sorted names of all
+//    classes. The class is the innermost folder of the image or, if it is in no folder, the name of
+//    its archive without ".tar" ("n01440764").
+// Keys are paths. If an archive is one of several or is inside another, they begin with its name
+// without ".tar".
 class TarImages final : public RecordList {
  public:
-  // Reads all headers. Throws IoError for damaged archives, for more than eight archives inside
-  // each other, if there is no image, if some images have a .cls file and others do not, and
-  // without .cls files for a folder whose files are no images.
+  // Reads all headers. Throws IoError if an archive is damaged, archives are nested more than eight
+  // levels deep, there is no image, a .cls file does not hold a label, some images have a .cls file
+  // and others do not, or, without .cls files, a folder holds files but no image.
   explicit TarImages(const std::string& source);
 
   int64_t NumRecords() const override { return static_cast<int64_t>(contents_->images.size()); }

@@ -15,7 +15,7 @@ constexpr auto kRegionReport = static_cast<KernelReport::Kind>(101);
 void RegisterReport(KernelReport::Kind kind, void (*throw_report)(const KernelReport& report));
 
 constexpr int kReports = 1024;  // of a device
-// The device's kReports reports, in pinned memory. Work outside of operators uses the first report,
+// The device's kReports reports, in pinned memory. Work outside operators uses the first report,
 // and so do operators once all other reports are taken. ReportOf (runtime.h) gives every other
 // operator that StartOperator runs a report that it shares only with operators of the same name.
 KernelReport* ReportsOf(int device);

@@ -149,7 +149,7 @@ TEST_F(LmdbSnapshotTest, ALockFileThatIsNoneIsAWarning) {
   ::testing::internal::CaptureStderr();
   db::LmdbFile reader(file_), second(file_);
   const std::string text = ::testing::internal::GetCapturedStderr();
-  const size_t at = text.find("no place in its table of readers (Is a directory)");
+  const size_t at = text.find("no slot in its reader table (Is a directory)");
   EXPECT_NE(at, std::string::npos) << text;
   EXPECT_EQ(text.find("no place in its table", at + 1), std::string::npos) << text;
   EXPECT_EQ(ValuesOf(&reader), std::string(kRecords, 'A'));

@@ -18,7 +18,7 @@ TEST_F(SourceInfoTest, FilesThatAreNotReadAreCounted) {
   EXPECT_EQ(files.images, 2);
   EXPECT_EQ(files.others, 2);
   EXPECT_EQ(db::Describe(files, "photos"),
-            "left out of photos: images outside of its sub-folders, which are the classes (2); "
+            "left out of photos: images outside its sub-folders, which are the classes (2); "
             "files with names that do not end like .jpg or .png (2, for instance " +
                 files.example + ")");
   EXPECT_EQ(db::Describe({}, "photos"), "");

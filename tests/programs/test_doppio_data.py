@@ -132,7 +132,7 @@ def test_images_outside_of_the_classes_are_counted(pictures, tmp_path):
     for i in range(3):
         (pictures / f"{i}.ppm").write_bytes(ppm(40, 30, (9, 9, 9)))
     (pictures / "cat" / "1.heic").write_bytes(b"no image that is read")
-    warning = (f"{pictures}: images outside of its sub-folders, which are the classes (3); files "
+    warning = (f"{pictures}: images outside its sub-folders, which are the classes (3); files "
                "with names that do not end like .jpg or .png (1, for instance cat/1.heic)")
     done = prepare("folder", "--input", pictures, "--output", tmp_path / "db")
     assert done.returncode == 0, done.output
