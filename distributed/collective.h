@@ -48,10 +48,11 @@ int SuspectOf(const std::exception& error);
 // after the work that the compute stream holds at that time. Do not touch the buffer until Await()
 // has returned; Await() also throws the errors of the operation.
 //
-// Every operation has a name. Before its first use, and whenever its size or type changes, the
-// shards compare their operations. If they differ, every shard throws EnforceNotMet, which names
-// both. Other failures throw PeerLost or PeerTimeout with the rank, host and address of the peer;
-// the communicator cannot be used after a failure.
+// Every operation has a name. Before its first use, and whenever its size, type or root changes,
+// the shards compare their operations. If they differ, every shard throws EnforceNotMet, which
+// names both. EnforceNotMet is also thrown for arguments out of range and for elements that are not
+// trivially copyable. Other failures throw PeerLost or PeerTimeout with the rank, host and address
+// of the peer; the communicator cannot be used after a failure.
 //
 // Sums are the same to the last bit on every shard and in every run with the same number of shards.
 // float16 and bfloat16 are added in float and rounded after each addition.
@@ -68,7 +69,8 @@ class Communicator {
   const std::shared_ptr<RunMembership>& run() const { return run_; }
   void SetRun(std::shared_ptr<RunMembership> run) { run_ = std::move(run); }
 
-  // data[i] = sum of data[i] over the shards. Types as Accumulate (distributed/accumulate.h).
+  // data[i] = sum of data[i] over the shards. Takes the types of Accumulate
+  // (distributed/accumulate.h).
   void Allreduce(const std::string& name, void* data, int64_t count, TypeMeta type);
   // Sends the data of shard `root` to all shards.
   void Broadcast(const std::string& name, void* data, int64_t count, TypeMeta type, int root);
@@ -143,7 +145,7 @@ class Communicator {
   std::map<std::string, std::string> agreed_;  // "<kind> <name>" -> the detail that was compared
 };
 
-// How far this process has come in its collective operations. All shards of a run do the same
+// How many collective operations this process has begun. All shards of a run do the same
 // operations, so a shard with a smaller number than the others keeps them waiting.
 struct CollectiveProgress {
   int64_t started = 0;    // operations of all communicators since the process began

@@ -36,8 +36,8 @@ class CollectiveOp : public Operator<Context> {
     }
   }
 
-  // False on devices: there the operator only starts the operation, in the order of the
-  // computation.
+  // False on devices: there the operator only puts the operation into the stream, in the order of
+  // the computation.
   bool IsCommunication() const final { return Context::kDeviceType == CPU; }
 
   bool RunOnDevice() final {

@@ -12,7 +12,7 @@ struct CommunicatorOptions {
   int rank = 0;
   int size = 1;
   std::string name = "common_world";  // keys in the store are "<name>/<rank>"
-  // ConnectGloo knows only "tcp", ConnectShards more; NCCL ignores it.
+  // ConnectGloo accepts only "tcp", ConnectShards also others; ConnectNccl ignores it.
   std::string transport = "tcp";
   // Network interface, by name or address; empty: the interface that reaches the store.
   std::string interface;

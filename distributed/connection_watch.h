@@ -1,4 +1,4 @@
-// Notices that connections have ended, in the order in which they end, also while nobody reads
+// Notices that connections have ended, in the order in which they end, even while nobody reads from
 // them.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace caffe2 {
 
-// Thread-safe. Each process has one, with one thread, which lives as long as the process.
+// Thread-safe. Each process has one watch, with one thread that lives as long as the process.
 class ConnectionWatch {
  public:
   // Throws IoError if the process may not open another file.
@@ -21,8 +21,8 @@ class ConnectionWatch {
   // which the connections ended, from any thread. on_end must not throw, wait, or call this class.
   // Throws IoError if the socket cannot be watched.
   void Add(int fd, std::function<void()> on_end);
-  // Afterwards on_end is not called, and is not running. Does nothing if `fd` is not watched. To be
-  // called before the process shuts down or closes the socket.
+  // Once it has returned, on_end is not running and is not called any more. Does nothing if `fd` is
+  // not watched. Call it before you shut down or close the socket.
   void Remove(int fd);
   // Calls on_end of all connections that have ended by now.
   void Update();

@@ -10,7 +10,8 @@ namespace caffe2 {
 // the text says how many files `purpose` needs and how to allow them. Thread-safe.
 void ReserveFileDescriptors(int64_t count, const char* purpose);
 // The same for the connections of a common world of `size` shards. Connecting calls it. A process
-// that first waits for the other shards calls it before, because its limit is known by then.
+// that first waits for the other shards calls it before that wait, so that it fails at once if its
+// limit is too low.
 void ReserveFilesOfWorld(int size);
 
 }  // namespace caffe2

@@ -27,9 +27,9 @@ class GlooMesh {
   using Exchange =
       std::function<std::vector<std::string>(const std::string& text, const Deadline&)>;
 
-  // Connects with all other shards (ConnectPeers); meanwhile listens on `address`, on one of
-  // `ports`. Throws PeerLost or PeerTimeout with the peer, IoError if all ports are in use. `check`
-  // gets Describe() of a missing peer meanwhile.
+  // Connects with all other shards (ConnectPeers). While it connects, it listens on `address`, on
+  // one of `ports`, and calls `check` with Describe() of a missing peer. Throws PeerLost or
+  // PeerTimeout with the peer, and IoError if all ports are in use.
   static std::unique_ptr<GlooMesh> Connect(int rank, int size, const std::string& address,
                                            const PortRange& ports, const Exchange& exchange,
                                            milliseconds timeout, const WaitCheck& check);

@@ -1,6 +1,6 @@
-// A transport for Gloo, made of Gloo's public interface alone (gloo/transport/context.h). Gloo's
-// own TCP transport connects with whoever comes first, and ends the process at a message that it
-// cannot place.
+// A transport for Gloo that uses only Gloo's public interface (gloo/transport/context.h). Gloo's
+// own TCP transport accepts whoever connects first, and ends the process if it gets a message that
+// it does not expect.
 #pragma once
 
 #include <gloo/transport/context.h>
@@ -23,7 +23,7 @@ namespace caffe2 {
 //
 // The messages from one peer arrive in the order in which it sends them. Each needs a receive with
 // the same slot and number of bytes. A peer that sends another number of bytes, or another message
-// than the one awaited, is a lost one: its connection ends.
+// than the awaited one, counts as lost: its connection ends.
 //
 // One thread at a time may use this and the buffers; Close() and the buffers' abortWait functions
 // may be called by any thread. Buffers must not outlive this. They throw gloo::IoException if the
@@ -33,8 +33,8 @@ namespace caffe2 {
 class GlooTransport final : public gloo::transport::Context {
  public:
   // `sockets` has one for each rank, connected, non-blocking and trusted; the one of `rank` is not
-  // open. on_closed(peer) is called when a connection has ended, but not by Close(), as
-  // ConnectionWatch::Add says; before a wait throws because of it. Throws IoError if the process
+  // open. on_closed(peer) is called when a connection has ended other than by Close(), as described
+  // at ConnectionWatch::Add, and before a wait throws because of it. Throws IoError if the process
   // may open no more files.
   GlooTransport(int rank, std::vector<Socket> sockets, const std::function<void(int)>& on_closed);
   ~GlooTransport() override;
@@ -42,8 +42,8 @@ class GlooTransport final : public gloo::transport::Context {
   std::unique_ptr<gloo::transport::Pair>& createPair(int rank) override;  // throws
   std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* ptr,
                                                                       size_t size) override;
-  // Waits call it about ten times a second from now on (null: not any more). They throw what it
-  // throws.
+  // From now on waits call the function about ten times a second (null: no longer). They throw what
+  // it throws.
   void SetWhileWaiting(std::function<void()> while_waiting) {
     while_waiting_ = std::move(while_waiting);
   }
@@ -55,7 +55,7 @@ class GlooTransport final : public gloo::transport::Context {
   class Connection;
   struct Operations;
 
-  // Until an operation has completed. False if it was aborted.
+  // Waits until an operation has completed. False if it was aborted.
   bool Wait(Operations* operations, int* rank, std::chrono::milliseconds timeout);
   void ThrowIfEnded(const Operations& operations);
   bool MoveBytes();

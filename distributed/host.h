@@ -21,8 +21,8 @@ struct ProcessId {
   bool shares_machine() const;
   // True if the process also has the pid namespace of this one, which IsAlive() needs.
   bool on_this_host() const;
-  // True if the process runs or is stopped, and if that cannot be told, because this process has no
-  // file descriptor left. Only for processes on this host.
+  // True if the process runs or is stopped. Also true if this process has no file descriptor left,
+  // because it then cannot tell. Only for processes on this host.
   bool IsAlive() const;
   // True if it is known to be stopped, by SIGSTOP or a debugger. Only for processes on this host.
   bool IsStopped() const;

@@ -1,5 +1,5 @@
-// What the communicators of host memory have in common: the operation in progress with its time
-// limit, and how it ends when a shard is lost.
+// The common base of the communicators of host memory: the operation in progress with its time
+// limit, and its end when a shard is lost.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class HostCommunicator : public Communicator {
   // Ends the waits of all threads, here and on the other shards; all later transfers fail. Called
   // once, by any thread.
   virtual void Close() = 0;
-  // As BeginOperation.
+  // Called by BeginOperation, for the derived class.
   virtual void BeginTransfers(bool agreeing) = 0;
 
   void BeginOperation(const std::string& description, bool agreeing) final;

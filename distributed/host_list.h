@@ -10,7 +10,7 @@ namespace caffe2 {
 // names `variable`, for a list that is malformed, empty or has more than 65536 hosts.
 std::vector<std::string> ExpandHostList(const std::string& variable, const std::string& list);
 
-// Splits a list at the commas outside of brackets. Throws UsageError, which names `variable`, if
+// Splits a list at the commas outside brackets. Throws UsageError, which names `variable`, if
 // brackets do not match.
 std::vector<std::string> SplitHostList(const std::string& variable, const std::string& list);
 

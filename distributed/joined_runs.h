@@ -13,16 +13,16 @@
 namespace caffe2 {
 
 // Returns the membership of shard options.shard_id in a run. The first call joins the run
-// (RunMembership::Join, with its exceptions); later calls return the same membership. `store` names
-// the store: equal run ids in different stores are different runs. If a peer is lost, all
-// communicators of the process are aborted. The status of the run shows the progress of the
-// process's nets (run_progress.h).
+// (RunMembership::Join, with its exceptions); later calls return the same membership. Throws
+// EnforceNotMet if this process has joined with another number of shards. `store` names the store:
+// equal run ids in different stores are different runs. If a peer is lost, all communicators of the
+// process are aborted. The status of the run shows the progress of the process's nets
+// (run_progress.h).
 //
 // When the last shared_ptr is released, the run ends in that thread: cleanly (RunMembership::Leave,
-// which waits for the other shards), or as a failure while an exception unwinds the stack. If the
-// process exits before that, an exit status of 0 is a clean end and any other a failure of this
-// shard. A forked child takes no part in the run. Throws EnforceNotMet if this process has joined
-// with another number of shards.
+// which waits for the other shards), or as a failure if an exception is unwinding the stack. If the
+// process exits before that, an exit status of 0 is a clean end and any other is a failure of this
+// shard. A forked child takes no part in the run.
 std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFactory& stores,
                                        const RunOptions& options);
 
@@ -33,10 +33,9 @@ std::vector<std::shared_ptr<RunMembership>> JoinedRuns();
 void LeaveRuns();
 void FailRuns(const std::string& cause);
 
-// Sets a function that returns true once somebody has asked this process to stop. From then on a
-// joined run that waits for a shard in vain (RunMembership::OnStopWhileBlocked) aborts all
-// communicators of the process. Other threads call the function a few times a second until the
-// process ends.
+// Sets a function that returns true once this process was asked to stop. From then on, if a joined
+// run waits for a shard in vain (RunMembership::OnStopWhileBlocked), all communicators of the
+// process are aborted. Other threads call the function a few times a second until the process ends.
 void SetStopRequest(bool (*asked)());
 bool StopIsRequested();
 

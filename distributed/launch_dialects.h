@@ -1,4 +1,5 @@
-// Readers of the launchers' dialects, one file each. launch_environment.h calls them.
+// Readers of the launchers' dialects, one file each. ReadLaunchEnvironment (launch_environment.h)
+// calls them.
 #pragma once
 
 #include <optional>
@@ -82,8 +83,9 @@ StoreUrl StoreAt(const HostPort& endpoint);
 StoreUrl StoreOnNextPort(const StoreUrl& store);
 // A valid run_id made from the text: letters, digits, '.', '_' and '-' stay, others become '-'.
 std::string RunIdOf(const std::string& text);
-// The first of kStorePorts ports that runs with different numbers are unlikely to share: 10240 + 16
-// x (number mod 1024), below the range of ephemeral ports.
+// The first of kStorePorts ports for the store of run `number`: 10240 + 16 x (number mod 1024),
+// below the range of ephemeral ports. Runs with different numbers are unlikely to get the same
+// ports.
 int StorePortOf(uint64_t number);
 inline constexpr int kDefaultMasterPort = 29500;
 

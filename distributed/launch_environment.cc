@@ -100,7 +100,7 @@ void CheckMeetingPoint(const LaunchFlags& flags, const Launch& launch) {
   const bool on_one_host = launch.local_size == launch.size;  // then the shards share a directory
   const bool told = !launch.store.empty() || flags.names_store || launch.dialect.empty();
   if (!told && !on_one_host) {
-    ThrowUsage(launch.Describe(), ", but no place to meet: set ", launch.store_hint,
+    ThrowUsage(launch.Describe(), ", but no store to meet at: set ", launch.store_hint,
                ", or give --init_method tcp://HOST:PORT with the host of shard 0, or --redis_host");
   }
   if (launch.rank == Launch::kRankByArrival && !launch.scheduler_keeps_store) {

@@ -1,4 +1,4 @@
-// Reads how launchers tell a process its place among the shards of a run.
+// Reads the rank of a process among the shards of a run, as launchers tell it.
 //
 // torchrun, srun, mpirun and others start one process for each shard and describe the launch in
 // environment variables. Each launcher has its own variables, its dialect; this code turns all of
@@ -38,12 +38,12 @@ struct Launch {
   int rank = 0;
   int size = 1;         // workers and parameter servers
   int num_servers = 0;  // parameter servers
-  // The place among the processes on this host. local_size is 0 if the launcher does not tell.
+  // The rank among the processes on this host. local_size is 0 if the launcher does not give it.
   int local_rank = 0;
   int local_size = 0;
   std::string run_id;                  // empty: the launcher has no name for the run
   int restart_count = 0;               // how often the launcher has restarted the run
-  StoreUrl store;                      // where the shards meet; empty: the launcher does not tell
+  StoreUrl store;                      // where the shards meet; empty: the launcher gives none
   std::string store_hint;              // without a store: the variables to set, for messages
   bool scheduler_keeps_store = false;  // with tcp://, the scheduler keeps it instead of shard 0
 
@@ -55,15 +55,15 @@ struct Launch {
 
 // Reads the launch from the environment; nullopt if no variable of a launcher is set. If launchers
 // are nested (torchrun in a step of Slurm), the inner one counts: the first complete set in the
-// order torchrun, Horovod, TF_CONFIG, MXNet, Open MPI, PMI, Slurm, Kubernetes. `num_shards`, if not
-// 0, is the size if the launcher gives only the rank.
+// order torchrun, Horovod, TF_CONFIG, MXNet, Open MPI, PMI, Slurm, Kubernetes. If the launcher
+// gives only the rank, the size is `num_shards` (0: not given).
 //
 // `param_servers` is the flag of a program that can be a parameter server: 0 if it is not given;
 // nullopt for a program that cannot.
 //
 // Throws UsageError, which names the variables and says what to do, if
 //  - a value is not a number, is out of range, or contradicts another value;
-//  - there is only a part of a set: such a process must not train alone;
+//  - only some variables of a set are there: such a process must not train alone;
 //  - the launcher gives this process a role that Doppio does not have.
 std::optional<Launch> ReadLaunchEnvironment(const Environment& environment, int num_shards = 0,
                                             std::optional<int> param_servers = std::nullopt);
@@ -85,7 +85,7 @@ struct LaunchFlags {
 //  - With param_servers, the last processes are the servers, unless the launcher gives the roles
 //    (TF_CONFIG, MXNet).
 //  - Without a run_id, the name of the run comes from the store if that is tcp:// or file://.
-// Throws UsageError as ReadLaunchEnvironment does, and if several shards have no store to meet at.
+// Throws UsageError like ReadLaunchEnvironment, and if several shards have no store to meet at.
 Launch ResolveLaunch(const LaunchFlags& flags, const Environment& environment);
 
 }  // namespace caffe2

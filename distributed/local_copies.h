@@ -9,8 +9,8 @@ namespace caffe2 {
 class CPUContext;
 class CUDAContext;
 
-// sum += x. `sum` lies on the context's device, `x` on any device. Types as Accumulate. Throws
-// EnforceNotMet unless both have the same type and number of elements.
+// sum += x. `sum` lies on the context's device, `x` on any device. Takes the types of Accumulate.
+// Throws EnforceNotMet unless both have the same type and number of elements.
 void AddTensor(const Tensor& x, Tensor* sum, CPUContext* context);
 void AddTensor(const Tensor& x, Tensor* sum, CUDAContext* context);
 

@@ -22,8 +22,8 @@ class LocalCollectiveOp : public Operator<Context> {
  protected:
   // The output of one member.
   Tensor* Member(int i) { return BlobGetMutableTensor(this->OutputBlob(i), Input(i).device()); }
-  // Calls f(group) and returns true if NCCL connects the members' devices. Returns false if it does
-  // not, or if an input is empty.
+  // If NCCL connects the members' devices, calls f(group) and returns true. Otherwise, and if an
+  // input is empty, returns false.
   template <typename F>
   bool ThroughNccl(const F& f) {
     if constexpr (std::is_same_v<Context, CUDAContext>) {

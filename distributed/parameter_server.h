@@ -55,12 +55,14 @@ class ParameterServer {
  public:
   static constexpr size_t kStalenessWindow = 1000;
 
-  // `shard` must outlive the server.
+  // `shard` must outlive the server. Throws EnforceNotMet unless num_workers is positive and
+  // max_staleness at least 0.
   ParameterServer(ParameterShard* shard, const ParameterServerOptions& options);
 
   // Serves one worker, in a thread of its own, until it has finished and all others have finished
-  // or are lost. Throws as Communicator does; then call RemoveWorker(). Throws IoError after
-  // Abort(), while it waits for other workers. Other exceptions come from the shard.
+  // or are lost. Throws like Communicator does; then call RemoveWorker(). Throws IoError if Abort()
+  // is called while it waits for other workers, and EnforceNotMet for a gradient before the first
+  // parameters. Other exceptions come from the ParameterShard.
   void Serve(int worker, Communicator* world);
   // Tells the server that the worker is lost: no call waits for it any more. The caller also aborts
   // the worker's world, which ends its Serve(). If worker 0 is lost before it has given the first
@@ -69,11 +71,11 @@ class ParameterServer {
   // Ends all waits of Serve() with IoError(reason).
   void Abort(const std::string& reason);
 
-  // Tells all workers, with their next parameters, that the signal ends the run; 0 does nothing.
+  // Tells all workers, with their next parameters, that this signal ends the run. 0 does nothing.
   void Stop(int signal);
 
   ServerProgress progress() const;
-  int signal() const;  // the largest from a worker or Stop(); 0: none
+  int signal() const;  // the largest signal from a worker or Stop(); 0: none
 
  private:
   struct Worker {
@@ -110,7 +112,7 @@ class ParameterServer {
   int64_t largest_staleness_ = 0;
 };
 
-// What a worker learns with new parameters.
+// What a server tells a worker together with new parameters.
 struct ParameterReply {
   int64_t updates = 0;    // of the first server
   int64_t staleness = 0;  // of this worker's last gradient: the largest over the servers
@@ -121,7 +123,7 @@ struct ParameterReply {
 
 struct ParameterRequest;
 
-// A worker's connections to all servers. Not thread-safe. Methods throw as Communicator does, but
+// A worker's connections to all servers. Not thread-safe. Methods throw like Communicator, but
 // PeerLost instead of PeerTimeout; its rank() is the index of the server, or -1.
 class ParameterClient {
  public:
@@ -134,7 +136,7 @@ class ParameterClient {
   float* values(int server) { return values_[static_cast<size_t>(server)].data(); }
   int num_servers() const { return static_cast<int>(worlds_.size()); }
 
-  // Gets the first parameters in values(). Worker 0 sets `gives`: it puts the parameters into
+  // Gets the first parameters in values(). Worker 0 sets `gives`: it has put the parameters into
   // values() itself and passes the number of updates that they have had.
   ParameterReply Start(bool gives, int64_t iteration);
   // Sends gradients() and gets new values(). `signal` is 0 or the number of a signal that is to end

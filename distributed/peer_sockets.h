@@ -12,7 +12,7 @@
 
 namespace caffe2 {
 
-// The ports at which a shard may listen, with both ends; 0 to 0: the system chooses.
+// The ports at which a shard may listen, `last` included; 0 to 0: the system chooses.
 struct PortRange {
   int first = 0, last = 0;
 };
@@ -56,15 +56,16 @@ struct PeerEndpoint {
   uint64_t own_password = 0;      // published by this shard for the peer
 };
 
-// Connects with all peers of `endpoints`, which has one for each rank: higher ranks call lower
-// ones. Both ends of a connection send a greeting with ranks and password. Returns non-blocking
-// sockets by rank; the one of `rank` is not open.
+// Connects with all peers: higher ranks call lower ones. `endpoints` has one entry for each rank.
+// Both ends of a connection send a greeting with ranks and password. Returns non-blocking sockets
+// by rank; the one of `rank` is not open.
 //
 // Whoever sends anything else, or nothing for three seconds, is a stranger. Strangers are dropped
 // and counted, and do not delay the peers; of more than 64 that say nothing, the oldest is dropped.
 //
 // A refused or broken call is repeated until the deadline. If a peer is still missing then, throws
-// PeerTimeout with the first such rank and describe(rank). `check` gets describe(rank) meanwhile.
+// PeerTimeout with the first such rank and describe(rank). While it waits, it calls `check` with
+// describe(rank).
 std::vector<Socket> ConnectPeers(const PeerListener& listener, int rank,
                                  const std::vector<PeerEndpoint>& endpoints,
                                  const Deadline& deadline,

@@ -374,7 +374,7 @@ void PrivateStore::WaitForRun(milliseconds join_timeout) {
       ThrowIoError(ExitCode::kPeerLost, "run ", options_.run_id, ": all shards are gone");
     }
     if (!has_come && join.expired()) {
-      throw TimeoutError(MakeString("run ", options_.run_id, ": no shard came within ",
+      throw TimeoutError(MakeString("run ", options_.run_id, ": no shard joined within ",
                                     join_timeout.count() / 1000.0, " s"));
     }
     if (options_.while_waiting) options_.while_waiting();

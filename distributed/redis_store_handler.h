@@ -31,7 +31,7 @@ StoreFactory RedisStores(const RedisOptions& options);
 // The password of a Redis server or of a tcp:// store: the first line of the file `path` or, if
 // `path` is empty, of the file that the environment variable CAFFE2_REDIS_PASSWORD_FILE names. If
 // there is no file, it is the value of REDISCLI_AUTH, which redis-cli reads too, or empty. A NetDef
-// never contains the password. Throws as ReadPrivateFile.
+// never contains the password. Throws like ReadPrivateFile.
 std::string FindRedisPassword(const std::string& path = "");
 
 }  // namespace caffe2

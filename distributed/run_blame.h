@@ -18,11 +18,11 @@ struct Culprit {
   std::string cause = {};
 };
 
-// Finds the shard that has begun the fewest collective operations, the first of several: it reads,
-// computes or hangs while the others wait for it. Unknown if no shard has begun fewer than this
-// one. The cause says what it did at its last heartbeat. `heartbeats` are the values of the
-// heartbeat keys, by shard, and may hold anything; `own` is the progress of this process, shard
-// `self`, which is never named.
+// Finds the shard that has begun the fewest collective operations (the first, if there are
+// several): it reads, computes or hangs while the others wait for it. Unknown if no shard has begun
+// fewer than this one. The cause says what that shard did at its last heartbeat. `heartbeats` are
+// the values of the heartbeat keys, by shard, and may hold anything; `own` is the progress of this
+// process, shard `self`, which is never named.
 Culprit FindLaggingShard(int self, const CollectiveProgress& own,
                          const std::vector<std::string>& heartbeats);
 

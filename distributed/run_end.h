@@ -1,4 +1,4 @@
-// How a shard ends its part in a run: whom it waits for, and which keys it removes.
+// How a shard ends its part in a run: for which shards it waits, and which keys it removes.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace caffe2 {
 
-// Waits for other shards ask the store first after kFirstPoll, then less and less often, and log
-// whom they wait for every kProgressEvery.
+// A wait for other shards asks the store first after kFirstPoll, then less and less often, down to
+// every kSlowestPoll. Every kProgressEvery it logs for which shards it waits.
 inline constexpr milliseconds kFirstPoll{5}, kSlowestPoll{100}, kProgressEvery{5000};
-// Deadline for a store that does not answer when a run ends.
+// How long the end of a run waits for a store that does not answer.
 inline constexpr milliseconds kEndWait{2000};
 
 // All methods throw IoError if the store fails. Not thread-safe.
@@ -29,9 +29,10 @@ class RunEnd {
   void LeaveTogether(const std::function<bool(int shard)>& is_gone);
   // Stops the heartbeat and removes the keys of this shard.
   void WithdrawOwnKeys();
-  // WithdrawOwnKeys(); the last shard to call this also removes all other keys of the run. If a
-  // shard has died, there is no last shard, and the keys expire; for an expendable shard
-  // RunHeartbeat counts the call. `ends_run`: the run ends, not only this shard, so calls on_end.
+  // Calls WithdrawOwnKeys(). The last shard to call this also removes all other keys of the run. If
+  // a shard has died, there is no last one, and the keys expire; but RunHeartbeat counts a call for
+  // an expendable shard that has died. `ends_run`: the whole run ends, not only this shard's part;
+  // then it calls on_end first.
   void EndInStore(bool ends_run);
 
  private:

@@ -57,7 +57,7 @@ struct HeartbeatWatch {
 class RunHeartbeat {
  public:
   RunHeartbeat(const StoreFactory& stores, RunPlace place);
-  // Must not be called by a callback, for whose thread it waits.
+  // Waits for the thread, so a callback must not call it.
   ~RunHeartbeat() { Stop(); }
   // Waits until the thread has ended, unless a callback calls it.
   void Stop();
@@ -74,17 +74,17 @@ class RunHeartbeat {
   // Sets the callback that the first of NoteFailure() and NoteUnconfirmed() calls, and calls it at
   // once if there is a failure already.
   void OnPeerLost(const std::function<void(const std::string&)>& callback);
-  // As RunMembership::OnStopWhileBlocked.
+  // Like RunMembership::OnStopWhileBlocked.
   void OnStopWhileBlocked(std::function<bool()> asked,
                           std::function<void(const std::string&)> give_up);
   bool gave_up() const { return gave_up_; }
-  // As RunMembership::NoteOthersDone.
+  // Like RunMembership::NoteOthersDone.
   void NoteOthersDone() { others_done_ = true; }
-  // As StoreHandler::CheckWait, for a shard that connects to others: nothing is lost if it gives up
-  // soon.
+  // Like StoreHandler::CheckWait, for a shard that connects to others: nothing is lost if it gives
+  // up soon.
   void CheckWait(const std::string& awaited);
   // Logs the line, on which the shards agree, and calls the callback. Only the first call has an
-  // effect; it replaces the line of an earlier NoteUnconfirmed(), which has called the callback.
+  // effect. After a NoteUnconfirmed() it replaces the line, but does not call the callback again.
   void NoteFailure(const std::string& line);
   // The same for a line that this shard formed while the store was unreachable: another shard may
   // have another one.
@@ -101,12 +101,12 @@ class RunHeartbeat {
   }
   // This process's operations since the heartbeat began.
   CollectiveProgress Collective() const;
-  // The watch of all shards that began when the operation in progress had taken a second, which few
-  // operations do; otherwise one that begins now.
+  // If the operation in progress has taken longer than a second, which is rare: the watch of all
+  // shards that began after that second. Otherwise a watch that begins now.
   HeartbeatWatch WatchOfAll() const;
   // True if this process stood still for longer than a lease (it was stopped, or its machine slept)
-  // and the run has failed or ended since. Then this shard must not write to the store any more,
-  // and the failure is noted. Only reads from the store. Throws IoError if the store fails.
+  // and the run has failed or ended since. In that case it notes the failure, and this shard must
+  // not write to the store any more. Only reads from the store. Throws IoError if the store fails.
   bool WasLeftBehind(StoreHandler* store);
   // The value of this shard's heartbeat key.
   std::string Text(int64_t count = 0) const;

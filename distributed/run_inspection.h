@@ -1,4 +1,4 @@
-// What the runs in a store are doing, for people: doppio top, doppio runs, doppio clean.
+// Shows people what the runs in a store are doing: doppio top, doppio runs, doppio clean.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ struct RunView {
   std::string run_id;
   int generation = 1;
   std::string failure;  // the line; "" while the run is well
-  // False if the generation is no number: the run's values are signed with a secret that the
-  // inspector does not have (signed_store.h), or are of another program.
+  // False if the generation is not a number: the run's values are signed with a secret that the
+  // inspector does not have (signed_store.h), or belong to another program.
   bool readable = true;
   std::vector<ShardView> shards;  // by shard id
 
@@ -38,7 +38,7 @@ struct RunView {
   ShardLife life() const;
 };
 
-// Reads runs and watches their heartbeats. Not thread-safe; throws as StoreHandler does.
+// Reads runs and watches their heartbeats. Not thread-safe; throws like StoreHandler does.
 class RunInspector {
  public:
   RunInspector(StoreFactory stores, std::unique_ptr<StoreBrowser> browser)
@@ -46,10 +46,10 @@ class RunInspector {
 
   // The run ids in the store. Leaves out names that cannot be run ids.
   std::vector<std::string> RunIds();
-  // The run as it is now, with at most 4096 shards. A shard without a member key is dead; with one
-  // that cannot be read, its life is unknown. A process on this host is alive or dead. On another
-  // host, a shard is alive if its heartbeat has changed since an earlier call, and dead if it has
-  // not changed for a lease. Throws as CheckRunId if `run_id` cannot be one.
+  // The run as it is now, with at most 4096 shards. A shard without a member key is dead; if its
+  // member key cannot be parsed, its life is unknown. A process on this host is alive or dead. On
+  // another host, a shard is alive if its heartbeat has changed since an earlier call, and dead if
+  // its heartbeat has not changed for a lease. Throws like CheckRunId if `run_id` cannot be one.
   RunView Read(const std::string& run_id);
   // Reads the runs again and again until the life of all is known, or for `limit`.
   std::vector<RunView> Watch(const std::vector<std::string>& run_ids, milliseconds limit);

@@ -126,7 +126,7 @@ void Membership::Join() {
   while (true) {
     if (FindGeneration() && Enter() && WaitForOthers(deadline)) break;
     if (deadline.expired()) {
-      throw TimeoutError(MakeString("run ", options().run_id, ": no place in it within ",
+      throw TimeoutError(MakeString("run ", options().run_id, ": could not join within ",
                                     options().join_timeout.count(), " ms"));
     }
     std::this_thread::sleep_for(kFirstPoll);
@@ -242,7 +242,7 @@ bool Membership::CheckConfig() {
   const auto theirs = ParseRecord(text);
   if (!theirs)
     throw IoError("store key " + key +
-                  " does not hold the record of a run; have all shards the same --secret_file?");
+                  " does not hold the record of a run; do all shards use the same --secret_file?");
   const std::string difference = DescribeDifference(*theirs, place_.config);
   if (difference.empty()) return true;
   if (IsDeserted(ShardsOfConfig(text))) {

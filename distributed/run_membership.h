@@ -119,14 +119,16 @@ class RunMembership {
   // ReportFailure().
   virtual void OnPeerLost(std::function<void(const std::string& line)> callback) = 0;
   // Once `asked()` returns true, because this shard was asked to stop, the heartbeat thread looks
-  // for shards that let it wait in vain (stop_patience.h). It calls `give_up(why)` once if it finds
-  // one, and from then on Leave() does not wait either. Set it before the first collective. `asked`
-  // is called twice per heartbeat. Neither may throw.
+  // for shards for which this one waits in vain (stop_patience.h). If it finds one, it calls
+  // `give_up(why)` once, and from then on Leave() does not wait either. Set it before the first
+  // collective. `asked` is called twice per heartbeat, and by threads that wait for other shards to
+  // connect. Neither may throw.
   virtual void OnStopWhileBlocked(std::function<bool()> asked,
                                   std::function<void(const std::string& why)> give_up) = 0;
-  // The other shards have done their part, and this one alone has work left: the last save. From
-  // now on it is no failure if one of their processes ends. A shard that leaves while the store is
-  // away cannot say so, and looks like a lost one. Without expendable shards only.
+  // Says that the other shards have done their part, and only this one has work left: the last
+  // save. From now on it is not a failure if one of their processes ends. (A shard that leaves
+  // while the store is unreachable cannot say so, and looks like a lost one.) Only for runs without
+  // expendable shards.
   virtual void NoteOthersDone() = 0;
   // Empty while the run is well; otherwise "peer lost: shard=1 host=... pid=... iteration=...
   // phase=... cause=...", the same line on every shard. Only while the store is unreachable may a
@@ -139,8 +141,8 @@ class RunMembership {
   // Ends the run because this shard failed with `cause` (the text of an exception); an expendable
   // shard that is itself at fault only leaves it. Returns the line that all shards print. Never
   // throws. The last shard to report removes every key of the run.
-  //  - Without `peer_error` the fault is this shard's; the line names it, unless another failure
-  //    was recorded before.
+  //  - Without `peer_error` this shard is at fault; the line names it, unless another failure was
+  //    recorded before.
   //  - With `peer_error` another shard is at fault. Heartbeats are watched once an operation takes
   //    longer than a second. If that was shorter, the call watches for four heartbeats (at least
   //    2 s; up to a lease if several shards are silent), or until a shard has recorded the failure.

@@ -24,7 +24,7 @@ std::optional<RunRecord> ParseRecord(const std::string& text);
 struct MemberRecord {
   ProcessId process;
   int64_t joined = 0;  // seconds since 1970
-  CoreSet cores = {};  // in the process's affinity mask
+  CoreSet cores = {};  // the process's affinity mask
 
   std::string Format() const;
   static std::optional<MemberRecord> Parse(const std::string& text);
@@ -95,7 +95,8 @@ std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours);
 
 // "shard 3" or "shards 1, 3".
 std::string ListOfShards(const std::vector<int>& shards);
-// The shards of the run whose key "config" holds this text, which may be anything: 1 to 4096.
+// The number of shards, from 1 to 4096, of the run whose key "config" holds this text. The text may
+// be anything.
 int ShardsOfConfig(const std::string& text);
 
 // The number in the key "generation", from 1 to 10^9. The text may be anything; without a number it

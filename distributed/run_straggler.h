@@ -1,8 +1,8 @@
 // Finds the shard that holds the others back although all of them work.
 //
-// Every shard publishes in its heartbeat where its time went. The slowest shard waits least for the
-// others. They lose the time that they wait longer than it does. The cause is the activity on which
-// the slowest shard spends more time than the others.
+// Every shard publishes in its heartbeat how it has spent its time. The slowest shard waits least
+// for the others; what they wait more than it does is the time that they lose. The cause is the
+// activity on which the slowest shard spends more time than the others.
 #pragma once
 
 #include <chrono>

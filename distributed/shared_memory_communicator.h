@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// Connects the shards as ConnectGloo, but with more transports (CommunicatorOptions::transport):
+// Like ConnectGloo, but with more transports (CommunicatorOptions::transport):
 //   "auto"           shared memory if all shards can share it, otherwise TCP; a log line says why
 //   "shared_memory"  the same, but throws IoError where the shards cannot share memory
 //   "tcp"            Gloo over TCP

@@ -1,4 +1,4 @@
-// Whether a shard that was asked to stop should go on waiting for the other shards.
+// Decides whether a shard that was asked to stop should go on waiting for the other shards.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ namespace caffe2 {
 // This class watches the others from its construction on. Not thread-safe.
 class StopPatience {
  public:
-  // A shard is given up if it has sent no heartbeat for this long, and in three looks at the
+  // A shard is given up if its heartbeat has not changed for this long and in three looks at the
   // heartbeats.
   static constexpr milliseconds kSilence{1500};
-  // A shard is also given up if it lets this one wait in one operation for this long: it may hang,
-  // or only be slow.
+  // A shard is also given up if this one waits for it this long in one operation: it may hang, or
+  // only be slow.
   static constexpr milliseconds kOneOperation{10000};
 
   // `members` has one record for each shard, `self` is this one.

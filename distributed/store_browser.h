@@ -1,5 +1,5 @@
-// Looks for runs in a store. Shards never do: these operations are for people, and need more Redis
-// commands (SCAN and HGETALL) than the ACL of shards allows.
+// Looks for runs in a store. Shards do not use it: these operations are for people, and need more
+// Redis commands (SCAN and HGETALL) than the ACL of shards allows.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace caffe2 {
 
-// Not thread-safe. All methods throw as StoreHandler does. The results are unchecked: anybody may
-// have written them to the store.
+// Not thread-safe. All methods throw like StoreHandler. The results are unchecked: anybody may have
+// written them to the store.
 class StoreBrowser {
  public:
   virtual ~StoreBrowser() = default;

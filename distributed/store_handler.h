@@ -36,8 +36,8 @@ class StoreUnreachable : public WithExitCode<IoError> {
       : WithExitCode(ExitCode::kStoreUnreachable, text) {}
 };
 
-// Called about ten times a second by whoever waits for other shards, with words for whom it awaits.
-// An exception from it ends the wait.
+// Called about ten times a second by code that waits for other shards; `awaited` describes them. An
+// exception from it ends the wait.
 using WaitCheck = std::function<void(const std::string& awaited)>;
 
 // One connection to a store. One thread at a time may use a handler (the memory store is
@@ -54,10 +54,10 @@ class StoreHandler {
 
   virtual ~StoreHandler() = default;
 
-  // Sets the key if it does not exist. Returns true if this call set it. Atomic: nobody reads a
-  // part of the value.
+  // Sets the key if it does not exist. Returns true if this call set it. Atomic: only one of
+  // several callers sets the key, and nobody reads a part of the value.
   virtual bool SetIfAbsent(const std::string& key, const std::string& value) = 0;
-  // As SetIfAbsent, but throws IoError if the key exists.
+  // Like SetIfAbsent, but throws IoError if the key exists.
   void Set(const std::string& key, const std::string& value);
   // Sets or replaces the value. With `lifetime` > 0 the key expires after that time, if the store
   // supports it.
@@ -86,9 +86,9 @@ class StoreHandler {
   // value, until `deadline` (for one second if that has passed). nullopt restores the store's own
   // limit.
   virtual void SetDeadline(const std::optional<Deadline>& deadline) {}
-  // Whoever waits for other shards that use this store calls it a few times a second, as Wait()
-  // does. The store of a run throws PeerLost once the wait is in vain: the run has failed, or this
-  // shard was asked to stop a while ago. `awaited` says for whom it waits.
+  // Code that waits for other shards, which use this store, calls it a few times a second, as
+  // Wait() does. The store of a run throws PeerLost once the wait is in vain: the run has failed,
+  // or this shard was asked to stop a while ago. `awaited` says for whom the caller waits.
   virtual void CheckWait(const std::string& awaited) {}
   // In stores without expiry, removes the keys of a dead run that begin with `prefix`.
   virtual void RemoveLeftovers(const std::string& prefix) {}
@@ -103,9 +103,9 @@ class StoreHandler {
 // Makes a new connection. All its keys begin with "<prefix>/".
 using StoreFactory = std::function<std::unique_ptr<StoreHandler>(const std::string& prefix)>;
 
-// Makes a connection. While nobody answers (StoreUnreachable), logs a warning every 10 s and tries
-// again until the deadline, so that a store may start after its shards. Calls `while_waiting`, if
-// there is one, between two tries; an exception from it ends the wait.
+// Makes a connection. While the store does not answer (StoreUnreachable), logs a warning every 10 s
+// and tries again until the deadline, so that a store may start after its shards. Calls
+// `while_waiting`, if there is one, between two tries; an exception from it ends the wait.
 std::unique_ptr<StoreHandler> OpenStore(const StoreFactory& stores, const std::string& prefix,
                                         const Deadline& deadline,
                                         const std::function<void()>& while_waiting);

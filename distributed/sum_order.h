@@ -32,8 +32,8 @@ struct ElementRange {
 struct Addition {
   int to, from;
 };
-// The additions, in this order, that sum the data of at least two shards; the sum is where the last
-// addition puts it. With kRing, the sum ends at rank `owner` and begins at the rank after it; with
+// The additions, in this order, that sum the data of at least two shards; the `to` of the last one
+// gets the sum. With kRing, the additions begin at the rank after `owner` and end at `owner`; with
 // the other orders, `owner` only says where the sum should end, if possible.
 std::vector<Addition> Additions(SumOrder order, int shards, int owner);
 

@@ -13,8 +13,8 @@ namespace caffe2 {
 std::vector<std::string> ResolveHost(const std::string& host);
 
 enum class PortState { kFree, kInUse, kNotThisHost };
-// Tells whether this process could listen on the port of an address now. Throws IoError if it has
-// no permission (ports below 1024).
+// Finds out whether this process could listen on the port of an address now. Throws IoError if it
+// has no permission (ports below 1024).
 PortState ProbePort(const std::string& address, int port);
 
 // True if a process accepts a connection on the port within `timeout`.

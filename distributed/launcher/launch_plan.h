@@ -10,7 +10,7 @@
 
 namespace caffe2 {
 
-// What starts the processes: this program, or one of the launchers that the site has.
+// The program that starts the processes: this one (itself or through ssh), mpirun or srun.
 enum class LaunchEngine { kLocal, kSsh, kMpi, kSlurm };
 // "local", "ssh", "mpi", "slurm".
 const std::map<std::string, LaunchEngine>& LaunchEngines();
@@ -22,7 +22,7 @@ struct LaunchPlan {
   int num_shards = 1;
   std::string run_id;
   int restart_count = 0, max_restarts = 0;
-  std::string master_addr;    // empty: the engine gives it
+  std::string master_addr;    // MASTER_ADDR of the shards; empty: the engine gives it
   int master_port = 0;        // a free port of the first host, for programs that need one
   std::string store_url;      // without a password; empty: no store
   bool has_password = false;  // REDISCLI_AUTH of the launcher has the store's password
@@ -46,11 +46,11 @@ struct LaunchProcess {
 };
 
 // One process for each shard (kLocal, kSsh), or one for all. Each is a supervisor that is
-// controlled through its standard input. No password is in the words. Throws as PlaceShards does.
+// controlled through its standard input. No password is in the words. Throws like PlaceShards does.
 std::vector<LaunchProcess> ProcessesOf(const LaunchPlan& plan);
 
-// How often the launcher sends a sign of life, and after what time without one a supervisor on
-// another host gives it up.
+// How often the launcher sends a sign of life. A supervisor on another host that gets none for
+// kLeaseSeconds considers the launcher lost.
 inline constexpr int kAliveSeconds = 5, kLeaseSeconds = 30;
 // A host to which ssh cannot connect within this time has failed.
 inline constexpr int kConnectSeconds = 20;

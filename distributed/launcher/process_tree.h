@@ -44,8 +44,8 @@ void AdoptOrphans();
 // users are left out.
 std::map<pid_t, int64_t> BytesWritten();
 // Sends SIGTERM to all descendants of this process, except `spared` and their descendants. After
-// `grace` sends SIGKILL to the rest. Returns once all are gone, at most 10 s later. Reaps only
-// children that it has ended or found dead.
+// `grace` sends SIGKILL to the rest. Returns once all are gone, or 10 s after the SIGKILL, with a
+// warning in the log. Reaps only children that it has ended or found dead.
 void EndDescendants(milliseconds grace, const std::set<pid_t>& spared = {});
 
 // 0 to 255 as in a shell: 128 + n for signal n. `wait_status` is the status from waitpid.

@@ -54,7 +54,7 @@ RestartDecision RestartPolicy::Next(const std::string& host, int exit_status) {
   RestartDecision decision;
   if (!MayRetry(exit_status)) {
     decision.reason = MakeString("exit status ", exit_status, " (", DescribeExitStatus(exit_status),
-                                 ") would come again");
+                                 ") would recur");
     return decision;
   }
   if (restarts_left_ == 0) {

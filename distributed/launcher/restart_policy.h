@@ -10,7 +10,7 @@
 
 namespace caffe2 {
 
-// True if another try may succeed (docs/launchers.md, "Exit codes").
+// True if another attempt may succeed (docs/launchers.md, "Exit codes").
 bool MayRetry(int exit_status);
 
 struct RestartDecision {
@@ -23,7 +23,8 @@ struct RestartDecision {
 // Not thread-safe.
 class RestartPolicy {
  public:
-  static constexpr int kFailuresOfHost = 2;  // leaves the host out, unless it is the last one
+  // After this many failures a host is left out, unless it is the last one.
+  static constexpr int kFailuresOfHost = 2;
 
   // Allows `max_restarts` restarts, each with `min_shards` to `max_shards` shards. `hosts` may be
   // empty: then another launcher chooses them.
@@ -37,7 +38,7 @@ class RestartPolicy {
   std::vector<HostSlots> UsableHosts() const;
   int PossibleShards() const;
 
-  // Decides what follows a try that failed with this status, perhaps because of `host`.
+  // Decides what follows an attempt that failed with this status, perhaps because of `host`.
   RestartDecision Next(const std::string& host, int exit_status);
 
  private:

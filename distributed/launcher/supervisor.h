@@ -27,7 +27,8 @@ struct SuperviseOptions {
   // mpirun or srun gives this shard's place: translate it into torchrun's variables, put the
   // shard's number before each line of output, and report the end as a line (shard_output.h).
   bool placed_by_environment = false;
-  // Give the shard cores of its own: an equal part of the cores of the host.
+  // Give the shard cores of its own: an equal part of the cores of the host. Has no effect if there
+  // are fewer cores than shards.
   bool bind_cores = false;
   // The launcher shows the progress of shard 0 on its terminal (caffe2/utils/status_bar.h).
   bool shows_bar = false;
@@ -45,7 +46,7 @@ struct LaunchControl {
   static LaunchControl Parse(const std::string& line);
 };
 
-// Runs a shard to its end, and returns the exit status for main. Throws as StartProcess does.
+// Runs a shard to its end, and returns the exit status for main. Throws like StartProcess does.
 // Blocks signals in this process and takes over its children, so call it only once in a process.
 int Supervise(const SuperviseOptions& options);
 

@@ -398,11 +398,11 @@ TEST(ResolveLaunchTest, ShardsWithoutAMeetingPointAreAnError) {
   EXPECT_HAS(ErrorOf([&] {
                ResolveLaunch(flags, {{"RANK", "1"}, {"WORLD_SIZE", "2"}});
              }),
-             "torchrun: shard 1 of 2, but no place to meet: set MASTER_ADDR and MASTER_PORT");
+             "torchrun: shard 1 of 2, but no store to meet at: set MASTER_ADDR and MASTER_PORT");
   EXPECT_HAS(ErrorOf([&] {
                ResolveLaunch(flags, {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}});
              }),
-             "but no place to meet: set SLURM_JOB_NODELIST");
+             "but no store to meet at: set SLURM_JOB_NODELIST");
   EXPECT_HAS(ErrorOf([&] { ResolveLaunch(flags, With(kMxnet, "DMLC_PS_ROOT_URI", std::nullopt)); }),
              "set DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT");
   // All on one host share a directory.

@@ -301,7 +301,7 @@ TEST(PrivateStoreTest, AKeeperWithoutAPartInTheRunEndsWithIt) {
     EXPECT_HAS(failed[2].message, failed[0].message);
   }
   EXPECT_HAS(ErrorOf([] { PrivateStore(ServerOptions()).WaitForRun(milliseconds(300)); }),
-             "no shard came within 0.3 s");
+             "no shard joined within 0.3 s");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ def test_restarts_until_it_works(tmp_path):
 
 
 @pytest.mark.parametrize("status, tries, reason", [
-    (1, 2, "no restart is left"), (64, 1, "would come again"), (73, 1, "would come again"),
+    (1, 2, "no restart is left"), (64, 1, "would recur"), (73, 1, "would recur"),
     (75, 2, "no restart is left")])
 def test_restarts_end(status, tries, reason):
     done = doppio("run", "-n", 2, "--max_restarts", 1, "--store", "none",

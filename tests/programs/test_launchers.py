@@ -209,7 +209,7 @@ WRONG = {
     "job": ({**SLURM, "SLURM_JOB_ID": "abc"}, {}, ['SLURM_JOB_ID="abc"', "number"]),
     "mpirun on hosts": ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2",
                          "OMPI_COMM_WORLD_LOCAL_SIZE": "1", "OMPI_COMM_WORLD_LOCAL_RANK": "0"},
-                        {"file_store_path": None}, ["no place to meet", "MASTER_ADDR"]),
+                        {"file_store_path": None}, ["no store to meet at", "MASTER_ADDR"]),
     "mpirun and WORLD_SIZE": ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2",
                                "WORLD_SIZE": "4"}, {}, ['WORLD_SIZE="4"', "mpirun", "unset it"]),
     "Hydra's name": ({"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2"}, {},

@@ -115,7 +115,7 @@ WRONG = {
     "no rendezvous": ({"RANK": 1, "WORLD_SIZE": 2, "MASTER_ADDR": "a"}, {"alone": True},
                       "torchrun: shard 1 of 2.* RendezvousFromEnvironment"),
     "part of a set": ({"RANK": 1}, {"alone": True}, "WORLD_SIZE is not set; to train alone"),
-    "no place to meet": ({"RANK": 1, "WORLD_SIZE": 2}, {},
+    "no store to meet at": ({"RANK": 1, "WORLD_SIZE": 2}, {},
                          "set MASTER_ADDR and MASTER_PORT, or give init_method"),
     "mpirun says otherwise": ({}, {"mpi": [2, 0]}, "num_shards 2, but the environment says 1"),
     "no number": ({"SLURM_PROCID": "x", "SLURM_NTASKS": 2}, {}, 'SLURM_PROCID="x" must be a numb'),
