@@ -24,7 +24,7 @@ inline constexpr size_t kSignatureBytes = 78;
 inline constexpr size_t kMinSecretBytes = 16;
 
 // The secret of a run: the first line of the file `path`, or, if `path` is empty, of the file that
-// the environment variable CAFFE2_SECRET_FILE names; empty without a file. Throws as
+// the environment variable CAFFE2_SECRET_FILE names; empty without a file. Throws like
 // ReadPrivateFile, and UsageError if the line is shorter than kMinSecretBytes.
 std::string FindStoreSecret(const std::string& path = "");
 

@@ -32,10 +32,10 @@ class AtomicFile {
   const std::string& temporary_path() const { return temporary_; }
   // Flushes the temporary file to the disk, checks the lock, renames the file to `path` and flushes
   // the directory. At every moment `path` is the old file or the new one. If another run takes the
-  // lock after the check, the files of that run stay as they are, whenever this process goes on.
-  // Throws IoError with path
-  // and reason, Superseded if another run has the lock now. If it throws after the rename, because
-  // an earlier version cannot be kept or the directory cannot be flushed, `path` is the new file.
+  // lock after the check, this process does not change that run's files, however late it continues.
+  // Throws IoError with path and reason, and Superseded if another run has the lock now. If it
+  // throws after the rename, because an earlier version cannot be kept or the directory cannot be
+  // flushed, `path` is the new file.
   void Publish();
 
  private:
@@ -59,7 +59,7 @@ void WriteWholeFile(const std::string& path, const std::string& contents);
 // Appends the string blob "!!CHECKSUM" to a minidb file: the CRC-32 of all bytes before it, as 8
 // hexadecimal digits. Throws IoError.
 void AppendChecksum(const std::string& path);
-// True if the file ends with such a record, correct or not. Throws IoError if it cannot be read.
+// True if the file ends with such a blob, correct or not. Throws IoError if it cannot be read.
 bool HasChecksum(const std::string& path);
 // Throws IoError with the path unless the file ends with the correct checksum. Otherwise the file
 // is cut short or damaged, or another program wrote it.

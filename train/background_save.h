@@ -17,7 +17,8 @@ class BackgroundSave {
   BackgroundSave& operator=(const BackgroundSave&) = delete;
 
   // Waits until the previous save has ended, so that the caller may change the data that it wrote.
-  // Throws Superseded if another run writes the files now; other errors of that save were logged.
+  // Throws Superseded if another run writes the files now; other errors of that save were only
+  // logged.
   void WaitForLast();
   // Runs `save` in the thread. Call WaitForLast() first. If `save` throws, logs `warning` and the
   // error.

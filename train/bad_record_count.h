@@ -11,8 +11,8 @@
 
 namespace caffe2 {
 
-// The shards tell each other which records they could not decode. So a record counts once,
-// whichever shards read it, and all shards end together when there are too many. Not thread-safe.
+// The shards tell each other which records they could not decode. So a record counts once, however
+// many shards read it, and all shards end together when there are too many. Not thread-safe.
 class BadRecordCount {
  public:
   // `known`: the keys in the checkpoint that the run resumes from. Throws EnforceNotMet if there

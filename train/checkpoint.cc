@@ -184,7 +184,7 @@ std::string NewestWhole(const std::string& path, const OutputOptions& output) {
     try {
       VerifyChecksum(file);
     } catch (const IoError& error) {
-      LOG(WARNING) << "passing over a checkpoint: " << error.what();
+      LOG(WARNING) << "skipping a damaged checkpoint: " << error.what();
       problems += (problems.empty() ? "" : "; ") + std::string(error.what());
       damaged.push_back(file);
       continue;
@@ -195,7 +195,7 @@ std::string NewestWhole(const std::string& path, const OutputOptions& output) {
     }
     return file;
   }
-  ThrowIoError(ExitCode::kBadData, "no checkpoint is whole: ", problems);
+  ThrowIoError(ExitCode::kBadData, "no checkpoint is intact: ", problems);
 }
 
 }  // namespace

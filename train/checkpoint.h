@@ -70,20 +70,22 @@ bool HasCheckpoint(const OutputOptions& output);
 //
 // Takes the newest intact file among the kept ones (keep_checkpoints). Logs a warning for each
 // damaged file that it skips and, if this run writes checkpoints, renames it to "<file>.damaged".
-// Throws IoError if no file is intact (then it renames none), and EnforceNotMet, with the
-// differences, if the file is from a run with other settings. The layout may differ as far as
-// LayoutConflict allows. A run that only tests (schedule.evaluate) compares only the settings for
-// which IsTestSetting is true, and --holdout if it is given, and reads no optimizer state.
+// Throws IoError if no file is intact; then it renames none. Throws EnforceNotMet if the file has
+// another format version or, listing the differences, if it is from a run with other settings. The
+// layout may differ as far as LayoutConflict allows. A run that only tests (schedule.evaluate)
+// compares only the settings for which IsTestSetting is true, and --holdout if it is given, and
+// reads no optimizer state.
 CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                const TrainNets& nets, Workspace* ws, ShardRun* run);
 
-// A line that says how the learning rate differs from the run of the checkpoint because
-// --num_epochs does; "" if it does not.
+// If another --num_epochs makes the learning rate differ from the run of the checkpoint, a line
+// that says so; "" otherwise.
 std::string DescribeOtherSchedule(const CheckpointProto& checkpoint, const TrainOptions& options);
 
 // Restores the private state of this shard: running statistics, random state and data position. If
 // the checkpoint is from a run with another layout (train/shard_states.h), logs what differs. Call
-// it after the broadcast of the parameters, when the training net exists. Throws as StateInLayout.
+// it after the broadcast of the parameters, when the training net exists. Throws like
+// StateInLayout.
 void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options,
                   const TrainNets& nets, Workspace* ws);
 // For a run that only tests: sets the running statistics of every replica to the mean over all

@@ -10,8 +10,8 @@
 
 namespace caffe2 {
 
-// The log line about one pass of all shards, whose key sums are `read`, over a database with the
-// key sums `expected`. Sets *right to whether each record was read exactly once.
+// The log line about one pass of all shards over a database. `expected` are the key sums of the
+// database, `read` those of the pass. Sets *right to whether each record was read exactly once.
 std::string DescribeCoverage(int64_t pass, const db::KeySums& expected, const db::KeySums& read,
                              bool* right);
 

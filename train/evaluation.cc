@@ -24,7 +24,7 @@ TrainOptions ForEvaluation(TrainOptions options) {
              output.checkpoint_path);
   CheckUsage(
       !output.finetune,
-      "--evaluate and --finetune cannot be used together: a fresh layer is not worth a test");
+      "--evaluate and --finetune cannot be used together: the last layer would be untrained");
   options.data.train_data = kSyntheticData;
   options.data.check_coverage = false;
   options.schedule.epoch_size = options.schedule.batch_size * options.shards.num_shards;

@@ -23,8 +23,8 @@ struct TestSums {
 
 // Adds the first `rows` rows of the host tensors softmax (float {N, labels}) and label (int32 {N}).
 // A label is among the top k if fewer than k others have a larger score, or the same score and a
-// smaller index. Labels with a NaN score are never among them.
-// Throws EnforceNotMet for a label out of range, and if softmax has fewer rows.
+// smaller index. A label with a NaN score is never among them. Throws EnforceNotMet for a label out
+// of range, and if softmax has fewer rows.
 void AddRows(const Tensor& softmax, const Tensor& label, int64_t rows, TestSums* sums);
 
 // Each shard tests its records of the test database: shard_id, shard_id + num_shards, ...
@@ -53,7 +53,7 @@ class Evaluator {
   ShardRun* run_;
   InferenceNets nets_;
   int64_t records_ = 0;              // number of records to test, over all shards
-  std::optional<int> worst_images_;  // as shard 0 has it
+  std::optional<int> worst_images_;  // the value of shard 0
 };
 
 }  // namespace caffe2

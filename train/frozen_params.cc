@@ -52,7 +52,7 @@ void CheckFrozenParams(const TrainOptions& options, const ModelHelper& model,
                        std::any_of(names.begin(), names.end(),
                                    [&](const std::string& name) { return Begins(prefix, name); });
     CheckUsage(found, "--freeze has ", prefix,
-               ", with which no parameter of the network begins: ", list);
+               ", but no parameter of the network begins with it: ", list);
   }
   const auto all = static_cast<int>(names.size());
   CheckUsage(frozen < all, "--freeze leaves no parameter to train: all ", all, " are frozen");

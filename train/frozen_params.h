@@ -12,13 +12,14 @@ namespace caffe2 {
 // In options.model.freeze: all parameters except the last layer's.
 inline constexpr char kAllButLast[] = "all_but_last";
 
-// Says of a parameter's name (stripped) whether it is frozen; null if no parameter is. A number at
-// the end of a prefix is a whole number: "comp_1" does not begin comp_10_conv_1_w.
+// A function that tells whether the parameter with a (stripped) name is frozen; null if none is. A
+// number at the end of a prefix matches only the whole number: "comp_1" does not match
+// comp_10_conv_1_w.
 std::function<bool(const std::string&)> FrozenParams(const TrainOptions& options);
 
-// Throws UsageError, which names --freeze, if a prefix begins no parameter with a gradient (and
-// lists some), or if no parameter is left to train. Logs how many are frozen. `scope` is the
-// name scope of a replica of the model.
+// Throws UsageError, which names --freeze, if no weight or bias begins with one of the prefixes
+// (the text lists some), or if no parameter is left to train. Logs how many are frozen. `scope` is
+// the name scope of a replica of the model.
 void CheckFrozenParams(const TrainOptions& options, const ModelHelper& model,
                        const std::string& scope);
 

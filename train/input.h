@@ -23,7 +23,7 @@ RecordKind RecordKindOf(const std::string& db_type, const std::string& source);
 // The part of its database that a reader has: all of it without --holdout.
 db::Holdout PartOf(const DataOptions& data, bool train);
 
-// The number of records of a database, or of a part of it. Throws as db::CreateDB and
+// The number of records of a database, or of a part of it. Throws like db::CreateDB and
 // db::NumHeldOut.
 int64_t NumRecords(const std::string& db_type, const std::string& source,
                    const db::Holdout& holdout);

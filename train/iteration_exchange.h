@@ -1,4 +1,4 @@
-// What the shards tell each other after an iteration.
+// The exchange between the shards after an iteration.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct IterationStatus {
   int bad_shard = -1;  // the first shard whose loss is NaN or too large; -1: none
   double bad_loss = 0;
   int64_t new_bad_records = 0;       // found by all shards
-  std::vector<ShardSeconds> shards;  // since the exchange before, without this iteration
+  std::vector<ShardSeconds> shards;  // since the previous exchange, without this iteration
 };
 
 // What one shard sends.
@@ -28,12 +28,12 @@ struct ShardIterations {
   int64_t iterations = 0;
   double loss = 0, accuracy = 0, accuracy_top5 = 0;
   int stop = 0;                 // the signal that asked this shard to stop, or 0
-  int64_t new_bad_records = 0;  // since the exchange before
+  int64_t new_bad_records = 0;  // since the previous exchange
   ShardSeconds seconds;
 };
 
 // Combines what all shards send. A mean loss that is NaN or above `max_loss` makes its shard the
-// bad shard. All shards must call it together. Throws as ShardRun::Sum.
+// bad shard. All shards must call it together. Throws like ShardRun::Sum.
 IterationStatus ExchangeIterations(const ShardIterations& own, double max_loss, ShardRun* run);
 
 }  // namespace caffe2

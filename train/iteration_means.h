@@ -1,4 +1,4 @@
-// The iterations since the last report, as a report shows them.
+// The means over the iterations since the last report.
 #pragma once
 
 #include "train/iteration_exchange.h"

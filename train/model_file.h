@@ -5,10 +5,9 @@
 
 namespace caffe2 {
 
-// Throws IoError if `path` is evidently something else than an exported model: a folder, an ONNX
-// model, a file of PyTorch or safetensors, a picture, a checkpoint or a NetDef (kBadData), or if it
-// cannot be read (kNoInput). The message names the path, what it is and what to do. Does not
-// complain of a damaged model.
+// Throws IoError if `path` is clearly not an exported model but a folder, an ONNX model, a file of
+// PyTorch or safetensors, a picture, a checkpoint or a NetDef (kBadData), or if it cannot be read
+// (kNoInput). The message names the path, what it is and what to do. Does not look for damage.
 void CheckIsModel(const std::string& path);
 
 // The same for a checkpoint (train/checkpoint.h).

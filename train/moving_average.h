@@ -46,8 +46,9 @@ class ModelAverage {
                const std::vector<Device>& devices, Workspace* ws, double decay, int64_t every);
 
   // Call it whenever all shards have the same parameters: after each iteration or, with local SGD,
-  // after each exchange. `iterations` have passed since the call before, the last of which is
-  // number `now` of the run. Updates the averages if a multiple of `every` is among them.
+  // after each exchange. `iterations` is the number of iterations since the previous call; the last
+  // one is number `now` of the run. Updates the averages if the number of one of them is a multiple
+  // of `every`.
   void Step(int64_t now, int64_t iterations);
 
  private:

@@ -1,4 +1,4 @@
-// Settings that are allowed but probably not what was meant.
+// Warnings about settings that are allowed but probably not what the user meant.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace caffe2 {
 
-// A warning, which says what to write, if mean and deviation of pixels are numbers between 0 and 1,
-// as other systems have them; else "". Here pixels go from 0 to 255 and colours are blue, green and
-// red.
+// A warning, which says what to write, if mean and standard deviation of pixels are numbers between
+// 0 and 1, as in other systems; else "". Here pixels go from 0 to 255 and colours are blue, green
+// and red.
 std::string DoubtOnPixels(const std::vector<float>& mean, const std::vector<float>& std);
 
 // A warning for each odd setting of valid options; they name the flags.

@@ -151,13 +151,13 @@ void ValidateHoldout(const TrainOptions& options) {
   CheckUsage(source != kSyntheticData,
              "--holdout needs a database as --train_data, not synthetic images");
   const int64_t records = NumRecords(data.db_type, source, {});
-  CheckUsage(records >= 2, "--holdout needs two images at least, --train_data ", source, " has ",
+  CheckUsage(records >= 2, "--holdout needs at least two images, --train_data ", source, " has ",
              records);
 }
 
 void ValidateSteps(const ModelOptions& model) {
   CheckUsage(model.lr_steps.empty() || model.lr_policy == "step",
-             "--lr_steps is for --lr_policy step, which is ", model.lr_policy);
+             "--lr_steps needs --lr_policy step, found ", model.lr_policy);
   double last = std::max(model.warmup_epochs, 0.0);
   for (const int epoch : model.lr_steps) {
     CheckUsage(epoch > last, "--lr_steps has ", epoch, ", which must come after ", last,
@@ -371,7 +371,8 @@ void ValidateServers(const TrainOptions& options) {
       "of all workers' gradients only for its own parameters; with a larger --max_staleness "
       "each worker clips its gradients");
   CheckUsage(!options.data.check_coverage,
-             "--check_coverage is for shards that go in step, not for --param_servers");
+             "--check_coverage and --param_servers cannot be used together: workers of parameter "
+             "servers do not train in step");
   CheckUsage(!options.schedule.evaluate,
              "--evaluate tests a saved model and needs no servers: leave out --param_servers");
   const OutputOptions& output = options.output;
@@ -426,9 +427,10 @@ void Validate(const TrainOptions& options) {
   CheckNotNegative("patience", schedule.patience);
   const bool tests = !options.data.test_data.empty();
   CheckUsage(tests || schedule.patience == 0,
-             "--patience needs --test_data or --holdout, whose accuracy tells when to stop");
-  CheckUsage(tests || !options.output.keep_best,
-             "--keep_best needs --test_data or --holdout, whose accuracy tells the best model");
+             "--patience needs --test_data or --holdout, whose accuracy decides when to stop");
+  CheckUsage(
+      tests || !options.output.keep_best,
+      "--keep_best needs --test_data or --holdout, whose accuracy decides which model is best");
   CheckKeepsItsStart(options.output, schedule.num_epochs);
   ValidateServers(options);
   ValidateOutput(options.output, options.shards.shard_id == 0);

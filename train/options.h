@@ -31,8 +31,8 @@ struct ShardOptions {
   bool IsServer() const { return shard_id >= num_shards; }
   int NumProcesses() const { return num_shards + num_servers; }
   std::string run_id;  // names the run; needed for several processes
-  // The place among the shards on this host: local_rank < local_size. local_size is 0 if the
-  // launcher does not tell.
+  // The rank among the shards on this host: local_rank < local_size. local_size is 0 if the
+  // launcher does not give it.
   int local_rank = 0;
   int local_size = 0;
   // The store is `tcp_store`, which shard 0 keeps, if it is not empty. Otherwise it is Redis, if
@@ -75,13 +75,13 @@ struct ShardOptions {
 struct DataOptions {
   std::string train_data;  // database of Datum or TensorProtos records; "null": synthetic images
   std::string test_data;   // "": no tests
-  // The share of the records of train_data that is held out (db/holdout.h): tests take these, and
-  // test_data is train_data (or empty: no tests). A run that only evaluates has no train_data. 0:
-  // all records of train_data are trained on.
+  // The share of the records of train_data that is held out for tests (db/holdout.h). test_data is
+  // then train_data (or empty: no tests). A run that only evaluates has no train_data. 0: the run
+  // trains on all records of train_data.
   float holdout = 0.f;
   std::string db_type = "lmdb";
-  // What is known of both sources (FindSources); null: checks look there themselves. To list a
-  // folder of a million images takes seconds.
+  // What FindSources returned; null: each check calls it itself. To list a folder of a million
+  // images takes seconds.
   std::shared_ptr<const DataSources> sources;
   // By label, for exported models and the records of the run (TrainingClassNames); empty: unknown.
   std::vector<std::string> class_names;
@@ -126,7 +126,7 @@ struct ModelOptions {
   float momentum = 0.9f;
   bool nesterov = true;
   float weight_decay = 1e-4f;
-  // The largest L2 norm of all gradients of an update together (AddGradientClipping); 0: any.
+  // The maximum L2 norm of all gradients of an update together (AddGradientClipping); 0: no limit.
   float clip_gradients = 0.f;
   // step: the rate is multiplied by lr_factor after each epoch in lr_steps or, if that is empty,
   // every lr_step_epochs epochs. poly, cosine: the rate falls to zero at the end of the last epoch,
@@ -143,11 +143,10 @@ struct ModelOptions {
   // (frozen_params.h).
   std::vector<std::string> freeze = {};
   float label_smoothing = 0.f;  // share of the probability that is spread over all labels
-  // For each label the weight of its images in the training loss of a batch, which is divided by
-  // the sum of these weights; empty: all alike.
+  // For each label the weight of its images in the training loss. The loss of a batch is divided by
+  // the sum of the weights of its images. Empty: all images have the same weight.
   std::vector<float> class_weights = {};
-  // The alpha of mixup and of CutMix (operators/image/mix_choice.h); 0: images are not mixed that
-  // way.
+  // The alpha of mixup and of CutMix (operators/image/mix_choice.h); 0: that method is off.
   float mixup = 0.f, cutmix = 0.f;
   bool MixesImages() const { return mixup > 0 || cutmix > 0; }
   // Tests and exported models use a moving average of the parameters and running statistics that
@@ -160,7 +159,7 @@ struct ModelOptions {
 // The length of the run.
 struct ScheduleOptions {
   int64_t batch_size = 32;  // of one shard
-  // Images of all shards; rounded down to whole global batches. 0: all images of train_data.
+  // Images of all shards; rounded down to whole batches of all shards. 0: all images of train_data.
   int64_t epoch_size = 1'500'000;
   int num_epochs = 1000;
   int64_t max_iterations = 0;   // of the whole run; 0: no limit
@@ -187,7 +186,7 @@ struct OutputOptions {
   bool keep_best = false;       // export the model of the best test to best_model_path, too
   std::string best_model_path;  // "" without model_path
   std::string checkpoint_path;
-  int64_t checkpoint_every = 0;     // iterations; also writes one at the end; 0: no checkpoints
+  int64_t checkpoint_every = 0;     // iterations; if not 0, also writes one at the end of the run
   bool checkpoint_on_stop = false;  // also write one if a signal ends the run
   int keep_checkpoints = 2;     // checkpoint_path, and older ones in checkpoint_path + ".1", ...
   bool resume = false;          // continue from the newest intact checkpoint
@@ -211,8 +210,8 @@ struct OutputOptions {
   bool WritesCheckpoints() const { return checkpoint_every > 0 || checkpoint_on_stop; }
 };
 
-// The shorter side of images before the crop to image_size, if nothing else is said: 256 for crops
-// of 224 to 256 pixels, as in Caffe2, and image_size x 256 / 227 for others.
+// The default of the shorter side of images before the crop to image_size: 256 for crops of 224 to
+// 256 pixels, as in Caffe2, and image_size x 256 / 227 for others.
 int DefaultImageScale(int image_size);
 
 struct TrainOptions {
@@ -225,10 +224,10 @@ struct TrainOptions {
   // and decodes the input.
   std::vector<Device> devices = {Device{}};
   bool cuda_graph = false;  // GPUs: after the third iteration, launch recorded CUDA graphs
-  // For programs: prints the reason after `seconds` and ends the process with status 128 +
-  // `signal`, unless it has ended by then. A run that is asked to stop calls it, from any thread,
-  // if a read of its input or a write of a save hangs (StopWatchdog). Null: such a run does not
-  // end.
+  // For programs. A function that prints the reason after `seconds` and ends the process with
+  // status 128 + `signal`, unless the process has ended by then. A run that is asked to stop calls
+  // it, from any thread, if a read of its input or a write of a save hangs (StopWatchdog). Null:
+  // such a run does not end.
   std::function<void(double seconds, const std::string& reason, int signal)> end_process;
 
   // Images in a batch of all shards.
@@ -248,14 +247,15 @@ struct TrainOptions {
 };
 
 // Throws UsageError, which names the flag, for settings that contradict each other or cannot work:
-// ids out of range, a missing run id, an epoch smaller than a global batch, unknown names. Throws
+// ids out of range, a missing run id, an epoch smaller than a batch of all shards, unknown names.
+// Throws
 // as RecordKindOf for databases that cannot be used, and IoError for a missing checkpoint and for
 // directories that cannot be written.
 void Validate(const TrainOptions& options);
 
-// Takes valid options; an epoch_size of 0 becomes the number of records of train_data. Throws
-// UsageError, which names the flags, if they are fewer than a global batch. Records that are held
-// out for tests do not count.
+// Takes valid options; an epoch_size of 0 becomes the number of records of train_data, without
+// those held out for tests. Throws UsageError, which names the flags, if there are fewer records
+// than images in a batch of all shards.
 TrainOptions WithEpochSize(TrainOptions options);
 
 }  // namespace caffe2

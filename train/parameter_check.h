@@ -1,5 +1,5 @@
-// Compares the parameters of the shards while they train. In a healthy run they are equal to the
-// bit.
+// Compares the parameters of the shards while they train. In a healthy run all shards have the same
+// bits.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace caffe2 {
 
-// Makes the common world of a worker (rank 0) and a server (rank 1); both must call it. Throws as
+// Makes the common world of a worker (rank 0) and a server (rank 1); both must call it. Throws like
 // ConnectGloo. Later waits in this world have no time limit: the membership finds dead peers.
 std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker, int server,
                                           RunMembership* membership);
@@ -32,8 +32,8 @@ class ParameterWorker {
   // call has an effect.
   void Finish();
 
-  // The number of updates by other workers between the parameters that the last gradient was
-  // computed from and the update with this gradient.
+  // The staleness of the last gradient: the number of updates by other workers between the
+  // parameters from which it was computed and the update with it.
   int64_t staleness() const { return staleness_; }
 
  private:

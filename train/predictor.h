@@ -48,17 +48,17 @@ inline constexpr char kClassNames[] = "class_names";
 // Loads the parameters into `ws` and makes the input blobs there; all are on the host, whatever
 // device the file names. Does not create the net, whose operators keep the device of the file. Also
 // reads Caffe2's files. `path` may also name two nets: "init_net.pb,predict_net.pb", or a folder
-// that holds both. Throws as CheckIsModel (train/model_file.h), IoError if the file is damaged, and
-// EnforceNotMet if it does not hold a parameter that it lists.
+// that holds both. Throws like CheckIsModel (train/model_file.h), IoError if the file is damaged,
+// and EnforceNotMet if it does not hold a parameter that it lists.
 //
-// With `limits` the nets of the file must pass RestrictModel and each must end within
-// max_run_seconds, and the parameters must pass CheckFinite. Without `limits` (a trusted model) the
-// nets may do anything.
+// With `limits` the nets of the file must pass RestrictModel, those that make parameters and inputs
+// must each end within max_run_seconds, and the parameters must pass CheckFinite. The caller limits
+// the time of the net that predicts. Without `limits` (a trusted model) the nets may do anything.
 Predictor LoadPredictor(const std::string& path, Workspace* ws,
                         const std::optional<ModelLimits>& limits = ModelLimits());
 
-// What the file says without its parameters: runs nothing of it and checks no checksum. A path that
-// names two nets has no names of blobs and no application_info. Throws as LoadPredictor.
+// Describes the model without loading its parameters: runs none of its nets and checks no checksum.
+// For a path that names two nets, sets only `net`. Throws like LoadPredictor.
 Predictor DescribePredictor(const std::string& path);
 
 // The same as LoadPredictor for two NetDefs: one that makes the parameters and one that predicts.

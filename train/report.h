@@ -28,7 +28,7 @@ struct StartReport {
   int64_t total_iterations = 0;
 };
 
-// Where the time of one shard went.
+// How one shard spent its time.
 struct ShardSpeed {
   double images_per_second = 0;
   double input_wait = 0;  // fraction of the time that it waited for images
@@ -71,7 +71,7 @@ struct EpochReport {
 
 struct TestReport {
   int epoch = 0;
-  int64_t total_iterations = 0;  // of the run so far; 0 for a model alone, which does not say it
+  int64_t total_iterations = 0;  // of the run so far; 0 for an exported model
   int64_t images = 0;            // over all shards; every image counted once
   double loss = 0;
   double accuracy = 0;

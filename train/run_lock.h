@@ -16,8 +16,8 @@ class Superseded : public WithExitCode<IoError> {
       : WithExitCode(ExitCode::kNotPermitted, message) {}
 };
 
-// Which run writes. A generation of a run begins when its shards join (RunMembership). Of two
-// owners with the same run_id, the one that joined later wins.
+// Identifies the run that writes. A generation of a run begins when its shards join
+// (RunMembership). Of two owners with the same run_id, the one that joined later wins.
 struct RunIdentity {
   std::string run_id;  // "": a run of one process, which nothing supersedes
   int generation = 1;

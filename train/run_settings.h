@@ -25,7 +25,7 @@ std::map<std::string, std::string> RunSettings(const TrainOptions& options);
 bool IsTestSetting(const std::string& name);
 // RunSettings, and the settings that must be the same on all shards, but that a resumed run may
 // change: flags that decide when the shards exchange something, and the contents of the databases
-// (DataFingerprint). Reads the databases; throws as db::CreateDB.
+// (DataFingerprint). Reads the databases; throws like db::CreateDB.
 std::map<std::string, std::string> ShardSettings(const TrainOptions& options);
 
 }  // namespace caffe2

@@ -12,8 +12,9 @@ namespace caffe2 {
 // workers, or 0; it may be null. Returns 0 or the number of the signal that ended the run.
 //
 // Publishes the status "serving" with the fields iteration (number of updates), workers,
-// learning_rate, staleness (mean) and max_staleness_seen. Throws as Validate; IoError, with the
-// line that all processes report, if this or another server fails, or if all workers are lost.
+// learning_rate, staleness (mean) and max_staleness_seen. Throws like Validate. Throws IoError,
+// with the line that all processes report, if this or another server fails, or if all workers are
+// lost.
 int ServeParameters(const TrainOptions& options, const std::function<int()>& stop = nullptr);
 
 }  // namespace caffe2

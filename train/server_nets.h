@@ -16,7 +16,7 @@ namespace caffe2 {
 struct ServerPart {
   std::vector<size_t> params;  // indexes into TrainNets::params, ascending
   std::vector<int64_t> sizes;  // their numbers of elements
-  int64_t size = 0;            // of all
+  int64_t size = 0;            // their sum
 };
 // Throws UsageError if there are more servers than parameters.
 std::vector<ServerPart> DivideParameters(const TrainNets& nets, int num_servers);

@@ -25,7 +25,7 @@ std::string DescribeDevices(const std::vector<Device>& devices);
 // counts as shard 0 of 1, and SetWriter() decides who writes files.
 class ShardRun {
  public:
-  // Opens the store and joins the run (throws as ShardStore and RunMembership::Join do, and
+  // Opens the store and joins the run (throws like ShardStore and RunMembership::Join do, and
   // StoppedEarly if a signal came while it waited for other shards to connect). Without
   // parameter servers, makes two blobs in `ws`, which must outlive this: the store handler
   // "store_handler" and the common world "control_0_cw" for the exchanges.
@@ -61,16 +61,16 @@ class ShardRun {
   // without an exchange.
   void ThrowIfFailed() const;
 
-  // As RunMembership::NoteOthersDone. Does nothing if no run was joined.
+  // Like RunMembership::NoteOthersDone. Does nothing if no run was joined.
   void NoteOthersDone();
   // Publishes the status in the run's keys. Does nothing if no run was joined.
   void UpdateStatus(const ShardStatus& status);
   // "shard 1 (host a, pid 17)".
   std::string DescribeShard(int shard) const;
 
-  // Reports that this shard fails because of `cause`. Returns the line that all shards print.
-  // Suppose that this shard is asked to stop while it waits for others in vain: its collective
-  // operations then throw PeerLost, and the line names the signal and the shard it waited for.
+  // Reports that this shard fails because of `cause`. Returns the line that all shards print. (If
+  // this shard was asked to stop while it waited for others in vain, its collective operations
+  // throw PeerLost, and the line names the signal and the shard that it waited for.)
   std::string ReportFailure(const std::exception& cause);
   // Ends the run cleanly, after the last exchange. Returns the line of a failure as
   // RunMembership::Leave() does.

@@ -1,4 +1,4 @@
-// Where the time of each shard went since the last report.
+// How each shard spent its time since the last report.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ int64_t Number(const std::map<std::string, std::string>& settings, const std::st
   const int64_t value = std::strtoll(found->second.c_str(), &end, 10);
   CAFFE_ENFORCE(!found->second.empty() && *end == '\0' && value > 0 && value <= kMaxLayoutNumber,
                 "the setting ", name, " of the checkpoint is \"", found->second,
-                "\", which is no number from 1 to ", kMaxLayoutNumber);
+                "\", which is not a number from 1 to ", kMaxLayoutNumber);
   return value;
 }
 

@@ -35,8 +35,8 @@ std::string LayoutConflict(const ShardLayout& there, const ShardLayout& now, boo
 // The number of images that all shards have trained on in the current epoch of the checkpoint.
 // Throws EnforceNotMet if a number in the checkpoint is out of range.
 int64_t EpochImages(const CheckpointProto& checkpoint);
-// What a run with layout `now` adds to its iteration counter, so that the learning rate schedule
-// continues at the same point of the same epoch of `epoch_size` images.
+// The number that a run with layout `now` must add to its iteration counter, so that the learning
+// rate schedule continues at the same point of the same epoch of `epoch_size` images.
 int64_t RateOffset(const CheckpointProto& checkpoint, int64_t epoch_size, const ShardLayout& now);
 
 // The running statistics in `checkpoint`, averaged over all replicas of all shards: `size` floats,
@@ -44,14 +44,16 @@ int64_t RateOffset(const CheckpointProto& checkpoint, int64_t epoch_size, const 
 // Throws EnforceNotMet if the statistics of a shard are not a positive multiple of `size` floats.
 std::vector<float> MeanStatistics(const CheckpointProto& checkpoint, size_t size);
 
-// The state, the same for each shard, of a run with layout `now`, without random positions. Its
-// nets have `statistics` floats of running statistics in each replica. The run continues with the
-// image after the last one of the checkpoint. Statistics are the means of the checkpoint. Throws
-// EnforceNotMet if the shards of the checkpoint have read different numbers of records.
+// The state with which each shard of a run with layout `now` continues from the checkpoint, without
+// random positions. It is the same for all shards. Each replica has `statistics` floats of running
+// statistics, which become the means over the replicas of the checkpoint. The run continues with
+// the image after the last one of the checkpoint. Throws EnforceNotMet if the shards of the
+// checkpoint have read different numbers of records.
 ShardStateProto StateInLayout(const CheckpointProto& checkpoint, const ShardLayout& now,
                               size_t statistics);
 
-// How a run with layout `now` behaves like the run that wrote the checkpoint, and where it differs.
+// Says how a run with layout `now` behaves like the run that wrote the checkpoint, and how it
+// differs.
 std::string DescribeOtherLayout(const CheckpointProto& checkpoint, const ShardLayout& now);
 
 }  // namespace caffe2

@@ -19,8 +19,8 @@ PrivateStoreOptions PrivateStoreOf(const ShardOptions& shards);
 class ShardStore {
  public:
   // With a tcp:// store: starts the store if this shard keeps it, otherwise waits for it for at
-  // most rendezvous_timeout. Throws as PrivateStore and FindPrivateStore do. With a Redis server or
-  // a directory: does not contact it yet.
+  // most rendezvous_timeout. Throws like PrivateStore and FindPrivateStore do. With a Redis server
+  // or a directory: does not contact it yet.
   explicit ShardStore(const ShardOptions& shards);
 
   const StoreFactory& stores() const { return stores_; }
@@ -37,8 +37,8 @@ class ShardStore {
 };
 
 // A store handler for nets that join the run themselves (distributed/run_store_handler.h). Of the
-// options it uses the place, run_id, store and rendezvous_timeout. Waits and throws as ShardStore
-// does. A store that this shard keeps lasts until the handler and the run have ended.
+// options it uses only the ids, the store and rendezvous_timeout. Waits and throws like ShardStore.
+// If this shard keeps the store, the store lasts until the handler and the run have ended.
 std::unique_ptr<StoreHandler> NewRunStoreHandler(const ShardOptions& shards);
 
 }  // namespace caffe2

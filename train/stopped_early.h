@@ -1,4 +1,4 @@
-// The end of a process that waits for the others of its run.
+// The end of a process that is asked to stop while it waits for the others of its run.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class StoppedEarly : public Error {
 };
 
 // Checks the options, sets their epoch size, and lets `stop` end the run while it waits for other
-// processes: that wait throws StoppedEarly. Throws as Validate and WithEpochSize.
+// processes: that wait throws StoppedEarly. Throws like Validate and WithEpochSize.
 inline TrainOptions Prepare(TrainOptions options, const std::function<int()>& stop) {
   Validate(options);
   if (stop) {

@@ -1,4 +1,4 @@
-// What a test predicted: the confusion matrix, and the worst images.
+// The predictions of a test: the confusion matrix, and the worst images.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct WrongImage {
   float label_probability = 0;  // of `label`
 };
 
-// For one thread at a time.
+// Not thread-safe.
 class TestPredictions {
  public:
   // Keeps at most `max_worst` images.

@@ -19,7 +19,7 @@ struct TimeEstimate {
 // not measured. After it, measures up to 20 iterations or `max_seconds`, but at least one. Writes
 // no file, meets no other shard and does not test, so exchanges between shards, tests and saves are
 // not in the estimate. `stop` is as in Trainer; if it ends the run before the second iteration is
-// complete, `measured` is 0. Throws as Trainer.
+// complete, `measured` is 0. Throws like Trainer.
 TimeEstimate EstimateTime(const TrainOptions& options, double max_seconds,
                           const std::function<int()>& stop);
 

@@ -14,8 +14,8 @@
 
 namespace caffe2 {
 
-// The nets of one shard and the blobs in them that a run looks at. The names of a replica's blobs
-// begin with the scope of its device ("cpu_0/"); "stripped" names are without it.
+// The nets of one shard, and the names of the blobs in them that a run reads or saves. The names of
+// a replica's blobs begin with the scope of its device ("cpu_0/"); "stripped" names are without it.
 struct TrainNets {
   NetDef init;       // fillers and the reader
   NetDef broadcast;  // makes common worlds; sends shard 0's parameters and optimizer state to all

@@ -38,12 +38,12 @@ class Trainer {
  public:
   static constexpr double kMaxLoss = 40.0;
 
-  // Returns the number of a signal that is to end the run of all shards, or 0. Called after every
+  // Returns the number of a signal that must end the run of all shards, or 0. Called after every
   // iteration, while the shard waits for others, and by other threads.
   using StopFunction = std::function<int()>;
 
-  // Throws as Validate and WithEpochSize. The listener, which may be null, gets the events of this
-  // shard.
+  // Throws like Validate and WithEpochSize. The listener, which may be null, gets the events of
+  // this shard.
   explicit Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> listener = nullptr,
                    StopFunction stop = nullptr);
   ~Trainer();

@@ -220,7 +220,7 @@ def test_the_last_checkpoints_are_kept(databases, tmp_path):
         (tmp_path / name).write_bytes(b"junk" * 1000)
     done = run("resnet50_trainer", *saving(databases, tmp_path), "--resume")
     assert 0 < done.returncode < 128
-    assert "no checkpoint is whole" in last_line(done.output)
+    assert "no checkpoint is intact" in last_line(done.output)
 
 
 def test_one_checkpoint_is_kept_if_that_is_asked_for(databases, tmp_path):

@@ -163,7 +163,7 @@ TEST_F(FrozenParamsTest, NamesMustFit) {
   errors_expected_ = true;
   const auto unknown = Run(Frozen("lenet", {"conv1", "layer4"}))[0];
   EXPECT_NE(
-      unknown.error.find("--freeze has layer4, with which no parameter of the network begins: "
+      unknown.error.find("--freeze has layer4, but no parameter of the network begins with it: "
                          "conv1_w, conv1_b, conv2_w, conv2_b, fc3_w, fc3_b, pred_w, pred_b"),
       std::string::npos)
       << unknown.error;

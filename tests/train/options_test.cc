@@ -190,7 +190,7 @@ TEST_F(OptionsTest, TheShareForTestsMakesSense) {
   options_.data.test_data = "";
   options_.data.train_data = directory_.Path("one.minidb");
   testing::MakeImageDatabase(options_.data.train_data, 1, 8, 2, 2);
-  ExpectRefused("--holdout needs two images at least");
+  ExpectRefused("--holdout needs at least two images");
   options_.data.train_data = "null";
   ExpectRefused("--holdout needs a database as --train_data");
 }
@@ -243,7 +243,7 @@ TEST_F(OptionsTest, StepsComeAfterTheWarmupAndAscend) {
   options_.model.lr_steps = {6, 6};
   ExpectRefused("--lr_steps has 6, which must come after 6");
   options_.model.lr_policy = "cosine";
-  ExpectRefused("--lr_steps is for --lr_policy step, which is cosine");
+  ExpectRefused("--lr_steps needs --lr_policy step, found cosine");
 }
 
 TEST_F(OptionsTest, ChannelsHaveOneMeanOrEachTheirs) {

@@ -16,7 +16,7 @@ std::string FrameRecord(const std::string& bytes);
 // appended. Not thread-safe.
 class EventFile {
  public:
-  // Throws as RunLogFile.
+  // Throws like RunLogFile.
   explicit EventFile(const std::string& directory);
   // Writes the event with the current time. Never throws.
   void Append(int64_t step, tensorboard::Event event);
@@ -26,8 +26,8 @@ class EventFile {
 };
 
 // The net for TensorBoard's graph page: a node for each operator, with its arguments and device,
-// and a node for each blob that the net reads but does not make. An input names the last earlier
-// operator that wrote the blob, so operators that work in place become a chain.
+// and a node for each blob that the net reads but does not make. The inputs of a node name the
+// operators that last wrote the blobs before it, so operators that work in place become a chain.
 tensorboard::GraphDef GraphOf(const NetDef& net);
 
 // A histogram of `size` floats in 64 buckets of equal width from the smallest to the largest value.

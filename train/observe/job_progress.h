@@ -54,8 +54,8 @@ class JobLine : public TrainListener {
   std::optional<IterationReport> last_;
 };
 
-// Shows iterations as one line of a terminal that is rewritten in place, and no wider than it;
-// passes all other events to `log`. Under a launcher that has the terminal, sends it the line.
+// Shows iterations as one line of the terminal, no wider than it and rewritten in place; passes all
+// other events to `log`. If only the launcher has a terminal, sends it the line.
 class ProgressBar : public TrainListener {
  public:
   explicit ProgressBar(std::unique_ptr<TrainListener> log) : log_(std::move(log)) {}

@@ -20,10 +20,10 @@ namespace caffe2 {
 // (RunLock): it has the lock once its shards have joined.
 class MetricsLog : public TrainListener {
  public:
-  // Throws as RunLogFile.
+  // Throws like RunLogFile.
   explicit MetricsLog(const std::string& directory);
 
-  // Throws as RunLock. Logs a warning if the file has lines of an earlier run.
+  // Throws like RunLock. Logs a warning if the file has lines of an earlier run.
   void OnJoin(const RunIdentity& identity) override;
   void OnStart(const StartReport& report) override;
   void OnIteration(const IterationReport& report) override;

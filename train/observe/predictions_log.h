@@ -1,4 +1,4 @@
-// What the last test predicted, for people and programs: predictions.json.
+// The predictions of the last test, for people and programs: predictions.json.
 #pragma once
 
 #include <string>

@@ -50,7 +50,7 @@ class RunTrace {
 
   // Call it before iteration `number` of the run, counted from 1.
   void BeforeIteration(int64_t number);
-  // Call it after that iteration. Throws as the exchanges of ShardRun do. If the file cannot be
+  // Call it after that iteration. Throws like the exchanges of ShardRun do. If the file cannot be
   // written, logs a warning.
   void AfterIteration(int64_t number);
   // Call it at the end of the run, which may come before trace_last.

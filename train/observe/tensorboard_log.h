@@ -24,7 +24,7 @@ class TensorBoardLog : public TrainListener {
   TensorBoardLog(std::string directory, int64_t histograms_every)
       : directory_(std::move(directory)), histograms_every_(histograms_every) {}
 
-  // Throws as EventFile.
+  // Throws like EventFile.
   void OnJoin(const RunIdentity& identity) override;
   void OnStart(const StartReport& report) override;
   void OnIteration(const IterationReport& report) override;

@@ -1,4 +1,4 @@
-// The sums of a timeline: how much time each shard spent in which activity.
+// The sums of a timeline: how much time each shard spent on each activity.
 #pragma once
 
 #include <cstdint>
