@@ -62,8 +62,8 @@ class NcclGroup {
 class LocalNcclGroup {
  public:
   // The group of these devices; made at the first call and kept for ever. Null if NCCL is missing
-  // or there are not at least two devices, all different; the reason is logged once for each list
-  // of devices.
+  // or there are not at least two devices, all different. For two devices or more, the choice
+  // and its reason are logged once for each list of devices.
   static LocalNcclGroup* Of(const std::vector<int>& devices);
 
   void Allreduce(const std::vector<const void*>& inputs, const std::vector<void*>& outputs,

@@ -45,10 +45,11 @@ int NumberIn(const Environment& environment, const char* name, int otherwise) {
   return found == environment.end() ? otherwise : std::atoi(found->second.c_str());
 }
 
-// torchrun's variables for the place that the environment tells in another dialect.
+// torchrun's variables for the place of this shard, which another launcher's variables in the
+// environment give.
 Environment PlaceVariables(const Environment& environment) {
   const auto launch = ReadLaunchEnvironment(environment);
-  CheckUsage(launch.has_value(), "the launcher has set no variables that tell a shard's place");
+  CheckUsage(launch.has_value(), "the launcher has set no variables that give a shard's rank");
   Environment place = {{"RANK", std::to_string(launch->rank)},
                        {"WORLD_SIZE", std::to_string(launch->size)},
                        {"LOCAL_RANK", std::to_string(launch->local_rank)}};
