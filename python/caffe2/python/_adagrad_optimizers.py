@@ -115,9 +115,10 @@ class AdagradOptimizer(_AveragingOptimizer):
       weight_decay: the share of a parameter that is added to its gradient; not for vectors.
       output_effective_lr, output_effective_lr_and_update: write the rate (and the step) of dense
         parameters to "<param>_effective_lr" ("<param>_update").
-      swa_options: dict; stochastic weight averaging of dense parameters in "<param>_swa": the
-        iterations swa_avg_start_it, swa_avg_end_it of the mean, and swa_feedback_start_it,
-        swa_feedback_step, swa_feedback_end_it, which set the parameter (see the operator SWA).
+      swa_options: dict; stochastic weight averaging of dense parameters in "<param>_swa". The mean
+        covers the iterations swa_avg_start_it to swa_avg_end_it. Every swa_feedback_step iterations
+        from swa_feedback_start_it to swa_feedback_end_it the parameter is set to the mean (see the
+        operator SWA).
       ema_options: dict; exponential moving averages in "<param>_ema": ema_alpha, the share of the
         average that is kept, and the iterations ema_start, ema_end, ema_step; ema_teacher_alpha
         for the blobs of set_mapping_for_param2ema_teacher_param (see the operator EMA).
@@ -125,12 +126,13 @@ class AdagradOptimizer(_AveragingOptimizer):
         and to_aux: whether the state is scaled, too.
       counter_halflife: with rowWise, counts the updates of rows in "<param>_update_counter", which
         halves in this number of iterations; rarely updated rows decay more.
-      use_dedicated_lr_iteration_counter: the learning rate counts iterations by itself.
+      use_dedicated_lr_iteration_counter: the learning rate has an iteration counter of its own.
       pruning_options: dict; keeps parts of a parameter at zero (see the operators MaskedAdagrad,
-        MaskedSparseAdagrad). The mask is mask_tensor, an array: of dense parameters 1 or 0 for
-        each element, else uint8 of a bit for each block of prune_block_size elements; or the blob
-        mask_blob_name of a database, mask_db_path and mask_db_type; or it is made at the
-        iterations prune_delays, which leave out the shares prune_ratios of least norm.
+        MaskedSparseAdagrad). The mask is one of: the array mask_tensor, with 1 or 0 for each
+        element of a dense parameter, or a bit of uint8 for each block of prune_block_size elements
+        of a sparse one; the blob mask_blob_name of the database mask_db_path of type mask_db_type;
+        or a mask that is made at the iterations prune_delays and drops the shares prune_ratios of
+        the blocks, the ones of smallest norm.
 
     Raises ValueError for options that cannot be used together, and for decay and rowWise with a
     gradient that does not allow them.

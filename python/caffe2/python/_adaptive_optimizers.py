@@ -127,8 +127,8 @@ class AdamOptimizer(RateOptimizer):
       enableRAdam: rectified Adam (Liu et al., 2019), for sparse gradients.
       use_lr_adaption, lr_alpha, normalized_lr_adaption: lets the operator LearningRateAdaption
         change the learning rate.
-      use_smart_decay: moments of rows decay also while they have no gradient
-        (SmartDecaySparseAdam), for sparse gradients; not with the options above.
+      use_smart_decay: the moments of a row also decay in iterations without a gradient for it
+        (SmartDecaySparseAdam). For sparse gradients; not with the options above.
     """
 
     def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999,

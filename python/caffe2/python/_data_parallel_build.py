@@ -40,7 +40,8 @@ def _devices_of(devices, cpu_device):
 def set_up(model: Any, devices: Iterable[int] | None, rendezvous: Mapping[str, Any] | None,
            net_type: str, cpu_device: bool, num_threads_per_device: int, shared_model: bool,
            trains: bool = True) -> None:
-    """Sets what data_parallel_model reads of a model. Raises as Parallelize does."""
+    """Sets the attributes of a model that data_parallel_model reads. Raises the errors of
+    Parallelize."""
     outer = scope.CurrentDeviceScope()
     assert outer is None or outer.device_type == caffe2_pb2.CPU, (
         f"Parallelize must not be called in the device scope {outer}")

@@ -1,5 +1,5 @@
-"""The place of this process among the shards that train together, by the launcher that started it;
-part of data_parallel_model."""
+"""Finds the place of this process among the shards that train together, from the launcher that
+started it; part of data_parallel_model."""
 
 from __future__ import annotations
 
@@ -52,14 +52,15 @@ def RendezvousFromEnvironment(
       num_shards, shard_id: the place of this process. If both are given, the variables are not
         read. If only one is given, it must agree with the launcher.
       run_id: name of the run, the same on all shards; most launchers give one.
-      init_method: where the shards meet: "tcp://host:port" (shard 0 keeps a store there),
+      init_method: where the shards meet: "tcp://host:port" (shard 0 runs a store there),
         "redis://[:password@]host[:port][/db]", "file:///directory", or "env://" (the launcher's
         variables, which must then be set).
       redis_host, redis_port: a Redis server to meet at, instead of init_method. Passwords, also
         for tcp://, are read from the file that CAFFE2_REDIS_PASSWORD_FILE names, or from
         REDISCLI_AUTH.
-      file_store_path: the directory where shards of one host, and shards with num_shards and
-        shard_id, meet if nothing names another place. All of them must see it.
+      file_store_path: the directory where the shards meet if they are all on one host, or have
+        num_shards and shard_id, and nothing names another place. All shards must be able to access
+        it.
       engine, transport, interface, port_range, exit_nets: as Parallelize takes them.
       kv_handler: the blob that gets the store, in the current workspace.
       timeout_sec: how long to wait for the store and for the other shards.
@@ -107,9 +108,9 @@ def RendezvousFromEnvironment(
 def complete_rendezvous(rendezvous: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """The complete rendezvous of a model that trains.
 
-    Caffe2's trainers ask for mpi_rendezvous if mpirun has started them: then its variables say
-    where the shards meet. Raises ValueError if a process that is one of several is about to train
-    alone."""
+    Caffe2's trainers ask for mpi_rendezvous if mpirun has started them; then the variables of
+    mpirun say where the shards meet. Raises ValueError if a process would train alone that a
+    launcher has started as one of several."""
     if rendezvous is None:
         _check_alone()
     elif rendezvous.get("mpi_rendezvous") and not rendezvous.get("kv_handler"):

@@ -17,7 +17,7 @@ log = logging.getLogger("data_parallel_model")
 def check_passes(passes: C.TrainingPasses | None, trains: bool, other_memory: bool,
                  combine_spatial_bn: bool) -> None:
     """Raises ValueError for passes that cannot be used together with other arguments of
-    Parallelize; TypeError for what is no TrainingPasses."""
+    Parallelize; TypeError unless `passes` is a TrainingPasses."""
     if passes is None:
         return
     if not trains:

@@ -12,8 +12,8 @@ from caffe2.python.model_helper import ModelHelper
 
 
 def note_input(model: ModelHelper, device: int, begin: int) -> None:
-    """Notes the first blob that the input builder has made on a device: of the operators from
-    `begin` on."""
+    """Records the first blob that the input builder has made on a device: the first output of the
+    operators from index `begin` on."""
     for op in list(model.net.Proto().op)[begin:]:
         if op.output:
             model._input_blobs[device] = op.output[0]

@@ -23,7 +23,8 @@ def device_scope_name(model: ModelHelper, device: int) -> str:
 
 
 def stripBlobName(param: Gradient) -> str:
-    """The name of a blob without its device's name scope; of a GradientSlice both, joined by ":".
+    """The name of a blob without its device's name scope; for a GradientSlice both names, joined by
+    ":".
 
     Raises ValueError for a name without a scope.
     """
@@ -80,8 +81,8 @@ def replicas_of(model: ModelHelper, name: str) -> list[str]:
 
 
 def check_devices_of_operators(net: core.Net, model: ModelHelper) -> None:
-    """Raises ValueError if an operator of one GPU uses blobs of another, unless it is there to join
-    them."""
+    """Raises ValueError if an operator of one GPU uses blobs of another GPU, except operators that
+    copy, sum or broadcast between GPUs."""
     if model._device_type == caffe2_pb2.CPU:
         return
     prefix = model._device_prefix + "_"

@@ -1,4 +1,4 @@
-"""What joins the replicas of a data-parallel model: sums, broadcasts and barriers.
+"""Sums, broadcasts and barriers of the replicas of a data-parallel model.
 
 Part of data_parallel_model. Over several shards (processes) these are collective operators, whose
 common worlds the init net makes; see distributed/README.md.
@@ -145,7 +145,7 @@ def broadcast(model: ModelHelper, net: core.Net, names: Iterable[str]) -> None:
 
 
 def copy_computed_params(model: ModelHelper) -> None:
-    """Gives all devices of this shard the running statistics of its first one."""
+    """Copies the running statistics of the first device of this shard to its other devices."""
     if len(model._devices) == 1 or model._shared_model:
         return
     for name in model._computed_param_names:
@@ -163,7 +163,8 @@ def reduce_gradients(model: ModelHelper) -> None:
     """Adds the sums of all gradients over devices and shards.
 
     Buckets of dense gradients are summed in the order in which the backward pass completes them,
-    each as soon as it is complete. Then every device gets the rows of the sparse gradients of all.
+    each as soon as it is complete. Every device also gets the sparse gradient rows of all devices
+    and shards.
     """
     add_common_worlds(model)
     dense, sparse, shapes = [], [], caffe2_pb2.TensorShapes()
@@ -379,7 +380,7 @@ _barriers_made = 0
 def create_barrier_net(
     model: ModelHelper, init_net: core.Net, name: str, timeout_sec: float
 ) -> core.Net:
-    """A net that waits for all shards; `init_net` gets the making of its common world."""
+    """A net that waits for all shards. `init_net` gets the operators that make its common world."""
     global _barriers_made
     suffix = f"_{_barriers_made}" if _barriers_made else ""
     _barriers_made += 1
@@ -424,8 +425,8 @@ def same_on_all_shards(
 
 
 def barrier_of_epochs(model: ModelHelper, timeout_sec: float) -> None:
-    """Puts a barrier before the nets of the model: shards that come early wait for the others. Lets
-    the shards compare their settings when they join the run. The model is complete."""
+    """Puts a barrier before the nets of the model, where early shards wait for the others, and lets
+    the shards compare their settings when they join the run. Call it when the model is complete."""
     if num_shards(model) == 1:
         return
     init_net = core.Net("barrier_init_net")
@@ -440,7 +441,7 @@ def barrier_of_epochs(model: ModelHelper, timeout_sec: float) -> None:
 
 
 def add_blobs_to_sync(model: ModelHelper, names: Iterable[str]) -> None:
-    """Notes the replicas of blobs that are no parameters."""
+    """Records the replicas of blobs that are not parameters."""
     for name in names:
         if name.startswith(model._device_prefix + "_"):
             raise ValueError(f"give blobs without the name of a device, not {name}")

@@ -1,4 +1,5 @@
-"""The C++ library as the modules here see it: ``from caffe2.python import _import_c_extension``."""
+"""Imports the C++ library for the modules of this package: ``from caffe2.python import
+_import_c_extension``."""
 
 from caffe2.python._core import process_end
 from caffe2.python.caffe2_pybind11_state import *  # noqa: F403

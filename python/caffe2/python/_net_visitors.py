@@ -10,8 +10,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Visitor:
-    """Calls the function that is registered for the type of an object, or the nearest base of it.
-    A subclass has functions of its own, which override its bases' functions."""
+    """Calls the function that is registered for the type of an object, or for the nearest base of
+    that type. A subclass has functions of its own, which override the functions of its bases."""
 
     visitors: dict[type, Callable[..., Any]] = {}
 

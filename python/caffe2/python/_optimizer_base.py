@@ -121,8 +121,8 @@ class Optimizer:
 
     @staticmethod
     def dedup(net: Net, sparse_dedup_aggregator: str | None, grad: Any) -> Any:
-        """A GradientSlice with distinct indices: the aggregator, "sum" or "mean", joins rows of one
-        index; None leaves all rows as they are. Raises TypeError for a dense gradient."""
+        """A GradientSlice with distinct indices: the aggregator, "sum" or "mean", combines the rows
+        of an index; None keeps all rows. Raises TypeError for a dense gradient."""
         if not is_sparse(grad):
             raise TypeError(f"dedup takes a sparse gradient, not {grad!r}")
         if not sparse_dedup_aggregator:

@@ -118,8 +118,8 @@ class RNNCell:
     def apply(self, model: ModelHelper, input_t: BlobLike, seq_lengths: BlobLike | None,
               states: Sequence[BlobLike],
               timestep: BlobLike) -> tuple[core.BlobReference, Sequence[core.BlobReference]]:
-        """Adds one step to a model: the output [1, N, H] and the new states, for an input
-        [1, N, D] and states [1, N, H]."""
+        """Adds one step to a model, for an input [1, N, D] and states [1, N, H]. Returns (output
+        [1, N, H], new states)."""
         input_t = self.prepare_input(model, input_t)
         next_states = self._apply(model, input_t, seq_lengths, states, timestep)
         return self._prepare_output(model, next_states), next_states
@@ -150,15 +150,15 @@ class RNNCell:
           input_t: the prepared input [1, N, ...].
           states: the states after the previous step, in the order of get_state_names_override.
           timestep: the number of the step, for units that stop at seq_lengths.
-          extra_inputs: [(blob [1, N, E], E)], inputs that prepare_input has not seen, such as the
-            context of attention.
+          extra_inputs: [(blob [1, N, E], E)]: further inputs, which prepare_input does not get,
+            such as the context of attention.
 
         Returns the new states.
         """
         raise NotImplementedError(f"{type(self).__name__} has no apply_override")
 
     def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> BlobLike:
-        """Adds the work that depends on the input only, for all steps (or one) at once."""
+        """Adds the operators that depend on the input only, for all steps (or one) at once."""
         return input_blob
 
     def get_output_state_index(self) -> int:

@@ -112,7 +112,7 @@ class MultiRNNCell(RNNCell):
         return lambda name: f"{self.name}/layer_{layer_id}/{name}"
 
     def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> BlobLike:
-        """The first layer's prepare_input of the sequence [T, N, D_in]."""
+        """Applies prepare_input of the first layer to the sequence [T, N, D_in]."""
         input_blob = _RectifyName(input_blob)
         with core.NameScope(self.name or ""):
             return self.cells[0].prepare_input(model, input_blob)
@@ -151,7 +151,7 @@ class MultiRNNCell(RNNCell):
                        seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
                        timestep: core.BlobReference,
                        extra_inputs: ExtraInputs | None = None) -> list[core.BlobReference]:
-        """One step of all layers; the states of all of them, in order."""
+        """Adds one step of all layers. Returns their new states, in order."""
         return self._apply(model, input_t, seq_lengths, states, timestep, extra_inputs)
 
     def get_state_names(self) -> list[str]:
@@ -261,8 +261,8 @@ class AttentionCell(RNNCell):
         return self.attention_weights_3d
 
     def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> BlobLike:
-        """Prepares the encoder's outputs once; returns the decoder's prepare_input of [T, N,
-        D_in]."""
+        """Prepares the encoder's outputs, once. Returns the decoder's prepare_input of the sequence
+        [T, N, D_in]."""
         if self.encoder_outputs_transposed is None:
             self.encoder_outputs_transposed = brew.transpose(
                 model, self.encoder_outputs, self.scope("encoder_outputs_transposed"),

@@ -9,8 +9,8 @@ from caffe2.python._optimizer_base import Optimizer, RateOptimizer, is_sparse
 
 
 class SgdOptimizer(RateOptimizer):
-    """Stochastic gradient descent, with momentum (0: plain). State: "<param>_momentum", and for all
-    parameters of a device a blob that holds 1."""
+    """Stochastic gradient descent, with momentum (0: plain). State: "<param>_momentum", and one
+    blob for each device that holds 1."""
 
     _RATE = "base_learning_rate"
 
@@ -84,8 +84,8 @@ class MultiPrecisionSgdOptimizer(SgdOptimizer):
 
 
 class FP16SgdOptimizer(SgdOptimizer):
-    """SGD, with momentum or without, and weight decay for float16 parameters, computed in float32;
-    float32 parameters are updated likewise. State, in float32: "<param>_momentum"."""
+    """SGD, with momentum or without, and weight decay for float16 and float32 parameters, computed
+    in float32. State, in float32: "<param>_momentum"."""
 
     _SPARSE = False
 

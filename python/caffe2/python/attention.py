@@ -2,7 +2,7 @@
 
 Shapes: L encoder steps, N batch, E encoder_output_dim. Every function takes the model of the step
 net and a scope for names, and returns the blobs
-  attention_weighted_encoder_context [1, N, E], the mean of encoder outputs by weight,
+  attention_weighted_encoder_context [1, N, E], the weighted mean of the encoder outputs,
   attention_weights_3d [N, L, 1], the weights,
 and a list of blobs that are cheaper to recompute for the gradient than to keep.
 Sources: D. Bahdanau et al., arXiv:1409.0473 (regular); arXiv:1601.03317 (recurrent); M. Luong et

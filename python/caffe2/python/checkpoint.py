@@ -81,8 +81,8 @@ def get_ckpt_filename(node_name: str, epoch: int) -> str:
 
 
 def db_name(epoch: int, node_name: str, db_prefix: str, path_prefix: str | None = None) -> str:
-    """The path of the checkpoint of one node and epoch: in the directory `db_prefix`, or with
-    `path_prefix`, which is put before the name of the file as it is."""
+    """The path of the checkpoint of one node and epoch: a file in the directory `db_prefix`, or, if
+    `path_prefix` is given, the string `path_prefix` followed by the name of the file."""
     filename = get_ckpt_filename(node_name, epoch)
     return path_prefix + filename if path_prefix else os.path.join(db_prefix, filename)
 
@@ -253,7 +253,8 @@ class CheckpointManager(_Metadata):
 
     def set_params(self, nodes: Sequence[Node | str], path_prefix: str | None = None,
                    path_type: str | None = None) -> None:
-        """CheckpointManager has one node, whatever `nodes` is."""
+        """Tells the metadata handler where the checkpoints of the manager's one node are; `nodes`
+        is ignored."""
         super().set_params([self._node_name], path_prefix, path_type)
 
 
@@ -304,7 +305,7 @@ class MultiNodeCheckpointManager(_Metadata):
 
     def load_blobs_locally(self, nodes: Sequence[Node | str], blob_names: Sequence[BlobLike],
                            epoch: int, session: Session) -> bool:
-        """Loads some blobs of all nodes here, whichever node saved them.
+        """Loads some blobs of all nodes into this session, whichever node saved them.
 
         Returns whether all checkpoints exist; nothing is loaded if not.
         """
@@ -425,7 +426,7 @@ class JobRunner:
 
     def save_checkpoints(self, epoch: int, session: Session) -> None:
         """Saves all blobs, unless the metadata handler says that checkpoints cannot be accessed. A
-        failure is logged, and the training goes on."""
+        failure is logged, and the training continues."""
         manager = self._require_manager()
         try:
             if not manager.cp_accessible(epoch=None):

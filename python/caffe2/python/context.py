@@ -81,8 +81,8 @@ def define_context(arg_name: str | None = None,
     """Decorator of a class whose objects become current in a ``with`` block, or in the functions
     that they decorate. Adds the class method current(value=None, required=True).
 
-    `arg_name` has no meaning any more; with `allow_default` an object is made where none is
-    current.
+    `arg_name` has no effect; it exists for Caffe2's programs. With `allow_default` an object is
+    made if none is current.
     """
 
     def decorate(cls):
@@ -136,7 +136,7 @@ class Managed:
 
 
 class DefaultManaged(Managed):
-    """A Managed class of which an object is made where none is current."""
+    """A Managed class that makes an object if none is current."""
 
     _ctx_allow_default = True
 

@@ -1,9 +1,9 @@
-"""Control flow over nets, as execution steps: Do, If, While and their like.
+"""Control flow over nets, as execution steps: Do, If, While and similar functions.
 
 A condition is a bool blob, or a net that runs before each test and whose last external output is
 the bool blob. A string names a blob in the current name scope; in Until and DoUntil, as in Caffe2,
-it is the full name. A body is a net, a step, or a list of them. Do, If, While and their like return
-an ExecutionStep.
+it is the full name. A body is a net, a step, or a list of them. Do, If, While and similar functions
+return an ExecutionStep.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def _test_net(operator, condition):
 
 
 def NotNet(condition_blob_or_net: Condition) -> tuple[Net, core.BlobReference]:
-    """(net that negates a condition, its output). It does not run the net of the condition, which
-    must run before."""
+    """(net that negates a condition, its output). The net does not run the net of the condition:
+    that net must run before."""
     return _test_net("Not", condition_blob_or_net)
 
 

@@ -1,4 +1,4 @@
-"""If and While operators over nets, each of which runs in a scope of its own (operator Do)."""
+"""Adds If and While operators. Each of their nets runs in a scope of its own (operator Do)."""
 
 from __future__ import annotations
 

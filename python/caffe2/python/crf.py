@@ -57,8 +57,8 @@ class CRFWithLoss:
         return net.Sub([all_paths, path], core.ScopedBlobReference("crf_loss"))
 
     def update_predictions(self, classes: BlobLike) -> core.BlobReference:
-        """Adds the best labeling of the scores `classes` [T, num_classes] as a whole: the blob of
-        crf_predict.apply_crf."""
+        """Adds the best labeling of a whole sequence with the scores `classes` [T, num_classes]:
+        the blob of crf_predict.apply_crf."""
         return crf_predict.crf_update_predictions(self.model, self, classes)
 
     pad_predictions = staticmethod(crf_predict.pad_predictions)

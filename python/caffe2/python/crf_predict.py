@@ -1,4 +1,5 @@
-"""Predictions of a conditional random field (caffe2.python.crf): the best labeling as a whole."""
+"""Predictions of a conditional random field (caffe2.python.crf): the best labeling of a whole
+sequence."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _LOW_SCORE = -1000.0
 
 
 class CRFScores(Protocol):
-    """What the prediction takes of a CRFWithLoss."""
+    """The members of a CRFWithLoss that the prediction reads."""
 
     transitions: core.BlobReference
     num_classes: int
@@ -23,7 +24,7 @@ class CRFScores(Protocol):
 
 def pad_predictions(predictions: BlobLike, init_net: core.Net, net: core.Net,
                     num_classes: int) -> core.BlobReference:
-    """Predictions [T + 2, num_classes + 2], with a begin and an end that no other class can be."""
+    """Predictions [T + 2, num_classes + 2]; the rows of begin and end allow no other class."""
     width = num_classes + 2
 
     def only(index, name):
@@ -43,7 +44,7 @@ def pad_predictions(predictions: BlobLike, init_net: core.Net, net: core.Net,
 
 def crf_update_predictions(model: ModelHelper, crf_with_loss: CRFScores,
                            classes: BlobLike) -> core.BlobReference:
-    """See apply_crf; with the transitions of a CRFWithLoss."""
+    """apply_crf with the transitions of a CRFWithLoss."""
     return apply_crf(model.param_init_net, model.net, crf_with_loss.transitions, classes,
                      crf_with_loss.num_classes)
 

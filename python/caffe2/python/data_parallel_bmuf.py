@@ -59,17 +59,18 @@ def Parallelize_BMUF(model_helper_obj: ModelHelper, input_builder_fun: Callable[
         v = block_momentum * v + block_learning_rate * (mean of w - g);  g = g + v;  w = g
 
     where g, blob "<param>_g", is the global model and v, "<param>_v", its momentum, both on the
-    master device. With `nesterov` g also loses block_momentum * (v - the v before).
+    master device. With `nesterov`, block_momentum * (v - previous v) is also subtracted from g.
 
     Args, where they differ from data_parallel_model.Parallelize:
       block_momentum: default 1 - 1 / (devices * shards).
-      master_device: of the global model: the first device, and the default.
+      master_device: the device of the global model. Must be the first device, which is the default.
       reset_momentum_sgd: sets the momentum of MomentumSGDUpdate to zero at each global update.
       warmup_iterations: how many iterations RunWarmup runs before the devices start from one model.
-      add_blobs_to_sync: further blobs, named without device, that the first device of shard 0
-        gives to all others at each global update.
+      add_blobs_to_sync: further blobs, named without device, that each global update copies from
+        the first device of shard 0 to all others.
 
-    RunInitNet, then RunNet(model, number of iterations before each global update).
+    Call RunInitNet, then RunNet(model, n), which runs n iterations and one global update,
+    repeatedly.
     """
     model = model_helper_obj
     set_up(model, devices, rendezvous, net_type, cpu_device, num_threads_per_device, False)

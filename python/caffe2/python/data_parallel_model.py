@@ -1,10 +1,10 @@
 """Synchronous data-parallel training over the devices of several processes ("shards").
 
 ``Parallelize`` lets the caller's functions build one replica of the model on each device, under the
-name scopes "gpu_0/", "gpu_1/", ... or "cpu_0/", ..., and adds what joins them: the sum of the
-gradients over all devices and shards, started for each bucket of gradients as soon as the backward
-pass has computed them, and the broadcast of the initial parameters from the first device of
-shard 0.
+name scopes "gpu_0/", "gpu_1/", ... or "cpu_0/", ..., and adds the operators that connect them: the
+sum of the gradients over all devices and shards, which starts for each bucket of gradients as soon
+as the backward pass has computed it, and the broadcast of the initial parameters from the first
+device of shard 0.
 """
 
 from __future__ import annotations
@@ -156,18 +156,18 @@ def Parallelize(
       rendezvous: None for one process, else what RendezvousFromEnvironment returns, or a dict with
         num_shards, shard_id, kv_handler (blob of a RedisStoreHandlerCreate or
         FileStoreHandlerCreate), engine ("GLOO", or "NCCL" for shards with GPUs of their own),
-        transport, interface, port_range (like "4000-4010") and exit_nets (None, or a list of nets
-        that get the closing of the connections). With mpi_rendezvous and no kv_handler, the
-        variables of mpirun tell the store.
+        transport, interface, port_range (like "4000-4010") and exit_nets (None, or a list of nets,
+        to which operators that close the connections are added). With mpi_rendezvous and no
+        kv_handler, the variables of mpirun tell the store.
       net_type: the net's executor.
-      broadcast_computed_params: every run, gives the running statistics of the first device to the
-        others of this shard.
+      broadcast_computed_params: in every run, copies the running statistics of the first device to
+        the other devices of this shard.
       optimize_gradient_memory: lets gradients share memory (see memonger.share_grad_blobs).
       dynamic_memory_management: frees each blob after its last use.
       blobs_to_keep: blobs, without device, that dynamic_memory_management and `passes` leave as
         they are, because they are also read outside of the net. Losses are always kept.
       use_nccl, max_concurrent_distributed_ops: without effect: the GPUs of a shard always sum by
-        NCCL, sums are grouped into buckets, and one order of them holds on all shards.
+        NCCL, sums are grouped into buckets, and their order is the same on all shards.
       cpu_device: replicas run on the CPU.
       ideep: another name of cpu_device.
       num_threads_per_device: threads of the executor.
@@ -175,10 +175,10 @@ def Parallelize(
       combine_spatial_bn: SpatialBN normalizes over the batches of all devices of the shard.
       barrier_net_timeout_sec: how long RunNet waits for other shards before its first iteration.
       passes: None, or the TrainingPasses that prepare the net, as they do for the C++ trainers.
-        ChooseTrainingPasses returns those that pay off. RunInitNet must then make the net. With
-        memory_plan its operators run in the order in which they were added. unused_gradients
-        removes gradients that no operator of the net reads so far, usually the one of the data,
-        unless they are external outputs or in blobs_to_keep.
+        ChooseTrainingPasses returns the passes that make training faster. RunInitNet must then make
+        the net. With memory_plan its operators run in the order in which they were added.
+        unused_gradients removes gradients that no operator of the net reads at this point, usually
+        the gradient of the data, unless they are external outputs or in blobs_to_keep.
 
     Raises ValueError for contradicting arguments, replicas that differ, and training without a
     rendezvous in a process that a launcher started as one of several; RuntimeError if a CUDA device
@@ -268,9 +268,9 @@ def ChooseTrainingPasses(
 ) -> C.TrainingPasses:
     """The TrainingPasses that the C++ trainers use on devices of the type caffe2_pb2.CPU or
     caffe2_pb2.CUDA, for images of this storage order and element type: fusion of operators and
-    updates, planned memory, no gradients that nobody reads, and on GPUs sums of gradients and, in
-    16 bits, fuse_conv and filter_copies. `blobs_to_keep` of Parallelize names gradients that are
-    fetched, such as the one of the data."""
+    updates, planned memory, no gradients that no operator reads, and on GPUs sums of gradients and,
+    in 16 bits, fuse_conv and filter_copies. If you fetch a gradient, such as the gradient of the
+    data, name it in `blobs_to_keep` of Parallelize."""
     return C.choose_training_passes(device_type, order, dtype)
 
 
@@ -331,7 +331,7 @@ def RunWarmup(model: ModelHelper) -> None:
 
 
 def RunNet(model: ModelHelper, num_iterations: int) -> None:
-    """Waits until all shards have come here, then runs `num_iterations` iterations and, for BMUF,
+    """Waits until all shards have called this, then runs `num_iterations` iterations and, for BMUF,
     the update of the global model."""
     for net in model._data_parallel_model_nets:
         if isinstance(net, tuple):
@@ -343,7 +343,7 @@ def RunNet(model: ModelHelper, num_iterations: int) -> None:
 
 
 def Synchronize(model: ModelHelper, timeout_sec: float = _DEFAULT_BARRIER_NET_TIMEOUT_SEC) -> None:
-    """Waits until all shards have come here; returns at once for one shard.
+    """Waits until all shards have called this; returns at once if there is one shard.
 
     Raises RuntimeError if one does not within `timeout_sec` seconds, ValueError if `timeout_sec`
     differs from the first call's.
@@ -376,8 +376,8 @@ def _RunComparison(model, blob_name, device=None):
 
 
 def GetCheckpointParams(model: ModelHelper) -> set[BlobLike]:
-    """The set of blobs to save: what the init net fills on the first device, and the counters of
-    iterations that are on no device of the model."""
+    """The set of blobs to save: the blobs that the init net fills on the first device, and the
+    iteration counters, which are outside the scopes of the devices."""
     blobs, _ = blobs_of_init_net(model)
     first = device_scope_name(model, model._devices[0])
     kept: set[BlobLike] = {blob for blob in blobs if str(blob).startswith(first)}
@@ -392,7 +392,7 @@ def GetCheckpointParams(model: ModelHelper) -> set[BlobLike]:
 def FinalizeAfterCheckpoint(
     model: ModelHelper, blobs: Iterable[BlobLike] | None = None, cpu_mode: bool = False
 ) -> None:
-    """Copies the blobs of the first device of shard 0, after they were loaded, to all others.
+    """Copies loaded blobs from the first device of shard 0 to all other devices and shards.
 
     Args:
       blobs: default: all that the init net fills.

@@ -39,7 +39,7 @@ def ShiftActivationDevices(model: ModelHelper, activations: Collection[str],
       activations: names as GetActivationBlobs gives them.
       shifts: {number of a GPU of the model: number of the GPU that the activations move to}.
 
-    Raises ValueError if a GPU is to be left and moved to, or is none of the model.
+    Raises ValueError if a GPU is both a source and a target, or is not a GPU of the model.
     """
     if set(shifts) & set(shifts.values()):
         raise ValueError(f"shifts {shifts} move to GPUs that others are moved away from")

@@ -79,7 +79,7 @@ def init_data_input_workers(net: core.Net | HasNet, input_blob_names: Sequence[B
       net: a Net, or a ModelHelper.
       input_blob_names: the blobs that get the input.
       fetch_fun: function(worker id, batch_size) -> list of arrays, one for each blob, all with the
-        same number of rows; or None if there is nothing at the moment, and it is called again.
+        same number of rows; or None if there is nothing at the moment: then it is called again.
         Threads may call it at the same time.
       batch_size: rows of a batch.
       num_worker_threads: the number of threads that fetch.

@@ -431,7 +431,7 @@ class CompositeReader(Reader):
         return nets, should_stop, fields
 
     def reset(self, net: Net) -> None:
-        """Starts all readers anew."""
+        """Restarts all readers."""
         for reader in self._readers:
             reader.reset(net)
 

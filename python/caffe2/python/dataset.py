@@ -1,7 +1,8 @@
 """Datasets in memory: one blob for each column of a schema. Readers walk the rows, writers append.
 
-A List column holds the lengths, one for each row, and the items of all rows one after the other, so
-that any nesting is a few flat tensors. Cursors (CreateTreeCursor) know how many items a row has.
+A List has a column of lengths, one for each row, and a column with the items of all rows one after
+the other, so that any nesting is stored in a few flat tensors. Cursors (CreateTreeCursor) know how
+many items a row has.
 """
 
 from __future__ import annotations

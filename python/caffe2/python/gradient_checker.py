@@ -118,8 +118,8 @@ class GradientChecker:
       threshold: the tolerance of an element, both absolute and relative.
       device_option: the device of the operators; default: their own.
       workspace_name: the workspace of the check; it is emptied unless it is the current one.
-      input_device_options: {input: DeviceOption} of inputs on other devices than the operator reads
-        them from.
+      input_device_options: {input: DeviceOption} of inputs that are on another device than the
+        operator.
     """
 
     def __init__(self, stepsize: float, threshold: float,

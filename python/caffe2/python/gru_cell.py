@@ -15,8 +15,9 @@ class GRUCell(rnn_cell.RNNCell):
     """h = u h_prev + (1 - u) tanh(W_o (r h_prev) + x_o), with r and u the reset and update gates.
 
     The matrix product after the reset gate does not fit into one operator: the step net consists of
-    several operators and GRUUnit. With linear_before_reset the output is
-    tanh(r (W_o h_prev) + x_o), as in cuDNN. forget_bias and memory_optimization have no effect.
+    several operators and GRUUnit. With linear_before_reset the candidate is tanh(r (W_o h_prev) +
+    x_o), as in cuDNN. H is hidden_size, D is input_size. forget_bias and memory_optimization have
+    no effect.
     """
 
     def __init__(self, input_size: int, hidden_size: int, forget_bias: float,
@@ -41,7 +42,7 @@ class GRUCell(rnn_cell.RNNCell):
             seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
             timestep: core.BlobReference,
             extra_inputs: rnn_cell.ExtraInputs | None = None) -> Sequence[core.BlobReference]:
-        """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
+        """One step, from input_t [1, N, 3 H] and the state [1, N, H]. Returns the new state."""
         hidden_t_prev = states[0]
         input_t_reset, input_t_update, input_t_output = model.net.Split(
             [input_t], ["input_t_reset", "input_t_update", "input_t_output"], axis=2)
@@ -69,7 +70,7 @@ class GRUCell(rnn_cell.RNNCell):
         return (hidden_t,)
 
     def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> core.BlobReference:
-        """The sequence [T, N, D_in] times the input weights, [T, N, 3 D]."""
+        """The fully connected layer "i2h" of the sequence [T, N, D]: [T, N, 3 H]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=3 * self.hidden_size, axis=2)
 
@@ -78,7 +79,7 @@ class GRUCell(rnn_cell.RNNCell):
         return ["hidden_t"]
 
     def get_output_dim(self) -> int:
-        """The size D of the output."""
+        """The size H of the output."""
         return self.hidden_size
 
 

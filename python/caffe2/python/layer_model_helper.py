@@ -545,7 +545,8 @@ class LayerModelHelper(model_helper.ModelHelper):
     def apply_optimizers(self, train_net: core.Net, train_init_net: core.Net,
                          grad_map: Mapping[Any, Gradient],
                          blob_to_device: Mapping[str, Any] | None = None) -> None:
-        """Adds the updates of all parameters; arguments as of apply_regularizers_after_optimizer.
+        """Adds the updates of all parameters; see apply_regularizers_after_optimizer for the
+        arguments.
 
         Raises ValueError if a parameter with an Optimizer has no gradient, AssertionError if one
         has neither an optimizer of its own nor a default one.

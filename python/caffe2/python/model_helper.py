@@ -138,14 +138,14 @@ class ModelHelper(OperatorMethods):
         """Adds a parameter; returns its BlobReference.
 
         Args:
-          param_name: a string (the name scope is added, or the one that ParameterSharing names in
-            its place) or a BlobReference.
+          param_name: a BlobReference, or a string, to which the name scope is added, or the scope
+            that ParameterSharing substitutes for it.
           shape: list of dimensions.
           initializer: what fills it (modeling.initializers); not used with init_params=False.
           tags: ParameterTags, one or several.
 
-        A parameter that there is already is returned as it is. Raises TypeError for another kind of
-        name, AssertionError if it has another shape.
+        If the parameter exists already, it is returned unchanged. Raises TypeError for another kind
+        of name, AssertionError if the existing parameter has another shape.
         """
         if isinstance(param_name, core.BlobReference):
             blob = core.BlobReference(str(param_name), self.net)
@@ -278,7 +278,8 @@ class ModelHelper(OperatorMethods):
         return complete
 
     def ConstructInitTrainNetfromNet(self, net: Net) -> None:
-        """Takes param_init_net and net from what GetCompleteNet of another model has given."""
+        """Splits a net that GetCompleteNet of another model has returned into param_init_net and
+        net."""
         starts = [op.debug_info.endswith(_INIT_NET_MARK) for op in net.Proto().op]
         init = [i for i, is_init in enumerate(starts) if is_init]
         main = [i for i, is_init in enumerate(starts) if not is_init]
@@ -343,7 +344,7 @@ class ModelHelper(OperatorMethods):
         workspace.CreateNet(self.net)
 
     def Run(self, *args: Any, **kwargs: Any) -> None:
-        """Runs the created net; arguments as of workspace.RunNet."""
+        """Runs the created net; see workspace.RunNet for the arguments."""
         workspace.RunNet(self.net, *args, **kwargs)
 
     def _operator(self, op_type: str) -> Callable[..., Any]:

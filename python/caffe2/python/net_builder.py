@@ -1,4 +1,4 @@
-"""Nets and steps as one writes a program:
+"""Builds nets and steps in the way that one writes a program:
 
     with NetBuilder() as nb:
         count = ops.Const(0)
@@ -57,8 +57,8 @@ class Operations(OperatorMethods):
 
     def stop_guard(self, has_stopped_blob: core.BlobReference | None = None,
                    name: str | None = None) -> _StopGuard:
-        """A block that can be stopped by itself. guard.has_stopped() is a bool blob: whether it
-        was."""
+        """A block that ops.stop() and ops.stop_if() can end without ending the step around it.
+        guard.has_stopped() is a bool blob: whether the block was stopped."""
         return NetBuilder.current().add(
             _StopGuard(has_stopped_blob=has_stopped_blob, name=name))
 

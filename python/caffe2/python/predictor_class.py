@@ -25,7 +25,7 @@ def restricted(name: str, net: Any, trust_setting: str = "") -> Any:
     """A copy of a NetDef with limits on its loops.
 
     Args:
-      trust_setting: what lifts the limits, for errors; default: nothing does.
+      trust_setting: for errors, the setting that lifts the limits; default: there is none.
 
     Raises RuntimeError if it has an operator that untrusted models may not use, or exceeds their
     limits of size (train/restrict_model.h).

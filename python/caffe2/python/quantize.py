@@ -1,4 +1,4 @@
-"""Static quantization of trained nets: levels of 8 bits in place of floats."""
+"""Static quantization of trained nets: 8-bit integers replace floats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def quantize_model(
       ranges: "mse", the range with the least squared error, or "minmax", the whole range.
       per_channel: a scale for each filter instead of one for all filters of a layer.
 
-    Raises ConvertError without examples, and for nets, values and examples that do not fit.
+    Raises ConvertError if there are no examples, if the examples do not match the inputs of the
+    net, and for a net or values that cannot be quantized.
     """
     ws = C.Workspace()
     for name, value in model.values.items():

@@ -119,8 +119,8 @@ def recurrent_net(net: core.Net, cell_net: core.Net, inputs: Sequence[tuple[Blob
 
     Args:
       net: the Net to add it to.
-      cell_net: the Net of one step; the blobs that it reads besides the inputs, states and
-        timestep are parameters.
+      cell_net: the Net of one step; all blobs that it reads, except the inputs, states and
+        timestep, are parameters.
       inputs: [(blob of the cell net, sequence)], one pair. The sequence is [T, N, ...]: T steps of
         a batch of N.
       initial_cell_inputs: [(blob of the cell net, blob of the initial value)]: the states, as the

@@ -46,7 +46,10 @@ __all__ = [
 
 
 class BasicRNNCell(RNNCell):
-    """h = activation(W_i x + W_h h_prev + b), with activation "tanh" or "relu"."""
+    """h = activation(W_i x + W_h h_prev + b), with activation "tanh" or "relu".
+
+    H is hidden_size, D is input_size. Raises RuntimeError for another activation.
+    """
 
     def __init__(self, input_size: int, hidden_size: int, forget_bias: float,
                  memory_optimization: bool, drop_states: bool = False,
@@ -64,7 +67,7 @@ class BasicRNNCell(RNNCell):
                        seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
                        timestep: core.BlobReference,
                        extra_inputs: ExtraInputs | None = None) -> Sequence[core.BlobReference]:
-        """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
+        """One step, from input_t [1, N, H] and the state [1, N, H]. Returns the new state."""
         hidden_t_prev = states[0]
         gates_t = brew.fc(model, hidden_t_prev, "gates_t", dim_in=self.hidden_size,
                           dim_out=self.hidden_size, axis=2)
@@ -94,7 +97,7 @@ class BasicRNNCell(RNNCell):
         return model.net.Add([hidden_valid, hidden_invalid], "hidden_t")
 
     def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> core.BlobReference:
-        """The sequence [T, N, D_in] times the input weights, [T, N, D]."""
+        """The fully connected layer "i2h" of the sequence [T, N, D]: [T, N, H]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=self.hidden_size, axis=2)
 
@@ -103,7 +106,7 @@ class BasicRNNCell(RNNCell):
         return ["hidden_t"]
 
     def get_output_dim(self) -> int:
-        """The size D of the output."""
+        """The size H of the output."""
         return self.hidden_size
 
 
@@ -111,7 +114,7 @@ class LSTMCell(RNNCell):
     """A long short-term memory; see the operator LSTMUnit.
 
     Args:
-      input_size, hidden_size: D and H.
+      input_size, hidden_size: D and H, the sizes of the input and of each state.
       forget_bias: added to the forget gate.
       memory_optimization: True to recompute the gates for the gradient.
       drop_states: after the end of a sequence its states are 0 instead of the last ones.
@@ -136,7 +139,7 @@ class LSTMCell(RNNCell):
                        seq_lengths: core.BlobReference | None, states: Sequence[core.BlobReference],
                        timestep: core.BlobReference,
                        extra_inputs: ExtraInputs | None = None) -> Sequence[core.BlobReference]:
-        """One step, from input_t [1, N, gates] and the states [1, N, D]; the new states."""
+        """One step, from input_t [1, N, 4 H] and the states [1, N, H]. Returns the new states."""
         hidden_t_prev, cell_t_prev = states
         fc_input, dim = hidden_t_prev, self.hidden_size
         if extra_inputs:
@@ -174,16 +177,16 @@ class LSTMCell(RNNCell):
         return {"weights": f"{prefix}_w", "biases": f"{prefix}_b"}
 
     def prepare_input(self, model: ModelHelper, input_blob: BlobLike) -> core.BlobReference:
-        """The sequence [T, N, D_in] times the input weights, [T, N, gates]."""
+        """The fully connected layer "i2h" of the sequence [T, N, D]: [T, N, 4 H]."""
         return brew.fc(model, input_blob, self.scope("i2h"), dim_in=self.input_size,
                        dim_out=self.gates_size, axis=2)
 
     def get_state_names_override(self) -> list[str]:
-        """The output and the cell."""
+        """The names of the two states: the output and the cell."""
         return ["hidden_t", "cell_t"]
 
     def get_output_dim(self) -> int:
-        """The size D of the output."""
+        """The size H of the output."""
         return self.hidden_size
 
 

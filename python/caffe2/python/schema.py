@@ -1,9 +1,10 @@
 """Records: blobs with names, types and nesting.
 
 A schema is a tree of fields: `Scalar` (one blob), `Struct` (named fields) and `List` (a blob of
-lengths and the concatenated items). A schema whose scalars have blobs is a record. Flattened, every
-scalar has a name, in which ":" separates the levels, "lengths" and "values" being the parts of a
-list: ``Struct(("a", List(Scalar(int))))`` has the columns "a:lengths" and "a:values".
+lengths and the concatenated items). A schema whose scalars have blobs is a record. In a flat list
+of columns every scalar has a name, in which ":" separates the levels; the two parts of a list are
+"lengths" and "values". ``Struct(("a", List(Scalar(int))))`` has the columns "a:lengths" and
+"a:values".
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def FeedRecord(blob_record: Field, arrays: Field | Sequence[Any],
 
 
 def ConstRecord(net: core.Net, array_record: Field) -> Any:
-    """A record of blobs that hold the arrays of `array_record` whenever the net ran."""
+    """A record of blobs; each run of the net fills them with the arrays of `array_record`."""
     record = NewRecord(net, array_record)
     for blob, array in zip(record.field_blobs(), array_record.field_blobs()):
         net.Const(array, blob)
@@ -133,7 +134,7 @@ def ConstRecord(net: core.Net, array_record: Field) -> Any:
 
 
 def InitEmptyRecord(net: core.Net, schema_or_record: Field, enforce_types: bool = False) -> Any:
-    """A record whose blobs the net fills with tensors of no rows.
+    """A record whose blobs the net fills with tensors without rows.
 
     A column of unknown type becomes float; with `enforce_types` that raises TypeError.
     """

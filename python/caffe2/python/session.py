@@ -1,4 +1,4 @@
-"""Sessions: what runs tasks and groups of them."""
+"""Sessions, which run tasks and groups of tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Self = TypeVar("_Self", bound="Session")
 
 
 class CompiledRunnable:
-    """What Session.compile made of a task or group: `obj`, for sessions of `session_class`."""
+    """The result of Session.compile for a task or group: `obj`, for sessions of `session_class`."""
 
     def __init__(self, obj: Any, session_class: type[Session]) -> None:
         self.obj = obj
@@ -40,7 +40,7 @@ class Session:
         list of nets or steps, or CompiledRunnable. `setup_net_list` are nets that run before it.
 
         Raises ValueError if it has another workspace type or was compiled for other sessions,
-        TypeError for what cannot run.
+        TypeError for an object that cannot run.
         """
         if isinstance(runnable, CompiledRunnable):
             if runnable.session_class is not cls:

@@ -1,4 +1,5 @@
-"""Tasks: steps of plans with what they need set up, the node they run on, and their outputs.
+"""Tasks: steps of plans, with the objects that must be set up before, the node they run on, and
+their outputs.
 
 A TaskGroup holds tasks that start together; session.LocalSession runs it. See checkpoint.Job for
 the groups of a whole training.
@@ -403,7 +404,8 @@ class Task(context.Managed):
         self._already_used = True
 
     def add_output(self, output: Any) -> TaskOutput:
-        """Lets a blob or record be read after the task ran; returns its TaskOutput."""
+        """Makes a blob or record an output, which can be read after the task ran; returns its
+        TaskOutput."""
         self._assert_not_used()
         if not isinstance(output, TaskOutput):
             output = TaskOutput(output)
@@ -423,7 +425,7 @@ class Task(context.Managed):
         self._step = core.to_execution_step(step)
 
     def get_step(self) -> core.ExecutionStep:
-        """The step, with what is set up around it."""
+        """The step between the init and exit steps of its setup objects."""
         if self._step_with_setup is not None:
             return self._step_with_setup
         if self._step is None:

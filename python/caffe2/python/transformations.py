@@ -1,8 +1,8 @@
 """Transforms that change nets in place.
 
-`Transformer().RemoveIdentities(net)`; the same for all transforms of workspace.ApplyTransform.
-Caffe2's passes over nets with parameters do not exist here: their functions raise
-NotImplementedError.
+`Transformer().RemoveIdentities(net)` applies one transform; each transform of
+workspace.ApplyTransform is such a method. Caffe2's passes over nets with parameters do not exist
+here: their functions raise NotImplementedError.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def raiseIfNotEqual(a: Any, b: Any, msg: str) -> None:
 
 
 class DebugMode:
-    """Whether functions marked with `debug` start the debugger when they fail."""
+    """A switch. If enabled, functions marked with `debug` start the debugger when they fail."""
 
     _enabled = False
 
@@ -85,12 +85,13 @@ class DebugMode:
 
     @classmethod
     def disable(cls) -> None:
-        """From now on `run` passes errors on."""
+        """From now on `run` lets errors pass."""
         cls._enabled = False
 
     @classmethod
     def run(cls, func: Callable[[], _T]) -> _T:
-        """Calls a function; on an error starts a debugger, if enabled, or passes it on."""
+        """Calls a function. If it fails, starts a debugger, if that is enabled, or lets the error
+        pass."""
         try:
             return func()
         except KeyboardInterrupt:
@@ -115,8 +116,8 @@ def debug(f: Callable[..., _T]) -> Callable[..., _T]:
 
 def BuildUniqueMutexIter(init_net: Any, net: Any, iter: BlobLike | None = None,
                          iter_mutex: BlobLike | None = None, iter_val: int = 0) -> BlobReference:
-    """Adds an int64 counter and its mutex, on the CPU, which each run of the net counts up; once
-    per net. Returns the counter's BlobReference."""
+    """Adds an int64 counter and its mutex, on the CPU, once per net. Each run of the net adds 1 to
+    the counter. Returns the counter's BlobReference."""
     iter = iter if iter is not None else OPTIMIZER_ITERATION_NAME
     iter_mutex = iter_mutex if iter_mutex is not None else ITERATION_MUTEX_NAME
     counter, mutex = BlobReference(str(iter)), BlobReference(str(iter_mutex))

@@ -1,7 +1,8 @@
 """Images and filters shown with matplotlib.
 
 The functions of NHWC, such as `NHWC.ShowMultiple(images)`, draw arrays with the channels last, the
-functions of NCHW arrays with the channels before height and width. All return the axes' image.
+functions of NCHW arrays with the channels before height and width. All functions return the
+matplotlib AxesImage.
 """
 
 from __future__ import annotations

@@ -109,12 +109,12 @@ def GetNumNUMANodes() -> int:
 
 
 def GetNetName(net: NetNameLike) -> str:
-    """The name of a net given as a str, Net or NetDef; StringifyNetName."""
+    """The name of a net that is given as a str, Net or NetDef; the same as StringifyNetName."""
     return StringifyNetName(net)
 
 
 def GetNameScope() -> str:
-    """The current name scope, with its last "/"; "" outside of one."""
+    """The current name scope, with its last "/"; "" if there is none."""
     return scope.CurrentNameScope()
 
 
@@ -211,11 +211,11 @@ def RunNet(name: NetNameLike, num_iter: int = 1, allow_fail: bool = False) -> bo
 
     Args:
       name: the net's name, or a Net.
-      num_iter: how often.
+      num_iter: the number of runs.
       allow_fail: returns False, instead of raising, if an operator reports failure.
 
     Raises RuntimeError if the net does not exist or an operator fails, the exception of a Python
-    operator, and on Ctrl-C KeyboardInterrupt before the next operator.
+    operator if that fails, and KeyboardInterrupt before the next operator after Ctrl-C.
     """
     name = name if isinstance(name, str) else StringifyNetName(name)
     try:
@@ -235,7 +235,7 @@ def RunPlan(plan_or_step: Plan | ExecutionStep | ProtoLike) -> bool:
 
 
 class BackgroundPlan:
-    """A plan that runs in a thread of its own; see RunPlanInBackground."""
+    """A plan that runs in its own thread; see RunPlanInBackground."""
 
     def __init__(self, plan_bytes: bytes) -> None:
         ws = C.Workspace.current  # even if another one becomes current
@@ -292,8 +292,8 @@ def GetStats() -> dict[str, int]:
 
 def BenchmarkNet(name: NetNameLike, warmup_runs: int, main_runs: int,
                  run_individual: bool) -> list[float]:
-    """The mean milliseconds of a run of the net, followed with `run_individual` by each
-    operator's."""
+    """The mean milliseconds of a run of the net; with `run_individual` followed by the mean
+    milliseconds of each operator."""
     return C.benchmark_net(StringifyNetName(name), warmup_runs, main_runs, run_individual)
 
 
@@ -353,12 +353,12 @@ def FillRandomNetworkInputs(net: ProtoLike, input_dims: Sequence[Sequence[Sequen
 
 
 def ApplyTransform(transform_key: str, net: ProtoLike) -> caffe2_pb2.NetDef:
-    """The NetDef that a transform makes of a net (or NetDef).
+    """The NetDef that a transform makes from a net (or NetDef).
 
     Args:
       transform_key: CommonSubexpressionElimination, FuseOperators or RemoveIdentities.
 
-    Raises RuntimeError, with the known names, for another one.
+    Raises RuntimeError, which lists the known names, for an unknown name.
     """
     return caffe2_pb2.NetDef.FromString(C.apply_transform(transform_key, StringifyProto(net)))
 
@@ -366,7 +366,8 @@ def ApplyTransform(transform_key: str, net: ProtoLike) -> caffe2_pb2.NetDef:
 def ApplyTransformIfFaster(transform_key: str, net: ProtoLike, init_net: ProtoLike,
                            warmup_runs: int = 5, main_runs: int = 10,
                            improvement_threshold: float = 1.01) -> caffe2_pb2.NetDef:
-    """The transformed NetDef if it runs faster by this factor, else the NetDef as it was.
+    """The transformed NetDef if it is faster by at least `improvement_threshold`, else the
+    unchanged NetDef.
 
     `init_net` makes the blobs that the net reads. Both run in a workspace of their own.
     """

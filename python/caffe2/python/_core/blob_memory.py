@@ -47,7 +47,7 @@ class WorkspaceMemory:
 
 
 def MemoryReport() -> WorkspaceMemory:
-    """How much memory the tensors of the current workspace hold; print() shows a table. Strings
-    count without their text. Not while a net runs in another thread."""
+    """How much memory the tensors of the current workspace hold; print() shows a table. The text of
+    strings is not counted. Do not call this while a net runs in another thread."""
     blobs, blob_bytes, distinct_bytes = C.measure_memory()
     return WorkspaceMemory([BlobMemory(*blob) for blob in blobs], blob_bytes, distinct_bytes)

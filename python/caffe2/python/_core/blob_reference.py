@@ -107,7 +107,7 @@ class BlobReference(OperatorMethodsOfBlob):
 
 
 def output_to_list(op_output: BlobReference | Sequence[BlobReference]) -> list[BlobReference]:
-    """What an operator returned, a BlobReference or several, as a list.
+    """The result of an operator call, one BlobReference or several, as a list.
 
     Raises TypeError for anything else.
     """

@@ -30,7 +30,7 @@ def with_near_names(error: RuntimeError, name: str, names: Sequence[str]) -> Run
 
 def FeedBlob(name: BlobLike, arr: Any,
              device_option: caffe2_pb2.DeviceOption | None = None) -> bool:
-    """Sets a blob, made if there is none, to a copy of a value.
+    """Sets a blob to a copy of a value; makes the blob if there is none.
 
     Args:
       name: the blob.
@@ -40,7 +40,7 @@ def FeedBlob(name: BlobLike, arr: Any,
       device_option: the device of the tensor; default: the device scope, else the CPU.
 
     Arrays of str or bytes become tensors of strings, arrays of `workspace.bfloat16` (or of
-    ml_dtypes' bfloat16) tensors of bfloat16. Raises TypeError for what no blob can hold.
+    ml_dtypes' bfloat16) tensors of bfloat16. Raises TypeError for a value that no blob can hold.
     """
     return C.feed_blob(StringifyBlobName(name), feedable(arr), device_bytes(device_option))
 
@@ -62,7 +62,7 @@ def FetchBlob(name: BlobLike) -> Any:
 
 
 def FetchBlobs(names: Iterable[BlobLike]) -> list[Any]:
-    """A list of FetchBlob of each."""
+    """The results of FetchBlob for each name, a list."""
     return [FetchBlob(name) for name in names]
 
 

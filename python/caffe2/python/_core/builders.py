@@ -1,4 +1,4 @@
-"""The bases of NetBuilder and TaskGroup, as nets and plans know them."""
+"""The bases of NetBuilder and TaskGroup, through which nets and plans use them."""
 
 from __future__ import annotations
 

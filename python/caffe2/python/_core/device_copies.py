@@ -105,8 +105,8 @@ def InjectCrossDeviceCopies(net: Any, blob_to_device: BlobDevices | None = None,
         place.
       placeHolderOps: types of operators that read blobs on any device.
 
-    Returns (Net, blob_to_device). Raises ValueError for inputs that nothing defines, or a blob that
-    operators of different devices write.
+    Returns (Net, blob_to_device). Raises ValueError for inputs that no operator writes and
+    blob_to_device lacks, and for a blob that operators of different devices write.
     """
     blob_to_device = {} if blob_to_device is None else blob_to_device
     blob_remap = {} if blob_remap is None else blob_remap
@@ -154,7 +154,7 @@ def InjectDeviceCopiesAmongNets(nets: Sequence[Any],
                                 ) -> tuple[list[Any], BlobDevices]:
     """InjectCrossDeviceCopies of nets that run one after the other.
 
-    Returns (list of Nets, blob_to_device). Raises ValueError as that does.
+    Returns (list of Nets, blob_to_device). Raises the errors of InjectCrossDeviceCopies.
     """
     if not isinstance(nets, (list, tuple)) or not nets:
         raise ValueError("InjectDeviceCopiesAmongNets takes a list of nets")

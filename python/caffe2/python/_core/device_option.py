@@ -15,7 +15,7 @@ def DeviceOption(device_type: int, cuda_gpu_id: int = 0, random_seed: int | None
 
     Args:
       device_type: caffe2_pb2.CPU or caffe2_pb2.CUDA.
-      cuda_gpu_id, device_id: the number of the device; two names of one thing.
+      cuda_gpu_id, device_id: the number of the device; both names mean the same.
       random_seed: seed of the operators on it that draw random numbers.
       node_name: the machine, for plans over several machines.
       numa_node_id: the NUMA node of the memory; CPU only.

@@ -1,4 +1,4 @@
-"""Where operators were created, and errors of the library that say so."""
+"""Finds where operators were created, and adds this to errors of the library."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def call_explained(func: Callable[..., _T], *args: Any) -> _T:
 def CallWithExceptionIntercept(func: Callable[..., _T], op_id_fetcher: Callable[[], int],
                                net_name: str, *args: Any, **kwargs: Any) -> _T:
     """Calls func(*args, **kwargs). If it raises, logs which line created the operator of index
-    op_id_fetcher() in the net `net_name`, and passes the exception on."""
+    op_id_fetcher() in the net `net_name`, and raises the exception again."""
     try:
         return func(*args, **kwargs)
     except Exception:

@@ -28,8 +28,8 @@ def device_bytes(device_option: caffe2_pb2.DeviceOption | None) -> bytes:
 
 
 def feedable(value: Any) -> Any:
-    """`value` as C.feed_blob takes it; numbers, lists and messages become arrays, and tensors of
-    other libraries, by DLPack. Raises BufferError for a tensor that numpy cannot take."""
+    """`value` in a form that C.feed_blob accepts: numbers, lists, messages and, by DLPack, tensors
+    of other libraries become arrays. Raises BufferError for a tensor that numpy cannot take."""
     if isinstance(value, caffe2_pb2.TensorProto):
         return Caffe2TensorToNumpyArray(value)
     if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):

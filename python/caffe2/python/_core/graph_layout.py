@@ -20,11 +20,11 @@ PLACE_ROUNDS = 8  # sweeps down and up that draw neighbours together
 
 @dataclasses.dataclass
 class Layout:
-    """Coordinates in the unit of the sizes; y grows downwards, the least coordinate is 0.
+    """Coordinates in the unit of the sizes; y grows downwards, the smallest coordinate is 0.
 
     boxes: the centre of each box.
-    lines: for each edge the ends of its straight, vertical parts, two points a part. Between the
-        parts it may bend. No part or bend touches other boxes. Lines lead downwards, unless the
+    lines: for each edge the ends of its straight, vertical parts, two points for each part. Between
+        the parts it may bend. No part or bend touches other boxes. Lines lead downwards, unless the
         graph has a cycle; an edge from a box to itself has no points.
     """
 

@@ -28,17 +28,17 @@ def GetGlobalInitArgs() -> list[str]:
 
 
 def SetGlobalEnginePref(global_engine_pref: Mapping[int, Sequence[str]]) -> None:
-    """{device type: engines to try for any operator that names none, best first}."""
+    """Sets {device type: engines to try for any operator that names none, best first}."""
     C.set_global_engine_pref(global_engine_pref)
 
 
 def SetOpEnginePref(op_type: str, op_pref: Mapping[int, Sequence[str]]) -> None:
-    """{device type: engines to try for operators of this type, best first}."""
+    """Sets {device type: engines to try for operators of this type, best first}."""
     C.set_op_engine_pref(op_type, op_pref)
 
 
 def SetPerOpEnginePref(per_op_engine_pref: Mapping[int, Mapping[str, Sequence[str]]]) -> None:
-    """{device type: {operator type: engines to try, best first}}."""
+    """Sets {device type: {operator type: engines to try, best first}}."""
     for device_type, preferences in per_op_engine_pref.items():
         for op_type, engines in preferences.items():
             C.set_op_engine_pref(op_type, {device_type: engines})

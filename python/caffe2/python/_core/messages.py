@@ -1,4 +1,4 @@
-"""Messages and names as the library takes them: bytes and strings."""
+"""Converts messages and names to bytes and strings, which the library takes."""
 
 from __future__ import annotations
 

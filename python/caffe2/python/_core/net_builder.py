@@ -17,7 +17,7 @@ class NetBuilder(NetBlock):
     """An ordered list of nets and steps under construction.
 
     Args:
-      name: of the nets that are made on the way.
+      name: the name of the nets that operators go to.
       initial_scope: blobs that nets of control operators may use besides this builder's.
     """
 
@@ -69,8 +69,8 @@ class NetBuilder(NetBlock):
             raise ValueError("This NetBuilder has been built already.")
 
     def add(self, child: _Child) -> _Child:
-        """Appends a net, step or NetBuilder, and returns it. Operators go to the last net, if
-        nothing follows it."""
+        """Appends a net, step or NetBuilder, and returns it. The next operators go to the child if
+        it is a net, else to a new net."""
         self._assert_mutable()
         self._current_net = child if isinstance(child, Net) else None
         self._children.append(child)

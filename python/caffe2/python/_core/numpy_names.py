@@ -1,7 +1,7 @@
 """Names that numpy removed and that programs written for Caffe2 use.
 
 Caffe2's own trainers call ``numpy.asscalar`` (removed in numpy 1.23), its tests ``numpy.float``,
-``numpy.bool`` and their like (removed in 1.24, ``bool`` back in 2.0, ``float_`` and ``unicode_``
+``numpy.bool`` and similar names (removed in 1.24, ``bool`` back in 2.0, ``float_`` and ``unicode_``
 removed in 2.0). They run unchanged with every numpy that the package supports, because importing
 ``caffe2.python`` adds these names to numpy if it lacks them. Names that numpy has do not change.
 """

@@ -24,10 +24,10 @@ from caffe2.python._core.schema_text import count_text
 
 
 class OperatorWarning(UserWarning, ValueError):
-    """An operator was given what its type does not have.
+    """An operator was created with arguments or operands that its type does not have.
 
-    Caffe2 says nothing when the operator is added, and scripts rely on it. After
-    ``warnings.simplefilter("error", core.OperatorWarning)`` it is raised, as a ValueError.
+    Caffe2 accepts such operators silently, and scripts rely on this. After
+    ``warnings.simplefilter("error", core.OperatorWarning)`` the warning is raised, as a ValueError.
     """
 
 
@@ -105,8 +105,8 @@ def _check_arguments(operator):
 
 
 def check_required_arguments(operator: caffe2_pb2.OperatorDef) -> None:
-    """Raises ValueError if an argument is missing without which the operator cannot run. Not for
-    CreateOperator: scripts of Caffe2 add arguments to the OperatorDef that it returns."""
+    """Raises ValueError if a required argument is missing. CreateOperator does not call this,
+    because Caffe2's scripts add arguments to the OperatorDef that it returns."""
     _, required = rules_of_arguments(operator.type)
     missing = required.keys() - {argument.name for argument in operator.arg} if required else ()
     for name in sorted(missing):
@@ -123,7 +123,7 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
     Args:
       inputs, outputs: a blob or a list of blobs; strings get the current name scope.
       device_option: default: the device scope's.
-      arg: Arguments to take over as they are.
+      arg: Argument messages, which are copied unchanged.
       engine: the implementation to use, or a comma-separated list, best first.
       **kwargs: further arguments of the operator; None stands for "not given".
 

@@ -45,7 +45,7 @@ def TriggerLazyImport() -> None:
 
 def RefreshRegisteredOperators(trigger_lazy: bool = True) -> None:
     """Reads the registered operators again, after a library was loaded. With `trigger_lazy`, first
-    loads the libraries that lazy_dyndep has noted."""
+    loads the libraries that were registered with lazy_dyndep."""
     global _registered_operators
     if trigger_lazy:
         TriggerLazyImport()
@@ -112,8 +112,7 @@ def operand_limits(op_type: str) -> tuple[tuple[str, int, int], ...]:
 
 @functools.cache
 def rules_of_arguments(op_type: str) -> tuple[dict[str, ArgumentRule], dict[str, str]]:
-    """What the arguments of an operator type may be; and the description of each argument that must
-    be given."""
+    """({argument: its rule}, {required argument: its description}) of an operator type."""
     schema = C.OpSchema.get(op_type)
     if schema is None:
         return {}, {}

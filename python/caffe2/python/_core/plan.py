@@ -29,7 +29,7 @@ def get_net_name(netlike: Any) -> Any:
 
 
 class ExecutionStep:
-    """Nets or substeps to run, how often, and in which order."""
+    """Nets or substeps to run, with their order and the number of repetitions."""
 
     _names = UniqueNames()
 

@@ -1,4 +1,4 @@
-"""Types of columns: between numpy and the library; public through caffe2.python.schema."""
+"""Types of columns in numpy and in the library; public through caffe2.python.schema."""
 
 from __future__ import annotations
 

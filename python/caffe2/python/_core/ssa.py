@@ -1,7 +1,8 @@
 """The versions of the blobs of a net, and which operators some blobs need; public through
 caffe2.python.core.
 
-The version of a blob is the number of times that it was written; version 0 was there before.
+The version of a blob is the number of times that it was written; version 0 is the content before
+the net runs.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def BFloat16ToFloat(array: np.ndarray) -> np.ndarray:
 
 def numpy_type(data_type: int) -> np.dtype:
     """The numpy type of the elements of a DataType. Raises ValueError for a DataType without a
-    number type in numpy, as strings."""
+    number type in numpy, such as STRING."""
     if data_type not in _TENSOR_TYPES:
         raise ValueError(f"numpy has no number type for the DataType {data_type}")
     return np.dtype(_TENSOR_TYPES[data_type][0])

@@ -1,4 +1,4 @@
-"""Names that nets, steps and tasks do not share within a process."""
+"""Makes names of nets, steps and tasks unique within a process."""
 
 from __future__ import annotations
 

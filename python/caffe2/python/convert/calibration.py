@@ -1,4 +1,4 @@
-"""Images of a database or a folder, as a model takes them."""
+"""Reads images of a database or a folder in the form that a model takes."""
 
 from __future__ import annotations
 
@@ -71,8 +71,9 @@ def _numbers(name, text, number):
 
 
 def image_info(model: Model) -> dict[str, str]:
-    """What the shape of the first input says about the images, by the keys of Model.info. The scale
-    is the one that the trainers choose for this size. {} if the input takes no square images."""
+    """The properties of the images that follow from the shape of the first input, by the keys of
+    Model.info. The scale is the one that the trainers choose for this size. {} if the input takes
+    no square images."""
     shape = model.shapes.get(model.inputs[0], [])
     if len(shape) != 4:
         return {}
@@ -89,10 +90,11 @@ def image_info(model: Model) -> dict[str, str]:
 
 
 def describe_images(model: Model, mean: str | None, std: str | None) -> None:
-    """Notes in model.info how images become the input of the net, for programs that give it some.
+    """Records in model.info how images become the input of the net, for programs that run it on
+    images.
 
-    What it holds already stays, unless the shape of the input has another size. `mean` and `std`
-    are lists of numbers as for the program predict; None: not known.
+    Existing entries stay, unless the shape of the input has another size. `mean` and `std` are
+    lists of numbers as for the program predict; None: not known.
     """
     by_shape = image_info(model)
     same = by_shape.get("image_size") == model.info.get("image_size")

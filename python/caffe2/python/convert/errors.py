@@ -10,8 +10,8 @@ INTERRUPTED = 130  # by SIGINT
 
 
 class ConvertError(ValueError):
-    """A model cannot be read, converted or written. The message is one line: what, and what to
-    do."""
+    """A model cannot be read, converted or written. The message is one line, which says what is
+    wrong and what to do."""
 
     def __init__(self, message: str, status: int = BAD_DATA) -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ def needs(package: str, what: str, error: ImportError) -> ConvertError:
 
 def run_command(name: str, command: Callable[[], int]) -> int:
     """The exit status of a command; an error that it raises is printed as one line. Ctrl-C ends it
-    without a word."""
+    without a message."""
     try:
         return command()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Writes files that appear complete or not at all."""
 
 from __future__ import annotations
 

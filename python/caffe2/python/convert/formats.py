@@ -42,7 +42,7 @@ def _read_state(path, kind, like):
 
 
 def read(path: str, like: Model | None = None) -> Model:
-    """The model of a file; `like` as for state_files.model_of_state. Raises ConvertError."""
+    """The model of a file; for `like` see state_files.model_of_state. Raises ConvertError."""
     kind = format_of(path)
     if kind in ("torch", "safetensors"):
         return _read_state(path, kind, like)
@@ -59,7 +59,7 @@ def read(path: str, like: Model | None = None) -> Model:
 
 
 def write(model: Model, path: str, names: str | None = None, batch: int | None = None) -> None:
-    """Writes a model. `names` as for state_files.state_of_model, `batch` as for onnx_file.write.
+    """Writes a model. For `names` see state_files.state_of_model, for `batch` see onnx_file.write.
     Raises ConvertError."""
     kind = format_of(path)
     if kind == "predictor":

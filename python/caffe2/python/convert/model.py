@@ -1,4 +1,4 @@
-"""What all formats are read as, and written from."""
+"""The representation of a model that all formats are read to and written from."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Model:
 
 
 def value_of(fetched: Any) -> Value:
-    """What a workspace fetches, as a parameter."""
+    """A value that a workspace has fetched, as the value of a parameter."""
     return Int8Tensor(*fetched) if isinstance(fetched, tuple) else np.asarray(fetched)
 
 
 def array_of(value: Value) -> np.ndarray:
-    """The numbers of a parameter; levels if it is quantized."""
+    """The numbers of a parameter; for a quantized one the 8-bit integers."""
     return value.data if isinstance(value, Int8Tensor) else value
 
 

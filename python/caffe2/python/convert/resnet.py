@@ -1,5 +1,5 @@
-"""Residual networks of 18, 34, 50, 101 and 152 layers: the names and forms of parameters here and
-in torchvision, which are the same networks (the stride is in the 3x3 convolution).
+"""Converts the names and shapes of parameters of ResNet-18, 34, 50, 101 and 152 between the
+networks here and torchvision's, which are the same (the stride is in the 3x3 convolution).
 
 Parameters change where that is necessary for the same scores: a bias before a normalization becomes
 part of its mean, and the excess of an epsilon over torchvision's becomes part of its variance.
@@ -295,8 +295,9 @@ def _note_pool(model):
 
 
 def state_of_model(model: Model) -> dict[str, np.ndarray]:
-    """The state dict, in torchvision's names and forms, of a model that is one of these networks.
-    Adds notes to the model on what the state dict cannot say. Raises ConvertError."""
+    """The state dict, with torchvision's names and shapes, of a model that is one of these
+    networks. Adds notes to the model about properties that a state dict cannot hold. Raises
+    ConvertError."""
     found = _parameters(model)
     if found is None:
         raise ConvertError(
@@ -340,8 +341,8 @@ def state_of_model(model: Model) -> dict[str, np.ndarray]:
 
 
 def model_like(state: Mapping[str, np.ndarray], like: Model) -> Model:
-    """The net of `like` with the parameters of a state dict of torchvision, whose epsilon it gets.
-    Raises ConvertError."""
+    """The net of `like` with the parameters and the epsilon of a state dict of torchvision. Raises
+    ConvertError."""
     found = _parameters(like)
     depth = _check_state(state)
     if found is None or found[0] != depth:

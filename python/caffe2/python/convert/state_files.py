@@ -1,7 +1,7 @@
-"""Parameters alone: safetensors files and PyTorch's state dicts, which name no net.
+"""Parameters alone: safetensors files and PyTorch's state dicts, which contain no net.
 
-The metadata of a safetensors file that is written here says what the parameters cannot: Model.info
-and the padding of a ResNet's max pooling, by keys that start with "doppio.".
+The metadata of a safetensors file that is written here holds Model.info and the padding of a
+ResNet's max pooling, under keys that start with "doppio.".
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _import_torch():
 
 
 def read_torch(path: str) -> dict[str, np.ndarray]:
-    """{name: array} of a state dict, also one in a checkpoint ("state_dict" or "model") and with
-    the names of DataParallel. Runs nothing that the file holds. Raises ConvertError."""
+    """{name: array} of a state dict, which may be part of a checkpoint ("state_dict" or "model") or
+    have the names of DataParallel. Executes no code in the file. Raises ConvertError."""
     torch = _import_torch()
     check_readable(path)
     try:
@@ -113,7 +113,7 @@ def write_torch(state: Mapping[str, np.ndarray], path: str) -> None:
 
 
 def metadata_of(model: Model) -> dict[str, str]:
-    """What a safetensors file says about a model besides its parameters."""
+    """The metadata of a model for a safetensors file."""
     metadata = {_INFO + key: value for key, value in model.info.items()}
     padding = resnet.pool_padding(model) if resnet.is_resnet(model) else None
     return metadata if padding is None else {**metadata, _POOL_PADDING: str(padding)}
@@ -128,13 +128,12 @@ def _number(metadata, key, largest):
 
 
 def apply_metadata(model: Model, metadata: Mapping[str, str], with_net: bool) -> None:
-    """Gives a model of model_of_state what metadata_of noted about it.
+    """Applies the metadata of metadata_of to a model of model_of_state.
 
     Args:
       with_net: the net is given (--like); its pooling and storage order stay.
 
-    Adds a note for a ResNet whose file says nothing of that. Raises ConvertError for values that
-    cannot be.
+    Adds a note if a ResNet's file has no such metadata. Raises ConvertError for invalid values.
     """
     info = {
         key[len(_INFO) :]: value

@@ -89,7 +89,7 @@ class CharRNN:
         workspace.RunNet(self.prepare_state.Name())
 
     def TrainIteration(self) -> float:
-        """One step of gradient descent; returns the loss, in nats a character."""
+        """One step of gradient descent; returns the loss, in nats per character."""
         steps = self._position + np.arange(self.seq_length + 1)
         starts = self._block * np.arange(self.batch_size)
         characters = self.text[starts + (steps % self._block)[:, np.newaxis]]

@@ -7,8 +7,8 @@
 The databases hold Datum records (make_image_db --format datum); `--train_data null` means random
 images, to measure the speed. All shards need the same run_id and meet through Redis or in
 --file_store_path. Under torchrun, mpirun, srun and other launchers leave these flags out
-(docs/launchers.md). `redis-cli hgetall RUN_ID/status/0` shows what shard 0 does.
-Each epoch ends with a test and a saved model.
+(docs/launchers.md). `redis-cli hgetall RUN_ID/status/0` shows the state of shard 0. Each epoch ends
+with a test and a saved model.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def batch_mat_mul(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
 
 def reduce_sum(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
                **kwargs: Any) -> BlobReference:
-    """The sum over the dimensions `axes`, which stay as 1 with keepdims=1 (the default)."""
+    """The sum over the dimensions `axes`, which remain with size 1 if keepdims=1 (the default)."""
     return model.net.ReduceSum(blob_in, blob_out, **kwargs)
 
 

@@ -15,7 +15,7 @@ def packed_fc(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, 
               dim_out: int, weight_init: FillerLike | None = None,
               bias_init: FillerLike | None = None, WeightInitializer: InitializerLike | None = None,
               BiasInitializer: InitializerLike | None = None, **kwargs: Any) -> BlobReference:
-    """fc. Weights are laid out for the processor by the operator FC itself."""
+    """The same as fc: the operator FC itself lays out weights for the processor."""
     blob_out = blob_out or model.net.NextName()
     parameters = add_weight_and_bias(model, blob_out, [dim_out, dim_in], [dim_out], weight_init,
                                      bias_init, WeightInitializer, BiasInitializer)
@@ -51,10 +51,10 @@ def fc_prune(model: ModelHelper, blob_in: BlobLike, blob_out: BlobLike | None, d
              bias_init: FillerLike | None = None, mask_init: FillerLike | None = None,
              threshold: float = 0.00001, need_compress_rate: bool = False, comp_lb: float = 0.05,
              **kwargs: Any) -> Any:
-    """fc that sets small weights to zero while it trains; by the operator FC_Prune.
+    """fc with the operator FC_Prune, which sets small weights to zero while it trains.
 
-    Further state: <blob_out>_mask, _ag_dw and _mask_seq, as the weights [dim_out, dim_in]. Returns
-    the list of the outputs [Y, compression rate] with need_compress_rate.
+    Further state: <blob_out>_mask, _ag_dw and _mask_seq, with the shape of the weights, [dim_out,
+    dim_in]. With need_compress_rate returns the list [Y, compression rate].
     """
     blob_out = blob_out or model.net.NextName()
     shape, zeros = [dim_out, dim_in], ("ConstantFill", {"value": 0.0})

@@ -23,6 +23,6 @@ def average_pool(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
 
 def max_pool_with_index(model: ModelHelper, blob_in: BlobsLike, blob_out: BlobLike,
                         order: str = "NCHW", **kwargs: Any) -> BlobReference:
-    """max_pool, and where each maximum was, in the blob "_<blob_out>_index"."""
+    """max_pool, and the position of each maximum, in the blob "_<blob_out>_index"."""
     return model.net.MaxPoolWithIndex(  # type: ignore[attr-defined]  # only where there are GPUs
         blob_in, [blob_out, f"_{blob_out}_index"], order=order, **kwargs)[0]

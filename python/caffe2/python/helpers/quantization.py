@@ -1,4 +1,4 @@
-"""Tensors whose rows are stored in a few bits each element."""
+"""Tensors whose rows are stored with a few bits per element."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def accuracy(model: ModelHelper, blob_in: Sequence[BlobLike], blob_out: BlobLike
 
 
 def iter(model: ModelHelper, blob_out: BlobLike, **kwargs: Any) -> BlobReference:
-    """An int64 counter on the CPU, counted up by each run."""
+    """An int64 counter on the CPU, which each run increases by 1."""
     kwargs.pop("device_option", None)
     cpu = core.DeviceOption(caffe2_pb2.CPU)
     counter = model.param_init_net.ConstantFill(

@@ -148,7 +148,8 @@ def create_layer(layer_name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 class LayerModel(Protocol):
-    """The model as layers use it; layer_model_helper.LayerModelHelper documents its members."""
+    """The interface of the model that layers use; layer_model_helper.LayerModelHelper documents its
+    members."""
 
     net: core.Net
     global_constants: dict[str, BlobReference]

@@ -98,7 +98,7 @@ class ResNetBuilder:
 
     def add_simple_block(self, input_filters: int, num_filters: int, down_sampling: bool = False,
                          spatial_batch_norm: bool = True) -> None:
-        """3x3 (with stride 2 to sample down), 3x3, and the shortcut."""
+        """3x3 (with stride 2 if down_sampling), 3x3, and the shortcut."""
         self.comp_idx = 0
         shortcut = self.prev_blob
         stride = 2 if down_sampling else 1

@@ -394,7 +394,7 @@ def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
         a batch. All free dimensions have one name and one size.
 
     Raises ValueError for inputs without value_info, and Unsupported, with operator and reason, for
-    what ONNX cannot express.
+    an operator that ONNX cannot express.
     """
     predict_net, initial = to_nchw(predict_net, _initial_values(init_net))
     value_info = dict(value_info or {})

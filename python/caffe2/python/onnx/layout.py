@@ -1,4 +1,4 @@
-"""Nets that work on NHWC images as nets that work on NCHW images, as ONNX has them."""
+"""Converts nets on NHWC images to nets on NCHW images, the order of ONNX."""
 
 from __future__ import annotations
 

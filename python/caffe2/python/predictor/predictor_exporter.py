@@ -171,8 +171,8 @@ def save_to_db(db_type: str, db_destination: str, predictor_export_meta: Predict
 
 def restrict(meta_net_def: metanet_pb2.MetaNetDef, trust_setting: str = "") -> None:
     """Limits the loops of the nets. Raises RuntimeError if a net has an operator that untrusted
-    models may not use, and ValueError if there are plans. `trust_setting`: what lifts the limits,
-    for errors."""
+    models may not use, and ValueError if there are plans. `trust_setting`: for errors, the setting
+    that lifts the limits."""
     if meta_net_def.plans:
         advice = f": load it with {trust_setting} if you trust whoever made it"
         raise ValueError("the model has plans, which train" + (advice if trust_setting else ""))
