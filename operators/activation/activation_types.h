@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// float and bfloat16; devices other than the CPU also take float16. Sums are computed in float.
+// float and bfloat16; devices other than the CPU also take float16.
 template <class Context>
 using ActivationTypes =
     std::conditional_t<Context::kDeviceType == CPU, TensorTypes<float, bfloat16>,

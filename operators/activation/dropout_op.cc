@@ -42,7 +42,7 @@ OPERATOR_SCHEMA(Dropout)
         "numbers are the operator's own, seeded by device_option.random_seed.")
     .Arg("ratio", "(float in [0, 1), default 0.5) The probability of a zero.")
     .ArgIsTest("(int, default 0) 1 copies X and writes no mask.")
-    .Input(0, "X", "A float or bfloat16 tensor.")
+    .Input(0, "X", "A float, float16 or bfloat16 tensor.")
     .Output(0, "Y", "The result, shaped like X; may overwrite X.")
     .Output(1, "mask", "bool, shaped like X: true where the element was kept. Needed in training.");
 OPERATOR_SCHEMA(DropoutGrad)

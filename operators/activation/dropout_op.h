@@ -1,4 +1,5 @@
-// Dropout: zeroes a random share of the elements in training.
+// Dropout (Srivastava et al., JMLR 2014): in training, zeroes a random share of the elements and
+// scales the others; in test, copies.
 #pragma once
 
 #include "caffe2/core/operator.h"

@@ -32,7 +32,7 @@ OPERATOR_SCHEMA(PRelu)
         "The rectifier with learned slopes (He et al., ICCV 2015): Y = X where X > 0, else "
         "slope * X.")
     .Arg("order", "(string, default NCHW) NCHW or NHWC: where the channels of X are.")
-    .Input(0, "X", "A float or bfloat16 tensor.")
+    .Input(0, "X", "A float or bfloat16 tensor; on CUDA devices also float16.")
     .Input(1, "slope", "Float slopes: one for all, or one for each channel.")
     .Output(0, "Y", "The result, shaped like X; may overwrite X if no gradient is needed.");
 OPERATOR_SCHEMA(PReluGradient)

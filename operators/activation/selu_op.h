@@ -1,4 +1,4 @@
-// Selu: a scaled Elu that keeps mean and variance, with the gradient from Y.
+// Selu: a scaled Elu that keeps activations near mean 0 and variance 1, with the gradient from Y.
 #pragma once
 
 #include "operators/common/host_device_math.h"

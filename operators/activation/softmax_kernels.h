@@ -1,6 +1,7 @@
 // Softmax, losses and accuracy of rows on CUDA devices. Pointers are device memory. Arrays of n x d
 // elements are row-major. T is float, float16 or bfloat16; losses are float. A label out of range
-// or invalid label probabilities are reported, and their rows count as NaN.
+// and invalid label probabilities are reported (kernel_reports.h), and the results of their rows
+// are NaN.
 #pragma once
 
 #include <cstdint>

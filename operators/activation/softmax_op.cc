@@ -89,7 +89,7 @@ OPERATOR_SCHEMA(Softmax)
     .IdenticalTypeAndShape()
     .SetDoc("Y[i, j] = exp(X[i, j]) / sum_k exp(X[i, k]), with X seen as a matrix.")
     .Arg("axis", "(int, default 1) The rows are the axes before this one, the columns the others.")
-    .Input(0, "X", "The logits, a float or bfloat16 tensor.")
+    .Input(0, "X", "The logits, a float or bfloat16 tensor; on CUDA devices also float16.")
     .Output(0, "Y", "The probabilities, shaped like X; may overwrite X.");
 
 OPERATOR_SCHEMA(SoftmaxGradient)

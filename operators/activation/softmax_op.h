@@ -1,4 +1,5 @@
-// Softmax over the axes from `axis` on.
+// Softmax and its gradient. A tensor is seen as a matrix: the axes before the argument `axis`
+// (default 1) index the rows, the other axes the elements of a row.
 #pragma once
 
 #include "operators/activation/activation_types.h"
