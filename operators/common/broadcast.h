@@ -57,7 +57,8 @@ struct BroadcastPlan {
     }
   }
 
-  // The part of the index space with indices [begin, end) of dimension d.
+  // The part of the index space with indices [begin, end) of dimension d. Its offsets count from
+  // the beginning of the part: the caller moves the operands' pointers to index `begin`.
   BroadcastPlan Part(int d, int64_t begin, int64_t end) const;
 
  private:
@@ -69,9 +70,10 @@ struct BroadcastPlan {
   }
 };
 
-// Calls body(n, offset, a_offset, b_offset) for all rows of n elements, in parallel if there is
-// enough work; a plan of one dimension is split into parts of n elements. Several threads run the
-// body, so it may write only the elements [offset, offset + n) of the index space.
+// Calls body(n, offset, a_offset, b_offset) for all rows, each of n elements, in parallel if there
+// is enough work. A plan of one dimension has one row, which is split into parts of n elements.
+// Several threads run the body, so it may write only the elements [offset, offset + n) of the index
+// space.
 template <typename Body>
 void ParallelRows(const BroadcastPlan& plan, int64_t grain, const Body& body) {
   if (plan.numel == 0) return;

@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// An image seen as `batch` x `spatial` elements of each channel; as ChannelShape
+// An image seen as `batch` x `spatial` elements of each channel, like ChannelShape
 // (operators/norm/spatial_bn_kernels.h).
 struct ChannelLayout {
   int64_t batch = 0, channels = 0, spatial = 0;
@@ -23,8 +23,8 @@ int64_t BatchNormScratch(const ChannelLayout& layout);
 struct BatchNormStatistics {
   double epsilon = 0;
   float momentum = 0;
-  double count = 0;             // elements of a channel, over all batches
-  const float* sums = nullptr;  // sums, then sums of squares, over all batches; null: computed here
+  double count = 0;             // elements of a channel in all batches together
+  const float* sums = nullptr;  // sums of x over all batches; null: computed here
   const float* square_sums = nullptr;
   float *saved_mean = nullptr, *saved_inverse_std = nullptr;
   float *running_mean = nullptr, *running_variance = nullptr;
@@ -34,8 +34,9 @@ void LaunchBatchNormStatistics(const ChannelLayout& layout, const T* x,
                                const BatchNormStatistics& statistics, float* scratch,
                                cuda::Stream stream);
 
-// y = act((x - mean) * scale / deviation + bias + z); z may be null, act is Relu or the
-// identity. `spread` is 1 / deviation, or with `is_variance` the variance.
+// y = act((x - mean) * scale / deviation + bias + z), with deviation = sqrt(variance + epsilon). z
+// may be null; act is Relu or the identity. `spread` is 1 / deviation or, with `is_variance`, the
+// variance.
 template <typename T>
 void LaunchBatchNormApply(const ChannelLayout& layout, const T* x, const float* mean,
                           const float* spread, bool is_variance, double epsilon, const float* scale,
@@ -74,8 +75,8 @@ void LaunchChannelEpilogue(const ChannelLayout& layout, const T* bias, const T* 
 template <typename T>
 void LaunchChannelSums(const ChannelLayout& layout, const T* x, float* scratch, T* sums,
                        cuda::Stream stream);
-// first[c] = sum of g, second[c] = sum of g * (x - mean) * inverse_std; without mean and
-// inverse_std the sum of g * x.
+// first[c] = the sum of g; second[c] = the sum of g * (x - mean) * inverse_std or, if mean and
+// inverse_std are null, the sum of g * x.
 template <typename T>
 void LaunchChannelProducts(const ChannelLayout& layout, const T* x, const T* g, const float* mean,
                            const float* inverse_std, float* scratch, float* first, float* second,

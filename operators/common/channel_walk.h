@@ -1,5 +1,6 @@
-// Kernels that handle each element of an image with values of its channel (MapChannels), or add up
-// values of each channel (SumChannels, then FinishChannels). For .cu files.
+// Kernels that compute each element of an image from it and from values of its channel
+// (MapChannels), or that add up values for each channel (SumChannels, then FinishChannels). For .cu
+// files.
 //
 // A thread handles packs of N neighbouring elements. In NHWC order the elements of a pack belong to
 // the channels c to c + N - 1; in NCHW order all belong to channel c.

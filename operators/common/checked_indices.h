@@ -1,6 +1,7 @@
-// Checks indices and lengths that functors (host_device.h) read. On the host, wrong values throw at
-// once. On a device a kernel reports them, and the wait for the net throws. Functors must therefore
-// skip indices for which RowIndices::Has is false.
+// Checks indices and lengths that functors (host_device.h) read. On the host, wrong values throw
+// EnforceNotMet at once. On a device a kernel reports them, and the caller that waits for the net
+// gets the exception. Until then functors run on wrong indices, so they must skip indices for which
+// RowIndices::Has is false.
 #pragma once
 
 #include "caffe2/core/tensor.h"

@@ -8,8 +8,8 @@ namespace caffe2 {
 enum class Combination { kMax, kMin, kSum };
 
 // y = the inputs, combined from the left, then times `factor`. If an input is NaN, so is y. More
-// than kMaxInputs inputs take several passes: each pass but the last writes its wide result to
-// `partial`, and the next one reads it as `start`.
+// than kMaxInputs inputs take several passes: each pass except the last writes its wide result to
+// `partial`, and the next pass reads it as `start`.
 template <typename T>
 struct CombineInputs {
   static constexpr const char* kName = "CombineInputs";

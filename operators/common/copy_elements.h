@@ -1,4 +1,4 @@
-// Moving the elements of one tensor to another, unchanged.
+// Copies the elements of one tensor to another, unchanged.
 #pragma once
 
 #include <cstring>
@@ -15,8 +15,8 @@ inline void ClearBytes(size_t nbytes, void* data, CPUContext* /*context*/) {
   if (nbytes > 0) std::memset(data, 0, nbytes);
 }
 
-// Copies all elements of X, of any type, to Y, whose shape is set and has as many elements. Does
-// nothing if both are the same tensor. Throws if X holds no data.
+// Copies all elements of X, of any type, to Y, whose shape is set already. Does nothing if both are
+// the same tensor. Throws EnforceNotMet if X holds no data or the numbers of elements differ.
 template <class Context>
 void CopyElements(const Tensor& X, Tensor* Y, Context* context) {
   CAFFE_ENFORCE(X.has_data(), "the input of shape ", ShapeString(X.sizes()), " holds no data");

@@ -17,8 +17,9 @@ inline RowIndices IntegersOf(const Tensor& tensor, int64_t rows, const char* wha
   return {tensor.raw_data(), tensor.IsType<int64_t>(), tensor.numel(), rows};
 }
 
-// The offset of each segment, and the end of the last one, in `offsets` on the device. Lengths that
-// are negative or do not add up to `entries` are reported (CheckedIndices).
+// Computes the offset of each segment, and the end of the last one, in `offsets` on the device;
+// returns their address. Lengths that are negative or do not add up to `entries` are reported
+// (checked_indices.h).
 inline const int64_t* ScanLengths(const Tensor& lengths, int64_t entries, Tensor* offsets,
                                   CUDAContext* context) {
   const RowIndices list = IntegersOf(lengths, 0, "lengths");

@@ -82,9 +82,9 @@ CAFFE2_INLINE T Narrow(A value) {
 }
 #endif
 
-// The bits of a 16-bit number, which are faster to compare than to convert to float. Those from 0
-// to kInfinity are the numbers from 0 on, and those up to kNegativeInfinity the numbers from -0
-// down; all others are NaN.
+// The bits of a 16-bit number, as a signed integer; comparing them is faster than converting the
+// number to float. Bits from 0 to kInfinity are the numbers from 0 up to infinity, bits up to
+// kNegativeInfinity are the numbers from -0 down to -infinity, and all other bits are NaN.
 template <typename T>
 struct SignedBits {
   int16_t value;
@@ -92,7 +92,7 @@ struct SignedBits {
   static constexpr int16_t kNegativeInfinity = kInfinity - 0x8000;
 };
 
-// True if F has a member kTakesBits: it may get 16-bit numbers as SignedBits.
+// True if F has a member kTakesBits: then it may get 16-bit numbers as SignedBits.
 template <class F>
 inline constexpr bool kOfBits = requires {
   F::kTakesBits;

@@ -11,8 +11,8 @@
 
 namespace caffe2 {
 
-// Lists the rows on the host; Finish copies them with one kernel. The other Finish functions make
-// the list on the device.
+// Append... lists the rows on the host, and Finish copies them with one kernel. The other Finish...
+// functions make the list on the device.
 template <>
 class RowCopierFor<CUDAContext> {
  public:
@@ -82,7 +82,7 @@ class RowCopierFor<CUDAContext> {
                        rows.mutable_data<int64_t>(), context_->report(), context_->stream());
     Pick(rows);
   }
-  // Writes row indices[i] of X as row i of Y or, with `inverse`, row i of X as row indices[i] of Y.
+  // Copies row indices[i] of X to row i of Y or, with `inverse`, row i of X to row indices[i] of Y.
   void FinishPermuted(const Tensor& indices, bool inverse) {
     const RowIndices list = IntegersOf(indices, limit_, "indices");
     Tensor there = ListOf(list.n), back = ListOf(list.n);

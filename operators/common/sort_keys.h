@@ -14,9 +14,9 @@ inline int64_t SortedKeysSize(int64_t n) {
   return size;
 }
 
-// Sorts each of `lines` runs of n keys in ascending order. n must be a SortedKeysSize, and the keys
-// of a run must differ. This is a bitonic sort: log2(n)^2 / 2 passes, most of them in shared
-// memory.
+// Sorts each of `lines` runs of n keys in ascending order, in place. n must be a value of
+// SortedKeysSize, and the keys of a run must differ. This is a bitonic sort: log2(n)^2 / 2 passes,
+// most of them in shared memory.
 void LaunchSortKeys(int64_t lines, int64_t n, uint64_t* keys, cuda::Stream stream);
 
 }  // namespace caffe2

@@ -7,7 +7,8 @@
 
 namespace caffe2 {
 
-// *sum = the sum of a[i] b[i]; total_product_cuda.h has it for CUDA devices.
+// *sum = the sum of a[i] * b[i] for n elements, added in double. total_product_cuda.h has the
+// version for CUDA devices.
 inline void TotalProduct(int64_t n, const float* a, const float* b, float* sum,
                          CPUContext* /*context*/) {
   double total = 0;

@@ -8,10 +8,10 @@
 
 namespace caffe2 {
 
-// Calls update(indices[i], i, team) for all i; updates of one row run in order. `indices` must be
-// int32 or int64 and in [0, rows). Otherwise this throws EnforceNotMet; on a device an index out of
-// range makes the wait for the net throw. The functor's width is the number of elements of a
-// row (ForEachRow).
+// Calls update(indices[i], i, team) for all i; updates of one row run in order. Throws
+// EnforceNotMet unless `indices` is int32 or int64 and in [0, rows). The version for devices
+// reports an index out of range instead (checked_indices.h). The functor's width is the number of
+// elements of a row (ForEachRow).
 template <class Update>
 void UpdateRows(const Tensor& indices, int64_t rows, const Update& update,
                 CPUContext* /*context*/) {

@@ -1,4 +1,4 @@
-// Lets kernels for rows of float serve 16-bit types, too: a row is widened into a buffer, and the
+// Lets functions for rows of float also serve 16-bit types: a row is widened into a buffer, and the
 // result is rounded once. Rows of other types are used in place.
 #pragma once
 
