@@ -24,8 +24,8 @@ class WorkspaceStack {
   std::shared_ptr<Workspace> Push(const Workspace* parent, const Bindings& bindings);
   // Like Pop, but leaves the workspace on the stack. Pushes a new one if there is none.
   std::shared_ptr<Workspace> Reuse(const Workspace* parent, const Bindings& bindings);
-  // Removes the last workspace from the stack, binds more names in it and returns it. Blobs of its
-  // own keep their names. Throws EnforceNotMet if there is none.
+  // Removes the last workspace from the stack, binds more names in it and returns it. The
+  // workspace's own blobs keep their names. Throws EnforceNotMet if the stack is empty.
   std::shared_ptr<Workspace> Pop(const Workspace* parent, const Bindings& bindings);
 
  private:
@@ -35,8 +35,8 @@ class WorkspaceStack {
 };
 CAFFE2_TYPE_NAME(WorkspaceStack, "caffe2::detail::WorkspaceStack");
 
-// Runs the net of the argument `net` in a workspace of its own. The last input and output is the
-// blob of the WorkspaceStack.
+// Runs the net in the argument `net` in a workspace of its own. The last input and the last output
+// are the blob of the WorkspaceStack.
 class DoOp final : public Operator<CPUContext> {
  public:
   DoOp(const OperatorDef& def, Workspace* ws);

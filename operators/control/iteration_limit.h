@@ -1,4 +1,4 @@
-// The limit of a loop's iterations, for nets that must not run for ever.
+// The limit of a loop's iterations, for nets that must end.
 #pragma once
 
 #include "caffe2/core/argument.h"

@@ -1,4 +1,4 @@
-// Named sums, of a whole process or a part of it.
+// Sums by name, for the whole process or for a part of it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ inline int64_t SaturatingAdd(int64_t a, int64_t b) {
   return b < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
 }
 
-// Sums by name. Thread-safe. A sum that does not fit int64 stays at the nearest int64.
+// Sums by name, which begin at 0. Thread-safe. A sum that does not fit into int64 stays at the
+// nearest int64.
 class StatRegistry {
  public:
   void Add(const std::string& key, int64_t value) {
@@ -24,7 +25,7 @@ class StatRegistry {
     int64_t& sum = sums_[key];
     sum = SaturatingAdd(sum, value);
   }
-  // Returns the value of the first call for the key.
+  // Keeps the value of the first call for a key; returns the value that is kept.
   int64_t First(const std::string& key, int64_t value) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return first_.emplace(key, value).first->second;
