@@ -106,7 +106,7 @@ void DescribeConv(OpSchema& schema) {
            "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
       .Input(0, "X",
              "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
-             "bfloat16.")
+             "bfloat16, on CUDA devices also float16.")
       .Input(1, "filter",
              "M x C/group x kernel (NCHW) or M x kernel x C/group (NHWC), of X's type "
              "or float.")

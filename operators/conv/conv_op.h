@@ -15,7 +15,7 @@ struct ConvShape {
   ImageShape x, y;
   Window window;
   int64_t group = 1;
-  // M, C / group, kernel, in any storage order.
+  // [M, C / group, kernel...] for both storage orders.
   std::vector<int64_t> filter;
 
   // Throws EnforceNotMet, naming shapes, if input and filter do not fit the arguments.

@@ -13,16 +13,16 @@ namespace caffe2 {
 
 enum class StorageOrder { kNCHW, kNHWC };
 
-// The `order` argument, NCHW if there is none. Throws for another value.
+// The argument `order` (default NCHW). Throws EnforceNotMet for other values than NCHW and NHWC.
 StorageOrder ReadStorageOrder(const ArgumentHelper& arguments);
 
-// The pads of `rank` spatial axes, all beginnings, then all ends. From `pads`, or `pad` for every
-// side, or pad_t, pad_l, pad_b and pad_r; default 0. A negative pad crops. Throws EnforceNotMet if
-// a pad is huge or the number of pads does not fit.
+// The pads of `rank` spatial axes, all beginnings, then all ends, in pixels. Reads `pads`, or `pad`
+// for every side, or pad_t, pad_l, pad_b and pad_r; default 0. A negative pad crops. Throws
+// EnforceNotMet if a pad is huge or the number of pads does not match `rank`.
 std::vector<int64_t> ReadPads(const ArgumentHelper& arguments, size_t rank);
 
 // The meaning of a tensor's axes: N x C x spatial or N x spatial x C, with any number of spatial
-// axes (none too).
+// axes, also none.
 struct ImageShape {
   int64_t batch = 0;
   int64_t channels = 0;
@@ -31,7 +31,7 @@ struct ImageShape {
   // Throws unless there are at least two axes.
   static ImageShape FromDims(const std::vector<int64_t>& dims, StorageOrder order);
   std::vector<int64_t> ToDims(StorageOrder order) const;
-  // N, C, spatial, in any storage order.
+  // [N, C, spatial...] for both storage orders.
   std::vector<int64_t> Logical() const { return ToDims(StorageOrder::kNCHW); }
   int64_t SpatialSize() const;
 };

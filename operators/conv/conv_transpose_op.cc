@@ -241,7 +241,7 @@ OPERATOR_SCHEMA(ConvTranspose)
     .CostInferenceFunction(CostOfConvTranspose)
     .Input(0, "X",
            "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
-           "bfloat16.")
+           "bfloat16, on CUDA devices also float16.")
     .Input(1, "filter",
            "C x M/group x kernel (NCHW) or C x kernel x M/group (NHWC), of X's type "
            "or float.")

@@ -16,18 +16,18 @@ namespace caffe2 {
 class FewChannelsConv {
  public:
   static constexpr int64_t kMaxChannels = 4, kMaxDepth = 64;
-  static constexpr int64_t kMaxBytes = int64_t{4} << 30;  // of patches, as of cuDNN's workspaces
+  static constexpr int64_t kMaxBytes = int64_t{4} << 30;  // of patches
 
   // Returns nothing unless the problem is two-dimensional, NHWC, in 16 bits, with few channels, one
   // group and no dilation, and its patches are within the limits above. Logs a warning if they
   // would take too much memory.
   static std::optional<FewChannelsConv> Make(const cuda::ConvProblem& problem);
 
-  // The convolution of patches. Its y is the original one.
+  // The convolution of patches. Its y equals the y of the original convolution.
   const cuda::ConvProblem& problem() const { return problem_; }
 
-  // Convert arrays of the original convolution to arrays of problem(), and back. `patches` of an
-  // image must be aligned to 16 bytes.
+  // Convert arrays of the original convolution to arrays of problem(), and back. The array
+  // `patches` must be aligned to 16 bytes.
   void LaunchImage(const void* x, void* patches, cuda::Stream stream) const;
   void LaunchFilter(const void* filter, void* patches, cuda::Stream stream) const;
   void LaunchFilterGradient(const void* patches, void* filter, cuda::Stream stream) const;

@@ -36,7 +36,8 @@ struct NormConvGradients {
   Tensor *dfilter, *g, *d_bn_params, *dz_bn_params;
 };
 
-// A device's part of the operators below, specialized for each device. One object per operator.
+// The part of the operators below that depends on the device; specialized for each device. Each
+// operator has one object.
 template <class Context>
 class NormConvDevice {
  public:
@@ -49,13 +50,13 @@ class NormConvDevice {
   void MaskGradient(const NormedImage& image, const Tensor& y, const Tensor& dy, Tensor* g,
                     Tensor* d_bn_params, Context* context);
 
-  // Runs the operator by an engine that does it in one pass. Returns false, without a result, if
-  // the device has no such engine. The bn_params may be null for Forward. `normed` gets the input
-  // of the convolution; it may be null if there is no z.
+  // Runs the whole operator in one pass of an engine. Returns false, without a result, if the
+  // device has no such engine. The bn_params may be null for Forward. `normed` gets the input of
+  // the convolution; it may be null if there is no z.
   bool Forward(const NormedImage& image, const Tensor& filter, Tensor* y, Tensor* sums,
                Tensor* square_sums, Tensor* normed, Context* context);
-  // `normed` is the tensor that Forward wrote; `also` is a further gradient of it, which is added.
-  // Both are null if there is no z; `also` may always be null.
+  // `normed` is the tensor that Forward wrote; `also` is a further gradient of `normed`, which is
+  // added. Both are null if there is no z; `also` may be null in any case.
   bool Backward(const NormedImage& image, const Tensor& filter, const Tensor& dy,
                 const Tensor* normed, const Tensor* also, const NormConvGradients& to,
                 Context* context);

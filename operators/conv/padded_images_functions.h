@@ -5,9 +5,9 @@
 
 namespace caffe2 {
 
-// x is an array of images, outer x size[0] x size[1] x size[2] x inner. `padded` has padded[a]
-// pixels on axis a; pixel i of an image is pixel i + begin[a] of the padded one, or lies beyond it.
-// Adds to x, or overwrites it: then what lies beyond becomes 0.
+// x is an array of images, outer x size[0] x size[1] x size[2] x inner. The padded images have
+// padded_size[a] pixels on axis a; pixel i of an image is pixel i + begin[a] of the padded image,
+// or lies outside it. Adds the padded images to x, or overwrites x; then pixels outside become 0.
 struct CopyFromPadded {
   static constexpr const char* kName = "CopyFromPadded";
   int64_t size[3], padded_size[3], begin[3], inner;
