@@ -1,4 +1,4 @@
-// Queues of blobs, which concurrent steps of a plan use to pass on records.
+// Queues of blobs, through which concurrent steps of a plan pass records to each other.
 #pragma once
 
 #include <condition_variable>
@@ -28,9 +28,9 @@ class BlobsQueue {
 
   int64_t num_blobs() const { return num_blobs_; }
 
-  // Waits until there is room and takes the contents of the blobs. Returns false, with the blobs
-  // unchanged, if the queue is closed or becomes closed. Throws EnforceNotMet for another number of
-  // blobs.
+  // Waits until there is room, then takes the contents of the blobs as one record. Returns false,
+  // with the blobs unchanged, if the queue is closed or becomes closed. Throws EnforceNotMet unless
+  // there are num_blobs() blobs.
   bool Write(const std::vector<Blob*>& blobs, const WhileWaiting& while_waiting = {});
   // Waits for a record and moves it into the blobs. Returns false, with the blobs unchanged, if the
   // queue is closed and empty or, with timeout_seconds > 0, if no record came in that time.

@@ -92,7 +92,8 @@ class CloseBlobsQueueOp final : public Operator<Context> {
   }
 };
 
-// As EnqueueBlobs, but the last output tells whether the queue was closed.
+// Like EnqueueBlobs, but if the queue is closed, the last output (bool) is true instead of an
+// error.
 template <class Context>
 class SafeEnqueueBlobsOp final : public Operator<Context> {
  public:
@@ -113,8 +114,8 @@ class SafeEnqueueBlobsOp final : public Operator<Context> {
   WhileWaiting stop_;
 };
 
-// As DequeueBlobs, but the last output tells whether the queue was closed and empty. Concatenates
-// several records; fewer than num_records at the end of the queue.
+// Like DequeueBlobs, but if the queue is closed and empty, the last output (bool) is true instead
+// of an error. Concatenates num_records records, or fewer at the end of the queue.
 template <class Context>
 class SafeDequeueBlobsOp final : public Operator<Context> {
  public:

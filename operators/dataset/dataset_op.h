@@ -28,7 +28,7 @@ class TreeFields {
   // The level of column `field`.
   int level(int field) const { return levels_[field]; }
 
-  // A number of rows for every level.
+  // One number of rows for each level.
   using Rows = std::vector<int64_t>;
   // The number of rows, at every level, of `records` records that begin at the given offsets of all
   // levels. Throws EnforceNotMet, naming the column, if the columns do not have these rows.
@@ -44,12 +44,12 @@ class TreeFields {
   std::vector<int> lengths_fields_;  // the column of lengths of level i + 1
 };
 
-// A place in a dataset. Threads may share it: lock `mutex` to read or write the offsets.
+// A position in a dataset. Threads may share it: lock `mutex` to read or write the offsets.
 struct TreeCursor {
   explicit TreeCursor(TreeFields tree) : fields(std::move(tree)) {}
   const TreeFields fields;
   std::mutex mutex;
-  // Of each level for ReadNextBatch, of records only for ReadRandomBatch; empty: the beginning.
+  // ReadNextBatch: one for each level; ReadRandomBatch: one for the records; empty: the beginning.
   TreeFields::Rows offsets;
 };
 CAFFE2_TYPE_NAME(std::unique_ptr<TreeCursor>, "std::unique_ptr<TreeCursor>");

@@ -22,9 +22,9 @@ class RebatchingQueue {
 
   int64_t num_blobs() const { return num_blobs_; }
 
-  // Adds a copy of the tensors as one element or, with `batch`, each of their rows as an element;
-  // then the first dimensions must be equal. Waits for room for each element. Returns false if the
-  // queue is closed or becomes closed; elements added before stay.
+  // Adds a copy of the tensors as one element. With `batch`, adds each of their rows as an element;
+  // then their first dimensions must be equal. Waits for room for each element. Returns false if
+  // the queue is closed or becomes closed; elements added before stay.
   bool Enqueue(const std::vector<const Tensor*>& tensors, bool batch,
                const WhileWaiting& while_waiting = {});
   // Waits for n > 0 elements and stacks them: output i has shape [n, dimensions of tensor i]. Takes

@@ -14,7 +14,8 @@ namespace caffe2 {
 void SerializeTensorList(const Blob& blob, const std::string& name,
                          const std::vector<const Tensor*>& tensors,
                          const SerializationAcceptor& acceptor);
-// The tensors of such a record. Throws EnforceNotMet, naming the blob, if it holds no tensors.
+// Reads the tensors of such a record. Throws EnforceNotMet, naming the blob, if it holds no
+// tensors.
 std::vector<Tensor> DeserializeTensorList(const BlobProto& proto);
 
 }  // namespace caffe2

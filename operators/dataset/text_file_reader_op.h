@@ -18,9 +18,10 @@ class TextFileReader {
   // if it cannot be opened.
   TextFileReader(std::string file, int64_t num_passes, std::vector<TypeMeta> field_types);
 
-  // The fields of the next lines, at most max_lines, one after another; none at the end. Throws
-  // EnforceNotMet, naming file and line, if a line has another number of fields, and for an empty
-  // file that is to be read without end. Throws IoError, naming the file, if it cannot be read.
+  // Returns the fields of the next lines, at most max_lines of them, one after another; empty at
+  // the end. Throws EnforceNotMet, naming file and line, if a line has another number of fields,
+  // and for an empty file that is to be read without end. Throws IoError, naming the file, if it
+  // cannot be read.
   std::vector<std::string> Read(int64_t max_lines);
 
   const std::vector<TypeMeta>& field_types() const { return field_types_; }
