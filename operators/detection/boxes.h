@@ -40,8 +40,8 @@ float RotatedOverlap(const RotatedBox& a, const RotatedBox& b);
 // sides by the factors (e^dw, e^dh), which are at most 1000 / 16. Each offset is divided by a
 // weight first.
 //
-// RotatedBoxTransform has the same functions, for operators on both kinds of boxes. Both read a box
-// from kSize numbers.
+// RotatedBoxTransform has the same functions, so that one operator serves both kinds of boxes. Both
+// classes read a box from kSize numbers.
 class BoxTransform {
  public:
   using BoxType = Box;
@@ -63,7 +63,8 @@ class BoxTransform {
     return measure_.clip(box, image_height, image_width);
   }
   float Overlap(const Box& a, const Box& b) const { return measure_.overlap(a, b); }
-  // True if both sides are at least `min` and the centre is above and left of the limits.
+  // True if both sides are at least `min`, and the centre is above height_limit and left of
+  // width_limit.
   bool IsLarge(const Box& box, float min, float height_limit, float width_limit) const;
   // Documents the arguments, including `rotated` and the arguments of RotatedBoxTransform.
   static void Describe(OpSchema& schema);
@@ -74,7 +75,7 @@ class BoxTransform {
   std::vector<float> weights_;
 };
 
-// The same for rotated boxes. A fifth prediction, da in radians, is added to the angle.
+// BoxTransform for rotated boxes. A fifth prediction, da in radians, is added to the angle.
 class RotatedBoxTransform {
  public:
   using BoxType = RotatedBox;

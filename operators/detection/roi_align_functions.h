@@ -19,8 +19,9 @@ struct ImageLayout {
   CAFFE2_HOST_DEVICE int64_t Pixel(int64_t at) const { return at / pixel_stride % area(); }
 };
 
-// The frame of a region and its samples. u runs along its width and v along its height; they
-// begin at the members u and v. (u, v) is the point (x + u cosine + v sine, y + v cosine - u sine).
+// The coordinates of a region. u runs along its width and v along its height, from the values of
+// the members u and v on. (u, v) is the pixel position (x + u cosine + v sine, y + v cosine - u
+// sine).
 struct RegionFrame {
   int64_t image = 0;
   float u = 0, v = 0, width = 0, height = 0;
@@ -33,7 +34,8 @@ struct RegionSample {
   float weight[4];
 };
 
-// A place between two of `size` pixels; `share` is the weight of pixel `high`.
+// A position between the pixels `low` and `high` of an axis of `size` pixels; `share` is the weight
+// of `high`.
 struct SplitPlace {
   int64_t low, high;
   float share;
@@ -45,7 +47,8 @@ CAFFE2_HOST_DEVICE inline SplitPlace SplitAt(float at, int64_t size) {
   const bool last = low == size - 1;
   return {low, last ? low : low + 1, last ? 0.f : at - static_cast<float>(low)};
 }
-// Places up to one pixel outside count as on the edge; places farther out have no value.
+// Positions up to one pixel outside the image count as on its edge; positions farther out have no
+// value.
 CAFFE2_HOST_DEVICE inline bool IsOutside(float at, int64_t size) {
   return at < -1 || at > static_cast<float>(size);
 }
@@ -182,9 +185,10 @@ struct RoIAlignCells {
   }
 };
 
-// One direction of upright regions. There the weight of a sample is the product of two weights.
+// One axis of an upright region. The weight of a sample of such a region is the product of a weight
+// for each axis.
 struct CellAxis {
-  float begin, size;  // the begin of the first cell, the size of each
+  float begin, size;  // where the first cell begins, the size of a cell
   int64_t cells, grid, extent;
 
   // The weight of pixel `at` in the samples of a cell.

@@ -49,8 +49,8 @@ void DescribeRoIAlign(OpSchema& schema);
 std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector<TensorShape>& in,
                                        StorageOrder order);
 
-// X, RoIs -> Y. An overload of AlignRegions, chosen by its last argument, reads the regions: y =
-// the averages of the samples of all cells; `in` and `out` are the layouts of x and y.
+// X, RoIs -> Y: the average of the samples of each cell. An overload of AlignRegions, chosen by its
+// last argument, does the work on the device; `in` and `out` are the layouts of x and y.
 template <class Context, bool kRotated>
 class RoIAlignOp final : public Operator<Context> {
  public:

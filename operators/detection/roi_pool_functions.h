@@ -81,7 +81,8 @@ struct RoIPoolCells {
   }
 };
 
-// Element `at` of dX: the sum, in the order of the regions, of the gradients of maxima at it.
+// Element `at` of dX: the sum of the gradients of the maxima that are at this pixel, in the order
+// of the regions.
 struct RoIPoolGradientPixels {
   static constexpr const char* kName = "RoIPoolGradient";
   PoolGrid grid;

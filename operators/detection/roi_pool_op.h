@@ -11,8 +11,9 @@
 
 namespace caffe2 {
 
-// Reads regions from a tensor R x 5. data() of the result is in memory of the context's device.
-// Throws EnforceNotMet for a wrong region (RegionProblem); the overload for CUDA reports it.
+// Reads regions from a tensor R x 5. data() of the result is in the memory of the context's device.
+// Throws EnforceNotMet for a wrong region (RegionProblem); the overload for CUDA reports it
+// instead.
 std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
                                      CPUContext* context);
 
