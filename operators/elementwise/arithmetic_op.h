@@ -1,4 +1,4 @@
-// Add, Sub, Mul and Div, with their gradients where they differ from dc.
+// Add, Sub, Mul and Div. Gradients that equal dc are not defined here (binary_op.h).
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -41,7 +41,7 @@ struct MulFunction {
   }
 };
 
-// Integer quotients round towards zero; n / 0 is 0, and an error (DivisorCheck).
+// Integer quotients round towards zero. n / 0 is 0; DivisorCheck makes it an error.
 struct DivFunction {
   static constexpr const char* kName = "Div";
   template <typename N>

@@ -1,4 +1,5 @@
-// BatchBoxCox: the Box-Cox transform of columns.
+// BatchBoxCox: the Box-Cox transform of each column of X [N, D], with lambda1 [D] and lambda2 [D].
+// X, lambda1, lambda2 -> Y, all float or all double. Throws EnforceNotMet for other sizes.
 #pragma once
 
 #include "operators/common/element_type.h"

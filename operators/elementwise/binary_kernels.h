@@ -13,9 +13,9 @@ template <class F, typename R, typename A, typename B>
 void LaunchMapStrided(const F& f, const Strides& space, int64_t n, cuda::Stream stream, R* c,
                       const A* a, const B* b);
 
-// gradient[e] = the sum of D over the elements of the space that operand element e was used for:
-// `kept` are the dimensions of the operand, `summed` those it was repeated along. Operand 0 is dc,
-// 1 is a, 2 is b; a and b are read only if D::kReadsOperands.
+// gradient[e] = the sum of D over the elements of the space that used operand element e. `kept` are
+// the dimensions of the operand, `summed` the dimensions along which it was repeated. Operand 0 is
+// dc, 1 is a, 2 is b; a and b are read only if D::kReadsOperands.
 template <class D, typename T>
 void LaunchSumDerivative(const D& derivative, const Strides& kept, const Strides& summed,
                          int64_t kept_count, int64_t summed_count, cuda::Stream stream, T* gradient,

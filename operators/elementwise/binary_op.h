@@ -13,7 +13,7 @@
 //     CAFFE2_HOST_DEVICE_INLINE N GradientB(N dc, N a, N b) const;     // what it adds to db
 //   };
 //
-// GradientA and GradientB may take dc alone; if one is absent, its value is dc.
+// GradientA and GradientB may take dc alone. If a function lacks one of them, that gradient is dc.
 //
 // As with unary_op.h, <stem>_op.cc registers the operators for the CPU and <stem>_op_cuda.cc for
 // CUDA devices (binary_op_cuda.h); binary_kernels.cu instantiates the kernels.
@@ -31,7 +31,8 @@ using EqualityTypes =
     TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, bool, uint8_t>;
 using OrderTypes = TensorTypes<float, int32_t, int64_t, double, float16, bfloat16, uint8_t>;
 
-// Functions of two numbers, and their derivatives, with one operand given.
+// A function of two numbers, or its derivative, with a fixed first (WithA) or second (WithB)
+// operand.
 template <class F, typename N>
 struct WithA {
   CAFFE2_INLINE auto operator()(N b) const { return f(a, b); }
@@ -61,8 +62,8 @@ void MapPairs(const F& f, int64_t n, R* y, const A* a, int64_t a_stride, const B
   }
 }
 
-// c[i] = f(a[..], b[..]) for the indices i of a plan. c may be an operand with its shape.
-// binary_op_cuda.h has it for CUDA devices.
+// c[i] = f(a[..], b[..]) for the indices i of a plan. c may overwrite an operand that has its
+// shape. binary_op_cuda.h has the version for CUDA devices.
 template <class F, typename R, typename A, typename B>
 void MapBroadcast(const F& f, const BroadcastPlan& plan, const A* a, const B* b, R* c,
                   CPUContext* /*context*/) {
@@ -123,8 +124,8 @@ class BinaryOp final : public Operator<Context> {
 
 // gradient[e] = the sum of `derivative` over those indices of a plan that read element e of operand
 // D::kOperand, which has `count` elements. `a` and `b` are null if the derivative does not read
-// them. The gradient may be dc if the operand is not repeated (a_full or b_full).
-// binary_op_cuda.h has it for CUDA devices.
+// them. The gradient may overwrite dc if the operand is not repeated (a_full or b_full).
+// binary_op_cuda.h has the version for CUDA devices.
 template <class D, typename T, typename A, typename B>
 void SumDerivative(const D& derivative, const BroadcastPlan& plan, int64_t count, const T* dc,
                    const A* a, const B* b, T* gradient, CPUContext* context) {

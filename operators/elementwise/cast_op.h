@@ -10,7 +10,7 @@ namespace caffe2 {
 // becomes the nearest one that does (NaN becomes 0). Integer to integer keeps the low bits. A bool
 // is true if the number is not zero. A string has the number as C's %d or %f write it.
 using ConvertFunction = void (*)(int64_t n, const void* x, void* y);
-// Null if `from` is not a type of numbers, or `to` neither a type of numbers nor a string.
+// Null unless `from` is a type of numbers, and `to` is a type of numbers or STRING.
 ConvertFunction FindConversion(TensorProto::DataType from, TensorProto::DataType to);
 
 // Y = X as the type `to`.

@@ -1,4 +1,5 @@
-// Conditional: chooses rows of two tensors.
+// Conditional: chooses rows of two tensors of one shape and type. Condition [N] bool, DataT, DataF
+// -> DataO: row i of DataT where condition i is true, else of DataF.
 #pragma once
 
 #include "operators/elementwise/where_op.h"

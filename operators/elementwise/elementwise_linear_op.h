@@ -5,8 +5,8 @@
 
 namespace caffe2 {
 
-// For n rows of d elements, on the device of the context: y = x * w[column] + b[column], where b
-// may be null; and the sums of g * x and of g over each column.
+// For n rows of d elements, on the device of the context: ScaleColumns computes y = x * w[column] +
+// b[column], where b may be null; SumColumnProducts the sums of g * x and of g over each column.
 template <class Context>
 void ScaleColumns(int64_t n, int64_t d, const float* x, const float* w, const float* b, float* y,
                   Context* context);

@@ -5,8 +5,9 @@
 
 namespace caffe2 {
 
-// Functions of `pieces` lines each, one after another. Piece i of a function is between its bounds
-// i and i + 1. Outside of the bounds a function has the value at the nearest bound.
+// Functions that consist of `pieces` lines each, stored one after another. Piece i of a function
+// lies between its bounds i and i + 1. Outside the bounds a function has its value at the nearest
+// bound.
 struct PiecewiseLinear {
   int64_t pieces;
   const float *bounds, *slopes, *intercepts;

@@ -1,5 +1,5 @@
-// ScaleBlobs: several tensors times a number. host_device_op.h or host_device_cuda.h runs the
-// functor.
+// ScaleBlobs: multiplies float tensors X_k -> Y_k, of any shapes, by the argument `scale` (default
+// 1). host_device_op.h or host_device_cuda.h runs the functor.
 #pragma once
 
 #include "caffe2/core/operator.h"

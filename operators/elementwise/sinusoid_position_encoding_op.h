@@ -1,4 +1,6 @@
-// SinusoidPositionEncoding: encodes positions as waves of many lengths.
+// SinusoidPositionEncoding: encodes positions as sines and cosines of many wavelengths (after
+// Vaswani et al., NIPS 2017). Positions, int32 or int64 of any shape, -> float [shape of the
+// positions, embedding_size].
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// SquareRootDivide: divides each row by the square root of its own number.
+// SquareRootDivide: divides row i of X [N, ...] by sqrt(scale[i]); rows whose scale is not positive
+// stay. X is float; scale [N] is float, int32 or int64.
 #pragma once
 
 #include "operators/common/element_type.h"

@@ -1,4 +1,4 @@
-// StumpFunc: one of two values, depending on the side of a threshold on which X is.
+// StumpFunc: one of two values, depending on whether X is above a threshold.
 #pragma once
 
 #include "operators/common/host_device.h"

@@ -1,4 +1,5 @@
-// Sum: the sum of tensors of the same shape.
+// Sum: the sum of tensors of the same shape and type, added in the order of the inputs. Y may
+// overwrite input 0.
 #pragma once
 
 #include <vector>

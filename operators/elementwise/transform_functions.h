@@ -6,7 +6,7 @@
 
 namespace caffe2 {
 
-// The Box-Cox transform of x + lambda2, by columns.
+// The Box-Cox transform of x + lambda2, with the lambdas of the column of x.
 template <typename T>
 struct BoxCoxElements {
   static constexpr const char* kName = "BatchBoxCox";

@@ -1,4 +1,5 @@
-// WeightedSum: the sum of tensors of the same size, each times a number.
+// WeightedSum: X_0, w_0, X_1, w_1, ... -> the sum of w_k * X_k. The X are of one size and of float,
+// float16 or bfloat16; each w is one float.
 #pragma once
 
 #include "operators/common/element_type.h"

@@ -5,9 +5,9 @@
 
 namespace caffe2 {
 
-// z becomes a tensor of x's shape and type. Row i of it, of `width` elements, is row i of x if
-// choose[i], else row i of y. y has x's shape and type; z may be x or y. The last argument chooses
-// the overload for the device. Throws EnforceNotMet if the type cannot be on the device.
+// Gives z the shape and type of x, which y has, too. Row i of z, of `width` elements, is row i of x
+// if choose[i], else row i of y. z may be x or y. The last argument chooses the overload for the
+// device. Throws EnforceNotMet if the type cannot be on the device.
 void SelectRows(int64_t rows, int64_t width, const bool* choose, const Tensor& x, const Tensor& y,
                 Tensor* z, CPUContext* context);
 
