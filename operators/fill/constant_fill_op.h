@@ -5,8 +5,8 @@
 
 namespace caffe2 {
 
-// The element type of a ConstantFill: `dtype`, or else the type of `value` (float or int64), or
-// float.
+// The element type of a ConstantFill: the argument `dtype`, else the type of the argument `value`
+// (float or int64), else float.
 TensorProto::DataType ConstantFillType(const OperatorDef& def);
 
 // Sets n elements to a value. The constructor converts the value to the type once.

@@ -8,7 +8,8 @@
 namespace caffe2 {
 
 // The shape of a filler's output. Without an input it is the argument `shape`. With an input it is
-// the input's shape or, with input_as_shape, the input's values, followed by `extra_shape`.
+// the shape of the input or, with input_as_shape, the values of the input; in both cases followed
+// by `extra_shape`.
 class FillerShape {
  public:
   // Throws EnforceNotMet for arguments that contradict each other.
