@@ -6,13 +6,13 @@
 
 namespace caffe2 {
 
-// For each of `batch` matrices of rows x columns runs of `run` elements, which have `itemsize`
-// bytes: y[c][r] = x[r][c].
+// Transposes `batch` matrices of rows x columns runs: y[c][r] = x[r][c]. A run is `run` elements of
+// `itemsize` bytes.
 template <class Context>
 void TransposeRuns(int64_t batch, int64_t rows, int64_t columns, int64_t run, size_t itemsize,
                    const void* x, void* y, Context* context);
 
-// Channel g * (C / group) + k of X is channel k * group + g of Y; the gradient goes back.
+// Channel g * (C / group) + k of X becomes channel k * group + g of Y. With kGradient, the inverse.
 template <class Context, bool kGradient>
 class ChannelShuffleOp final : public Operator<Context> {
  public:

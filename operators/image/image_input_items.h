@@ -1,4 +1,4 @@
-// Batches that hold a struct for each item, in a tensor of bytes.
+// Tensors of bytes that hold a struct for each item of a batch.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ void LaunchNormalizeResidentImages(const db::NormalizeParams& params, int64_t im
 // where a part is shrunk, and interpolates as OpenCV's INTER_AREA otherwise. All pointers are
 // device memory. `decoded` holds what JpegCrop::first and its strides point into, `crops` has one
 // element for each of the `images` images, and `output` is images x crop x crop x channels.
-// Channels are 1 or 3, side by side. Leaves the output of images without a file as it is.
+// Channels are 1 or 3, side by side. Does not change the output of images without a file.
 void LaunchCropJpegs(int crop, int channels, int64_t images, const uint8_t* decoded,
                      const db::JpegCrop* crops, uint8_t* output, cuda::Stream stream);
 

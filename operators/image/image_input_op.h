@@ -35,8 +35,9 @@ struct ImageInputOptions {
 // `default_seed` is used if the argument seed is not given.
 ImageInputOptions ReadImageInputOptions(const OperatorBase& op, uint64_t default_seed);
 
-// From the arguments and the device of the operator: whether the device normalises the images, and
-// whether the output is NCHW. The default order, as in Caffe2, is NCHW only if the device does.
+// Whether the device normalizes the images, and whether the output is NCHW, according to the
+// arguments and the device of the operator. The default order, as in Caffe2, is NCHW only if the
+// device normalizes the images.
 bool NormalizesOnDevice(const OperatorDef& def);
 bool IsChannelsFirst(const OperatorDef& def);
 

@@ -9,10 +9,9 @@
 
 namespace caffe2 {
 
-// Decodes the database once, and then only makes the random choices of each batch. They are the
-// choices of ImageInputDecoder, so the outputs are the same, but a pixel of an
-// image that is shrunk may differ by one of 256 values. Call Load first; after that Prepare
-// and Decode are thread-safe.
+// Decodes the database once, and then only makes the random choices of each batch. These are the
+// choices of ImageInputDecoder, so the outputs are the same, except that a pixel of a shrunk image
+// may differ by one of 256 values. Call Load first; after that Prepare and Decode are thread-safe.
 class ResidentImageDecoder {
  public:
   // Throws EnforceNotMet, naming the argument, for options that stored images cannot serve: images

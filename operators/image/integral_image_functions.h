@@ -1,5 +1,5 @@
-// Sums over all rectangles that begin in a corner, for the host and for devices (host_device.h):
-// first along the rows, then down the columns.
+// Sums over all rectangles that begin in the top left corner, for the host and for devices
+// (host_device.h): first along the rows, then down the columns.
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -54,7 +54,7 @@ struct GatherRowSums {
 };
 
 // Column i of planes with these rows and columns: adds to each element the sum of the elements
-// above it or, if it goes from the last row on, below it.
+// above it or, if the pass begins at the last row, below it.
 struct SumDownColumns {
   static constexpr const char* kName = "SumDownColumns";
   int64_t rows, columns;

@@ -38,7 +38,8 @@ class IntegralImageOp final : public Operator<Context> {
   }
 };
 
-// dX[h, w] = sum of dY[i, j] over i > h and j > w, or as Caffe2 over i <= h and j <= w.
+// dX[h, w] = sum of dY[i, j] over i > h and j > w with the argument `exact`; without it, as in
+// Caffe2, over i <= h and j <= w.
 template <class Context>
 class IntegralImageGradientOp final : public Operator<Context> {
  public:

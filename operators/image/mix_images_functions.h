@@ -6,9 +6,10 @@
 namespace caffe2 {
 
 // How the images of a batch are mixed, each with the image `shift` places after it (after the last
-// comes the first). Its parts are of at most 8 bytes, so that they can be HostValues of a device.
+// comes the first). Its parts have at most 8 bytes each, so that they can be HostValues of a
+// device.
 struct MixChoice {
-  // The share of an image's own pixels, outside of the box, and of its own label.
+  // The share of an image's own pixels, outside the box, and of its own label.
   struct Shares {
     float pixels = 1, label = 1;
   };

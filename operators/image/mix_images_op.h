@@ -1,4 +1,6 @@
-// MixImages: mixes the images of a batch with each other, and their labels in proportion.
+// MixImages: mixes the images of a batch with each other, and their labels in proportion (mixup,
+// CutMix). Images N x C x H x W or N x H x W x C, labels int32 [N] -> mixed images, probabilities
+// float [N, num_labels].
 #pragma once
 
 #include "operators/common/host_device_op.h"

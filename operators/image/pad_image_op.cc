@@ -112,7 +112,9 @@ REGISTER_CPU_OPERATOR(PadImage, PadImageOp<CPUContext>);
 OPERATOR_SCHEMA(PadImage)
     .FillUsing(DescribePads)
     .TensorInferenceFunction(InferPadImage)
-    .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16.")
+    .Input(0, "X",
+           "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16; on CUDA devices also "
+           "float16.")
     .Output(0, "Y", "The same with H + pad_t + pad_b rows of W + pad_l + pad_r pixels.")
     .SetDoc(
         "Surrounds images with a constant, their reflection or their edge. Semantics and "

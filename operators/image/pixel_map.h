@@ -27,8 +27,8 @@ struct PixelPlanes {
   static PixelPlanes Make(const std::vector<int64_t>& dims, StorageOrder order);
 };
 
-// Moves pixels for an operator, on the device of a context. It may keep data about a map for the
-// next run.
+// Moves pixels for an operator, on the device of a context. An object may keep data about a map for
+// the next run.
 template <class Context>
 class PixelMover;
 

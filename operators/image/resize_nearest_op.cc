@@ -79,7 +79,9 @@ OPERATOR_SCHEMA(ResizeNearest)
     .NumInputs(1, 2)
     .FillUsing(DescribeScales)
     .TensorInferenceFunction(InferResize<ByScales>)
-    .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16.")
+    .Input(0, "X",
+           "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16; on CUDA devices also "
+           "float16.")
     .Input(1, "scales", "Optional: height_scale and width_scale, floats, instead of arguments.")
     .Output(0, "Y", "The same with floor(H * height_scale) rows of floor(W * width_scale) pixels.")
     .SetDoc(
@@ -106,7 +108,9 @@ OPERATOR_SCHEMA(UpsampleNearest)
     .NumInputs(1)
     .FillUsing(DescribeInteger)
     .TensorInferenceFunction(InferResize<ByInteger>)
-    .Input(0, "X", "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16.")
+    .Input(0, "X",
+           "N x C x H x W (NCHW) or N x H x W x C (NHWC), float or bfloat16; on CUDA devices also "
+           "float16.")
     .Output(0, "Y", "The same, `scale` times as high and wide.")
     .SetDoc("Enlarges images: every pixel becomes a square of scale x scale pixels.");
 REGISTER_GRADIENT(UpsampleNearest, GradientRule<"I0 GO0 -> GI0">);

@@ -30,12 +30,17 @@ OPERATOR_SCHEMA(SpaceToBatch)
     .SetDoc(
         "Divides images: pixel (i, j) of each block of block_size x block_size goes to image "
         "(i * block_size + j) * N + n of a larger batch.")
-    .Input(0, "X", "N x C x H x W, float or bfloat16; with pads a multiple of the block.")
+    .Input(
+        0, "X",
+        "N x C x H x W, float or bfloat16, on CUDA devices also float16; with pads a multiple of "
+        "the block.")
     .Output(0, "Y", "(N * block^2) x C x (H + pads) / block x (W + pads) / block.");
 OPERATOR_SCHEMA(BatchToSpace)
     .FillUsing(DescribeBlocks<true>)
     .SetDoc("The inverse of SpaceToBatch; the pads are dropped.")
-    .Input(0, "X", "N x C x H x W, float or bfloat16; N a multiple of block_size^2.")
+    .Input(0, "X",
+           "N x C x H x W, float or bfloat16, on CUDA devices also float16; N a multiple of "
+           "block_size^2.")
     .Output(0, "Y", "N / block^2 x C x (H * block - pads) x (W * block - pads).");
 REGISTER_GRADIENT(SpaceToBatch, GradientRule<"BatchToSpace: GO0 -> GI0">);
 REGISTER_GRADIENT(BatchToSpace, GradientRule<"SpaceToBatch: GO0 -> GI0">);

@@ -5,8 +5,8 @@
 
 namespace caffe2 {
 
-// The places of `output` pixels on an axis of `input` pixels. The first pixels of both coincide,
-// and so do the last ones.
+// The positions of `output` pixels on an axis of `input` pixels. The first pixels of both coincide,
+// and so do the last pixels.
 struct ScaledAxis {
   int64_t input = 0, output = 0;
   float step = 0;

@@ -1,4 +1,5 @@
-// UpsampleBilinear: resizes images by linear interpolation; corner pixels coincide.
+// UpsampleBilinear: resizes images N x C x H x W by linear interpolation; the corner pixels of X
+// and Y coincide.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
