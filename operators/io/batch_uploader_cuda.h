@@ -1,4 +1,4 @@
-// Copies batches of input to a CUDA device, ahead of their use.
+// Copies batches of input to a CUDA device before they are used.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 
 namespace caffe2 {
 
-// Lets batches be decoded into page-locked memory. When a batch is complete, copies it to device
-// memory of its own, on the copy stream of the device. The copy runs concurrently with the
-// iteration before, and the outputs of the net can keep their memory from run to run. Elements that
-// cannot be copied bytewise stay on the host. Images that come as JPEG files are decoded there.
+// Provides page-locked memory into which batches are decoded. When a batch is complete, copies it
+// to device memory of its own, on the copy stream of the device. The copy runs concurrently with
+// the previous iteration, and the outputs of the net can keep their memory from run to run.
+// Elements that cannot be copied bytewise stay on the host. JPEG files in a batch are decoded on
+// the device.
 class CudaBatchUploader final : public db::BatchUploader {
  public:
   // With `decode_jpegs` batches may have JPEG files (InputBatch::files), which the device decodes.

@@ -12,7 +12,8 @@ namespace caffe2 {
 // more than one.
 std::string FormatCheckpointPath(const std::string& pattern, int64_t iteration);
 
-// Saves its inputs every `every` iterations. The first input is the iteration.
+// Saves its inputs if the iteration is a multiple of `every`. Input 0 is the iteration counter,
+// int64 of one element.
 template <class Context>
 class CheckpointOp final : public Operator<Context> {
  public:

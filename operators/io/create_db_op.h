@@ -9,8 +9,8 @@
 
 namespace caffe2 {
 
-// The reader that the arguments db, db_type, num_shards, shard_id, shuffle, seed, holdout
-// and held_out describe.
+// Makes the reader that the arguments db, db_type, num_shards, shard_id, shuffle, seed, holdout and
+// held_out describe.
 db::DBReader MakeDBReader(const OperatorBase& op);
 
 // Opens a database for reading.

@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// Tells whether there is a database at a path.
+// Output 0: true if there is a database at the path (bool).
 template <class Context>
 class DBExistsOp final : public Operator<Context> {
  public:

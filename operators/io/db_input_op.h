@@ -1,5 +1,5 @@
-// Shared by operators that read databases: batches come from a pipeline, which the operator's type
-// chooses and which is the same on all devices.
+// Shared by operators that read databases. Batches come from a pipeline; the type of the operator
+// chooses it, and it is the same on all devices.
 #pragma once
 
 #include <memory>

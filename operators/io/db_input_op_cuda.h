@@ -8,8 +8,8 @@
 
 namespace caffe2 {
 
-// The copy stream copies batches into memory of their own, ahead of their use. The compute stream
-// then moves them to the outputs, by the kernel that normalizes images or by a copy. Outputs
+// The copy stream copies batches into memory of their own before they are used. The compute stream
+// then moves them to the outputs, with the kernel that normalizes images or with a copy. Outputs
 // therefore keep their addresses, as graphs of the net need (caffe2/cuda/graph_net.cc).
 class CudaDBInputOp final : public DBInputOp<CUDAContext> {
  public:
@@ -21,9 +21,9 @@ class CudaDBInputOp final : public DBInputOp<CUDAContext> {
     return pipeline_options().normalization;
   }
   bool is_resident() const { return pipeline_options().load_images != nullptr; }
-  // Decodes the images of the reader and copies them to the device, unless they are there.
+  // Decodes the images of the reader and copies them to the device, unless they are there already.
   void LoadImages();
-  // Waits on the host, so that the time counts as waiting for input.
+  // Waits for the copy on the host, so that this time counts as waiting for input.
   void Await(const db::InputBatch& batch);
   void WriteOutputs(const db::InputBatch& batch);
   void WriteOutput(const db::InputBatch& batch, int i);

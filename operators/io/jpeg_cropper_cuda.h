@@ -30,10 +30,10 @@ class JpegCropper {
   // Sets where each decoded image will lie, in the batch's JpegCrops on the host.
   static std::vector<Group> Arrange(db::InputBatch* batch);
 
-  // Puts the work into the stream, after the copies of `crops` and of what the host has written to
-  // `pixels`: both on the device, as the batch's outputs. Files must stay until the work is done.
-  // Returns the items whose files nvJPEG refuses; their crops and others are undefined then. Throws
-  // Error.
+  // Puts the work into the stream, after the copies of `crops` and of the pixels that the host has
+  // written. `crops` and `pixels` are outputs of the batch in device memory. The files must exist
+  // until the work is done. Returns the items whose files nvJPEG refuses; if there are any, their
+  // crops and possibly others are undefined. Throws Error.
   std::vector<int> Run(const db::InputBatch& batch, const std::vector<Group>& groups,
                        const db::JpegCrop* crops, uint8_t* pixels);
 

@@ -16,11 +16,13 @@ namespace caffe2 {
 // absolute_path is set.
 std::string ResolveDBPath(const OperatorBase& op, const Workspace& ws, const std::string& path);
 
-// `name` without the text up to the end of the first `prefix` in it; unchanged if there is none.
+// `name` without all text up to the end of the first occurrence of `prefix`; unchanged if there is
+// none.
 std::string StripPrefix(const std::string& name, const std::string& prefix);
 
 // Writes blobs, in the given order, as one database, which appears complete or not at all. Throws
-// IoError, with path and reason, and EnforceNotMet for two blobs with one name.
+// IoError, with path and reason, if it cannot be written, and EnforceNotMet if two blobs have one
+// name.
 void SaveBlobs(const std::vector<const Blob*>& blobs, const std::vector<std::string>& names,
                const std::string& db_type, const std::string& path,
                const SerializationOptions& options = {});

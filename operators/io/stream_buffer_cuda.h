@@ -1,4 +1,4 @@
-// Memory of a device that batches of input use again and again.
+// Device memory that is reused for each batch of input.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace caffe2 {
 
-// Grows as needed, for work of one stream. When it grows or is destroyed, the old memory goes back
-// in the order of the stream. One thread at a time.
+// A buffer for the work of one stream, which grows as needed. When it grows or is destroyed, the
+// old memory is freed in the order of the stream. Not thread-safe.
 class StreamBuffer {
  public:
   StreamBuffer(int device, cuda::Stream stream) : device_(device), stream_(stream) {}
@@ -17,7 +17,8 @@ class StreamBuffer {
   StreamBuffer(StreamBuffer&& other) noexcept;
   StreamBuffer& operator=(StreamBuffer&&) = delete;
 
-  // Makes room for so many bytes; what was in it is lost if it grows. Throws OutOfMemoryError.
+  // Makes room for `bytes` bytes; if the buffer grows, its contents are lost. Throws
+  // OutOfMemoryError.
   void Reserve(size_t bytes);
   uint8_t* data() const { return data_; }
 
