@@ -54,7 +54,8 @@ OPERATOR_SCHEMA(Accuracy)
         "batch. Of equal predictions the first counts as the larger. A label out of range is "
         "an error.")
     .Arg("top_k", "(int > 0, default 1) The number of predictions that may hold the label.")
-    .Input(0, "predictions", "A float matrix [N, D] of scores.")
+    .Input(0, "predictions",
+           "A float matrix, on CUDA devices also float16 or bfloat16, [N, D] of scores.")
     .Input(1, "labels", "N class indices, int32 or int64.")
     .Output(0, "accuracy", "A float scalar in [0, 1].");
 SHOULD_NOT_DO_GRADIENT(Accuracy);

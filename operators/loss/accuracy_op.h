@@ -1,4 +1,5 @@
-// Accuracy: the share of rows whose label is among the best predictions.
+// Accuracy: the share of rows whose label is among the top_k largest predictions. Predictions [N,
+// D], labels [N] int32 or int64 -> a float scalar; 0 if N is 0.
 #pragma once
 
 #include "caffe2/core/operator.h"

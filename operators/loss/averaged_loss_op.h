@@ -1,4 +1,5 @@
-// AveragedLoss: the mean of all elements.
+// AveragedLoss: the mean of all elements of X, a float scalar; 0 if there are none. The gradient:
+// X, d_mean -> dX.
 #pragma once
 
 #include "caffe2/core/operator.h"

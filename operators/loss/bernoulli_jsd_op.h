@@ -1,12 +1,12 @@
-// BernoulliJSD: the Jensen-Shannon divergence of two probabilities, with the gradient for the
-// first.
+// BernoulliJSD: the Jensen-Shannon divergence of the Bernoulli distributions of two probabilities,
+// element by element, with the gradient for the first.
 #pragma once
 
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
 
-// Differences of nearly equal numbers, so in double.
+// Computed in double, because it subtracts nearly equal numbers.
 struct BernoulliDivergence {
   static constexpr const char* kName = "BernoulliJSD";
   CAFFE2_HOST_DEVICE static double Log(double x) {

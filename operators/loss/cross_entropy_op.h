@@ -1,4 +1,4 @@
-// Cross entropies of probabilities with labels, one value for each row, and MakeTwoClass.
+// Cross entropies of probabilities X [N, D] with labels, one value for each row; and MakeTwoClass.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace caffe2 {
 
-// The number of rows of X: its first axis; a vector is one row. Throws EnforceNotMet, naming
-// shapes, unless there is one class index for each row.
+// Returns the number of rows of X: its first axis; a vector is one row. Throws EnforceNotMet,
+// naming shapes, unless there is one class index for each row.
 int64_t CheckIndexLabels(const Tensor& x, const Tensor& labels);
 
 // Y[i] = -log X[i, label[i]]
@@ -28,8 +28,8 @@ class LabelCrossEntropyGradientOp final : public Operator<Context> {
   bool RunOnDevice() override;
 };
 
-// The number of rows of X. Throws EnforceNotMet, naming both shapes, unless the labels have the
-// shape of X.
+// Returns the number of rows of X. Throws EnforceNotMet, naming both shapes, unless the labels have
+// the shape of X.
 int64_t CheckProbabilityLabels(const Tensor& x, const Tensor& labels);
 
 // X, T -> Y[i] = -sum_j T[i, j] log X[i, j]

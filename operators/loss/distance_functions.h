@@ -5,11 +5,11 @@
 
 namespace caffe2 {
 
-// A measure of two rows of n elements, which a team computes:
+// Each measure of two rows of n elements has these functions, which a team computes:
 //   Value(team, n, x, y)                       returns the measure
 //   Gradient(team, n, x, y, g, dx, dy)         writes dx and dy, for the gradient g of the measure
 
-struct SquaredL2Distance {  // half of it
+struct SquaredL2Distance {  // half of the squared L2 distance
   static constexpr const char* kName = "SquaredL2Distance";
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,

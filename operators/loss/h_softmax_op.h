@@ -1,5 +1,5 @@
-// HSoftmax and its gradient. The host reads the labels, because they decide which nodes are on the
-// paths. host_device_op.h or host_device_cuda.h runs the functors.
+// HSoftmax (hierarchical softmax) and its gradient. The host reads the labels, because they decide
+// which nodes are on the paths. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>

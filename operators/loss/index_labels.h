@@ -6,9 +6,10 @@
 
 namespace caffe2 {
 
-// The labels as int32, in device memory of the context. int32 labels are returned as they are.
-// int64 labels, numpy's default, are converted in `copy`, which must live as long as the result is
-// read. Throws EnforceNotMet for other types. Does not check whether labels are classes.
+// The labels as int32, in device memory of the context. Returns the elements of int32 labels
+// themselves. Converts int64 labels, numpy's default, in `copy`, which must live as long as the
+// result is read. Throws EnforceNotMet for other types. Does not check that labels are below the
+// number of classes.
 template <class Context>
 const int* IndexLabels(const Tensor& labels, Tensor* copy, Context* context) {
   if (!labels.dtype().template Match<int64_t>()) return labels.data<int>();

@@ -7,7 +7,8 @@
 
 namespace caffe2 {
 
-// to[i] = from[i]. A number that does not fit becomes the nearest int, which is no class either.
+// to[i] = from[i]. A number that does not fit becomes the nearest int, which is not a class,
+// either.
 struct NarrowLabels {
   static constexpr const char* kName = "NarrowLabels";
   const int64_t* from;
@@ -20,7 +21,7 @@ struct NarrowLabels {
 
 constexpr float kMinProbability = 1e-20f;  // smaller probabilities count as this
 
-// As float: kMinProbability is 0 in float16.
+// The probability as float, at least kMinProbability, which would be 0 in float16.
 template <typename T>
 CAFFE2_HOST_DEVICE float ProbabilityOf(T x) {
   const float p = host_device::Widen(x);

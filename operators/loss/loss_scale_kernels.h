@@ -15,7 +15,7 @@ template <typename T>
 void LaunchUnscale(const ArrayList<T>& arrays, bool write, const float* scale, float* found_inf,
                    cuda::Stream stream);
 
-// The next loss scale.
+// Computes the next loss scale (NextLossScale) on the device.
 void LaunchUpdateLossScale(const LossScaleRule& rule, const float* found_inf, const float* scale,
                            const int32_t* good_steps, float* scale_out, int32_t* good_steps_out,
                            cuda::Stream stream);

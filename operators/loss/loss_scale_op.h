@@ -1,5 +1,6 @@
-// Loss scaling: a factor on the loss keeps the gradients of float16 activations in range. The
-// gradients of parameters are divided by it again.
+// Loss scaling (Micikevicius et al., "Mixed precision training", 2018): a factor on the loss keeps
+// the gradients of float16 activations in range. The gradients of parameters are divided by the
+// same factor.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,9 @@
 
 namespace caffe2 {
 
-// scale, gradients -> found_inf and the gradients divided by the scale, in place. CheckFinite
-// leaves the gradients unchanged: scale, gradients -> found_inf, scale.
+// CheckFiniteAndUnscale: scale, gradients -> found_inf, and the gradients divided by the scale, in
+// place. CheckFinite (kUnscale is false) leaves the gradients unchanged: scale, gradients ->
+// found_inf, scale. found_inf is one float: 1 if a quotient is not finite, else 0.
 template <class Context, bool kUnscale = true>
 class CheckFiniteAndUnscaleOp final : public Operator<Context> {
  public:

@@ -17,8 +17,8 @@ struct LossScaleState {
   int32_t good_steps = 0;  // since the scale last changed
 };
 
-// A lowered scale is at least the smallest normal float16, a raised one at most 2^24: above that,
-// even float gradients of a sensible loss could overflow.
+// The next loss scale. A lowered scale is at least the smallest normal float16. A raised scale is
+// at most 2^24: above that, even float gradients of a sensible loss could overflow.
 CAFFE2_HOST_DEVICE inline LossScaleState NextLossScale(const LossScaleRule& rule,
                                                        LossScaleState state, bool found_inf) {
   constexpr float kMinScale = 0x1p-14f, kMaxScale = 0x1p24f;

@@ -5,8 +5,8 @@
 
 namespace caffe2 {
 
-// How elements of two rows pair up: element j of the longer row with element j of the shorter row
-// (if replicated, j modulo its length), or with the pad.
+// Which elements of two rows are multiplied: element j of the longer row with element j of the
+// shorter row (modulo its length, if it is repeated) or, past its end, with the pad.
 struct PaddedPairs {
   int64_t longer = 0, shorter = 0;
   float pad = 0;

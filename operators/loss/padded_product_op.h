@@ -1,5 +1,5 @@
-// DotProductWithPadding: products of pairs of rows of different length. host_device_op.h or
-// host_device_cuda.h runs the functors.
+// DotProductWithPadding: X [N, ...], Y [N, ...] -> Z [N], the dot products of pairs of rows. The
+// shorter rows are padded or repeated. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <algorithm>

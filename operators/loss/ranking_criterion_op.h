@@ -6,8 +6,9 @@
 
 namespace caffe2 {
 
-// One of these losses, or its gradient. `Loss` has the default of the argument margin and binds the
-// function of one element to the operator's inputs and outputs.
+// One of these losses, element by element, or its gradient. `Loss` has the default of the argument
+// margin and binds the function of one element to the operator's inputs and outputs, which all have
+// one shape.
 template <class Context, class Loss>
 class CriterionOp final : public Operator<Context> {
  public:

@@ -6,8 +6,8 @@
 
 namespace caffe2 {
 
-// The inputs of PairWiseLoss and its gradient. A pair counts if its labels differ; the element with
-// the higher label is better.
+// The inputs of PairWiseLoss and its gradient. A pair of elements counts if their labels differ;
+// the element with the higher label is better.
 struct LabelledLists {
   const int64_t* offsets;
   const float *x, *label;
@@ -81,8 +81,8 @@ struct LambdaRankRows {
   Number *gains, *discounts;
   float *loss, *dy;
 
-  // 1 / log2(rank + 1) of element i, where ranks count from 1 by descending value. Of equal values
-  // the first has the lowest rank.
+  // 1 / log2(rank + 1) for element i. Ranks count from 1 by descending value; of equal values the
+  // first has the lowest rank.
   CAFFE2_HOST_DEVICE static Number Discount(const float* value, int64_t begin, int64_t end,
                                             int64_t i) {
     int64_t before = 0;

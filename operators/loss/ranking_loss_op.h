@@ -1,5 +1,5 @@
-// PairWiseLoss and LambdaRankNdcg with their gradients: losses of ranked lists. host_device_op.h or
-// host_device_cuda.h runs the functors.
+// PairWiseLoss and LambdaRankNdcg with their gradients: losses of ranked lists, one for each list.
+// host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <cmath>

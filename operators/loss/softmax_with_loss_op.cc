@@ -146,7 +146,8 @@ OPERATOR_SCHEMA(SoftmaxWithLoss)
         "The softmax P of the logits and its cross entropy with the labels: loss = scale * "
         "(sum over rows of weight * -log P[row, label]) / (sum of weights), or 0 if the "
         "weights add up to 0. A class index out of range is an error.")
-    .Input(0, "logits", "A float tensor, taken as an N x D matrix.")
+    .Input(0, "logits",
+           "A float tensor, on CUDA devices also float16 or bfloat16, taken as an N x D matrix.")
     .Input(1, "labels", "int32 or int64 of N elements, or float of N x D with label_prob.")
     .Input(2, "weight_tensor", "Optional: a float weight for each of the N rows.");
 

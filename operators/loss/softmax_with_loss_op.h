@@ -1,4 +1,5 @@
-// SoftmaxWithLoss: softmax and its cross entropy with labels, averaged over the rows.
+// SoftmaxWithLoss: logits, labels, [weights] -> the softmax, and the cross entropy of the softmax
+// with the labels, a float scalar averaged over the rows.
 #pragma once
 
 #include <string>
@@ -34,7 +35,7 @@ class SoftmaxWithLossBase : public Operator<Context> {
   int axis_;
   float scale_;
   bool label_prob_;
-  bool average_by_rows_;  // divides by the number of rows, not by the sum of their weights
+  bool average_by_rows_;  // divide by the number of rows, not by the sum of their weights
 };
 
 template <class Context>

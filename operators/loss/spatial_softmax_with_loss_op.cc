@@ -86,7 +86,7 @@ OPERATOR_SCHEMA(SpatialSoftmaxWithLoss)
         "For each pixel the softmax P over the channels of the logits, and the cross entropy with "
         "its label: loss = scale * (sum over pixels of weight * -log P[label]) / (sum of "
         "weights), or 0 if the weights add up to 0. Pixels with label -1 have weight 0.")
-    .Input(0, "logits", "A float tensor N x C x H x W.")
+    .Input(0, "logits", "A float tensor, on CUDA devices also float16 or bfloat16, N x C x H x W.")
     .Input(1, "labels", "int32 or int64 N x H x W: the class of each pixel, or -1.")
     .Input(2, "weight_tensor", "Optional: a float weight for each pixel, N x H x W.");
 OPERATOR_SCHEMA(SpatialSoftmaxWithLossGradient)

@@ -1,5 +1,5 @@
-// SpatialSoftmaxWithLoss: a softmax over the channels of each pixel, and its cross entropy with
-// one label a pixel.
+// SpatialSoftmaxWithLoss: a softmax over the channels of each pixel of N x C x H x W logits, and
+// its cross entropy with a label for each pixel.
 #pragma once
 
 #include "operators/loss/index_labels.h"
