@@ -109,7 +109,8 @@ OPERATOR_SCHEMA(BatchMatMul)
     .CostInferenceFunction(CostOf)
     .SetDoc(
         "Y[i] = op(A[i]) op(B[i]) for matrices in the last two axes, where i runs over the "
-        "leading axes and op transposes if asked; for float and bfloat16 tensors.")
+        "leading axes and op transposes if asked; for float and bfloat16 tensors, on CUDA devices "
+        "also float16.")
     .Arg("trans_a", "(int, default 0) 1 transposes the last two axes of A.")
     .Arg("trans_b", "(int, default 0) 1 transposes the last two axes of B.")
     .Arg("broadcast",

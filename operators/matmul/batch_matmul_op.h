@@ -1,4 +1,5 @@
-// BatchMatMul: products of matrices that lie in the last two axes.
+// BatchMatMul: products of matrices in the last two axes, A [..., M, K], B [..., K, N] -> Y [...,
+// M, N].
 #pragma once
 
 #include <vector>
@@ -22,8 +23,8 @@ struct BatchMatMulPlan {
   bool one_b = false;
 };
 
-// Throws EnforceNotMet naming both shapes if they do not fit. Without `broadcast` the leading axes
-// must be equal; with it they follow numpy.matmul, vectors included.
+// Throws EnforceNotMet, naming both shapes, if they do not match. Without `broadcast` the leading
+// axes must be equal; with it the rules of numpy.matmul hold, also for vectors.
 BatchMatMulPlan PlanBatchMatMul(const std::vector<int64_t>& a_dims,
                                 const std::vector<int64_t>& b_dims, bool trans_a, bool trans_b,
                                 bool broadcast);

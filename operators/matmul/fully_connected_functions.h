@@ -36,7 +36,7 @@ struct AddBias {
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { y[i] = x[i] + bias[i % columns]; }
 };
 
-// share[0] = the mean of the mask: the share of weights that are left. One row.
+// share[0] = the mean of the mask: the share of weights that are not pruned. A functor of one row.
 struct ShareLeft {
   static constexpr const char* kName = "ShareLeft";
   int64_t n;

@@ -95,7 +95,9 @@ OPERATOR_SCHEMA(FC)
     .NumOutputs(1)
     .TensorInferenceFunction(InferForward(false))
     .CostInferenceFunction(CostOf(false, false))
-    .SetDoc("A fully connected layer: Y = X W^T + b, for float and bfloat16 tensors.")
+    .SetDoc(
+        "A fully connected layer: Y = X W^T + b, for float and bfloat16 tensors, on CUDA devices "
+        "also float16.")
     .FillUsing(AxisArguments)
     .FillUsing(ConstantFilterArgument)
     .Input(0, "X", "The input, seen as an M x K matrix.")

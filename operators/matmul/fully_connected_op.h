@@ -1,4 +1,5 @@
-// FC and FCTransposed: Y = X W^T + b and Y = X W + b, with X and W seen as matrices.
+// FC: Y = X W^T + b, and FCTransposed: Y = X W + b, with X and W seen as matrices and b of shape
+// [n].
 #pragma once
 
 #include <vector>
@@ -78,8 +79,8 @@ class FullyConnectedOp final : public FullyConnectedBase<Context> {
   template <typename T>
   void Multiply(const FullyConnectedSizes& s, const T* x, const Tensor& w, const T* b, T* y) {
     if constexpr (std::is_same_v<Context, CPUContext>) {
-      // packed_ tells weights apart by their address: memory of the last ones must not be used
-      // again for others.
+      // packed_ recognizes weights by their address. Keep the memory of the last weights, so that
+      // no other weights get this address.
       if (constant_filter_ && !w.shares_storage_with(last_w_)) last_w_.ShareData(w);
       math::GemmBiasPacked(false, !kTransposed, s.m, s.n, s.k, x, w.data<T>(), b, y,
                            constant_filter_ ? &packed_ : nullptr);

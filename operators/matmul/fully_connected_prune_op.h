@@ -32,7 +32,7 @@ inline void CheckLikeWeight(const Tensor& w, const Tensor& state, const char* na
                 " has shape ", ShapeString(state.sizes()), ", W ", ShapeString(w.sizes()));
 }
 
-// share[0] = the share of weights that are left.
+// share[0] = the share of weights that are not pruned.
 template <class Context>
 void WriteShareLeft(const Tensor& mask, Tensor* share, Context* context) {
   CAFFE_ENFORCE(mask.numel() > 0, "the mask must not be empty, found shape ",
@@ -65,8 +65,8 @@ class FCPruneOp final : public Operator<Context> {
 };
 
 // Inputs X, W, Mask, dY, Ag_dW, Mask_seq, thres, comp_lb; outputs dW, db, and in place W, Mask,
-// Ag_dW, Mask_seq, then [dX]. The host reads the share of weights that are left and, when weights
-// are pruned, the sums of gradients.
+// Ag_dW, Mask_seq, then [dX]. The host reads the share of weights that are not pruned and, when
+// weights are pruned, the sums of gradients.
 template <class Context>
 class FCPruneGradientOp final : public Operator<Context> {
  public:

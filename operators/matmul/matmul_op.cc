@@ -55,7 +55,7 @@ OPERATOR_SCHEMA(MatMul)
     .CostInferenceFunction(CostOf)
     .SetDoc(
         "Y = op(A) op(B), where A and B are seen as matrices and op transposes if asked; for "
-        "float and bfloat16 tensors.")
+        "float and bfloat16 tensors, on CUDA devices also float16.")
     .Arg("axis_a",
          "(int, default 1) A's rows are its axes before this one, its columns the others.")
     .Arg("axis_b", "(int, default 1) The same for B.")

@@ -1,4 +1,5 @@
-// MatMul: the product of two tensors seen as matrices.
+// MatMul: the product of two tensors seen as matrices, which the arguments axis_a and axis_b split
+// into rows and columns. A, B, [shape_like] -> Y [M, N], or the shape of shape_like.
 #pragma once
 
 #include "caffe2/utils/math.h"

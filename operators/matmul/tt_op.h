@@ -10,11 +10,12 @@
 
 namespace caffe2 {
 
-// The matrix takes inputs i_1 ... i_d (row-major, of inputs_) to outputs o_1 ... o_d:
+// Maps inputs with the index i_1 ... i_d to outputs with the index o_1 ... o_d, both row-major. The
+// matrix element is
 //   sum over r_1 ... r_(d-1) of the product over k of G_k[i_k, r_k, r_(k-1), o_k]
 // with r_0 and r_d always 0. X [N, ...] has rows of prod inp_sizes elements, b has prod out_sizes
-// elements, and cores holds the G_k one after another; Y is [N, prod out_sizes]. All are float.
-// Throws EnforceNotMet for arguments and shapes that do not match.
+// elements, and cores holds the G_k one after another, the last one first; Y is [N, prod
+// out_sizes]. All are float. Throws EnforceNotMet for arguments and shapes that do not match.
 template <class Context>
 class TtOp final : public Operator<Context> {
  public:
