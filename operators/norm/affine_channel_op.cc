@@ -55,7 +55,10 @@ OPERATOR_SCHEMA(AffineChannel)
     .SetDoc(
         "Y = X * scale + bias, with a scale and a bias for each channel: a batch normalization "
         "whose statistics are fixed.")
-    .Input(0, "X", "A float or bfloat16 image, N x C x H x W (NCHW) or N x H x W x C (NHWC).")
+    .Input(
+        0, "X",
+        "A float or bfloat16 image, on CUDA devices also float16, N x C x H x W (NCHW) or N x H x "
+        "W x C (NHWC).")
     .Input(1, "scale", "C floats.")
     .Input(2, "bias", "C floats.")
     .Output(0, "Y", "The result, shaped like X; may overwrite it.");

@@ -1,5 +1,5 @@
-// AffineChannel: a factor and an offset for each channel of an image, like a batch normalization
-// with fixed statistics.
+// AffineChannel: Y = X * scale + bias with a scale and a bias for each channel of an image, like a
+// batch normalization with fixed statistics. X, scale [C], bias [C] -> Y.
 #pragma once
 
 #include "operators/activation/activation_types.h"

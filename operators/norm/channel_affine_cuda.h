@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// y = x * scale + bias, as a normalization of images of mean 0 and deviation 1.
+// y = x * scale + bias for each channel: runs the normalization with mean 0 and deviation 1.
 template <typename T>
 void ScaleLayout(const ChannelLayout& layout, const T* x, const float* scale, const float* bias,
                  T* y, CUDAContext* context) {

@@ -1,4 +1,4 @@
-// Images by channel on CUDA devices.
+// Conversions for the functions of channel_kernels.h on CUDA devices.
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"

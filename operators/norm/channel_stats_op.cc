@@ -80,7 +80,8 @@ std::vector<TensorShape> InferPerChannel(const OperatorDef& def,
 }
 
 constexpr char kX[] =
-    "N x C x spatial (NCHW) or N x spatial x C (NHWC), float or bfloat16; also N x C alone.";
+    "N x C x spatial (NCHW) or N x spatial x C (NHWC), float or bfloat16, on CUDA devices also "
+    "float16; also N x C alone.";
 
 REGISTER_CPU_OPERATOR(ChannelStats, ChannelStatsOp);
 OPERATOR_SCHEMA(ChannelStats)

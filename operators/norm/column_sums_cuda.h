@@ -1,4 +1,4 @@
-// Sums over columns in several parts on CUDA devices.
+// Sums over columns that are computed in several parts, on CUDA devices.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@ constexpr int64_t kColumnThreads = 1 << 17;
 
 // The number of parts into which `threads` sums over `length` elements each are divided.
 inline int64_t PartsOf(int64_t threads, int64_t length) {
-  constexpr int64_t kMinElements = 32;  // elements worth a thread
+  constexpr int64_t kMinElements = 32;  // the least work of a thread
   const int64_t wanted = kColumnThreads / std::max<int64_t>(1, threads);
   return std::max<int64_t>(1, std::min(wanted, length / kMinElements));
 }
 
-// Doubles on the device, in rows of `count`.
+// Rows of `count` doubles in device memory.
 class DoubleRows {
  public:
   DoubleRows(int64_t rows, int64_t count, CUDAContext* context)

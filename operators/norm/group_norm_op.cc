@@ -132,7 +132,9 @@ OPERATOR_SCHEMA(GroupNorm)
         "Group normalization (Wu and He, 2018): Y = gamma * (X - mean) * inv_std + beta, where "
         "mean and inv_std = 1 / sqrt(variance + epsilon) are computed over the element's group of "
         "channels in its image.")
-    .Input(0, "X", "N x C x ... (NCHW) or N x ... x C (NHWC), float or bfloat16.")
+    .Input(0, "X",
+           "N x C x ... (NCHW) or N x ... x C (NHWC), float or bfloat16; on CUDA devices also "
+           "float16.")
     .Input(1, "gamma", "C floats.")
     .Input(2, "beta", "C floats.")
     .Output(0, "Y", "The result, shaped like X.")

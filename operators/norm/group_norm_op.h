@@ -1,5 +1,5 @@
-// GroupNorm: normalizes each group of channels of each image to mean 0 and deviation 1, then
-// applies a learned scale and offset to each channel.
+// GroupNorm (Wu and He, 2018): normalizes each group of channels of each image to mean 0 and
+// deviation 1, then applies a learned scale and offset to each channel.
 #pragma once
 
 #include "operators/activation/activation_types.h"

@@ -1,4 +1,5 @@
-// InstanceNorm: normalizes each channel of each image, then applies a learned scale and offset.
+// InstanceNorm (Ulyanov et al., 2016): normalizes each channel of each image, then applies a
+// learned scale and offset. X, scale [C], bias [C] -> Y, [mean [N, C], inv_stdev [N, C]].
 #pragma once
 
 #include <string>

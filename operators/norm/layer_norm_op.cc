@@ -94,7 +94,7 @@ OPERATOR_SCHEMA(LayerNorm)
          "(int, default 1) Axes before this one count the rows; the other axes are their "
          "elements.")
     .Arg("epsilon", "(float >= 0, default 0.001) Added to the variance.")
-    .Input(0, "X", "A float or bfloat16 tensor.")
+    .Input(0, "X", "A float or bfloat16 tensor; on CUDA devices also float16.")
     .Output(0, "Y", "The result, shaped like X.")
     .Output(1, "mean", "Float, the mean of each row: the axes before `axis`, then 1.")
     .Output(2, "stdev", "Float, the standard deviation of each row, shaped like the mean.");

@@ -1,4 +1,6 @@
-// LayerNorm: normalizes each row to mean 0 and variance 1.
+// LayerNorm (Ba et al., 2016) without scale and offset: normalizes each row to mean 0 and variance
+// 1. X -> Y, mean, deviation; the latter two have one float for each row. Axes before the argument
+// `axis` (default 1) index the rows.
 #pragma once
 
 #include "operators/activation/activation_types.h"

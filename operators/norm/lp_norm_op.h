@@ -1,4 +1,5 @@
-// LpNorm: the sum of absolute values or of squares of a tensor.
+// LpNorm: the sum of the absolute values (p = 1) or of the squares (p = 2) of a tensor; no root is
+// taken. X -> one float.
 #pragma once
 
 #include "operators/common/host_device_op.h"

@@ -142,7 +142,7 @@ OPERATOR_SCHEMA(LRN)
         "Local response normalization across channels (Krizhevsky et al., NIPS 2012): Y = X * "
         "scale ^ -beta, where scale = bias + alpha / size * (sum of X^2 over the window of "
         "channels around the element).")
-    .Input(0, "X", "A float or bfloat16 tensor of four axes.")
+    .Input(0, "X", "A float or bfloat16 tensor, on CUDA devices also float16, of four axes.")
     .Output(0, "Y", "The result, shaped like X.")
     .Output(1, "scale", "Optional: the scale, shaped like X.");
 OPERATOR_SCHEMA(LRNGradient)

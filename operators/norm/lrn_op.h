@@ -1,4 +1,6 @@
-// LRN: local response normalization across channels.
+// LRN: local response normalization across channels (Krizhevsky et al., NIPS 2012). X -> Y,
+// [scale]: Y = X * scale^-beta, where scale = bias + alpha / size * (sum of X^2 over the window of
+// `size` channels).
 #pragma once
 
 #include <string>

@@ -60,7 +60,7 @@ class MomentsOp final : public Operator<Context> {
 
 // dfirst, dsecond, X and, if the second moment is about the mean, the mean -> dX:
 //   dX = (dfirst + 2 (X - first) dsecond) / n
-// MomentsGradientTo of the device does it; `share` is 1 / n, and `mean` may be null.
+// MomentsGradientTo of the device computes it; `share` is 1 / n, and `mean` may be null.
 template <class Context, class Over>
 class MomentsGradientOp final : public Operator<Context> {
  public:

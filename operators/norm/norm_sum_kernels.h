@@ -18,8 +18,8 @@ template <typename T>
 void LaunchNormSumNormRelu(const ChannelLayout& layout, const TwoNormedImages<T>& in, T* y,
                            cuda::Stream stream);
 
-// g = dy where the sum is positive, else 0; g may be dy. d_bn_params and dz_bn_params (2 x C,
-// bn_params.h) are sums over g. `scratch` holds BatchNormScratch(layout) floats.
+// g = dy where the sum is positive, else 0; g may be dy. Also computes d_bn_params and dz_bn_params
+// (2 x C, bn_params.h) from g. `scratch` holds BatchNormScratch(layout) floats.
 template <typename T>
 void LaunchNormSumNormReluGradient(const ChannelLayout& layout, const TwoNormedImages<T>& in,
                                    const T* dy, T* g, float* d_bn_params, float* dz_bn_params,

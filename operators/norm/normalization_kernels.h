@@ -17,8 +17,8 @@ struct NormalizedRows {
 };
 
 // y = (x - mean) / deviation * scale[channel] + bias[channel], with deviation = sqrt(variance +
-// epsilon). Scale and bias may be null. Writes the means and the deviations, or their inverses,
-// unless null. y may be x.
+// epsilon). Scale and bias may be null. Also writes the means, and the deviations or their
+// inverses, to the pointers that are not null. y may be x.
 template <typename T>
 struct RowNormalization {
   const T* x = nullptr;
@@ -32,8 +32,9 @@ void LaunchNormalizeRows(const NormalizedRows& layout, const RowNormalization<T>
                          cuda::Stream stream);
 
 // With z = (x - mean) / deviation: dx = scale / deviation * (dy - mean(dy) - z mean(dy z)). Also
-// writes the sums of dy and of dy z of each row, unless null. z may be given instead of x. If
-// neither inverse_deviation nor deviation is given, mean and deviation are computed from x.
+// writes the sums of dy and of dy z of each row, unless their pointers are null. z may be given
+// instead of x. If neither inverse_deviation nor deviation is given, mean and deviation are
+// computed from x.
 template <typename T>
 struct RowNormalizationGradient {
   const T *x = nullptr, *z = nullptr, *dy = nullptr;

@@ -1,4 +1,4 @@
-// Normalize and NormalizeL1: the vectors along an axis divided by their norms.
+// Normalize and NormalizeL1: divide the vectors along an axis by their L2 or L1 norms.
 #pragma once
 
 #include "operators/common/host_device_op.h"

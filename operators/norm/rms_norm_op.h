@@ -1,4 +1,5 @@
-// RMSNorm: divides rows by their root mean square, then scales and shifts them.
+// RMSNorm (Zhang and Sennrich, 2019): divides rows by their root mean square, then scales and
+// shifts them. X, gamma, beta -> Y, rrms, the reciprocal root mean square of each row.
 #pragma once
 
 #include "operators/common/element_type.h"

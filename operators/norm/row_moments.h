@@ -1,4 +1,4 @@
-// Sums over strided rows of float or bfloat16, in double, that normalizations share.
+// Sums over strided rows of float or bfloat16, computed in double. Shared by the normalizations.
 #pragma once
 
 #include <algorithm>

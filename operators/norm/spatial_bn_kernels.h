@@ -20,7 +20,7 @@ struct ChannelShape {
   int64_t PerChannel() const { return batch * spatial; }
 };
 
-// How the backward pass finds out where a Relu after the normalization was open.
+// How the backward pass finds out where a Relu after the normalization passed its input on.
 enum class ReluMask {
   kNone,   // there is no Relu
   kFromX,  // computes the normalized value again, which depends on x alone
@@ -40,7 +40,7 @@ template <typename T>
 void NormalizeChannels(const ChannelShape& shape, const T* x, const float* mean, const float* scale,
                        const float* bias, const T* z, bool relu, T* y);
 
-// Inputs of the backward pass. g below is dy where the Relu was open, else 0.
+// Inputs of the backward pass. Below, g is dy where the Relu passed its input on, else 0.
 template <typename T>
 struct NormalizeGradient {
   const T* x = nullptr;

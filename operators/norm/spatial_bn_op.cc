@@ -104,8 +104,8 @@ void DescribeSpatialBN(OpSchema& schema) {
            "default 0.9.")
       .Arg("order", "NCHW (default) or NHWC.")
       .Input(0, "X",
-             "N x C x spatial (NCHW) or N x spatial x C (NHWC), float or bfloat16; also "
-             "N x C alone.")
+             "N x C x spatial (NCHW) or N x spatial x C (NHWC), float or bfloat16, on CUDA devices "
+             "also float16; also N x C alone.")
       .Input(1, "scale", "Gamma: C values, float.")
       .Input(2, "bias", "Beta: C values, float.")
       .Input(3, "mean", "Running mean, C values, float; updated in place in training.")

@@ -1,4 +1,4 @@
-// SpatialBN: shared by its forward and gradient operators.
+// Shared by the forward and gradient operators of SpatialBN (batch normalization) on all devices.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// What the pass that normalizes also does to its result.
+// The operations after the normalization in the same pass: none, Relu, or adding Z and then Relu.
 enum class BatchNormEpilogue { kNone, kRelu, kSumRelu };
 
 // Reads the arguments of SpatialBN and checks shapes and types. The parameters of a channel (scale,
@@ -51,7 +51,7 @@ class SpatialBNOpBase : public Operator<Context> {
   const int num_batches_;
 };
 
-// The same for the forward operator and its fused variants: X, scale, bias, mean, var, [Z], [sums,
+// Shared by the forward operator and its fused variants: X, scale, bias, mean, var, [Z], [sums,
 // sumsqs] -> Y, [mean, var, saved_mean, saved_inv_std].
 template <class Context>
 class SpatialBNForwardBase : public SpatialBNOpBase<Context> {
