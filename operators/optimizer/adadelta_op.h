@@ -1,4 +1,5 @@
-// Adadelta and SparseAdadelta: steps in the units of the parameter (Zeiler, 2012).
+// Adadelta and SparseAdadelta (Zeiler, 2012): the running means of squared gradients and steps give
+// each element a rate.
 #pragma once
 
 #include "operators/optimizer/update_op.h"

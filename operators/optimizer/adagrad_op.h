@@ -1,4 +1,4 @@
-// Adagrad: a learning rate per element (Duchi et al., JMLR 2011).
+// Adagrad (Duchi et al., JMLR 2011): the sum of squared gradients gives each element a rate.
 #pragma once
 
 #include "operators/optimizer/update_op.h"

@@ -1,4 +1,6 @@
-// ClipByGlobalNorm: scales gradients down together when their total norm is over a limit.
+// ClipByGlobalNorm: scales gradients down by one factor if the L2 norm of all their elements
+// exceeds max_norm (Pascanu et al., ICML 2013). Float gradients -> the same blobs, norm before
+// scaling (one float).
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// ClipTensorByScaling: scales a tensor down when its norm is over a threshold.
+// ClipTensorByScaling: scales a tensor down if its norm exceeds a threshold.
 #pragma once
 
 #include "operators/common/host_device_op.h"
@@ -7,9 +7,9 @@
 
 namespace caffe2 {
 
-// Y = X, float or 16 bits, or, if the norm in input 1 is over threshold * input 2, X scaled down to
-// that limit. Inputs 1 and 2 (optional: 1) are one float each. Works in place. Throws EnforceNotMet
-// for a threshold that is not positive, and for other types and sizes.
+// Y = X or, if the norm in input 1 exceeds threshold * input 2, X scaled down to that limit. X is
+// float or of 16 bits; inputs 1 and 2 (optional, default 1) are one float each. Y may overwrite X.
+// Throws EnforceNotMet for a threshold that is not positive, and for other types and sizes.
 template <class Context>
 class ClipTensorByScalingOp final : public Operator<Context> {
  public:

@@ -7,9 +7,9 @@
 
 namespace caffe2 {
 
-// P is the type of the parameter, G of the gradient and the step, S of the states. Arithmetic on
-// 16-bit types is in float. An output may be in the memory of an input, element by element. This is
-// a functor for ForEach; on the host ForEach uses the loops of update_loops.h.
+// P is the type of the parameter, G the type of the gradient and the step, S the type of the
+// states. Arithmetic on 16-bit types is in float. An output may overwrite the corresponding input.
+// This is a functor for ForEach; on the host ForEach uses the loops of update_loops.h.
 template <class R, typename P = float, typename G = P, typename S = G>
 struct DenseUpdate {
   using Rule = R;
@@ -32,7 +32,8 @@ struct DenseUpdate {
 
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const { Update(i, i, Scalars(), Skips()); }
 
-  // Updates element `at` by element `from` of the gradient. Element `from` of the step is written.
+  // Updates element `at` of the parameter and states by element `from` of the gradient, and writes
+  // element `from` of the step.
   CAFFE2_HOST_DEVICE void Update(int64_t at, int64_t from, const UpdateScalars& scalars,
                                  bool skip) const {
     float own[kStates > 0 ? kStates : 1];

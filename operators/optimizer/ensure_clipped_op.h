@@ -1,4 +1,5 @@
-// EnsureClipped: limits a parameter, or some of its rows, to bounds.
+// EnsureClipped: limits a float parameter, or the rows that indices name, to [min, max] in place.
+// param, [indices, grad] -> param; grad is not read.
 #pragma once
 
 #include <limits>

@@ -11,8 +11,8 @@ inline void ReadArguments(const OperatorBase& op, FtrlRule* rule) {
   rule->lambda2 = op.GetSingleArgument<float>("lambda2", rule->lambda2);
 }
 
-// The rate is input i, if given, else the argument alpha. Throws EnforceNotMet unless it is
-// positive; a rate on a device is not checked.
+// The rate alpha: input i, if there is one, else the argument alpha. Throws EnforceNotMet unless it
+// is positive; a rate in device memory is not checked.
 template <class Context>
 Rate FtrlRate(const Operator<Context>& op, int i, Context* context) {
   const Rate rate = op.InputSize() > i

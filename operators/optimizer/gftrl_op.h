@@ -1,4 +1,5 @@
-// GFtrl: Ftrl that keeps or zeroes whole input features (group lasso).
+// GFtrl: Ftrl with group lasso, which keeps or zeroes whole columns (input features) of the
+// parameter.
 #pragma once
 
 #include "operators/optimizer/ftrl_op.h"

@@ -63,7 +63,7 @@ struct GFtrlColumns {
   }
 };
 
-// y = factor x, and average += share (x - average).
+// ScaleElements: y = factor x. MoveTowards: average += share (x - average).
 struct ScaleElements {
   static constexpr const char* kName = "WeightScale";
   float factor;

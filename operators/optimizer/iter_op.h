@@ -13,7 +13,7 @@ class IterOp final : public Operator<Context> {
   bool RunOnDevice() override;
 };
 
-// The same under a mutex, for concurrent nets that share the counter.
+// IterOp under a mutex, for concurrent nets that share the counter.
 template <class Context>
 class AtomicIterOp final : public Operator<Context> {
  public:

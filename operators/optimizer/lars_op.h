@@ -1,4 +1,6 @@
-// Lars: a learning rate for each layer from the norms of its parameter and gradient.
+// Lars (You et al., 2017): a factor of the learning rate for each layer, from the norms of its
+// parameter and gradient. X, dX, [wd, trust, lr_max, [lr]] -> one float. All inputs after dX are
+// float scalars.
 #pragma once
 
 #include "operators/common/host_device_op.h"

@@ -1,4 +1,5 @@
-// LearningRateAdaption: gradient descent on the learning rate (Baydin et al., ICLR 2018).
+// LearningRateAdaption: gradient descent on the learning rate (Baydin et al., ICLR 2018). lr, grad,
+// effgrad -> lr.
 #pragma once
 
 #include "operators/common/total_product.h"

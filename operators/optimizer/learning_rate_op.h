@@ -1,4 +1,5 @@
-// LearningRate: the learning rate at an iteration.
+// LearningRate: iteration (int64 of one element, on the host) -> base_lr times the factor of the
+// policy, a float scalar.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ namespace caffe2 {
 using LearningRatePolicy = std::function<double(int64_t iteration)>;
 
 // Makes the policy `name` from arguments whose names begin with `prefix`. Throws EnforceNotMet for
-// an unknown name, listing the known ones, and for missing or invalid arguments.
+// an unknown name, with a list of the known names, and for missing or invalid arguments.
 LearningRatePolicy MakeLearningRatePolicy(const std::string& name, const std::string& prefix,
                                           const ArgumentHelper& arguments);
 

@@ -46,7 +46,7 @@ struct ClearMaskedRow {
   }
 };
 
-// Updates rows that are named by index (sparse_update.h), then applies the mask to each row.
+// Updates the rows that indices name (sparse_update.h), then applies the mask to each updated row.
 template <class Update>
 struct MaskedRow {
   static constexpr const char* kName = "MaskedSparseAdagrad";

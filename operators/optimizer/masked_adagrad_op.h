@@ -35,7 +35,7 @@ class PruningPlan {
     const auto at = std::find(delays_.begin(), delays_.end(), iteration);
     return at == delays_.end() ? -1 : ratios_[at - delays_.begin()];
   }
-  // For each block of each row, whether it is kept. Of n blocks, the floor(ratio * n) with the
+  // Whether each block of each row is kept. Of n blocks, the floor(ratio * n) blocks with the
   // smallest norms are pruned; fewer if norms are equal.
   std::vector<bool> Kept(int64_t rows, int64_t width, const float* param, float ratio) const {
     const int64_t blocks = BlocksOf(width);

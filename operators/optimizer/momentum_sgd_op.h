@@ -10,8 +10,8 @@ inline void ReadArguments(const OperatorBase& op, MomentumSgdRule* rule) {
                                 op.GetSingleArgument<int>("nesterov", 0) != 0);
 }
 
-// MomentumSGD, and MomentumSGDUpdate and its forms for float16, which also write the parameter.
-// Tensors are of T, and arithmetic is in float.
+// MomentumSGD; and MomentumSGDUpdate and its variants for float16, which also write the parameter.
+// Tensors are of type T, and arithmetic is in float.
 template <class Context, typename T = float>
 class MomentumSgdOp final : public UpdateOp<Context, T> {
  public:

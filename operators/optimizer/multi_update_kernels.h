@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// An update of contiguous elements. Outputs may be inputs, element by element.
+// An update of contiguous elements. An output may overwrite the corresponding input.
 template <class Rule>
 struct BlockUpdate {
   Rule rule;
@@ -15,7 +15,7 @@ struct BlockUpdate {
   const float* found_inf = nullptr;  // if *found_inf != 0, the elements stay; may be null
   const float* scale = nullptr;      // the divisor of gradients; null: none
   const void* grad = nullptr;
-  Number grad_type = Number::kFloat;  // or 16 bits: then copy_type, if there is a copy
+  Number grad_type = Number::kFloat;  // or a 16-bit type: copy_type, if there is a copy
   const float* param = nullptr;
   const float* state[Rule::kStates] = {};
   float* param_out = nullptr;

@@ -13,8 +13,8 @@
 
 namespace caffe2 {
 
-// In blocks of parameters, tensors begin at multiples of this number of elements, and the length of
-// the block is a multiple of it.
+// In blocks of parameters, tensors begin at multiples of this number of elements, and the number of
+// elements of the block is a multiple of it.
 constexpr int64_t kFlatAlignment = 64;
 
 // The operands of one run of such an operator.

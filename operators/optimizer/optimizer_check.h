@@ -13,7 +13,7 @@ inline void CheckOptimizerState(const Tensor& param, const Tensor& state, const 
                 ShapeString(state.sizes()), ", the parameter ", ShapeString(param.sizes()));
 }
 
-// The same for a state of one number for each row of the parameter.
+// Throws EnforceNotMet unless `state` has one number for each row of the parameter.
 inline void CheckRowWiseState(const Tensor& param, const Tensor& state, const char* name) {
   CAFFE_ENFORCE(param.dim() >= 1 && state.numel() == param.size(0), name,
                 " must have one element for each row of the parameter: ", name, " has shape ",
@@ -21,7 +21,8 @@ inline void CheckRowWiseState(const Tensor& param, const Tensor& state, const ch
 }
 
 // The elements of a tensor that an operator updates in place, as its schema demands. Throws
-// EnforceNotMet unless it holds T: mutable_data would turn it into one with arbitrary elements.
+// EnforceNotMet unless the tensor holds T: mutable_data would replace its elements by arbitrary
+// ones.
 template <typename T>
 T* UpdatedData(Tensor* tensor) {
   tensor->data<T>();
@@ -43,7 +44,8 @@ inline int64_t CheckRowGradient(const Tensor& param, const Tensor& indices, cons
   return width;
 }
 
-// The optional input i of an update, found_inf of CheckFiniteAndUnscale; null if there is none.
+// The data of the optional input i of an update: found_inf of CheckFiniteAndUnscale. Null if there
+// is none.
 template <class Context>
 const float* FoundInf(const Operator<Context>* op, int i) {
   if (op->InputSize() <= i) return nullptr;

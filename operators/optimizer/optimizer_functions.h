@@ -1,5 +1,5 @@
 // Functors for updates of parameters, for the host and for devices (host_device.h). State is float.
-// An output may be in the memory of an input, element by element.
+// An output may overwrite the corresponding input.
 #pragma once
 
 #include "operators/common/rate.h"
@@ -29,7 +29,7 @@ struct LarsFactor {
   }
 };
 
-// y = x or, if `norm` is over threshold * factor, x scaled down to that norm.
+// y = x or, if `norm` exceeds threshold * factor, x scaled down to that norm.
 template <typename T>
 struct ClipByScaling {
   static constexpr const char* kName = "ClipTensorByScaling";

@@ -1,5 +1,5 @@
 // Functors for UpdateRows (operators/common/update_rows.h), for the host and for devices
-// (host_device.h): bound, shrink and count rows of a parameter that are named by index.
+// (host_device.h). They bound, shrink or count the rows of a parameter that indices name.
 #pragma once
 
 #include "operators/common/host_device.h"

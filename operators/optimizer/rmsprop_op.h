@@ -1,4 +1,5 @@
-// RmsProp: gradients divided by a running mean of their size (Tieleman & Hinton, 2012).
+// RmsProp (Tieleman & Hinton, 2012): divides gradients by the root of the running mean of their
+// squares.
 #pragma once
 
 #include "operators/optimizer/update_op.h"
@@ -11,7 +12,8 @@ inline void ReadArguments(const OperatorBase& op, RmsPropRule* rule) {
   rule->epsilon = op.GetSingleArgument<float>("epsilon", rule->epsilon);
 }
 
-// Another operator applies the step.
+// grad, mean_squares, momentum, lr, [found_inf] -> step, mean_squares, momentum. Another operator
+// adds the step to the parameter.
 template <class Context>
 class RmsPropOp final : public DenseUpdateOp<Context, RmsPropRule> {
  public:

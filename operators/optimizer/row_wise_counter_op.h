@@ -1,5 +1,6 @@
-// RowWiseCounter: counts recent updates of the rows of a parameter. UpdateRows is a function of the
-// device (update_rows.h).
+// RowWiseCounter: counts the recent updates of each row of a parameter. prev_iter (int64 for each
+// row), counts (double for each row), indices, iteration -> prev_iter, counts, in place. UpdateRows
+// is a function of the device (update_rows.h).
 #pragma once
 
 #include "operators/common/shape_input.h"

@@ -1,4 +1,5 @@
-// SmartDecaySparseAdam: Adam of sparse gradients that treats missing gradients as zeros.
+// SmartDecaySparseAdam: Adam for sparse gradients that treats the missing gradients of a row as
+// zeros.
 #pragma once
 
 #include "operators/common/shape_input.h"

@@ -1,4 +1,5 @@
-// SparseLpRegularizer: shrinks rows of a parameter.
+// SparseLpRegularizer: shrinks the rows of a float parameter that indices name, in place. param,
+// indices, [grad] -> param; grad is not read.
 #pragma once
 
 #include "operators/common/update_rows.h"

@@ -1,4 +1,5 @@
-// SparseNormalize, Float16SparseNormalize: bound or set the norm of some rows of a parameter.
+// SparseNormalize, Float16SparseNormalize: bound or set the L2 norm of the rows of a parameter that
+// indices name, in place.
 #pragma once
 
 #include "operators/common/update_rows.h"

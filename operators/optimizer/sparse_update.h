@@ -43,8 +43,9 @@ CAFFE2_HOST_DEVICE float GradientOf(const WithWeightDecay<Rule>& rule, float g, 
   return g + rule.weight_decay * p;
 }
 
-// The last state holds one number for each row. The rule accumulates the root mean square of the
-// row's gradient into it, and all elements of the row share the divisor that it gives.
+// The last state has one number for each row. The rule accumulates the root mean square of the
+// row's gradient into this number, and all elements of the row share the divisor that follows from
+// it.
 template <class Rule, typename P = float>
 struct RowWiseUpdate {
   static constexpr const char* kName = Rule::kName;

@@ -19,9 +19,9 @@ class StormBase : public UpdateOp<Context> {
         beta_(this->template GetSingleArgument<float>("beta", 0.1f)) {}
 
  protected:
-  // Sets rate and correction of the update, which it keeps in `storage`. Adds the squares of the
-  // gradient to the sum, and writes it to output 2. On the host, throws EnforceNotMet unless beta +
-  // sum is positive.
+  // Computes rate and correction in `storage`, and sets them in the update. Adds the squares of the
+  // gradient to the sum, and writes the sum to output 2. On the host, throws EnforceNotMet unless
+  // beta + sum is positive.
   template <class Elements>
   void SetRates(Elements* update, Tensor* storage) {
     const Tensor &sum = Input(GRAD_SQ_SUM), &grad = Input(this->layout_.grad);

@@ -67,7 +67,7 @@ class UpdateOp : public Operator<Context> {
     CheckOptimizerState(like, grad, "gradient");
     return MakeElements<P, /*kRowWise=*/false>(rule, like);
   }
-  // The same for the rows that the indices name. Rows is a template of sparse_update.h.
+  // The update of the rows that the indices name. Rows is a template of sparse_update.h.
   template <template <class, typename> class Rows, typename P = T, class Rule>
   Rows<Rule, P> MakeRows(const Rule& rule) {
     const Tensor& param = Input(layout_.param);

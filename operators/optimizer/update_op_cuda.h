@@ -10,7 +10,7 @@
 
 namespace caffe2 {
 
-// As on the host. Waits for an iteration that is on the device.
+// Like the version for the host. If the iteration is in device memory, waits for it.
 template <CorrectedRule Rule>
 Rate CorrectionOf(const Rule& rule, const Tensor& iter, CUDAContext* /*context*/) {
   CAFFE_ENFORCE(iter.numel() == 1, "the iteration counter must have one element, found shape ",

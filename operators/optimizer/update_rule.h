@@ -1,4 +1,4 @@
-// Update rules: what optimizers do to one element of a parameter, for the host and for devices
+// Update rules: how optimizers update one element of a parameter, for the host and for devices
 // (host_device.h). Each formula exists only here. Dense, sparse and row-wise updates and updates of
 // many parameters at once call the rules (dense_update.h, sparse_update.h, multi_update_op.h). The
 // documentation of the operators states the formulas.
@@ -28,7 +28,7 @@ concept CorrectedRule = requires(const Rule& rule, int64_t iteration) {
   rule.Correction(iteration);
 };
 
-// Running means of numbers and of their squares. `keep` is the share of the old mean.
+// The next running mean of numbers, or of their squares. `keep` is the share of the old mean.
 CAFFE2_HOST_DEVICE inline float MoveMean(float keep, float mean, float share, float x) {
   return keep * mean + share * x;
 }
@@ -122,8 +122,8 @@ struct RectifiedAdamRule {
 };
 
 // Adam for several iterations at once, of which only the last has a gradient. In the n iterations
-// before it, the first moment alone moves the parameter: by the sum of moment_1 beta1^i for i from
-// 1 to n, divided by the root of the current second moment.
+// before that one, only the first moment moves the parameter: by the sum of moment_1 beta1^i for i
+// from 1 to n, divided by the root of the current second moment.
 struct SmartDecayAdamRule {
   static constexpr int kStates = AdamRule::kStates;
   static constexpr const char* kName = "SmartDecayAdam";

@@ -1,4 +1,5 @@
-// SWA and EMA: averages of a parameter over the iterations.
+// SWA (stochastic weight averaging, Izmailov et al., 2018) and EMA (exponential moving average) of
+// a parameter over the iterations.
 #pragma once
 
 #include <limits>
@@ -26,7 +27,7 @@ struct IterationRange {
   }
 };
 
-// Shared by both: inputs and outputs (param, average), the iteration.
+// Shared by both: param, average, iteration -> param, average, in place.
 template <class Context>
 class WeightAverageOp : public Operator<Context> {
  public:

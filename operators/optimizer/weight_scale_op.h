@@ -1,4 +1,5 @@
-// WeightScale: multiplies a parameter every so many iterations.
+// WeightScale: multiplies a float parameter by `scale` every `stepsize` iterations below
+// upper_bound_iter, else copies it. w, iteration -> w.
 #pragma once
 
 #include <limits>

@@ -20,7 +20,7 @@ class WngradBase : public UpdateOp<Context> {
  protected:
   enum { SEQ_B = 1 };
 
-  // Sets the rate of the update, which it writes to `rate` or, if that is null, to `storage`.
+  // Computes the rate in `rate` or, if that is null, in `storage`, and sets it in the update.
   // Writes the new b to output 1.
   template <class Elements>
   void SetRate(float* rate, Elements* update, Tensor* storage) {

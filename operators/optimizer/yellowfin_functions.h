@@ -14,7 +14,8 @@ struct MovingAverage {
   }
 };
 
-// One step of momentum SGD with the rate and momentum tuned so far. Updates the averages of g, g^2.
+// One step of momentum SGD with the rate and momentum tuned so far. Also updates the averages of g
+// and g^2.
 struct YellowFinElements {
   static constexpr const char* kName = "YellowFin";
   MovingAverage averages;
@@ -33,7 +34,7 @@ struct YellowFinElements {
 // average.
 struct YellowFinTune {
   static constexpr const char* kName = "YellowFinTune";
-  // Positions in scalars: moving averages.
+  // The positions of the moving averages in `scalars`.
   enum Scalar { kNorm, kNorm2, kLogMin, kLogMax, kDistance, kNumScalars };
 
   MovingAverage averages;
