@@ -1,4 +1,4 @@
-// The steps of LpPool before and after averaging, for the host and for devices (host_device.h).
+// The functions of LpPool before and after averaging, for the host and for devices (host_device.h).
 #pragma once
 
 #include "operators/common/host_device.h"

@@ -8,7 +8,7 @@
 
 namespace caffe2 {
 
-// One pooling, as PoolShape (operators/pool/pool_kernels.h).
+// The shapes of one pooling, like PoolShape (operators/pool/pool_kernels.h).
 struct PoolLayout {
   bool max = false;
   bool channels_last = false;

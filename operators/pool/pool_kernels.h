@@ -10,7 +10,7 @@ namespace caffe2 {
 
 enum class PoolKind { kMax, kAverage };
 
-// One pooling; missing spatial axes are of size 1 and come first.
+// The shapes of one pooling. Missing spatial axes have size 1 and come first.
 struct PoolShape {
   int64_t batch = 0;
   int64_t channels = 0;

@@ -35,7 +35,7 @@ void PoolSchema(OpSchema& schema) {
       .Arg("global_pooling", "1: the window is the whole image. Default 0.")
       .Input(0, "X",
              "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
-             "bfloat16.")
+             "bfloat16, on CUDA devices also float16.")
       .Output(0, "Y",
               "N x C x H' x W' or N x H' x W' x C, of X's type, with H' = (H + pads - "
               "kernel) / stride + 1.")
