@@ -15,8 +15,8 @@ inline constexpr char kCpuOnly[] = "quantized networks are for inference on the 
 
 enum class Activation { kNone, kRelu };
 
-// The level `steps` (rounded, ties to even) above the zero point, clipped to [min, 255]; `min`
-// for NaN.
+// The level that lies `steps` (rounded, ties to even) above the zero point, clipped to [min, 255].
+// NaN gives `min`. A level is a quantized value, uint8.
 inline uint8_t ToLevel(double steps, uint8_t zero_point, uint8_t min = 0) {
   constexpr double kMaxLevel = std::numeric_limits<uint8_t>::max();
   double level = std::nearbyint(steps) + zero_point;
@@ -38,7 +38,7 @@ struct Quantization {
 
   float Dequantize(uint8_t level) const { return scale * static_cast<float>(level - zero_point); }
   uint8_t Quantize(float value) const { return ToLevel(value / scale, zero_point); }
-  // Quantizes n values, by all threads.
+  // Quantizes n values, in several threads.
   void Quantize(int64_t n, const float* values, uint8_t* levels) const;
   friend bool operator==(const Quantization&, const Quantization&) = default;
 };

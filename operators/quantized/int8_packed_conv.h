@@ -1,5 +1,5 @@
-// Convolutions of levels by oneDNN's kernels for bytes: filters are packed once, and sums become
-// levels before they leave the registers.
+// Convolutions of levels (int8_op.h) by oneDNN's kernels for bytes: filters are packed once, and
+// sums become levels before they leave the registers.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace caffe2::int8 {
 
-// What a convolution of images N x H x W x C computes. The result has a quantization, or is float.
+// The operands of a convolution of images N x H x W x C. The result has a quantization, or is
+// float.
 struct Int8ConvTerms {
   ConvShape shape;
   const uint8_t* filter = nullptr;  // M x kH x kW x C / group levels
@@ -23,9 +24,9 @@ struct Int8ConvTerms {
   bool relu = false;
 };
 
-// Sums are exact, as long as they fit into 32 bits. They are scaled in float, but an Int8Conv
-// without constant_filter scales in double. If a value lies within about 1e-5 steps of the middle
-// between two levels, the two may choose different levels.
+// Sums are exact, as long as they fit into 32 bits. Here they are scaled in float; an Int8Conv
+// without constant_filter scales them in double. If a value lies within about 1e-5 steps of the
+// middle between two levels, the two may choose different levels.
 class PackedInt8Conv {
  public:
   // Null if there is no such kernel: for processors without VNNI, filters whose zero point is not
@@ -37,7 +38,7 @@ class PackedInt8Conv {
 
  private:
   explicit PackedInt8Conv(const Int8ConvTerms& terms);
-  // X with pads, which have the value 0.
+  // X with pads, whose levels stand for 0.
   const uint8_t* Padded(const uint8_t* x);
 
   ImageShape x_;

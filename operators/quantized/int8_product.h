@@ -52,7 +52,7 @@ class Int8ProductOp : public Int8Operator {
   std::vector<int32_t> sums_;  // kept from run to run
 
  private:
-  // What the fused kernel was made for. If a run has other values, a new kernel is made.
+  // The values that the fused kernel was made for. If a run has other values, a new kernel is made.
   struct Packing {
     std::vector<int64_t> x_dims;
     Tensor filter{CPU}, bias{CPU};  // keep the memory, so that no other tensor gets it

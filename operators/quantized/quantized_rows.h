@@ -1,7 +1,7 @@
 // Matrices whose rows are quantized one by one: x = scale * level + bias.
 //
-// In the fused form a row of bytes holds its levels, then its scale and its bias. Otherwise scales
-// and biases are a tensor of their own, float N x 2. Levels of less than 8 bits share bytes, the
+// In a fused format a row of bytes holds its levels, then its scale and its bias. Otherwise scales
+// and biases are in a separate tensor, float N x 2. Levels of less than 8 bits share bytes, the
 // first level in the lowest bits.
 #pragma once
 
@@ -29,7 +29,8 @@ struct RowFormat {
   constexpr int64_t factor_bytes() const {
     return !fused ? 0 : 2 * static_cast<int64_t>(half_factors ? sizeof(float16) : sizeof(float));
   }
-  // The number of bytes of a row of `width` levels, and its inverse.
+  // stride(): the number of bytes of a row of `width` levels. width(): the number of levels that
+  // fit into a row of `stride` bytes.
   int64_t stride(int64_t width) const {
     return (width + per_byte() - 1) / per_byte() + factor_bytes();
   }
