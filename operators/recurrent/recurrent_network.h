@@ -54,7 +54,7 @@ bool HasBackwardStepNet(const OperatorDef& def);
 
 // Inserts operators before the operators of the net.
 void PrependOperators(const std::vector<OperatorDef>& ops, NetDef* net);
-// Inserts operators that apply the links, also at the start of the net.
+// Inserts the operators that apply the links at the start of the net.
 void PrependLinks(const std::vector<RecurrentLink>& links, const std::string& timestep,
                   const DeviceOption& device, NetDef* net);
 

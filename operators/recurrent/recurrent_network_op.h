@@ -9,9 +9,11 @@
 
 namespace caffe2 {
 
-// What identifies the contents of step workspaces: the net and which of its blobs are not kept.
+// A text that identifies the contents of step workspaces: the step net, and which of its blobs are
+// not kept.
 std::string RecurrentDefinition(const OperatorDef& def);
-// Rows of a state before the rows that steps write: one, or as many as the initial value has.
+// The number of rows of a state before the rows that steps write: one, or the number of rows of the
+// initial value.
 inline int64_t InitialLength(const std::vector<int64_t>& initial) {
   return initial.size() == 3 ? initial[0] : 1;
 }

@@ -14,8 +14,8 @@ class CudaRecurrentUnit : public RecurrentUnitBase<CUDAContext> {
   bool RunOnDevice() override = 0;
 
  protected:
-  // As ReadStep(): reads the inputs from index `state` on, with `blocks` gates for each unit, and
-  // sets `input` to the index of the next one.
+  // Like ReadStep(): reads the inputs from index `state` on, with `blocks` gates for each unit, and
+  // sets `input` to the index of the next input.
   UnitStep ReadUnitStep(int state, int blocks, int* input) const {
     const Step step = ReadStep(state, blocks, input);
     return {step.units, step.timestep, step.lengths, drop_states_};

@@ -6,7 +6,7 @@
 
 namespace caffe2 {
 
-// One step of a batch, as RecurrentUnitBase::Step (recurrent_unit.h).
+// One step of a batch, like RecurrentUnitBase::Step (recurrent_unit.h).
 struct UnitStep {
   int64_t units = 0, timestep = 0;
   const int32_t* lengths = nullptr;  // null: all sequences go on
@@ -14,8 +14,8 @@ struct UnitStep {
   CAFFE2_HOST_DEVICE bool HasEnded(int64_t i) const {
     return lengths != nullptr && timestep >= lengths[i / units];
   }
-  // For a sequence that has ended: makes the new state from the old state, or the gradient of the
-  // old state from the gradient of the new state.
+  // For a sequence that has ended: the new state from the old state, or the gradient of the old
+  // state from the gradient of the new state.
   CAFFE2_HOST_DEVICE float Kept(float state) const { return drop_states ? 0.f : state; }
   // The index of gate 0 of element i, if there are `gates` gates. Gate k is k * units further.
   CAFFE2_HOST_DEVICE int64_t Gate(int64_t i, int gates) const {
