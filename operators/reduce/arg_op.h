@@ -1,4 +1,5 @@
-// ArgMax and ArgMin: the position of the extreme element along an axis.
+// ArgMax and ArgMin: X -> int64, the position of the largest or smallest element along an axis; the
+// first of equal ones.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// RowwiseMax, ColwiseMax: maxima in a batch of matrices.
+// RowwiseMax, ColwiseMax: the maximum of each row or column of each matrix of a batch [batch, rows,
+// columns].
 #pragma once
 
 #include "operators/common/broadcast.h"

@@ -16,7 +16,7 @@ struct TimesRate {
   CAFFE2_HOST_DEVICE float operator()(float x) const { return weight() * x; }
 };
 
-// The learning rate minus its gradient, from the sums of grad * effgrad, grad^2 and effgrad^2.
+// A gradient step on the learning rate, from the sums of grad * effgrad, grad^2 and effgrad^2.
 struct AdaptRate {
   static constexpr const char* kName = "LearningRateAdaption";
   float alpha;

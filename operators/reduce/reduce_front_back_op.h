@@ -1,5 +1,5 @@
-// ReduceFront* and ReduceBack*: reductions over the first or the last dimensions. Each result
-// covers all its elements, or the first of them, as many as an optional input of lengths says.
+// ReduceFront* and ReduceBack*: reductions over the first or the last dimensions. With an optional
+// input of lengths, result j covers only the first lengths[j] of its elements.
 #pragma once
 
 #include <vector>

@@ -12,7 +12,7 @@
 
 namespace caffe2 {
 
-// Reducers. The result starts as Init and becomes Combine(result, Map(x)) for each element x.
+// Reducers. The result begins as Init and becomes Combine(result, Map(x)) for each element x.
 struct SumReducer {
   template <typename T>
   static constexpr T Init() {

@@ -1,4 +1,4 @@
-// What reductions compute.
+// The kinds of reductions.
 #pragma once
 
 namespace caffe2 {

@@ -102,7 +102,7 @@ struct KeepFirst {
     }
   }
 };
-// The same for FlexibleTopK, with rows of `width` elements.
+// ScatterTopK for FlexibleTopK, with rows of `width` elements.
 struct ScatterFlexibleTopK {
   static constexpr const char* kName = "FlexibleTopKGradient";
   int64_t width;
@@ -117,7 +117,7 @@ struct ScatterFlexibleTopK {
     }
   }
 };
-// The same for LengthsTopK: up to k elements of each segment of x; unused indices are -1.
+// ScatterTopK for LengthsTopK: up to k elements of each segment of x; unused indices are -1.
 struct ScatterLengthsTopK {
   static constexpr const char* kName = "LengthsTopKGradient";
   int64_t k;

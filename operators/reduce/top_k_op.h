@@ -1,4 +1,5 @@
-// TopK: the k largest elements along an axis.
+// TopK: X -> values, indices (int64), [flattened_indices (int64)], the k largest elements along an
+// axis in descending order. The gradient: d_values, indices, X -> dX.
 #pragma once
 
 #include <vector>
