@@ -1,5 +1,5 @@
-// LengthsTile, LengthsGather and LengthsPad repeat, take and pad rows by lengths. For the first two
-// the host reads the lengths, because they determine the number of rows of the output.
+// LengthsTile, LengthsGather and LengthsPad repeat, select and pad rows by lengths. For the first
+// two the host reads the lengths, because they determine the number of rows of the output.
 #pragma once
 
 #include "caffe2/core/device_backend.h"
@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// Repeats each row of a tensor as often as its length says.
+// Repeats row i of a tensor lengths[i] times.
 template <class Context>
 class LengthsTileOp final : public Operator<Context> {
  public:
@@ -32,7 +32,7 @@ class LengthsTileOp final : public Operator<Context> {
   }
 };
 
-// Takes the entries of the segments that the indices name.
+// Selects the entries of the segments that the indices name.
 template <class Context>
 class LengthsGatherOp final : public Operator<Context> {
  public:

@@ -1,5 +1,5 @@
-// The specs of LengthsSum and similar operators and of their gradients or, if `sparse`, of
-// SparseLengthsSum and similar operators.
+// The specs (segment_reduction.h) of LengthsSum, LengthsMean, ... and of their gradients; if
+// `sparse`, of SparseLengthsSum, SparseLengthsMean, ...
 #pragma once
 
 #include "operators/segment/segment_reduction.h"

@@ -58,8 +58,8 @@ struct ReduceSegments {
   }
 };
 
-// dx[e] = dy[s] * weight[e], for means dy[s] / (length of s), for maxima dy[s] where x[e] equals
-// y[s], else 0.
+// For sums dx[e] = dy[s] * weight[e]; for means dy[s] / (length of s); for maxima dy[s] where x[e]
+// equals y[s], else 0.
 struct SegmentGradient {
   static constexpr const char* kName = "SegmentGradient";
   SegmentSum reduction;
@@ -85,7 +85,8 @@ struct SegmentGradient {
   }
 };
 
-// The same for sums over segments with an id for each entry: dx[e] = dy[id of e] * weight[e].
+// SegmentGradient for sums over segments with an id for each entry: dx[e] = dy[id of e] *
+// weight[e].
 struct IdGradient {
   static constexpr const char* kName = "IdGradient";
   EntryRows ids;

@@ -1,5 +1,5 @@
-// SortedSegmentRange{Sum, Mean, Max, LogSumExp, LogMeanExp}: reductions of runs of rows. The host
-// reads the ids. host_device_op.h or host_device_cuda.h runs the functors.
+// SortedSegmentRange{Sum, Mean, Max, LogSumExp, LogMeanExp}: reductions of runs of rows that have
+// the same id. The host reads the ids. host_device_op.h or host_device_cuda.h runs the functors.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Implements all operators that reduce segments of rows: SortedSegment*, UnsortedSegment*,
-// Lengths*, and their Sparse forms, which first look up the rows by index.
+// Lengths*, and their Sparse variants, which first look up the rows by index.
 //
 // A SegmentSpec describes an operator. The code exists once; Registered<spec> binds it to the spec.
 #pragma once

@@ -14,14 +14,14 @@ class Segments {
   // Segment i holds the next lengths[i] entries. `lengths` is int32 or int64 and one-dimensional.
   // Throws EnforceNotMet for a negative length, and unless they add up to `entries` (>= 0).
   static Segments FromLengths(const Tensor& lengths, int64_t entries);
-  // The same with as many entries as the lengths add up to.
+  // FromLengths for as many entries as the lengths add up to.
   static Segments FromLengths(const Tensor& lengths);
   // Entry i is in segment ids[i]. `ids` is int32 or int64 and one-dimensional, of `entries`
   // elements. Throws EnforceNotMet unless they begin with 0 and each equals the one before or is 1
   // more.
   static Segments FromSortedIds(const Tensor& ids, int64_t entries);
-  // The same for ids in any order, with `count` segments or, if it is negative, as many as the
-  // largest id needs. Throws EnforceNotMet for an id out of range.
+  // Like FromSortedIds, for ids in any order. There are `count` segments or, if that is negative,
+  // as many as the largest id needs. Throws EnforceNotMet for an id out of range.
   static Segments FromIds(const Tensor& ids, int64_t entries, int64_t count = -1);
 
   int64_t count() const { return static_cast<int64_t>(offsets_.size()) - 1; }

@@ -31,8 +31,8 @@ struct TensorTrainShape {
   CAFFE2_HOST_DEVICE int64_t second() const { return width[0] * inner(); }
 };
 
-// For each index i: its places in the cores, G_0 in row i of `first`, and G_0 G_1 in row i of
-// `second`.
+// For each index i, writes its places in the cores, G_0 to row i of `first`, and G_0 G_1 to row i
+// of `second`.
 struct TensorTrainRows {
   static constexpr const char* kName = "TTSparseLengthsSumRows";
   TensorTrainShape shape;
