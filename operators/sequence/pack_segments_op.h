@@ -18,7 +18,7 @@ inline int64_t LongestOf(const Segments& segments) {
   return longest;
 }
 
-// The argument `max_length`; -1: as long as the data need.
+// The argument `max_length`; -1: the length of the longest segment.
 inline int64_t ReadMaxLength(const OperatorBase& op) {
   const auto length = op.GetSingleArgument<int64_t>("max_length", -1);
   CAFFE_ENFORCE(length == -1 || length > 0,

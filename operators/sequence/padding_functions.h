@@ -5,7 +5,8 @@
 
 namespace caffe2 {
 
-// Row r of y is row source[r] of x, or the pad `before` or `after` (zeros if null).
+// Row r of y is row source[r] of x; source[r] may also be kPadBefore or kPadAfter, for the pads
+// `before` and `after` (zeros if null).
 constexpr int64_t kPadBefore = -1, kPadAfter = -2;
 template <typename Word>
 struct PadRows {

@@ -96,7 +96,7 @@ class AddPaddingOp final : public PaddingBase<Context> {
   }
 
  private:
-  // The pad in input i, or null: zeros.
+  // The pad in input i; null (zeros) if there is no such input.
   template <typename T>
   const void* ReadPad(int i, int64_t width) const {
     if (InputSize() <= i) return nullptr;
@@ -143,7 +143,8 @@ class RemovePaddingOp final : public PaddingBase<Context> {
   }
 };
 
-// The sums of all rows before segments and of all rows after them: gradients of AddPadding's pads.
+// The sum of all pads before segments and the sum of all pads after them: the gradients of the pads
+// of AddPadding.
 template <class Context>
 class GatherPaddingOp final : public PaddingBase<Context> {
  public:

@@ -1,4 +1,5 @@
-// SequenceMask: fills the positions of a batch of matrices that attention must not see.
+// SequenceMask: input, [lengths or centres] -> the input, seen as a batch of matrices, in which
+// positions that attention must not see have the value fill_val.
 #pragma once
 
 #include <limits>
