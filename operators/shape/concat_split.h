@@ -15,12 +15,13 @@ struct ConcatAxis {
   bool add_axis = false;  // the axis exists on the joined side only
 
   explicit ConcatAxis(const ArgumentHelper& arguments);
-  // The axis as an index into a joined shape of `joined_dims` dimensions; throws if out of range.
+  // The axis as an index into a joined shape of `joined_dims` dimensions. Throws EnforceNotMet if
+  // it is out of range.
   int Canonical(int joined_dims) const;
 };
 
-// Copies a slab between a joined tensor and one of its pieces: `outer` runs of `run` elements of
-// any type. Strides are the distances between runs, in elements.
+// Copies between a joined tensor and one of its pieces: `outer` runs of `run` elements of any type.
+// Strides are the distances between the beginnings of runs, in elements.
 template <class Context>
 void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source, int64_t source_stride,
               void* destination, int64_t destination_stride, Context* context) {
@@ -41,7 +42,7 @@ std::vector<int64_t> SplitLengths(const std::vector<int64_t>& given, int pieces,
 // The shape of the joined tensor. Throws EnforceNotMet if the shapes of the pieces do not match.
 std::vector<int64_t> JoinedShape(const std::vector<std::vector<int64_t>>& pieces,
                                  const ConcatAxis& concat);
-// The shape of a part of `joined` that has `length` along the axis.
+// The shape of a piece of `joined` that has `length` along the axis.
 std::vector<int64_t> PieceShape(std::vector<int64_t> joined, int axis, int64_t length,
                                 bool add_axis);
 

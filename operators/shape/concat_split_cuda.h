@@ -12,8 +12,8 @@ namespace caffe2 {
 // The most bytes from one row to the next in a copy of rows (memPitch in cudaDeviceProp).
 constexpr int64_t kMaxPitch = std::numeric_limits<int32_t>::max();
 
-// Copies the runs of a slab at once, or one by one if they are more than kMaxPitch apart: then
-// there are few.
+// Copies all runs at once or, if they are more than kMaxPitch apart, one by one: then there are few
+// runs.
 template <>
 inline void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source,
                      int64_t source_stride, void* destination, int64_t destination_stride,

@@ -18,7 +18,7 @@ inline std::vector<int> SortedDims(const ArgumentHelper& arguments) {
   return dims;
 }
 
-// Each rule gives the new shape for an old one.
+// Each rule computes the new shape from the old shape.
 struct ExpandRule {
   std::vector<int> dims;
   explicit ExpandRule(const ArgumentHelper& arguments) : dims(SortedDims(arguments)) {}

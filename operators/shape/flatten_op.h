@@ -1,4 +1,4 @@
-// Flatten, FlattenToVec, ResizeLike: change the shape and keep the elements.
+// Flatten, FlattenToVec, ResizeLike: change the shape of a tensor and keep its elements.
 #pragma once
 
 #include "operators/common/copy_elements.h"

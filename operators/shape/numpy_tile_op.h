@@ -1,4 +1,5 @@
-// NumpyTile: repeats a tensor along all its axes. The host reads the repeats.
+// NumpyTile: data, repeats (one integer for each axis) -> the data repeated along all axes, as by
+// numpy.tile. The host reads the repeats.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Operators that read no values: Shape, Size, HasElements, IsEmpty; and Free. Inputs may be on any
-// device; outputs are in host memory.
+// Shape, Size, HasElements, IsEmpty, which do not read the elements of their inputs; and Free.
+// Inputs may be on any device; outputs are in host memory.
 #pragma once
 
 #include "caffe2/core/operator.h"

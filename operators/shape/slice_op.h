@@ -1,4 +1,4 @@
-// Slice and its gradient.
+// Slice, which copies a box of a tensor, and its gradient.
 #pragma once
 
 #include <vector>

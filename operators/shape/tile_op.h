@@ -1,4 +1,4 @@
-// Tile and its gradient.
+// Tile, which repeats a tensor along an axis, and its gradient.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Permuting the dimensions of dense arrays.
+// Permutes the dimensions of dense arrays.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Permuting the dimensions of dense arrays on CUDA devices.
+// Permutes the dimensions of dense arrays on CUDA devices. Pointers are device memory.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@ struct Permutation {
 // y[i] = x[the source index of i], for all n elements i of the result.
 void LaunchPermute(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
                    void* y, cuda::Stream stream);
-// The inverse: y[the source index of i] = x[i], for all n elements of x. x has the dimensions.
+// The inverse: y[the source index of i] = x[i], for all n elements i of x, which has the dimensions
+// of the Permutation.
 void LaunchPutPermuted(const Permutation& permutation, int64_t n, size_t itemsize, const void* x,
                        void* y, cuda::Stream stream);
 

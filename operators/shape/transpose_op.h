@@ -30,7 +30,7 @@ class TransposeOp final : public Operator<Context> {
   }
 
  private:
-  // As TransposeElements.
+  // See TransposeElements (transpose.h).
   void Permute(const std::vector<int64_t>& dims, const std::vector<int>& axes, size_t itemsize,
                const void* x, void* y);
 

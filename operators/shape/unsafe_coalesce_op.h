@@ -1,4 +1,5 @@
-// UnsafeCoalesce: moves tensors into one block of memory.
+// UnsafeCoalesce: moves tensors of one type into one block of memory. They and the last output, the
+// whole block, are then views of the block.
 #pragma once
 
 #include <vector>
