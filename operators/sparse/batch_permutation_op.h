@@ -7,7 +7,7 @@
 
 namespace caffe2 {
 
-// The indices, which must name each of `count` rows once.
+// Reads the indices. Throws EnforceNotMet unless they name each of `count` rows once.
 inline std::vector<int64_t> ReadPermutation(const Tensor& indices, int64_t count) {
   std::vector<int64_t> rows = ReadIndices(indices, count);
   std::vector<bool> seen(rows.size(), false);

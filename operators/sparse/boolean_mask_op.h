@@ -68,7 +68,8 @@ class BooleanMaskGradientOp final : public Operator<Context> {
   }
 };
 
-// For each position, the next value of the first mask that is true there.
+// Inverts several BooleanMask operators: each position gets the next value of the first mask that
+// is true there.
 template <class Context>
 class BooleanUnmaskOp final : public Operator<Context> {
  public:

@@ -1,4 +1,5 @@
-// Find: the positions of values in a list.
+// Find: index, query -> for each query its last position in the list `index`, or the argument
+// missing_value.
 #pragma once
 
 #include "operators/common/element_type.h"

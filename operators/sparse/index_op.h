@@ -12,8 +12,8 @@
 
 namespace caffe2 {
 
-// The interface that does not depend on the type of the keys. Unknown keys have number 0; the
-// numbers of known keys count from 1.
+// The part of the interface that does not depend on the type of the keys. Unknown keys have number
+// 0; known keys have the numbers 1, 2, ...
 class IndexBase {
  public:
   virtual ~IndexBase() = default;

@@ -10,7 +10,7 @@ namespace caffe2 {
 template <typename Key, typename Value>
 using IntegerMap = std::unordered_map<Key, Value>;
 
-// Names in files, as Caffe2 writes them.
+// The names of these types in files; they are Caffe2's.
 using MapInt32ToInt32 = IntegerMap<int32_t, int32_t>;
 using MapInt32ToInt64 = IntegerMap<int32_t, int64_t>;
 using MapInt64ToInt32 = IntegerMap<int64_t, int32_t>;

@@ -59,8 +59,9 @@ struct BatchOneHotElements {
   }
 };
 
-// Element i of x [rows, columns]. Column j has the boundaries [offsets[j], offsets[j + 1]) and one
-// bucket more. Of the buckets between equal boundaries, the middle one holds their value.
+// Writes the buckets of element i of x [rows, columns]. Column j has the boundaries [offsets[j],
+// offsets[j + 1]), and one bucket more than boundaries. Of the buckets between equal boundaries,
+// the middle one holds their value.
 struct BucketOneHotElements {
   static constexpr const char* kName = "BatchBucketOneHot";
   int64_t columns, width;  // of x and of y

@@ -17,8 +17,8 @@ constexpr int64_t kZeroRow = -1, kFillRow = -2;
 void LaunchPickRows(int64_t n, const int64_t* rows, int64_t row_bytes, uint64_t fill, const void* x,
                     void* y, cuda::Stream stream);
 
-// What can be wrong with lengths or indices: the label of a report (kernel_reports.h). The report's
-// `row` says where, `value` is the wrong number and `classes` its limit.
+// Errors in lengths or indices: the label of a report (kernel_reports.h). The report's `row` is the
+// position, `value` the wrong number and `classes` its limit.
 enum RowListProblem : int {
   kSegmentTooLong,  // a segment has `value` entries, but only `classes` are allowed
   kSequenceLength,  // a sequence has length `value`, but there are `classes` steps

@@ -1,5 +1,5 @@
-// SparseToDenseMask: picks some feature ids out of sparse samples, as dense columns. Ids and
-// lengths are read on the host.
+// SparseToDenseMask: selects feature ids of sparse samples as dense columns. The host reads ids and
+// lengths.
 #pragma once
 
 #include <unordered_map>
@@ -116,7 +116,8 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
     context_.Copy(present.size(), present.data(),
                   reinterpret_cast<uint8_t*>(Output(1)->template mutable_data<bool>()));
   }
-  // Negative ids are errors in the data. Throws EnforceNotMet at the max_skipped_-th such sample.
+  // Counts a sample with a negative id, which is an error in the data. Throws EnforceNotMet at the
+  // max_skipped_-th such sample.
   void NoteBadSample(int64_t id) {
     ++skipped_;
     CAFFE_ENFORCE(skipped_ < max_skipped_, "too many samples with negative feature ids (", skipped_,
