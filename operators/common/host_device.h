@@ -20,7 +20,7 @@
 //     CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const { return x * x; }
 //   };
 //
-// On the host it vectorises if it has no branches. Compute both values of a choice before you
+// On the host it vectorizes if it has no branches. Compute both values of a choice before you
 // choose: a call under a condition stays a branch.
 //
 // A team works on one row: a thread on the host, a block of threads (or one thread) on a device.

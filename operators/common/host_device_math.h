@@ -1,5 +1,5 @@
 // Mathematical functions for the functors of host_device.h. On devices, also emulated ones, they
-// are CUDA's functions. On the host the float versions vectorise (caffe2/utils/vector_math.h).
+// are CUDA's functions. On the host the float versions vectorize (caffe2/utils/vector_math.h).
 // Results are within 2 units in the last place of float on the host and on devices. For other
 // functions of <cmath>, functors call std.
 #pragma once

@@ -10,7 +10,7 @@
 namespace caffe2 {
 
 // Copies the inputs, which must be tensors, to the host, runs the CPU operator there, and copies
-// its outputs to the device. For operators that run once (initialisation) or rarely. Random
+// its outputs to the device. For operators that run once (initialization) or rarely. Random
 // operators draw the same numbers as on the CPU.
 class HostFallbackOp final : public Operator<CUDAContext> {
  public:

@@ -12,8 +12,8 @@
 
 namespace caffe2 {
 
-// The workspaces of those runs of a Do operator whose gradient has not run yet. A blob holds the
-// stack; CreateScope empties it. Not thread-safe.
+// The workspaces of the runs of a Do operator whose gradients have not run yet. A blob holds the
+// stack; the operator CreateScope empties it. Not thread-safe.
 class WorkspaceStack {
  public:
   using Bindings = std::unordered_map<std::string, std::string>;  // inner name -> outer name

@@ -12,7 +12,7 @@
 
 namespace caffe2 {
 
-// Called again and again while an operation waits. It may throw to end the wait.
+// Called repeatedly while an operation waits. It may throw to end the wait.
 using WhileWaiting = std::function<void()>;
 
 // A bounded first-in-first-out queue of records of num_blobs() blobs each. Thread-safe.

@@ -1,4 +1,4 @@
-// Boxes in images, for detection: moves them by predicted offsets and selects the ones to keep.
+// Boxes in images, for detection: transforms by predicted offsets, and non-maximum suppression.
 #pragma once
 
 #include <cstdint>

@@ -122,7 +122,7 @@ class BinaryOp final : public Operator<Context> {
   BroadcastRule rule_;
 };
 
-// gradient[e] = the sum of `derivative` over those indices of a plan that read element e of operand
+// gradient[e] = the sum of `derivative` over the indices of a plan that read element e of operand
 // D::kOperand, which has `count` elements. `a` and `b` are null if the derivative does not read
 // them. The gradient may overwrite dc if the operand is not repeated (a_full or b_full).
 // binary_op_cuda.h has the version for CUDA devices.

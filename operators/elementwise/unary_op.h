@@ -46,7 +46,7 @@ F MakeFunctor(const OperatorBase& op) {
 }
 
 // Calls body(f). If an argument of the operator chooses between functions, F::Choose calls body
-// with the chosen one, because a choice inside the loop would prevent its vectorisation.
+// with the chosen one, because a choice inside the loop would prevent its vectorization.
 template <class F, class Body>
 void WithFunction(const F& f, const Body& body) {
   if constexpr (kIsGradient<F>) {

@@ -9,7 +9,7 @@
 
 namespace caffe2 {
 
-// Mirrors, changes colours, normalises and converts `images` images. All pointers are device
+// Mirrors, changes colours, normalizes and converts `images` images. All pointers are device
 // memory. `pixels` and `output` hold images x params.crop x params.crop x params.channels elements;
 // `pixels` is in row, column, channel order. `augmentations` has one element for each image. Pixel
 // is uint8_t or float; T is float, float16 or bfloat16.

@@ -46,7 +46,7 @@ bool IsChannelsFirst(const OperatorDef& def);
 // files to a device if it decodes them. Thread-safe.
 class ImageInputDecoder {
  public:
-  // With options.decode_on_device, `uploader` is asked what the device decodes, and must outlive
+  // With options.decode_on_device, `uploader` says which files the device decodes, and must outlive
   // the decoder.
   explicit ImageInputDecoder(const ImageInputOptions& options,
                              const db::BatchUploader* uploader = nullptr);

@@ -44,7 +44,7 @@ OPERATOR_SCHEMA(ImageInput)
     .SetDoc(R"DOC(
 Reads images and labels from a database, ahead of their use, in threads of its own. Each image is
 decoded if need be, cut to its bounding box, rescaled, padded, cropped (at random, or in the centre
-with is_test), mirrored at random, jittered in colour and normalised: (pixel - mean) / std by
+with is_test), mirrored at random, jittered in colour and normalized: (pixel - mean) / std by
 channel.
 
 Records are caffe Datum (raw, or with an encoded file) or TensorProtos: the image (STRING with an

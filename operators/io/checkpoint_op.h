@@ -1,4 +1,4 @@
-// Checkpoint: saves blobs every so many iterations.
+// Checkpoint: saves blobs every `every` iterations.
 #pragma once
 
 #include <string>

@@ -79,7 +79,8 @@ typename SoftmaxWithLossBase<Context>::Sizes SoftmaxWithLossBase<Context>::Check
 void DescribeSoftmaxLoss(OpSchema& schema);
 void DescribeSoftmaxLossGradient(OpSchema& schema);
 
-// Makes "<type>Gradient" of such a loss. Throws if the softmax output has a gradient.
+// Makes the gradient operator "<type>Gradient" of a loss of a softmax. Throws EnforceNotMet if the
+// output softmax has a gradient.
 class SoftmaxLossGradientMaker final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;

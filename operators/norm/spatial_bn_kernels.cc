@@ -102,7 +102,7 @@ struct Span {
   int64_t channels() const { return one_channel ? 1 : width; }
 };
 
-// Independent sums of one channel, so that loops over it vectorise without reordering anything.
+// Independent sums of one channel, so that loops over it vectorize without reordering anything.
 constexpr int64_t kLanes = 32;
 
 // Calls run(begin, count, lanes) along the span, then adds up the lanes of each of `kSums` sums.
@@ -327,7 +327,7 @@ void ForEachPlane(const ChannelShape& s, const Visit& visit) {
   });
 }
 
-// Uninitialised memory of this thread for partial results. It never shrinks. Worker threads write
+// Uninitialized memory of this thread for partial results. It never shrinks. Worker threads write
 // to the memory of the thread that called them.
 float* ThreadBuffer(int64_t n) {
   thread_local std::vector<float> buffer;
@@ -353,7 +353,7 @@ ChannelShape ChannelShape::Make(const std::vector<int64_t>& dims, StorageOrder o
   CAFFE_ENFORCE(image.channels > 0, "an image of shape ", ShapeString(dims), " has no channels");
   ChannelShape shape{image.batch, image.channels, image.SpatialSize(),
                      order == StorageOrder::kNHWC};
-  // With one element for each channel both orders are the same, and NHWC vectorises.
+  // With one element for each channel both orders are the same, and NHWC vectorizes.
   if (shape.spatial == 1) shape.channels_last = true;
   return shape;
 }

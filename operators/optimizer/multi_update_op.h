@@ -17,7 +17,7 @@ namespace caffe2 {
 // elements of the block is a multiple of it.
 constexpr int64_t kFlatAlignment = 64;
 
-// The operands of one run of such an operator.
+// The operands of one run of a MultiUpdateOp.
 template <class Rule>
 struct MultiUpdateRun {
   struct Part {

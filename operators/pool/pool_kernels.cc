@@ -33,7 +33,7 @@ struct Row {
 };
 
 // Calls element(out, in) for every tap of every window of the row, as offsets of elements; in runs
-// along the channels if there are several, else along the columns, so that the loop vectorises.
+// along the channels if there are several, else along the columns, so that the loop vectorizes.
 template <typename Element>
 CAFFE2_INLINE void ForEachTap(const Row& row, const Element& element) {
   if (row.channels > 1) {

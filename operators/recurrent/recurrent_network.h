@@ -62,7 +62,7 @@ void PrependLinks(const std::vector<RecurrentLink>& links, const std::string& ti
 // Throws EnforceNotMet if there are no such rows.
 void LinkRows(const Tensor& external, int64_t row, int64_t window, Tensor* internal);
 
-// Workspaces of the steps of one recurrent network. Not synchronised.
+// Workspaces of the steps of one recurrent network. Not thread-safe.
 struct ScratchWorkspaces {
   // Ensures that there are at least `count` step workspaces. Replaces all workspaces if they were
   // made for another definition.

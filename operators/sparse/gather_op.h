@@ -31,8 +31,8 @@ struct GatherAxis {
   bool match_outer;
 };
 
-// Tensors as [outer, rows, width]. Indices, int32 or int64, name rows. An index out of range throws
-// EnforceNotMet; on a device, the wait for the net throws.
+// A tensor seen as [outer, rows, width]. Indices, int32 or int64, name rows. The functions below
+// throw EnforceNotMet for an index out of range; on a device it is reported (checked_indices.h).
 struct RowLayout {
   int64_t outer = 1, rows = 0, width = 0;
   bool match_outer = false;  // the indices are [outer, n]; else all matrices share n indices

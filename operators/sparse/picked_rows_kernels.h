@@ -13,7 +13,7 @@ namespace caffe2 {
 constexpr int64_t kZeroRow = -1, kFillRow = -2;
 
 // Copies row rows[i] of x to row i of y, for i < n. Rows have `row_bytes` bytes. kFillRow writes
-// the 8 bytes of `fill` again and again: a value of 8 bytes, or two copies of a value of 4 bytes.
+// the 8 bytes of `fill` repeatedly: a value of 8 bytes, or two copies of a value of 4 bytes.
 void LaunchPickRows(int64_t n, const int64_t* rows, int64_t row_bytes, uint64_t fill, const void* x,
                     void* y, cuda::Stream stream);
 
