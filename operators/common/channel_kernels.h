@@ -42,6 +42,7 @@ void LaunchBatchNormApply(const ChannelLayout& layout, const T* x, const float* 
                           const float* spread, bool is_variance, double epsilon, const float* scale,
                           const float* bias, const T* z, bool relu, T* y, cuda::Stream stream);
 
+// Inputs and outputs of the gradient of a batch normalization.
 template <typename T>
 struct BatchNormGradient {
   const T *x = nullptr, *dy = nullptr;

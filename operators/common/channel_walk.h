@@ -22,6 +22,7 @@
 
 namespace caffe2 {
 
+// V sums of each of N neighbouring channels.
 template <int V, int N>
 struct Sums {
   float v[V][N];

@@ -134,6 +134,7 @@ struct SoloTeam {
   CAFFE2_HOST_DEVICE void Sync() const {}
 };
 
+// Operations for Team::Reduce.
 struct Max {
   template <typename N>
   CAFFE2_HOST_DEVICE N operator()(N a, N b) const {

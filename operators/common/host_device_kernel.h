@@ -9,6 +9,7 @@
 namespace caffe2 {
 namespace host_device {
 
+// A team of a block of kBlock threads.
 template <int kBlock>
 struct BlockTeam {
   using Number = float;

@@ -28,6 +28,7 @@ struct Patches {
   }
 };
 
+// Eight 16-bit elements, which a thread writes at once.
 struct alignas(16) EightWords {
   uint16_t v[8];
 };

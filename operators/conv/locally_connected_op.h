@@ -26,6 +26,7 @@ struct LocalShape {
   void FindUses(std::vector<int64_t>* starts, std::vector<int64_t>* uses) const;
 };
 
+// Shared by the operator and its gradient: the arguments and the check of the shapes.
 template <class Context>
 class LocalBase : public Operator<Context> {
  public:

@@ -17,6 +17,7 @@ namespace caffe2 {
 std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
                                      CPUContext* context);
 
+// Shared by the operator and its gradient: the arguments and the check of the shapes.
 template <class Context>
 class RoIPoolBase : public Operator<Context> {
  public:

@@ -35,6 +35,7 @@ void LaunchFill(int64_t n, size_t itemsize, uint64_t bits, void* y, cuda::Stream
 template <typename T>
 void LaunchFillFrom(int64_t n, float factor, const T* value, T* y, cuda::Stream stream);
 
+// The element types that LaunchConvert reads and writes.
 enum class Number {
   kFloat,
   kDouble,

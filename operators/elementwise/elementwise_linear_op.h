@@ -19,6 +19,7 @@ struct MatrixSize {
   int64_t n = 0, d = 0;
 };
 
+// Shared by the operator and its gradient: the argument axis and the check of the shapes.
 template <class Context>
 class ElementwiseLinearBase : public Operator<Context> {
  public:

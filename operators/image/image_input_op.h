@@ -15,6 +15,7 @@ namespace caffe2 {
 // How labels are read: values of the argument label_type, as in Caffe2.
 enum class LabelType { kSingle = 0, kMultiSparse = 1, kMultiDense = 2 };
 
+// The arguments of an ImageInput operator, and what they imply for its device.
 struct ImageInputOptions {
   int batch_size = 0;
   bool use_caffe_datum = false;

@@ -8,6 +8,7 @@
 
 namespace caffe2 {
 
+// The size of the result divided by the size of the input, along each spatial axis.
 struct ImageScales {
   float height = 1, width = 1;
 

@@ -10,6 +10,8 @@
 
 namespace caffe2 {
 
+// The layout of a run, from the arguments and the shape of the input. Throws EnforceNotMet if they
+// do not fit.
 struct SpaceBatchShape : SpaceBatchLayout {
   static constexpr int64_t kMaxBlock = 1 << 15;
 

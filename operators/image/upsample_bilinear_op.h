@@ -9,6 +9,7 @@
 
 namespace caffe2 {
 
+// Shared by the operator and its gradient: the sizes and steps of an interpolation.
 template <class Context>
 class UpsampleBilinearBase : public Operator<Context> {
  public:

@@ -41,6 +41,7 @@ struct SaveArguments {
   static void Describe(OpSchema& schema);  // the arguments, and absolute_path
 };
 
+// Which blobs a BlobLoader reads, and where it puts them.
 struct LoadOptions {
   std::string add_prefix, strip_prefix;
   bool keep_device = false;

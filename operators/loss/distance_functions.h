@@ -123,6 +123,7 @@ struct CosineSimilarity {
   }
 };
 
+// d[row] = the measure of row `row` of x and y, which have `width` elements.
 template <class Measure, typename T>
 struct MeasureRows {
   static constexpr const char* kName = Measure::kName;
@@ -153,6 +154,7 @@ struct VectorLayout {
   int64_t count = 0, n = 0, stride = 0;  // elements of a vector are `stride` apart
   CAFFE2_HOST_DEVICE int64_t First(int64_t i) const { return i / stride * n * stride + i % stride; }
 };
+// Norms of a vector; NormalizeVectors divides by them.
 struct L2Norm {
   static constexpr const char* kName = "Normalize";
   template <class Team, typename T>

@@ -15,6 +15,7 @@ struct PathEntry {
   int64_t row, sample, at;
 };
 
+// -log(probability), which is finite even for probability 0.
 CAFFE2_HOST_DEVICE inline float MinusLog(float probability) {
   constexpr float kMinProbability = 1e-20f;  // smaller probabilities count as this
   return -std::log(probability < kMinProbability ? kMinProbability : probability);
@@ -55,6 +56,7 @@ struct NodeWeights {
   }
 };
 
+// The probabilities of the children of each step of a path, at p + step.begin.
 struct SoftmaxOfSteps {
   static constexpr const char* kName = "HSoftmax";
   NodeWeights weights;

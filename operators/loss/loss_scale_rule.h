@@ -7,6 +7,8 @@
 
 namespace caffe2 {
 
+// found_inf multiplies the scale by backoff_factor; growth_interval runs in a row without it
+// multiply it by growth_factor.
 struct LossScaleRule {
   float growth_factor = 2.f, backoff_factor = 0.5f;
   int growth_interval = 2000;

@@ -18,6 +18,7 @@ struct PaddedPairs {
   }
 };
 
+// z[i] = the dot product of rows i.
 struct PaddedProductRows {
   static constexpr const char* kName = "DotProductWithPadding";
   PaddedPairs pairs;

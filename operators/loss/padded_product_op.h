@@ -9,6 +9,7 @@
 
 namespace caffe2 {
 
+// Shared by the operator and its gradient: the arguments and the check of the shapes.
 template <class Context>
 class PaddedProductBase : public Operator<Context> {
  public:

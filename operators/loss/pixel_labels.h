@@ -7,6 +7,7 @@ namespace caffe2 {
 
 constexpr int kIgnoredLabel = -1;  // the label of pixels that do not count
 
+// Labels of `batch` images of `area` pixels, one for each pixel, and their weights.
 struct PixelLabels {
   int64_t batch = 0, classes = 0, area = 0;
   const int* labels = nullptr;

@@ -11,6 +11,7 @@
 
 namespace caffe2 {
 
+// Reads the lists over which the losses are computed.
 template <class Context>
 class ListLossBase : public Operator<Context> {
  public:

@@ -13,6 +13,7 @@ template <class Context>
 using SpatialSoftmaxTypes = std::conditional_t<Context::kDeviceType == CPU, TensorTypes<float>,
                                                TensorTypes<float, float16, bfloat16>>;
 
+// Shared by the operator and its gradient: the arguments and the check of the shapes.
 template <class Context>
 class SpatialSoftmaxWithLossBase : public Operator<Context> {
  public:

@@ -72,6 +72,7 @@ struct AddGradient {
 CAFFE2_HOST_DEVICE inline bool IsPruned(float sum, float threshold) {
   return sum != 0 && std::fabs(sum) < threshold;
 }
+// Prunes at the end of a window, and begins the next one.
 struct PruneWeights {
   static constexpr const char* kName = "PruneWeights";
   float threshold;

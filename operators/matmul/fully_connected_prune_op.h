@@ -12,6 +12,7 @@
 
 namespace caffe2 {
 
+// The sizes of the layer. Of() throws EnforceNotMet if the shapes of X and W do not match.
 struct PrunedShape {
   int64_t m, n, k;  // X is m x k, W n x k
 

@@ -70,6 +70,7 @@ struct ChannelDotColumns {
     dots.dot[i] = dot;
   }
 };
+// Adds the sums of the `parts` parts of each image.
 struct AddChannelDots {
   static constexpr const char* kName = "AddChannelDots";
   int64_t channels, parts;

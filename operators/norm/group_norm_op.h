@@ -10,6 +10,7 @@ namespace caffe2 {
 
 constexpr int kDefaultNormGroups = 32;
 
+// Shared by the operator and its gradient: the arguments and the check of the shapes.
 template <class Context>
 class GroupNormBase : public Operator<Context> {
  public:

@@ -55,6 +55,7 @@ void LaunchAddRows(const NormalizedRows& layout, const double* sum_dyz, const do
 struct AcrossChannels {
   int64_t outer = 0, channels = 0, inner = 0;
 };
+// The arguments of a local response normalization.
 struct LrnWindow {
   int size = 1;  // channels of the window, odd
   float alpha = 0, beta = 0, bias = 0;

@@ -90,6 +90,7 @@ struct RmsNormPartialSums {
     sums[i] = sum;
   }
 };
+// dgamma and dbeta = the sums of their parts.
 template <typename T>
 struct RmsNormAddParts {
   static constexpr const char* kName = "RMSNormParameters";

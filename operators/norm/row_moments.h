@@ -28,6 +28,7 @@ RowMoments MomentsOf(int64_t n, int64_t stride, const T* x) {
   return {mean, squares / count};
 }
 
+// Sums of n values a[0], a[stride], ... and of their products with b[0], b[stride], ...
 struct RowDots {
   double sum = 0;  // of a
   double dot = 0;  // of a * b

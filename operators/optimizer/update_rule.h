@@ -18,6 +18,7 @@ struct UpdateScalars {
   float correction = 1;  // Correction(iteration) of rules that have it
 };
 
+// The new value of a parameter and the step that led to it.
 struct Updated {
   float param, step;
 };
@@ -36,6 +37,7 @@ CAFFE2_HOST_DEVICE inline float MoveMeanSquare(float keep, float mean, float sha
   return keep * mean + share * x * x;
 }
 
+// m' = momentum m + lr g.
 struct MomentumSgdRule {
   static constexpr int kStates = 1;
   static constexpr const char* kName = "MomentumSGD";

@@ -18,6 +18,7 @@ namespace caffe2 {
 inline constexpr char kCpuOnly[] =
     "tables of quantized rows are packed and served from host memory";
 
+// How a row is stored.
 struct RowFormat {
   int bits = 8;               // of a level: 8, 4 or 2
   bool fused = true;          // scale and bias follow the levels of the row
@@ -47,6 +48,7 @@ inline constexpr RowFormat kFused8BitHalf{8, true, true};
 inline constexpr RowFormat kFused4Bit{4, true, true};
 inline constexpr RowFormat kFused2Bit{2, true, true};
 
+// The scale and the bias of a row.
 struct RowFactors {
   float scale = 0, bias = 0;
 };

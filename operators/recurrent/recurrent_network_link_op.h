@@ -7,6 +7,7 @@
 
 namespace caffe2 {
 
+// The number of the step, from input 0. Throws EnforceNotMet unless it is one int32.
 inline int64_t ReadTimestep(const OperatorBase& op) {
   const auto& timestep = op.Input<Tensor>(0);
   CAFFE_ENFORCE(timestep.numel() == 1, "the timestep must be one int32, found shape ",
@@ -15,6 +16,7 @@ inline int64_t ReadTimestep(const OperatorBase& op) {
   return *OnHost(timestep, &copy).data<int32_t>();
 }
 
+// Makes the output a view of rows [timestep + offset, timestep + offset + window) of input 1.
 template <class Context>
 class RNNApplyLinkOp final : public Operator<Context> {
  public:
@@ -37,6 +39,7 @@ class RNNApplyLinkOp final : public Operator<Context> {
   int offset_, window_;
 };
 
+// Adds row `timestep` of input 1 to row timestep + offset of the output. Both are float.
 template <class Context>
 class AccumulateInputGradientOp final : public Operator<Context> {
  public:

@@ -12,6 +12,7 @@
 
 namespace caffe2 {
 
+// Reads the arguments and inputs that LSTMUnit, GRUUnit and their gradients share.
 template <class Context>
 class RecurrentUnitBase : public Operator<Context> {
  public:

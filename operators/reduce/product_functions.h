@@ -10,6 +10,7 @@ struct Product {
   static constexpr const char* kName = "Product";
   CAFFE2_HOST_DEVICE float operator()(float a, float b) const { return a * b; }
 };
+// x times a weight in host or device memory.
 struct TimesRate {
   static constexpr const char* kName = "WeightedSumGradient";
   Rate weight;

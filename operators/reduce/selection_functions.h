@@ -6,6 +6,7 @@
 
 namespace caffe2 {
 
+// Element j of a line lies at First(line) + j * inner.
 struct LineLayout {
   int64_t n = 0, inner = 1;
   CAFFE2_HOST_DEVICE int64_t First(int64_t line) const {

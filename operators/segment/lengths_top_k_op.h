@@ -15,6 +15,7 @@ namespace caffe2 {
 void TakeOfSegments(const Tensor& lengths, int64_t n, int64_t k, const float* x, float* values,
                     int32_t* indices, CPUContext* context);
 
+// Reads the argument k, which must be positive.
 template <class Context>
 class LengthsTopKBase : public Operator<Context> {
  public:

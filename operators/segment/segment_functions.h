@@ -7,6 +7,7 @@
 
 namespace caffe2 {
 
+// Lists in device memory: the offsets of the segments and their entries.
 struct DeviceSegments {
   const int64_t* offsets = nullptr;
   const int64_t* order = nullptr;  // null: entries lie in the order of their segments

@@ -12,6 +12,8 @@ namespace caffe2 {
 enum class SegmentKind { kSorted, kUnsorted, kLengths };
 enum class SegmentReducer { kSum, kMean, kMax, kWeightedSum, kPositionalWeightedSum };
 
+// Which operator it is: how segments are given, how they are reduced, and whether rows are looked
+// up.
 struct SegmentSpec {
   SegmentKind kind;
   SegmentReducer reducer;
@@ -86,6 +88,7 @@ class SegmentGradientMaker : public GradientMakerBase {
   const SegmentSpec spec_;
 };
 
+// The classes that the registries hold, one for each spec.
 template <SegmentSpec spec>
 class RegisteredSegmentReduction final : public SegmentReductionOp {
  public:

@@ -14,6 +14,7 @@
 
 namespace caffe2 {
 
+// Brings the segments and indices of an operator to the device.
 class CudaSegmentBase : public Operator<CUDAContext> {
  public:
   using Operator<CUDAContext>::Operator;

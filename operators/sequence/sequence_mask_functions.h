@@ -5,6 +5,7 @@
 
 namespace caffe2 {
 
+// Values of the argument mode.
 enum class MaskMode { kSequence, kWindow, kUpper, kLower, kUpperDiagonal, kLowerDiagonal };
 
 // Element i of x and y, which are [.., rows, columns, repeats]: y is `fill` where masked, else x.
