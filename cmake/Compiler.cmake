@@ -20,9 +20,9 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 
 add_compile_options("$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-Wall;-Wextra;-Wno-unused-parameter>")
-# Square roots vectorise only if they need not set errno. Nothing here reads it after them.
+# Square roots vectorize only if they need not set errno. Nothing here reads it after them.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>)
-# Choices (x > 0 ? x : a * x) vectorise for AVX2 only if both values may be computed. A value that is
+# Choices (x > 0 ? x : a * x) vectorize for AVX2 only if both values may be computed. A value that is
 # not chosen may overflow, which sets a flag of the processor that nothing here reads.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-trapping-math>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -24,7 +24,7 @@ void ForEach(int64_t n, const F& f, CPUContext*) {
 namespace host_device {
 // True if F has `static constexpr bool kNarrowsApart = true`. Then the loop over 16-bit numbers
 // stores a block of floats, and a second loop narrows them. This is faster for long functions, for
-// which one loop has too few registers, and for functions that do not vectorise. It also holds for
+// which one loop has too few registers, and for functions that do not vectorize. It also holds for
 // the gradient of F.
 template <class F>
 inline constexpr bool kNarrowsApart = requires {
