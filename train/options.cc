@@ -14,6 +14,7 @@
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "distributed/peer_sockets.h"
+#include "train/checkpoint.h"
 #include "train/data_check.h"
 #include "train/frozen_params.h"
 #include "train/input.h"
@@ -286,10 +287,12 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckUsage(!output.finetune || !output.load_model_path.empty(),
              "--finetune needs --load_model_path, the model to start from");
   if (!writes) return;
-  if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0 &&
-      access((output.checkpoint_path + ".1").c_str(), R_OK) != 0) {
-    ThrowIoError(ExitCode::kNoInput, "--resume: cannot read checkpoint ", output.checkpoint_path,
-                 ": ", std::strerror(errno), " (--resume auto starts anew if there is none)");
+  if (output.resume && access(output.checkpoint_path.c_str(), R_OK) != 0) {
+    const int error = errno;
+    if (error != ENOENT || !HasCheckpoint(output)) {
+      ThrowIoError(ExitCode::kNoInput, "--resume: cannot read checkpoint ", output.checkpoint_path,
+                   ": ", std::strerror(error), " (--resume auto starts anew if there is none)");
+    }
   }
   const bool resumes = output.resume || output.auto_resume;
   if (resumes && access(output.checkpoint_path.c_str(), R_OK) == 0) {

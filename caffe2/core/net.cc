@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <set>
 #include <unordered_set>
 
@@ -175,6 +176,9 @@ void NetBase::RethrowWithContext(size_t i) const {
   } catch (Error& error) {
     error.AddContext(DescribeOperator(i));
     throw;
+  } catch (const std::bad_alloc& error) {
+    throw OutOfMemoryError(
+        MakeString("out of memory: ", error.what(), " (", DescribeOperator(i), ")"));
   } catch (const std::exception& error) {
     throw Error(MakeString(error.what(), " (", DescribeOperator(i), ")"));
   }

@@ -32,8 +32,9 @@ class NetBase {
   // Runs all operators once and waits for them. False if an operator returned false; that operator
   // has reported why, for instance through a status blob. An Error of an operator is rethrown with
   // the net and the operator's index, type and name added, and an EnforceNotMet also with the types
-  // and shapes of its inputs. Any other std::exception becomes an Error with its text. Throws Error
-  // if a stop was requested (Workspace::RequestStop).
+  // and shapes of its inputs. A std::bad_alloc becomes an OutOfMemoryError, and any other
+  // std::exception an Error with its text. Throws Error if a stop was requested
+  // (Workspace::RequestStop).
   virtual bool Run() = 0;
 
   const std::string& Name() const { return name_; }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <random>
 
+#include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator_graph.h"
 #include "tests/core/test_operators.h"
 
@@ -114,6 +116,18 @@ TEST_P(NetTypeTest, AnErrorNamesNetOperatorAndBlobAndTheNetRunsAgain) {
   fail = false;
   EXPECT_TRUE(created->Run());
   EXPECT_EQ(FetchScalar(ws, "w"), 1.f);
+}
+
+TEST_P(NetTypeTest, LackOfMemoryStaysLackOfMemory) {
+  TestBodies()["huge"] = [](OperatorBase*) -> bool { throw std::bad_alloc(); };
+  Workspace ws;
+  NetBase* net = ws.CreateNet(Net("tight", {BodyOp("huge", {}, {"a"})}, GetParam()));
+  try {
+    net->Run();
+    FAIL() << "the operator throws";
+  } catch (const OutOfMemoryError& error) {
+    ExpectContains(error.what(), {"out of memory", "TestBody", "tight"});
+  }
 }
 
 TEST_P(NetTypeTest, AnOperatorThatReturnsFalseEndsTheRun) {

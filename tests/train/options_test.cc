@@ -351,5 +351,15 @@ TEST_F(OptionsTest, DirectoriesMustBeWritable) {
   ExpectRefused("--resume");
 }
 
+TEST_F(OptionsTest, ResumesFromAnyKeptCheckpoint) {
+  options_.output.resume = true;
+  options_.output.checkpoint_path = directory_.Path("kept");
+  options_.output.keep_checkpoints = 3;
+  std::ofstream(directory_.Path("kept.3")) << "older than the kept ones";
+  ExpectRefused("cannot read checkpoint");
+  std::ofstream(directory_.Path("kept.2")) << "a checkpoint";
+  EXPECT_NO_THROW(Validate(options_));
+}
+
 }  // namespace
 }  // namespace caffe2
