@@ -262,22 +262,27 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction) {
 }
 
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
-  if (direction == ConvDirection::kForward || !HasAmx() ||
-      problem.algorithm != ConvAlgorithm::kAuto || !PatchesSupport(problem) ||
-      std::min(problem.filter[0], problem.filter[1]) < 32) {
+  if (direction == ConvDirection::kForward || problem.algorithm != ConvAlgorithm::kAuto ||
+      !PatchesSupport(problem) || std::min(problem.filter[0], problem.filter[1]) < 32) {
     return false;
   }
   constexpr int64_t kSmallImage = 8 * 8;
+  const bool small = problem.dst[2] * problem.dst[3] <= kSmallImage;
   const bool pointwise = problem.filter[2] == 1 && problem.filter[3] == 1;
   const bool strided = problem.stride[0] > 1 || problem.stride[1] > 1;
-  const bool slow = pointwise || strided || problem.dst[2] * problem.dst[3] <= kSmallImage;
-  if (slow && DNNL_VERSION_MAJOR >= 3) {
+  if (problem.type.Match<float>()) {
+    const bool slow =
+        strided || (small && (pointwise || direction == ConvDirection::kBackwardFilter));
+    return slow && !HasIsa(dnnl::cpu_isa::avx512_core) && !PrefersWinograd(problem, direction);
+  }
+  if (!HasAmx() || !(pointwise || strided || small)) return false;
+  if (DNNL_VERSION_MAJOR >= 3) {
     LOG_FIRST_N(WARNING, 1)
         << "gradients of convolutions in bfloat16 use oneDNN 3's own kernels for "
            "AMX, not products over patches as with oneDNN 2";
     return false;
   }
-  return slow;
+  return true;
 }
 
 std::string ConvProblem::ToString() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
@@ -18,6 +19,8 @@ namespace {
 constexpr int64_t kMaxPatchBytes = int64_t{8} << 20;
 constexpr int64_t kPixelGrain = 64;
 
+// op(a) b for matrices of T.
+template <typename T>
 MatMulProblem Product(int64_t m, int64_t n, int64_t k, bool trans_a, bool float_result) {
   MatMulProblem product;
   product.m = m;
@@ -25,7 +28,7 @@ MatMulProblem Product(int64_t m, int64_t n, int64_t k, bool trans_a, bool float_
   product.k = k;
   product.trans_a = trans_a;
   product.float_result = float_result;
-  product.type = MatMulType::kBFloat16;
+  product.type = std::is_same_v<T, float> ? MatMulType::kFloat : MatMulType::kBFloat16;
   return product;
 }
 
@@ -35,8 +38,9 @@ int64_t RoundUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool PatchesSupport(const ConvProblem& problem) {
   return problem.stride.size() == 2 && problem.groups == 1 && problem.channels_last &&
-         problem.type.Match<bfloat16>() && problem.filter_type.Match<float>() &&
-         !problem.bias_type && MultipliesBFloat16();
+         (problem.type.Match<float>() ||
+          (problem.type.Match<bfloat16>() && MultipliesBFloat16())) &&
+         problem.filter_type.Match<float>() && !problem.bias_type;
 }
 
 ImagePatches::ImagePatches(const ConvProblem& p, int64_t bytes)
@@ -65,15 +69,16 @@ bool ImagePatches::trivial() const {
          out_width_ == width_in_ && stride_y_ == 1 && stride_x_ == 1 && pad_y_ == 0 && pad_x_ == 0;
 }
 
-void ImagePatches::Gather(int64_t count, const uint16_t* images, uint16_t* patches) const {
-  const size_t pixel_bytes = channels_ * sizeof(uint16_t);
+template <typename T>
+void ImagePatches::Gather(int64_t count, const T* images, T* patches) const {
+  const size_t pixel_bytes = channels_ * sizeof(T);
   ParallelFor(count * rows(), kPixelGrain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t image = row / rows(), place = row % rows();
       const int64_t y = place / out_width_ * stride_y_ - pad_y_;
       const int64_t x = place % out_width_ * stride_x_ - pad_x_;
-      const uint16_t* from = images + image * image_size();
-      uint16_t* to = patches + row * width();
+      const T* from = images + image * image_size();
+      T* to = patches + row * width();
       for (int64_t i = 0; i < kernel_height_; ++i) {
         for (int64_t j = 0; j < kernel_width_; ++j, to += channels_) {
           const int64_t iy = y + i * dilation_y_, ix = x + j * dilation_x_;
@@ -88,7 +93,8 @@ void ImagePatches::Gather(int64_t count, const uint16_t* images, uint16_t* patch
   });
 }
 
-void ImagePatches::Scatter(int64_t count, const float* patches, bfloat16* images) const {
+template <typename T>
+void ImagePatches::Scatter(int64_t count, const float* patches, T* images) const {
   constexpr int64_t kBlock = 256;  // channels
   // The place of the patch whose kernel element `k` lies on the pixel, or -1.
   const auto patch = [](int64_t pixel, int64_t k, int64_t dilation, int64_t pad, int64_t stride,
@@ -114,7 +120,7 @@ void ImagePatches::Scatter(int64_t count, const float* patches, bfloat16* images
             for (int64_t k = 0; k < block; ++k) sum[k] += part[k];
           }
         }
-        bfloat16* to = images + pixel * channels_ + c;
+        T* to = images + pixel * channels_ + c;
         for (int64_t k = 0; k < block; ++k) Store(sum[k], to + k);
       }
     }
@@ -122,53 +128,72 @@ void ImagePatches::Scatter(int64_t count, const float* patches, bfloat16* images
 }
 
 PatchFilterGradient::PatchFilterGradient(const ConvProblem& problem)
-    : patches_(problem, sizeof(bfloat16)) {}
+    : in_float_(problem.type.Match<float>()),
+      patches_(problem, in_float_ ? sizeof(float) : sizeof(bfloat16)) {}
 
 void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) const {
+  if (in_float_) {
+    RunWithType(static_cast<const float*>(src), static_cast<const float*>(d_dst), d_filter);
+  } else {
+    RunWithType(static_cast<const bfloat16*>(src), static_cast<const bfloat16*>(d_dst), d_filter);
+  }
+}
+
+template <typename T>
+void PatchFilterGradient::RunWithType(const T* images, const T* gradients, void* d_filter) const {
   const ImagePatches& p = patches_;
-  const auto* images = static_cast<const uint16_t*>(src);
-  const auto* gradients = static_cast<const uint16_t*>(d_dst);
   if (p.trivial()) {
-    const auto product = Product(p.filters(), p.width(), p.images() * p.rows(), true, true);
+    const auto product = Product<T>(p.filters(), p.width(), p.images() * p.rows(), true, true);
     return OneDnnMatMul(product, gradients, images, nullptr, d_filter);
   }
   const int64_t step = p.images_at_a_time();
-  auto* patches =
-      reinterpret_cast<uint16_t*>(ThreadScratch(step * p.rows() * p.width() * sizeof(uint16_t)));
+  auto* patches = reinterpret_cast<T*>(ThreadScratch(step * p.rows() * p.width() * sizeof(T)));
   for (int64_t first = 0; first < p.images(); first += step) {
     const int64_t count = std::min(step, p.images() - first);
     p.Gather(count, images + first * p.image_size(), patches);
-    auto product = Product(p.filters(), p.width(), count * p.rows(), true, true);
+    auto product = Product<T>(p.filters(), p.width(), count * p.rows(), true, true);
     product.accumulate = first > 0;
     OneDnnMatMul(product, gradients + first * p.rows() * p.filters(), patches, nullptr, d_filter);
   }
 }
 
 PatchDataGradient::PatchDataGradient(const ConvProblem& problem)
-    : patches_(problem, sizeof(float)) {}
+    : in_float_(problem.type.Match<float>()), patches_(problem, sizeof(float)) {}
 
 void PatchDataGradient::Run(const void* d_dst, const void* filter, void* d_src) const {
+  const auto* wide = static_cast<const float*>(filter);
+  if (in_float_) {
+    RunWithType(static_cast<const float*>(d_dst), wide, static_cast<float*>(d_src));
+  } else {
+    RunWithType(static_cast<const bfloat16*>(d_dst), wide, static_cast<bfloat16*>(d_src));
+  }
+}
+
+template <typename T>
+void PatchDataGradient::RunWithType(const T* gradients, const float* filter, T* images) const {
   const ImagePatches& p = patches_;
-  const auto* gradients = static_cast<const uint16_t*>(d_dst);
-  auto* images = static_cast<bfloat16*>(d_src);
   const int64_t filter_size = p.filters() * p.width(), step = p.images_at_a_time();
-  const int64_t filter_bytes = RoundUp(filter_size * sizeof(bfloat16));
+  const int64_t filter_bytes =
+      std::is_same_v<T, float> ? 0 : RoundUp(filter_size * static_cast<int64_t>(sizeof(T)));
   const int64_t patch_bytes = p.trivial() ? 0 : step * p.rows() * p.width() * sizeof(float);
   char* scratch = ThreadScratch(filter_bytes + patch_bytes);
-  auto* narrow = reinterpret_cast<bfloat16*>(scratch);
-  const auto* wide = static_cast<const float*>(filter);
-  ParallelFor(filter_size, 8192, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) Store(wide[i], narrow + i);
-  });
+  const void* factor = filter;
+  if constexpr (!std::is_same_v<T, float>) {
+    auto* narrow = reinterpret_cast<T*>(scratch);
+    ParallelFor(filter_size, 8192, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) Store(filter[i], narrow + i);
+    });
+    factor = narrow;
+  }
   if (p.trivial()) {
-    const auto product = Product(p.images() * p.rows(), p.width(), p.filters(), false, false);
-    return OneDnnMatMul(product, gradients, narrow, nullptr, images);
+    const auto product = Product<T>(p.images() * p.rows(), p.width(), p.filters(), false, false);
+    return OneDnnMatMul(product, gradients, factor, nullptr, images);
   }
   auto* patches = reinterpret_cast<float*>(scratch + filter_bytes);
   for (int64_t first = 0; first < p.images(); first += step) {
     const int64_t count = std::min(step, p.images() - first);
-    const auto product = Product(count * p.rows(), p.width(), p.filters(), false, true);
-    OneDnnMatMul(product, gradients + first * p.rows() * p.filters(), narrow, nullptr, patches);
+    const auto product = Product<T>(count * p.rows(), p.width(), p.filters(), false, true);
+    OneDnnMatMul(product, gradients + first * p.rows() * p.filters(), factor, nullptr, patches);
     p.Scatter(count, patches, images + first * p.image_size());
   }
 }

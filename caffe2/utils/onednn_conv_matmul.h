@@ -1,19 +1,21 @@
 // Gradients of convolutions as matrix products over patches of the images (im2col: Chellapilla,
 // Puri and Simard, "High performance convolutional neural networks for document processing", 2006),
-// for images in bfloat16 and NHWC.
+// for images in NHWC.
 //
-// oneDNN 2's own kernels for these gradients reach a tenth of the speed of its matrix products on
-// processors with AMX, where the kernel is 1x1, the stride is above 1 or the images are small.
-// Products are summed in float; the result is rounded once. One thread at a time runs an object;
-// the work inside is parallel.
+// oneDNN's own kernels for these gradients are slower than its matrix products where the kernel is
+// 1x1, the stride is above 1 or the images are small: in bfloat16 ten times on processors with AMX
+// (oneDNN 2), in float two to four times on processors without AVX-512 (strides of 1x1 kernels).
+// Products are summed in float; a result in bfloat16 is rounded once. One thread at a time runs an
+// object; the work inside is parallel.
 #pragma once
 
 #include "caffe2/utils/onednn_conv.h"
 
 namespace caffe2::onednn {
 
-// True if the classes below support the problem: two spatial axes, bfloat16 in NHWC, filters in
-// float, one group, no bias, on a processor on which oneDNN multiplies bfloat16.
+// True if the classes below support the problem: two spatial axes, images in NHWC, filters in
+// float, one group, no bias; images in float, or in bfloat16 if oneDNN multiplies it on this
+// processor.
 bool PatchesSupport(const ConvProblem& problem);
 
 // Sizes of a problem, the patches of some images, and how many images are handled at a time.
@@ -33,10 +35,12 @@ class ImagePatches {
   // True if the source is its own patches: a 1x1 kernel with stride 1 and without padding.
   bool trivial() const;
 
-  // Copies the patches of `count` images. Pixels outside are 0.
-  void Gather(int64_t count, const uint16_t* images, uint16_t* patches) const;
+  // Copies the patches of `count` images of float or bfloat16. Pixels outside are 0.
+  template <typename T>
+  void Gather(int64_t count, const T* images, T* patches) const;
   // Sums the patches of `count` images into the pixels that they came from.
-  void Scatter(int64_t count, const float* patches, bfloat16* images) const;
+  template <typename T>
+  void Scatter(int64_t count, const float* patches, T* images) const;
 
  private:
   int64_t images_, height_, width_in_, channels_, filters_;
@@ -53,6 +57,10 @@ class PatchFilterGradient {
   void Run(const void* src, const void* d_dst, void* d_filter) const;
 
  private:
+  template <typename T>
+  void RunWithType(const T* images, const T* gradients, void* d_filter) const;
+
+  const bool in_float_;
   const ImagePatches patches_;
 };
 
@@ -64,6 +72,10 @@ class PatchDataGradient {
   void Run(const void* d_dst, const void* filter, void* d_src) const;
 
  private:
+  template <typename T>
+  void RunWithType(const T* gradients, const float* filter, T* images) const;
+
+  const bool in_float_;
   const ImagePatches patches_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
+#include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_float_copies.h"
 
 namespace caffe2::onednn {
@@ -20,6 +21,8 @@ int64_t OutSize(const Case& c) {
   return (c.size + 2 * c.pad - c.dilation * (c.kernel - 1) - 1) / c.stride + 1;
 }
 
+// The problem for images of T.
+template <typename T>
 ConvProblem Problem(const Case& c) {
   ConvProblem p;
   const int64_t out = OutSize(c);
@@ -30,7 +33,7 @@ ConvProblem Problem(const Case& c) {
   p.dilation = {c.dilation, c.dilation};
   p.pad_begin = {c.pad, c.pad};
   p.channels_last = true;
-  p.type = TypeMeta::Make<bfloat16>();
+  p.type = TypeMeta::Make<T>();
   p.filter_type = TypeMeta::Make<float>();
   return p;
 }
@@ -43,10 +46,11 @@ std::vector<float> Numbers(int64_t n, uint64_t seed) {
   return numbers;
 }
 
-std::vector<bfloat16> Narrowed(const std::vector<float>& numbers) {
-  std::vector<bfloat16> narrow(numbers.size());
-  for (size_t i = 0; i < numbers.size(); ++i) narrow[i] = ToBFloat16(numbers[i]);
-  return narrow;
+template <typename T>
+std::vector<T> As(const std::vector<float>& numbers) {
+  std::vector<T> result(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) Store(numbers[i], &result[i]);
+  return result;
 }
 
 // body(index in src, in filter, in dst) for each product of the convolution.
@@ -71,15 +75,9 @@ void ForEachProduct(const Case& c, const Body& body) {
   }
 }
 
-class PatchGradientTest : public ::testing::TestWithParam<Case> {
- protected:
-  void SetUp() override {
-    if (!MultipliesBFloat16()) GTEST_SKIP() << "oneDNN does not multiply bfloat16 here";
-  }
-};
-
-TEST_P(PatchGradientTest, EqualsTheSumOfProducts) {
-  const Case& c = GetParam();
+// `tolerance`: of a gradient of src, relative.
+template <typename T>
+void ExpectSumsOfProducts(const Case& c, double tolerance) {
   const int64_t out = OutSize(c);
   const auto src = Numbers(c.images * c.size * c.size * c.channels, 1);
   const auto filter = Numbers(c.filters * c.kernel * c.kernel * c.channels, 2);
@@ -91,16 +89,26 @@ TEST_P(PatchGradientTest, EqualsTheSumOfProducts) {
   });
 
   std::vector<float> filter_result(filter.size(), 1e9f);  // what is there before does not matter
-  PatchFilterGradient(Problem(c))
-      .Run(Narrowed(src).data(), Narrowed(d_dst).data(), filter_result.data());
+  PatchFilterGradient(Problem<T>(c))
+      .Run(As<T>(src).data(), As<T>(d_dst).data(), filter_result.data());
   for (size_t i = 0; i < filter.size(); ++i) {
     ASSERT_NEAR(filter_result[i], d_filter[i], 1e-5 * c.images * out * out) << i;
   }
-  std::vector<bfloat16> src_result(src.size(), ToBFloat16(1e9f));
-  PatchDataGradient(Problem(c)).Run(Narrowed(d_dst).data(), filter.data(), src_result.data());
+  auto src_result = As<T>(std::vector<float>(src.size(), 1e9f));
+  PatchDataGradient(Problem<T>(c)).Run(As<T>(d_dst).data(), filter.data(), src_result.data());
   for (size_t i = 0; i < src.size(); ++i) {
-    ASSERT_NEAR(ToFloat(src_result[i]), d_src[i], std::abs(d_src[i]) / 256 + 1e-4) << i;
+    ASSERT_NEAR(Widen(src_result[i]), d_src[i], std::abs(d_src[i]) * tolerance + 1e-4) << i;
   }
+}
+
+class PatchGradientTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(PatchGradientTest, EqualsTheSumOfProductsInFloat) {
+  ExpectSumsOfProducts<float>(GetParam(), 1e-5);
+}
+TEST_P(PatchGradientTest, EqualsTheSumOfProductsInBFloat16) {
+  if (!MultipliesBFloat16()) GTEST_SKIP() << "oneDNN does not multiply bfloat16 here";
+  ExpectSumsOfProducts<bfloat16>(GetParam(), 1. / 256);
 }
 
 // The two large ones are computed in several steps, the last of fewer images.
@@ -116,16 +124,18 @@ INSTANTIATE_TEST_SUITE_P(All, PatchGradientTest,
                                            Case{"strided_steps", 9, 64, 96, 2, 3, 2, 1, 1}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(PatchGradient, IsForGradientsInBFloat16WithoutBias) {
-  const ConvProblem good = Problem({"", 2, 8, 64, 64, 1, 1, 0, 1});
-  EXPECT_EQ(PatchesSupport(good), MultipliesBFloat16());
+TEST(PatchGradient, IsForGradientsWithoutBias) {
+  const ConvProblem good = Problem<float>({"", 2, 8, 64, 64, 1, 2, 0, 1});
+  EXPECT_TRUE(PatchesSupport(good));
+  EXPECT_EQ(PatchesSupport(Problem<bfloat16>({"", 2, 8, 64, 64, 1, 2, 0, 1})),
+            MultipliesBFloat16());
   EXPECT_FALSE(PrefersPatches(good, ConvDirection::kForward));
   const auto refuses = [&](auto change) {
     ConvProblem other = good;
     change(&other);
     return !PatchesSupport(other) && !PrefersPatches(other, ConvDirection::kBackwardFilter);
   };
-  EXPECT_TRUE(refuses([](ConvProblem* p) { p->type = TypeMeta::Make<float>(); }));
+  EXPECT_TRUE(refuses([](ConvProblem* p) { p->type = TypeMeta::Make<float16>(); }));
   EXPECT_TRUE(refuses([](ConvProblem* p) { p->filter_type = TypeMeta::Make<bfloat16>(); }));
   EXPECT_TRUE(refuses([](ConvProblem* p) { p->bias_type = TypeMeta::Make<float>(); }));
   EXPECT_TRUE(refuses([](ConvProblem* p) { p->channels_last = false; }));
@@ -135,6 +145,25 @@ TEST(PatchGradient, IsForGradientsInBFloat16WithoutBias) {
   wrong.groups = 2;
   EXPECT_THROW(PatchFilterGradient{wrong}, EnforceNotMet);
 }
+
+#if defined(__x86_64__)
+// In float oneDNN's own kernels are slower than patches with strides only, and without AVX-512.
+TEST(PatchGradient, IsPreferredInFloatWithStrides) {
+  const bool slow = !__builtin_cpu_supports("avx512bw");
+  constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
+  const auto prefers = [](const Case& c, ConvDirection direction) {
+    return PrefersPatches(Problem<float>(c), direction);
+  };
+  const Case strided{"", 16, 55, 256, 512, 1, 2, 0, 1};
+  EXPECT_EQ(prefers(strided, kFilter), slow);
+  EXPECT_EQ(prefers(strided, kData), slow);
+  EXPECT_EQ(prefers({"", 16, 7, 512, 2048, 1, 1, 0, 1}, kData), slow);  // a small image
+  EXPECT_EQ(prefers({"", 16, 7, 512, 512, 3, 1, 1, 1}, kFilter), slow);
+  EXPECT_FALSE(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kFilter));
+  EXPECT_FALSE(prefers({"", 128, 7, 512, 512, 3, 1, 1, 1}, kFilter));  // Winograd
+  EXPECT_FALSE(prefers({"", 16, 224, 3, 64, 7, 2, 3, 1}, kFilter));    // few channels
+}
+#endif
 
 }  // namespace
 }  // namespace caffe2::onednn
