@@ -33,7 +33,9 @@ class CifarList final : public RecordList {
   SourceInfo Info() const override {
     const bool hundred = std::any_of(files_.begin(), files_.end(),
                                      [](const File& file) { return file.label_bytes == 2; });
-    return {.num_labels = hundred ? 100 : 10};
+    const char* names = hundred ? "fine_label_names.txt" : "batches.meta.txt";
+    const int64_t labels = hundred ? 100 : 10;
+    return {.names = NamesBeside(files_[0].file->path(), names, labels), .num_labels = labels};
   }
 
   void Read(int64_t i, std::string* key, std::string* value) override {

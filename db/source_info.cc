@@ -56,6 +56,16 @@ std::vector<std::string> ReadClassNames(const std::string& path) {
   return names;
 }
 
+std::vector<std::string> NamesBeside(const std::string& data_file, const std::string& names_file,
+                                     int64_t num_labels) {
+  const fs::path file = fs::path(data_file).parent_path() / names_file;
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return {};
+  std::vector<std::string> names = ReadClassNames(file.string());
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  return static_cast<int64_t>(names.size()) == num_labels ? names : std::vector<std::string>{};
+}
+
 SourceInfo FindSourceInfo(const std::string& type, const std::string& source) {
   if (type == "auto") return FindSourceInfo(GuessDBType(source), source);
   static const std::set<std::string> lists = {"cifar", "idx", "images", "stl10", "tar"};

@@ -15,6 +15,11 @@ std::string ClassNamesFile(const std::string& source);
 // IoError if it is a folder or cannot be read.
 std::vector<std::string> ReadClassNames(const std::string& path);
 
+// The names of classes in a file that a published data set has beside `data_file`. Empty unless
+// there is such a file with a name for each label.
+std::vector<std::string> NamesBeside(const std::string& data_file, const std::string& names_file,
+                                     int64_t num_labels);
+
 // The files that a source of images leaves out. Files with system names (IsSystemName) do not
 // count.
 struct LeftOutFiles {
@@ -29,8 +34,9 @@ std::string Describe(const LeftOutFiles& files, const std::string& source);
 
 // What is known about the images of a source before they are read.
 struct SourceInfo {
-  // The names of the classes, by label: the folders of a source of type `images` or `tar`, or the
-  // lines of the ClassNamesFile of any source. Empty if the labels have no names.
+  // The names of the classes, by label: the folders of a source of type `images` or `tar`, the names
+  // that CIFAR and STL-10 have in a file, or the lines of the ClassNamesFile of any source. Empty if
+  // the labels have no names.
   std::vector<std::string> names = {};
   int64_t num_labels = 0;  // all labels are smaller; 0: not known
   bool by_class = false;   // records of several classes come class after class

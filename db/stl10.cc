@@ -42,7 +42,11 @@ class Stl10List final : public RecordList {
   int64_t NumRecords() const override { return static_cast<int64_t>(labels_.size()); }
   std::string Key(int64_t i) const override { return NumberKey(i); }
   bool IsSorted() const override { return true; }
-  SourceInfo Info() const override { return {.num_labels = 10}; }
+  SourceInfo Info() const override {
+    constexpr int64_t kLabels = 10;
+    return {.names = NamesBeside(images_.path(), "class_names.txt", kLabels),
+            .num_labels = kLabels};
+  }
 
   void Read(int64_t i, std::string* key, std::string* value) override {
     *key = Key(i);

@@ -51,6 +51,32 @@ TEST_F(SourceInfoTest, TheNumberOfLabelsIsKnownBeforeImagesAreRead) {
   EXPECT_EQ(labels("db"), 3);
 }
 
+TEST_F(SourceInfoTest, PublishedSetsHaveTheirNamesInAFile) {
+  const auto names = [&](const std::string& name) {
+    return db::FindSourceInfo("auto", Path(name)).names;
+  };
+  const std::vector<std::string> ten = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+  std::string lines;
+  for (const std::string& name : ten) lines += name + "\n";
+  Write("cifar/data_batch_1.bin", CifarRecord("\3", 1, 2, 3));
+  EXPECT_TRUE(names("cifar").empty());
+  Write("cifar/batches.meta.txt", lines + "\n");  // as published, with an empty line at the end
+  EXPECT_EQ(names("cifar"), ten);
+  EXPECT_EQ(names("cifar/data_batch_1.bin"), ten);
+  Write("cifar/batches.meta.txt", lines + "k\n");  // belongs to other data
+  EXPECT_TRUE(names("cifar").empty());
+  Write("hundred/train.bin", CifarRecord(Bytes({1, 90}), 1, 2, 3));
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "class" + std::to_string(i) + "\n";
+  Write("hundred/fine_label_names.txt", many);
+  ASSERT_EQ(names("hundred").size(), 100u);
+  EXPECT_EQ(names("hundred")[90], "class90");
+  Write("stl/train_X.bin", std::string(3 * 96 * 96, 'x'));
+  Write("stl/train_y.bin", Bytes({4}));
+  Write("stl/class_names.txt", lines);
+  EXPECT_EQ(names("stl"), ten);
+}
+
 TEST_F(SourceInfoTest, ClassesInOrderAreNoticed) {
   const auto in_order = [&](const std::string& name) {
     return db::FindSourceInfo("auto", Path(name)).by_class;
