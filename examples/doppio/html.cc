@@ -26,8 +26,9 @@ h3 { font-size: 15px; margin: 20px 0 4px; }
 .warning { color: var(--bad); }
 table.data { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 table.data th, table.data td { padding: 3px 12px 3px 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-table.data th { color: var(--soft); font-weight: 500; overflow-wrap: break-word; }
+  border-bottom: 1px solid var(--line); }
+table.data th { color: var(--soft); font-weight: 500; }
+table.data td.long { overflow-wrap: anywhere; min-width: 8em; }
 table.data td.number, table.data th.number { text-align: right; white-space: nowrap; }
 .bar { display: inline-block; height: 10px; min-width: 1px; background: var(--c0);
   border-radius: 2px; vertical-align: middle; }
@@ -43,6 +44,10 @@ table.data td.number, table.data th.number { text-align: right; white-space: now
   background: var(--card); border-radius: 4px; image-rendering: auto; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--soft); font: 11px system-ui, "DejaVu Sans", sans-serif; }
+.legend { display: flex; flex-wrap: wrap; gap: 0 16px; color: var(--soft); font-size: 12px; }
+.legend i { display: inline-block; width: 10px; height: 10px; margin-right: 5px; border-radius: 2px; }
+@media (max-width: 600px) { body { padding: 16px; } .card { padding: 10px; }
+  .card svg { overflow: visible; } .card svg text { font-size: 15px; } }
 code { font: 13px ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
 footer { margin-top: 40px; color: var(--soft); font-size: 13px; }
 )css";

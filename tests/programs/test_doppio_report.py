@@ -160,6 +160,17 @@ def test_the_curve_goes_through_the_points(tmp_path):
     assert (x1, y1) == (540, 28)
 
 
+def test_curves_have_a_legend_that_can_wrap(tmp_path, losses):
+    """Names of many shards do not fit into one line of a chart."""
+    text = report(write_run(tmp_path / "run", losses, [0.6, 0.55]))
+    legends = re.findall(r'<div class="legend">(.*?)</div><svg', text)
+    assert len(legends) == 5
+    names = [re.findall(r'<span><i style="background:var\(--c(\d)\)"></i>([^<]*)</span>', legend)
+             for legend in legends]
+    assert names[0] == [("0", "training"), ("1", "test")]
+    assert names[2] == [("0", "training")]
+
+
 def test_many_points_are_thinned(tmp_path):
     text = report(write_run(tmp_path / "run", [1.0] * 2000, []))
     svg = text[text.index("<h3>Loss</h3>"):]

@@ -1,27 +1,23 @@
 // What an inspection found, for people and programs.
 #include <algorithm>
-#include <cstdio>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/json_text.h"
 #include "examples/doppio/data/inspect.h"
 #include "examples/doppio/html.h"
+#include "examples/doppio/report/table.h"
 #include "examples/doppio/text.h"
 
 namespace caffe2::data {
 namespace {
 
-constexpr size_t kMaxLines = 20;
-
-std::string Formatted(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
+constexpr size_t kMaxLines = 20;  // of labels
+constexpr size_t kMaxCounts = 8;  // in a line
 
 std::string Join(const std::vector<double>& values, const char* format) {
   std::string text;
-  for (const double value : values) text += (text.empty() ? "" : ",") + Formatted(format, value);
+  for (const double value : values)
+    text += (text.empty() ? "" : ",") + report::Formatted(format, value);
   return text;
 }
 
@@ -33,12 +29,12 @@ std::vector<std::pair<std::string, int64_t>> ByCount(const std::map<std::string,
   return pairs;
 }
 
-// "28x28x1: 60,000; 32x32x3: 7", at most kMaxLines of them.
+// "28x28x1: 60,000; 32x32x3: 7", at most kMaxCounts of them.
 std::string CountsText(const std::map<std::string, int64_t>& counts) {
   std::string text;
   size_t shown = 0;
   for (const auto& [name, count] : ByCount(counts)) {
-    if (shown++ == kMaxLines) return text + MakeString("; ", counts.size() - kMaxLines, " more");
+    if (shown++ == kMaxCounts) return text + MakeString("; ", counts.size() - kMaxCounts, " more");
     text += (text.empty() ? "" : "; ") + name + ": " + Grouped(count);
   }
   return text.empty() ? "none" : text;
@@ -98,26 +94,23 @@ std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) 
 }
 
 std::string FactsHtml(const Inspection& found) {
-  std::string html = "<table class=\"data\">";
+  std::string rows;
   for (const auto& [name, value] : Facts(found)) {
-    html += "<tr><th>" + EscapeHtml(name) + "</th><td>" + EscapeHtml(value) + "</td></tr>";
+    rows += report::Row(report::Head(name) + report::LongCell(value));
   }
-  return html + "</table>";
+  return report::Table(rows);
 }
 
 std::string LabelsHtml(const Inspection& found) {
   int64_t max = 1;
   for (const auto& [label, count] : found.labels) max = std::max(max, count);
-  std::string html =
-      "<h2>Labels</h2><table class=\"data\"><tr><th>label</th><th class=\"number\">records</th>"
-      "<th></th></tr>";
+  std::string rows =
+      report::Row(report::Head("label") + report::Head("records", true) + report::Head(""));
   for (const auto& [label, count] : found.labels) {
-    html += "<tr><td>" + EscapeHtml(LabelText(found, label)) + "</td><td class=\"number\">" +
-            Grouped(count) +
-            "</td><td><span class=\"bar\" style=\"width:" + std::to_string(300 * count / max) +
-            "px\"></span></td></tr>";
+    rows += report::Row(report::Cell(LabelText(found, label)) + report::Cell(Grouped(count), true) +
+                        report::BarCell(static_cast<double>(count) / static_cast<double>(max)));
   }
-  return html + "</table>";
+  return "<h2>Labels</h2>" + report::Table(rows);
 }
 
 std::string PicturesHtml(const Inspection& found) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kWidth = 560, kHeight = 280;
 constexpr double kLeft = 56, kRight = 20, kTop = 28, kBottom = 38;
+constexpr double kAbove = 16;  // empty, above the topmost label
 constexpr size_t kMaxPoints = 300;
 constexpr size_t kColors = 6;  // --c0 to --c5 of HtmlPage
 
@@ -104,8 +105,10 @@ std::string Ticks(const Axis& x, const Axis& y) {
   return svg;
 }
 
+std::string Color(size_t index) { return "var(--c" + std::to_string(index % kColors) + ")"; }
+
 std::string Plot(const Series& series, size_t index, const Axis& x, const Axis& y) {
-  const std::string color = "var(--c" + std::to_string(index % kColors) + ")";
+  const std::string color = Color(index);
   std::string points, dots;
   for (size_t i = 0; i < series.x.size(); ++i) {
     const std::string px = Number(x.At(series.x[i], kLeft, kWidth - kRight));
@@ -132,18 +135,17 @@ std::string ChartSvg(const std::vector<Series>& series, const std::string& x_tit
   if (x.low > x.high) return "";
   x.Finish(6);
   y.Finish(5);
-  std::string svg = "<svg viewBox=\"0 0 " + Number(kWidth) + " " + Number(kHeight) +
-                    "\" role=\"img\">" + Ticks(x, y);
-  double legend = kLeft;
+  std::string svg = "<svg viewBox=\"0 " + Number(kAbove) + " " + Number(kWidth) + " " +
+                    Number(kHeight - kAbove) + "\" role=\"img\">" + Ticks(x, y);
+  std::string legend;
   for (size_t i = 0; i < thin.size(); ++i) {
     if (thin[i].x.empty()) continue;
     svg += Plot(thin[i], i, x, y);
-    svg += "<rect x=\"" + Number(legend) +
-           "\" y=\"8\" width=\"10\" height=\"10\" rx=\"2\" fill=\"var(--c" +
-           std::to_string(i % kColors) + ")\"/>" + Text(legend + 14, 17, "start", thin[i].name);
-    legend += 32 + 6.5 * static_cast<double>(thin[i].name.size());
+    legend += "<span><i style=\"background:" + Color(i) + "\"></i>" + EscapeHtml(thin[i].name) +
+              "</span>";
   }
-  return svg + Text((kLeft + kWidth - kRight) / 2, kHeight - 6, "middle", x_title) + "</svg>";
+  return "<div class=\"legend\">" + legend + "</div>" + svg +
+         Text((kLeft + kWidth - kRight) / 2, kHeight - 6, "middle", x_title) + "</svg>";
 }
 
 }  // namespace caffe2::report

@@ -12,8 +12,8 @@ struct Series {
   bool dots = false;         // marks each point, for series of few points
 };
 
-// An <svg> element with axes, ticks and a legend, in the colours of HtmlPage(). Series of more than
-// a few hundred points are averaged over parts of the x axis. Returns "" if there is no point.
+// A legend and an <svg> element with axes and ticks, in the colours of HtmlPage(). Series of more
+// than a few hundred points are averaged over parts of the x axis. Returns "" if there is no point.
 std::string ChartSvg(const std::vector<Series>& series, const std::string& x_title);
 
 }  // namespace caffe2::report

@@ -147,7 +147,7 @@ std::string EpochsHtml(const RunRecords& run) {
 std::string PairsHtml(const std::string& title, const std::map<std::string, std::string>& pairs) {
   if (pairs.empty()) return "";
   std::string rows;
-  for (const auto& [name, value] : pairs) rows += Row(Head(name) + Cell(value));
+  for (const auto& [name, value] : pairs) rows += Row(Head(name) + LongCell(value));
   return "<h2>" + EscapeHtml(title) + "</h2>" + Table(rows);
 }
 
@@ -243,7 +243,7 @@ std::string ComparePage(const RunRecords& a, const RunRecords& b) {
   body += Table(rows) + "<h2>Settings that differ</h2>";
   rows = Row(Head("flag") + Head("A") + Head("B"));
   for (const std::string& name : Differences(a, b)) {
-    rows += Row(Head(name) + Cell(FlagOf(a, name)) + Cell(FlagOf(b, name)));
+    rows += Row(Head(name) + LongCell(FlagOf(a, name)) + LongCell(FlagOf(b, name)));
   }
   body += Table(rows) + "<h2>Curves</h2><div class=\"grid\">";
   for (const Curve& curve : kCurves) {

@@ -46,14 +46,17 @@ std::string SvgText(double x, double y, const char* anchor, const char* color,
 std::string MatrixHtml(const Predictions& predictions, const std::vector<ClassResult>& classes,
                        const Names& names) {
   constexpr double kCell = 42, kTop = 46;
-  size_t longest = 0;
+  constexpr double kNarrow = 0.7;  // numbers of a smaller matrix could not be read
+  size_t longest = std::string("class").size();
   for (const ClassResult& each : classes) {
     longest = std::max(longest, std::min<size_t>(24, LabelText(names, each.label).size()));
   }
   const double left = 20 + 6.5 * static_cast<double>(longest);
   const double side = kCell * static_cast<double>(classes.size());
   std::string svg = MakeString("<svg viewBox=\"0 0 ", left + side + 2, " ", kTop + side + 2,
-                               "\" style=\"max-width:", left + side + 2, "px\" role=\"img\">");
+                               "\" style=\"max-width:", left + side + 2,
+                               "px;min-width:", kNarrow * (left + side + 2), "px\" role=\"img\">");
+  svg += SvgText(left - 8, kTop - 8, "end", "soft", "class");
   svg += SvgText(left + side / 2, 16, "middle", "soft", "taken for");
   for (size_t i = 0; i < classes.size(); ++i) {
     const double at = kCell * static_cast<double>(i);

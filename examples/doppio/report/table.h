@@ -16,6 +16,10 @@ inline std::string Cell(const std::string& text, bool number = false) {
 inline std::string Head(const std::string& text, bool number = false) {
   return std::string(number ? "<th class=\"number\">" : "<th>") + EscapeHtml(text) + "</th>";
 }
+// A cell of text that may be long and have no blanks, such as a path: it may break anywhere.
+inline std::string LongCell(const std::string& text) {
+  return "<td class=\"long\">" + EscapeHtml(text) + "</td>";
+}
 inline std::string Row(const std::string& cells) { return "<tr>" + cells + "</tr>"; }
 inline std::string Table(const std::string& rows) {
   return "<div class=\"scroll\"><table class=\"data\">" + rows + "</table></div>";
