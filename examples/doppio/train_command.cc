@@ -125,15 +125,20 @@ Words WithFlagFile(const Words& words) {
   return all;
 }
 
-// The trainer that the flags are for, and the recipe, if --recipe names one.
-Words TrainerOf(const std::string& named, const Words& words) {
-  const Words all = WithFlagFile(words);
-  const std::string name = named.empty() ? ValueOf(all, "recipe").value_or("") : named;
-  if (!name.empty()) {
-    const Recipe& recipe = FindRecipe(name);
-    return {ProgramNamed(recipe.program), std::string("--recipe=") + recipe.name};
+// The recipe that --recipe names, also in a file of flags; null if there is none.
+const Recipe* RecipeOf(const std::string& named, const Words& words) {
+  const std::string name =
+      named.empty() ? ValueOf(WithFlagFile(words), "recipe").value_or("") : named;
+  return name.empty() ? nullptr : &FindRecipe(name);
+}
+
+// The trainer that the flags are for, and the recipe.
+Words TrainerOf(const Recipe* recipe, const Words& words) {
+  if (recipe != nullptr) {
+    return {ProgramNamed(recipe->program), std::string("--recipe=") + recipe->name};
   }
-  return {ProgramNamed(HasFlag(all, "network") ? "mnist_trainer" : "resnet50_trainer")};
+  const bool small = HasFlag(WithFlagFile(words), "network");
+  return {ProgramNamed(small ? "mnist_trainer" : "resnet50_trainer")};
 }
 
 // What only the demonstration sets. Says where its model will be.
@@ -162,17 +167,11 @@ int64_t NumLabelsOf(const std::string& data, const std::string& type) {
   return set.train.empty() ? 0 : db::FindSourceInfo(set.type, set.train).num_labels;
 }
 
-// What --data without a recipe sets in place of the trainers' defaults, which are Caffe2's and
-// MXNet's: for ImageNet, and models in /tmp or none. Leaves out what `words` give. Logs a line.
-Words FlagsForData(const std::string& data, const Words& words) {
-  const Words given = WithFlagFile(words);
-  if (HasFlag(given, "evaluate")) return {};
+// Calls `set` with the name and value of each flag that suits any data, for a trainer without a
+// recipe.
+template <typename Set>
+void SetForAnyData(const std::string& data, const Words& given, const Set& set) {
   const auto network = ValueOf(given, "network");
-  Words flags;
-  const auto set = [&](const std::string& name, const std::string& value) {
-    if (HasFlag(given, name) || HasFlag(given, "no" + name)) return;
-    flags.push_back("--" + name + (value.empty() ? "" : "=" + value));
-  };
   if (data != kSyntheticData) {
     set(network ? "num_examples" : "epoch_size", "0");
     set("shuffle", "");
@@ -187,9 +186,33 @@ Words FlagsForData(const std::string& data, const Words& words) {
     set("num_epochs", "90");
     set("file_store_path", ".");
   }
+}
+
+// What --data sets in place of the trainers' defaults, which are Caffe2's and MXNet's: models in
+// the current folder, not in /tmp or none, and without a recipe, whatever suits any data. Leaves
+// out what `words` give. Logs a line.
+Words FlagsForData(const std::string& data, const Recipe* recipe, const Words& words) {
+  const Words given = WithFlagFile(words);
+  if (HasFlag(given, "evaluate")) return {};
+  Words flags;
+  const auto set = [&](const std::string& name, const std::string& value) {
+    if (HasFlag(given, name) || HasFlag(given, "no" + name)) return;
+    flags.push_back("--" + name + (value.empty() ? "" : "=" + value));
+  };
+  if (recipe == nullptr) {
+    SetForAnyData(data, given, set);
+  } else if (std::string(recipe->program) == "mnist_trainer") {
+    set("model_prefix", recipe->name);
+  } else {
+    set("file_store_path", ".");
+    set("save_model_name", recipe->name);
+  }
   std::string line;
   for (const std::string& flag : flags) line += " " + flag;
-  if (!line.empty()) std::fprintf(stderr, "doppio: train: no recipe, so it sets%s\n", line.c_str());
+  if (!line.empty()) {
+    std::fprintf(stderr, "doppio: train: %ssets%s\n", recipe == nullptr ? "no recipe, so it " : "",
+                 line.c_str());
+  }
   return flags;
 }
 
@@ -207,7 +230,8 @@ int Train(TrainFlags flags, const Words& words) {
   CheckUsage(flags.recipe.empty() || flags.demo.empty(),
              "train: --recipe and --demo cannot be used together");
   if (!flags.demo.empty()) flags.recipe = "mnist_lenet_fast";
-  Words command = TrainerOf(flags.recipe, words);
+  const Recipe* recipe = RecipeOf(flags.recipe, words);
+  Words command = TrainerOf(recipe, words);
   if (flags.data.empty() && !flags.demo.empty() && !HasFlag(words, "train_data")) {
     flags.data = DemoData();
   }
@@ -218,13 +242,15 @@ int Train(TrainFlags flags, const Words& words) {
   }
   if (!flags.data.empty()) {
     command.push_back("--train_data=" + flags.data);
-    if (flags.data != kSyntheticData && !HasFlag(words, "holdout")) {
+    const Words given = WithFlagFile(words);
+    if (flags.data != kSyntheticData && !HasFlag(given, "holdout") &&
+        !HasFlag(given, "test_data")) {
       command.push_back("--test_data=" + flags.data);
     }
-    if (flags.recipe.empty() && !HasFlag(WithFlagFile(words), "recipe")) {
-      const Words settings = FlagsForData(flags.data, words);
-      command.insert(command.end(), settings.begin(), settings.end());
-    }
+  }
+  if (!flags.data.empty() && flags.demo.empty()) {
+    const Words settings = FlagsForData(flags.data, recipe, words);
+    command.insert(command.end(), settings.begin(), settings.end());
   }
   if (!flags.demo.empty()) {
     const Words demo = DemoFlags(flags.num_shards, words);
@@ -247,9 +273,8 @@ std::string ListOfRecipes() {
   }
   return text +
          "All other flags are the trainer's and override the recipe; --dry_run prints them.\n"
-         "--data without a recipe trains on all images, shuffled, with the data's number of "
-         "labels,\n"
-         "for 90 epochs (resnet50_trainer), and saves models in the current folder.\n"
+         "--data saves models in the current folder. Without a recipe it trains on all images,\n"
+         "shuffled, with the data's number of labels, for 90 epochs (resnet50_trainer).\n"
          "For options of doppio run: doppio run -n 2 --store URL -- mnist_trainer --recipe NAME "
          "...";
 }

@@ -101,13 +101,40 @@ def test_a_typo_in_a_file_gets_a_suggestion(tmp_path):
             "did you mean --batch_size?\n")
 
 
-def test_train_starts_the_trainer_of_a_recipe(mnist):
-    done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "--use_cpu",
-               "--num_epochs", "2", "--batch_size=32", "--log_style", "caffe2")
+def test_train_starts_the_trainer_of_a_recipe(mnist, tmp_path):
+    words = ("train", "--recipe", "mnist_lenet", "--data", mnist, "--use_cpu", "--num_epochs", "2",
+             "--batch_size=32", "--log_style", "caffe2")
+    done = run("doppio", *words, cwd=tmp_path)
     assert done.returncode == 0, done.output
-    assert "No model is saved: --model_prefix NAME saves one after each epoch" in done.output
+    assert "doppio: train: sets --model_prefix=mnist_lenet\n" in done.output
     assert "Finished epoch 1/2" in done.output
+    assert (tmp_path / "mnist_lenet-0002.mdl").exists()
     assert f"mnist_trainer --recipe=mnist_lenet --train_data={mnist}" in done.output
+    done = run("doppio", *words, "--model_prefix=", cwd=tmp_path)
+    assert "train: sets" not in done.output
+    assert "No model is saved: --model_prefix NAME saves one after each epoch" in done.output
+
+
+@pytest.mark.parametrize("words, sets, status", [
+    ([], ["--file_store_path=. --save_model_name=cifar10_resnet20"], 66),
+    (["--save_model_name", "a"], ["--file_store_path=."], 66),
+    (["--evaluate"], [], 64)])  # of which model?
+def test_models_of_a_recipe_are_in_the_current_folder(words, sets, status, tmp_path):
+    done = run("doppio", "train", "--recipe", "cifar10_resnet20", "--use_cpu", "--data",
+               tmp_path / "none", *words, cwd=tmp_path)
+    assert re.findall("doppio: train: sets (.*)", done.output) == sets
+    assert done.returncode == status and not list(tmp_path.iterdir())
+
+
+def test_train_tests_on_the_data_that_is_given(mnist, tmp_path):
+    file = tmp_path / "run.flags"
+    file.write_text(f"--test_data={mnist}/other\n")
+    for words in (["--test_data", f"{mnist}/other"], ["--flagfile", file]):
+        done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "--dry_run",
+                   "--use_cpu", *words)
+        assert f"--train_data={mnist} --model_prefix" in done.output
+        assert f"--test_data={mnist} " not in done.output
+        assert done.returncode == 66 and f"{mnist}/other" in last_line(done.output)
 
 
 @pytest.mark.parametrize("words, chosen", [
@@ -132,10 +159,11 @@ def test_train_on_synthetic_images_has_no_test(tmp_path):
     assert "Finished epoch 0/1" in done.output
 
 
-def test_train_starts_shards(mnist):
+def test_train_starts_shards(mnist, tmp_path):
     done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "-n", "2",
-               "--use_cpu", "--num_epochs", "1")
+               "--use_cpu", "--num_epochs", "1", cwd=tmp_path)
     assert done.returncode == 0, done.output
+    assert (tmp_path / "mnist_lenet-0001.mdl").exists()
     assert "images/s of 2 shards" in done.output
 
 
