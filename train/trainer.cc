@@ -441,6 +441,9 @@ void Trainer::CheckParameters(const IterationStatus& status) {
 void Trainer::Report(const IterationStatus& status, bool last) {
   if (status.iterations == 0) return;
   means_.Add(status);
+  shard_status_.epoch = progress_.epoch;
+  shard_status_.iteration = progress_.epoch_iterations;
+  run_->UpdateStatus(shard_status_);
   const int64_t every = options_.output.log_every, now = progress_.total_iterations;
   const bool due = now / every > (now - status.iterations) / every;
   if (!due && !last) return;
@@ -452,8 +455,6 @@ void Trainer::Report(const IterationStatus& status, bool last) {
   report.total_iterations = progress_.total_iterations;
   report.learning_rate = LearningRate();
   listener_->OnIteration(report);
-  shard_status_.epoch = report.epoch;
-  shard_status_.iteration = report.iteration;
   shard_status_.images_per_second = report.images_per_second;
   shard_status_.loss = report.loss;
   run_->UpdateStatus(shard_status_);

@@ -149,11 +149,13 @@ std::string TopText(const RunView& run) {
     const ShardView& shard = run.shards[s];
     const bool alive = shard.life == ShardLife::kAlive;
     const std::string images = Shown(shard.status, "images_per_second");
+    const bool logged = images != "0";  // the first --log_every iterations are over
     if (alive) speed += std::atof(images.c_str());
     rows.push_back(
         {std::to_string(s), Shown(shard.status, "host"), Shown(shard.status, "pid"),
          alive ? Shown(shard.status, "state") : LifeText(shard.life), Shown(shard.status, "epoch"),
-         Shown(shard.status, "iteration"), images, Shown(shard.status, "loss"),
+         Shown(shard.status, "iteration"), logged ? images : "-",
+         logged ? Shown(shard.status, "loss") : "-",
          Shown(shard.heartbeat, "collective") + " " + Shown(shard.heartbeat, "operation"),
          ListText(shard.waits_for)});
   }
@@ -248,6 +250,7 @@ int Clean(const StoreFlags& flags) {
   RunInspector inspector = Open(flags);
   std::vector<std::string> ids = inspector.RunIds();
   if (!flags.run_id.empty()) ids = {ChooseRun(flags.run_id, &inspector)};
+  if (ids.empty()) std::printf("the store has no runs: nothing to remove\n");
   inspector.Watch(ids, kCertainty);
   for (const std::string& id : ids) {
     const RunView run = inspector.Read(id);  // again: a new run may have taken the name

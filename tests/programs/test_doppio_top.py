@@ -27,14 +27,14 @@ def store(request, tmp_path):
         lambda run_id: [key for key in redis_keys(server.port) if key.startswith(run_id + "/")])
 
 
-def start(shards, databases, folder, store, run_id):
-    """Two shards that train until they are killed."""
+def start(shards, databases, folder, store, run_id, line="Finished iteration", **flags):
+    """Two shards that train until they are killed. The first one has written `line`."""
     first = len(shards.processes)
     for shard in range(2):
         shards.start(*training(
             databases, folder, shard_id=shard, num_shards=2, run_id=run_id, batch_size=16,
-            epoch_size=10_000_000, save_model_name="", **store[0]))
-    wait_for_line(shards.processes[first], "Finished iteration")
+            epoch_size=10_000_000, save_model_name="", **flags, **store[0]))
+    wait_for_line(shards.processes[first], line)
     return shards.processes[first:]
 
 
@@ -58,7 +58,7 @@ def test_top_shows_every_shard(store, databases, shards, tmp_path):
         done = doppio("top", "--once", "--run_id", "top-1", *store[1])
         assert done.returncode == 0, done.output
         rows = rows_of(done.output, "SHARD")
-        if all(row["ITERATION"] not in "-0" for row in rows) or time.monotonic() > deadline:
+        if all(row["IMAGES/S"] != "-" for row in rows) or time.monotonic() > deadline:
             break
     assert done.output.startswith("run top-1, generation 1, 2 shards, alive, ")
     assert [row["SHARD"] for row in rows] == ["0", "1"]
@@ -72,6 +72,20 @@ def test_top_shows_every_shard(store, databases, shards, tmp_path):
     done = doppio("top", "--once", "--run_id", "other", *store[1])
     assert done.returncode == 66
     assert last_line(done.output).endswith("there is no run other in the store; it has top-1")
+
+
+def test_top_counts_iterations_that_are_not_logged(store, databases, shards, tmp_path):
+    """Before the first logged iteration neither a speed nor a loss is known."""
+    start(shards, databases, tmp_path, store, "top-2", line="Starting epoch", log_every=10**9)
+    counts = []
+    deadline = time.monotonic() + 60
+    while len(counts) < 2 and time.monotonic() < deadline:
+        rows = rows_of(doppio("top", "--once", "--run_id", "top-2", *store[1]).output, "SHARD")
+        assert all((row["IMAGES/S"], row["LOSS"]) == ("-", "-") for row in rows)
+        now = min(int(row["ITERATION"]) if row["ITERATION"] != "-" else 0 for row in rows)
+        if now > (counts[-1] if counts else 0):
+            counts.append(now)
+    assert len(counts) == 2
 
 
 def test_clean_removes_dead_runs_and_refuses_live_ones(store, databases, shards, tmp_path):
@@ -154,6 +168,11 @@ def test_keys_of_other_programs_are_left_alone(redis_server):
 def test_a_store_without_runs_is_named(tmp_path):
     done = doppio("top", "--once", "--file_store_path", tmp_path)
     assert (done.returncode, done.output) == (66, "doppio: there is no run in the store\n")
+
+
+def test_clean_says_that_there_is_nothing_to_remove(store):
+    done = doppio("clean", *store[1])
+    assert (done.returncode, done.output) == (0, "the store has no runs: nothing to remove\n")
 
 
 @pytest.mark.parametrize("args, status, text", [
