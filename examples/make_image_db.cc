@@ -51,6 +51,10 @@ struct Entry {
 };
 
 std::vector<Entry> ReadList() {
+  if (std::filesystem::is_directory(FLAGS_list_file)) {
+    ThrowIoError(ExitCode::kNoInput, "--list_file ", FLAGS_list_file,
+                 " is a folder: name a text file with lines \"path label\"");
+  }
   std::ifstream file(FLAGS_list_file);
   if (!file) ThrowIoError(ExitCode::kNoInput, "cannot open ", FLAGS_list_file);
   std::vector<Entry> entries;
@@ -65,7 +69,7 @@ std::vector<Entry> ReadList() {
     const bool good = blank != std::string::npos &&
                       std::sscanf(line.c_str() + blank, "%d%n", &label, &length) == 1 &&
                       blank + static_cast<size_t>(length) == end;
-    CAFFE_ENFORCE(good, FLAGS_list_file, " line ", number, ": \"", line,
+    CAFFE_ENFORCE(good, FLAGS_list_file, " line ", number, ": \"", ShownText(line),
                   "\" is not \"path label\"");
     entries.push_back({line.substr(0, line.find_last_not_of(" \t", blank) + 1), label});
   }

@@ -284,10 +284,14 @@ int Main(int argc, char** argv) {
       FeedImage(argv[i], transform, data);
     } catch (Error& error) {
       if (json)
-        Print(JsonObject().Add("picture", argv[i]).Add("error", error.what()).ToString() + "\n");
+        Print(JsonObject()
+                  .Add("picture", argv[i])
+                  .Add("error", WithoutCodePlaces(error.what()))
+                  .ToString() +
+              "\n");
       error.AddContext(MakeString("picture ", argv[i]));
       if (argc == 2) throw;
-      LOG(ERROR) << error.what();
+      LOG(ERROR) << WithoutCodePlaces(error.what());
       ++unreadable;
       continue;
     }

@@ -70,8 +70,13 @@ std::string JpegOf(const std::string& pixels) {
       reinterpret_cast<const uint8_t*>(pixels.data()), kSide, kSide, 1));
 }
 
-// Returns the pixels of the first image.
-std::string WriteSet(const std::string& stem, int count, uint64_t seed) {
+constexpr size_t kHeader = 16;  // bytes before the pixels of the first image
+
+struct DigitFiles {
+  std::string images, labels;
+};
+
+DigitFiles RenderSet(int count, uint64_t seed) {
   std::string images, labels;
   for (uint32_t value : {2051u, static_cast<uint32_t>(count), 28u, 28u})
     AddBigEndian(&images, value);
@@ -83,19 +88,26 @@ std::string WriteSet(const std::string& stem, int count, uint64_t seed) {
     images.append(image.ptr<char>(), kSide * kSide);
     labels.push_back(static_cast<char>(digit));
   }
-  WriteWholeFile(FLAGS_output_dir + "/" + stem + "-images-idx3-ubyte", images);
-  WriteWholeFile(FLAGS_output_dir + "/" + stem + "-labels-idx1-ubyte", labels);
-  constexpr size_t kHeader = 16;
-  return images.substr(kHeader, kSide * kSide);
+  return {images, labels};
+}
+
+void WriteSet(const std::string& stem, const DigitFiles& files) {
+  WriteWholeFile(FLAGS_output_dir + "/" + stem + "-images-idx3-ubyte", files.images);
+  WriteWholeFile(FLAGS_output_dir + "/" + stem + "-labels-idx1-ubyte", files.labels);
 }
 
 int Run() {
   CheckUsage(!FLAGS_output_dir.empty(), "--output_dir is needed");
   CheckUsage(FLAGS_train > 0, "--train must be positive, found ", FLAGS_train);
   CheckUsage(FLAGS_test > 0, "--test must be positive, found ", FLAGS_test);
-  WriteSet("train", FLAGS_train, FLAGS_seed);
-  const std::string first = WriteSet("t10k", FLAGS_test, FLAGS_seed + 1);
-  if (!FLAGS_picture.empty()) WriteWholeFile(FLAGS_picture, JpegOf(first));
+  const DigitFiles train = RenderSet(FLAGS_train, FLAGS_seed);
+  const DigitFiles test = RenderSet(FLAGS_test, FLAGS_seed + 1);
+  // First, so that a name that cannot be written leaves no files.
+  if (!FLAGS_picture.empty()) {
+    WriteWholeFile(FLAGS_picture, JpegOf(test.images.substr(kHeader, kSide * kSide)));
+  }
+  WriteSet("train", train);
+  WriteSet("t10k", test);
   return 0;
 }
 

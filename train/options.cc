@@ -86,6 +86,16 @@ void CheckWritableDirectory(const std::string& directory) {
   unlink(probe.c_str());
 }
 
+// Throws IoError unless a file can be made or replaced there; `what` is written to it.
+void CheckWritableFile(const char* what, const std::string& path) {
+  CheckWritableDirectory(DirectoryOf(path));
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
+  ThrowIoError(ExitCode::kCannotWrite, "cannot write ", what, " to ", path,
+               S_ISDIR(status.st_mode) ? ": it is a folder; name a file in it"
+                                       : ": it is not a regular file");
+}
+
 void ValidateShards(const ShardOptions& shards) {
   ParsePortRange("--port_range", shards.port_range);
   CheckUsage(shards.redis_tls || (shards.redis_ca_file.empty() && shards.redis_cert_file.empty() &&
@@ -300,14 +310,9 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
   }
   if (output.model_path) CheckWritableDirectory(DirectoryOf(output.model_path(1)));
   if (output.WritesCheckpoints()) {
-    CheckWritableDirectory(DirectoryOf(output.checkpoint_path));
-    struct stat status;
-    if (stat(output.checkpoint_path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-      ThrowIoError(ExitCode::kCannotWrite, "cannot write checkpoints to ", output.checkpoint_path,
-                   S_ISDIR(status.st_mode) ? ": it is a folder; name a file in it"
-                                           : ": it is not a regular file");
-    }
+    CheckWritableFile("checkpoints", output.checkpoint_path);
   }
+  if (!output.trace_path.empty()) CheckWritableFile("--trace", output.trace_path);
   if (!output.csv_path.empty()) CheckWritableDirectory(DirectoryOf(output.csv_path));
 }
 

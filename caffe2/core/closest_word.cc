@@ -30,6 +30,12 @@ std::string ClosestWord(const std::string& word, const std::vector<std::string>&
     smallest = distance;
     closest = each;
   }
+  constexpr size_t kMinLetters = 5;  // fewer say little about the rest of a word
+  if (!closest.empty() || word.size() < kMinLetters) return closest;
+  for (const std::string& each : known) {
+    const bool begins = each.compare(0, word.size(), word) == 0;
+    if (begins && (closest.empty() || each.size() < closest.size())) closest = each;
+  }
   return closest;
 }
 

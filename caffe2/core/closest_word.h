@@ -10,8 +10,9 @@ namespace caffe2 {
 // replaces a letter, or swaps two neighbouring letters.
 int EditDistance(const std::string& a, const std::string& b);
 
-// The known word with the smallest edit distance from `word`. Empty if that distance is more than a
-// third of the length of `word`.
+// The known word with the smallest edit distance from `word`, if that is at most a third of the
+// length of `word`. Otherwise the shortest one that begins with `word`, if `word` has five letters
+// or more. Empty if there is none.
 std::string ClosestWord(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace caffe2

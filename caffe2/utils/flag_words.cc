@@ -14,6 +14,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/program.h"
 #include "caffe2/utils/program_help.h"
 
 namespace caffe2 {
@@ -74,14 +75,6 @@ bool HasProgram(const std::string& globs) {
   return false;
 }
 
-// Text of a file for an error: short, and without what a terminal cannot show.
-std::string Shown(const std::string& text) {
-  constexpr size_t kMaxShown = 60;
-  std::string shown = text.substr(0, kMaxShown);
-  for (char& c : shown) c = c >= ' ' && c <= '~' ? c : '?';
-  return shown + (text.size() > kMaxShown ? "..." : "");
-}
-
 // How "name=value", "name: value" and "name value" are written as a flag.
 std::string AsFlag(const std::string& line) {
   const size_t end = std::min(line.find_first_of("=: \t"), line.size());
@@ -90,7 +83,7 @@ std::string AsFlag(const std::string& line) {
   const size_t begin = std::min(line.find_first_not_of("=: \t\"'", end), line.size());
   const size_t last = line.find_last_not_of("\"'");
   const bool has_value = begin <= last && begin < line.size();
-  if (has_value) return "--" + flag + "=" + Shown(line.substr(begin, last + 1 - begin));
+  if (has_value) return "--" + flag + "=" + ShownText(line.substr(begin, last + 1 - begin));
   return "--" + flag + (IsBoolFlag(flag) ? "" : "=value");
 }
 
@@ -148,8 +141,8 @@ class FlagFile {
   }
 
   [[noreturn]] void Refuse(const std::string& line, int number) const {
-    ThrowUsage("file ", path_, ", line ", number, ": \"", Shown(line), "\" is not a flag: write ",
-               AsFlag(line));
+    ThrowUsage("file ", path_, ", line ", number, ": \"", ShownText(line),
+               "\" is not a flag: write ", AsFlag(line));
   }
 
   const std::string& path_;
@@ -192,6 +185,8 @@ class Expander {
       const bool in_file = source != kCommandLine;
       const bool next = LacksValue(word, flag);
       CheckUsage(!next || !in_file, source, ": ", word, " has no value: write ", word, "=VALUE");
+      CheckUsage(flag != "flagfile" || !next || i + 1 < words.size(),
+                 "--flagfile has no value: write --flagfile FILE");
       const std::string value = !next ? word.substr(std::min(word.find('='), word.size() - 1) + 1)
                                 : i + 1 < words.size() ? words[i + 1]
                                                        : "";

@@ -103,6 +103,13 @@ std::optional<int> SetFlags(int* argc, char*** argv, const std::string& program,
 
 }  // namespace
 
+std::string ShownText(const std::string& text) {
+  constexpr size_t kMaxShown = 60;
+  std::string shown = text.substr(0, kMaxShown);
+  for (char& c : shown) c = c >= ' ' && c <= '~' ? c : '?';
+  return shown + (text.size() > kMaxShown ? "..." : "");
+}
+
 std::string WithoutCodePlaces(std::string message) {
   constexpr char kBegin[] = " [enforce fail at ";
   size_t begin;
@@ -125,7 +132,8 @@ std::vector<gflags::CommandLineFlagInfo> ProgramFlags() {
     const auto adopted = AdoptedFlags().find(flag.name);
     if (adopted != AdoptedFlags().end()) {
       flag.description = adopted->second;
-    } else if (flag.filename.find("examples/") == std::string::npos) {
+    } else if (flag.filename.find("examples/") == std::string::npos &&
+               flag.filename.find("benchmarks/") == std::string::npos) {
       continue;
     }
     own.push_back(flag);

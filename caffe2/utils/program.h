@@ -49,12 +49,15 @@ int RunProgram(int* argc, char*** argv, const std::string& usage, const std::fun
 // it with this description. Returns true, so that it may initialize a constant. Call it before
 // RunProgram.
 bool AdoptFlag(const std::string& name, const std::string& description);
-// The program's own flags (defined in files under examples/) and the adopted flags, sorted by name,
-// with their values.
+// The program's own flags (defined in files under examples/ or benchmarks/) and the adopted flags,
+// sorted by name, with their values.
 std::vector<gflags::CommandLineFlagInfo> ProgramFlags();
 
 // Removes every " [enforce fail at <file>:<line>]" from an error's text: they tell a user nothing.
 std::string WithoutCodePlaces(std::string message);
+
+// Text of a file for an error: the first 60 bytes, with ? for what a terminal may not show.
+std::string ShownText(const std::string& text);
 
 // The part of RunProgram after the flags: starts the log, ignores SIGXFSZ, runs `body` and turns
 // exceptions into a line and an exit status. For programs that parse their arguments themselves.

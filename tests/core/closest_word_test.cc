@@ -23,5 +23,14 @@ TEST(ClosestWordTest, SuggestsOnlyWhatIsClose) {
   EXPECT_EQ(ClosestWord("run", {}), "");
 }
 
+TEST(ClosestWordTest, SuggestsTheShortestWordThatBeginsLikeIt) {
+  const std::vector<std::string> known = {"log_histograms_every", "log_histograms_every_2", "logs"};
+  EXPECT_EQ(ClosestWord("log_histograms", known), "log_histograms_every");
+  EXPECT_EQ(ClosestWord("log_h", known), "log_histograms_every");
+  EXPECT_EQ(ClosestWord("log_", known), "logs");                      // close
+  EXPECT_EQ(ClosestWord("log_x", {"log_xyzabc", "log_y"}), "log_y");  // close before beginning
+  EXPECT_EQ(ClosestWord("hist", {"histograms"}), "");
+}
+
 }  // namespace
 }  // namespace caffe2

@@ -105,6 +105,8 @@ BAD_PLACES = {
     "no directory for the log": ("log_csv", "absent/epochs.csv"),
     "a directory in place of the log": ("log_csv", "folder"),
     "a directory in place of the checkpoint": ("checkpoint_path", "folder"),
+    "no directory for the timeline": ("trace", "absent/timeline.json"),
+    "a directory in place of the timeline": ("trace", "folder"),
 }
 
 
@@ -116,7 +118,7 @@ def test_places_to_write_to(case, databases, tmp_path):
     flags = {"checkpoint_every": 5, "save_model_name": "model", flag: tmp_path / name}
     done = run("resnet50_trainer", *training(databases, tmp_path, **flags))
     check(done, str(tmp_path / name.split("/")[0]), tmp_path)
-    if case == "a directory in place of the checkpoint":
+    if case in ("a directory in place of the checkpoint", "a directory in place of the timeline"):
         assert "it is a folder; name a file in it" in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["digits", "folder"]
 

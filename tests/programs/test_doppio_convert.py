@@ -34,7 +34,10 @@ def pixels(tmp_path):
 @needs_package
 def test_convert_and_inspect(pixels, tmp_path):
     done = doppio("convert", pixels, tmp_path / "pair")
-    assert (done.returncode, done.output) == (0, "")
+    nets = [tmp_path / "pair" / name for name in ("init_net.pb", "predict_net.pb")]
+    assert (done.returncode, done.output) == (0, f"wrote {nets[0]} and {nets[1]}\n")
+    done = doppio("convert", tmp_path / "pair", tmp_path / "again.onnx", "--input_shape", "8,8")
+    assert (done.returncode, done.output) == (0, f"wrote {tmp_path / 'again.onnx'}\n")
     assert sorted(path.name for path in (tmp_path / "pair").iterdir()) == [
         "init_net.pb",
         "predict_net.pb",
@@ -45,6 +48,19 @@ def test_convert_and_inspect(pixels, tmp_path):
         assert ["Softmax", "softmax", "1x64", "0", "64"] in [
             line.split() for line in done.output.splitlines()
         ]
+
+
+@needs_package
+@pytest.mark.parametrize("name", ["net.onnx", "net.mdl"])
+def test_a_folder_with_the_name_of_a_file_stays_empty(name, pixels, tmp_path):
+    folder = tmp_path / name
+    folder.mkdir()
+    done = doppio("convert", pixels, folder)
+    end = folder.suffix
+    assert (done.returncode, done.output) == (73, f"doppio convert: {folder} is a folder: name a "
+                                              "file, or for two nets a folder whose name does not "
+                                              f"end in {end}\n")
+    assert not list(folder.iterdir())
 
 
 @needs_package

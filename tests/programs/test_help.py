@@ -64,6 +64,7 @@ def test_defaults_are_written_as_people_write_them():
     ("resnet50_trainer", "--batch-sise", "batch_size"),
     ("resnet50_trainer", "-noshufle", "noshuffle"),
     ("make_mnist_db", "--image_fil=x", "image_file"),
+    ("mnist_trainer", "--log_histograms", "log_histograms_every"),
 ])
 def test_a_typo_gets_a_suggestion(program, flag, meant):
     done = run(program, flag)
@@ -85,6 +86,7 @@ def test_other_unknown_flags_point_to_the_help():
     (["--base_learning_rate=fast"], '--base_learning_rate is "fast", must be a number (double)'),
     (["--use_cpu=maybe"], '--use_cpu is "maybe", must be true or false (bool)'),
     (["--batch_size"], "--batch_size has no value: write --batch_size=VALUE"),
+    (["--flagfile"], "--flagfile has no value: write --flagfile FILE"),
 ])
 def test_a_wrong_value_is_one_line(words, line):
     done = run("resnet50_trainer", *words)

@@ -163,6 +163,27 @@ def test_a_drawn_picture_is_the_first_test_image(tmp_path):
     assert max(pixels) > 200 and max(abs(a - b) for a, b in zip(drawn, pixels)) < 32
 
 
+def test_a_picture_that_cannot_be_written_leaves_no_digits(tmp_path):
+    done = run("render_digits", "--output_dir", tmp_path, "--train", 1, "--test", 2, "--picture",
+               tmp_path / "absent" / "picture.jpg")
+    assert done.returncode == 73 and "there is no folder" in last_line(done.output)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content, status, line", [
+    (None, 66, r'--list_file \S+ is a folder: name a text file with lines "path label"'),
+    (b"\x1b[2J\x07\xff\n", 65, r'\S+ line 1: "\?\[2J\?\?" is not "path label"'),
+    (b"a.jpg " + b"x" * 500, 65, r'\S+ line 1: "a.jpg x{54}\.\.\." is not "path label"'),
+])
+def test_lists_of_images_that_are_none(content, status, line, tmp_path):
+    place = tmp_path / "list"
+    place.mkdir() if content is None else place.write_bytes(content)
+    done = run("make_image_db", "--list_file", place, "--output_db_name", tmp_path / "db")
+    assert done.returncode == status
+    assert re.fullmatch(f"make_image_db: {line}\n", done.output), done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["list"]
+
+
 def test_make_cifar_db(tmp_path):
     rng = random.Random(1)
     for name, count in (("data_batch_1", 4), ("data_batch_2", 3), ("test_batch", 2)):
@@ -274,9 +295,15 @@ def test_predict_goes_on_after_a_picture_that_cannot_be_read(databases, tmp_path
     succeed("resnet50_trainer", *training(databases, tmp_path, epoch_size=64))
     good = tmp_path / "grey.pgm"
     good.write_bytes(b"P5 28 28 255\n" + bytes(28 * 28))
+    other = tmp_path / "other.png"
+    other.write_bytes(b"no picture")
+    done = run("predict", "--model", tmp_path / "model_1.mdl", other, good, "--format", "json")
+    assert done.returncode == 65 and "is not a JPEG" in done.output
+    assert "enforce" not in done.output
     done = run("predict", "--model", tmp_path / "model_1.mdl", tmp_path / "none.png", good)
     assert done.returncode == 65, done.output
     assert f"(picture {tmp_path}/none.png)" in done.output and f"{good}\n" in done.output
+    assert "enforce" not in done.output
     assert done.output.endswith("predict: 1 of 2 pictures cannot be read (see above)\n")
 
 

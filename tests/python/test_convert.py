@@ -405,7 +405,8 @@ def test_a_model_of_images_says_how_they_become_its_input(tmp_path, capsys):
     assert convert(tmp_path / "b.mdl", tmp_path / "c.mdl", "--input_shape", "3,224,224") == 0
     large = {"image_size": "224", "image_scale": "256"}
     assert formats.read(str(tmp_path / "c.mdl")).info == {**by_shape, **colours, **large}
-    for words in (["--std", "0"], ["--std=-1"], ["--mean", "1,2"], ["--mean", "x"]):
+    for words in (["--std", "0"], ["--std=-1"], ["--mean", "1,2"], ["--mean", "x"],
+                  ["--std", "nan"], ["--mean", "1,inf,2"]):
         assert error_of(capsys, model, tmp_path / "b.mdl", *words)[0] == 64
     assert "only .mdl, .onnx and .safetensors" in error_of(capsys, model, pair, "--mean", "1")[1]
 

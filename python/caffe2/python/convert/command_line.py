@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import math
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -40,7 +41,8 @@ def positive(text: str) -> int:
 def pixel_values(text: str) -> str:
     """A number for all colours, or three with commas between; raises ArgumentTypeError."""
     try:
-        count = len([float(word) for word in text.split(",")])
+        values = [float(word) for word in text.split(",")]
+        count = len(values) if all(map(math.isfinite, values)) else 0
     except ValueError:
         count = 0
     if count not in (1, 3):

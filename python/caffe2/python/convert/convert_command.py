@@ -47,7 +47,7 @@ def _parser(name):
 
 
 def _convert(options):
-    kind = formats.format_of(options.target)
+    kind = formats.check_target(options.target)
     if kind not in ("predictor", "onnx", "safetensors") and (options.mean or options.std):
         raise ConvertError(f"{options.target} cannot hold --mean and --std: only .mdl, .onnx and "
                            ".safetensors files can; leave them out", USAGE)
@@ -63,6 +63,7 @@ def _convert(options):
     formats.write(model, options.target, options.names, options.batch_size)
     for note in model.notes:
         print(f"note: {note}", file=sys.stderr)
+    print(f"wrote {formats.written(options.target)}")
     return 0
 
 

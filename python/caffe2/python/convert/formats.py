@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from caffe2.python.convert import net_pair, onnx_file, predictor_file, state_files
-from caffe2.python.convert.errors import USAGE, ConvertError
+from caffe2.python.convert.errors import CANNOT_WRITE, USAGE, ConvertError
 from caffe2.python.convert.model import Model
 
 KNOWN = ("model.mdl or .minidb (an exported predictor), model.onnx, model.safetensors, model.pth "
@@ -26,6 +26,22 @@ def format_of(path: str) -> str:
         raise ConvertError(f"{path}: the format of files that end in {end} is not known; name "
                            f"{KNOWN}", USAGE)
     return _ENDS[end]
+
+
+def check_target(path: str) -> str:
+    """format_of(path) of a model to write. Raises ConvertError if a folder has the name of a
+    file."""
+    kind = format_of(path)
+    end = os.path.splitext(path.rstrip("/"))[1].lower()
+    if kind == "pair" and "," not in path and _ENDS.get(end, "pair") != "pair":
+        raise ConvertError(f"{path} is a folder: name a file, or for two nets a folder whose name "
+                           f"does not end in {end}", CANNOT_WRITE)
+    return kind
+
+
+def written(path: str) -> str:
+    """The files that write() makes for a path, for people."""
+    return " and ".join(net_pair.paths_of(path)) if format_of(path) == "pair" else path
 
 
 def _read_state(path, kind, like):

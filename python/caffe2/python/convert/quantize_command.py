@@ -89,7 +89,7 @@ def _output_of(model):
 
 def _quantize(options):
     output = options.output or _output_of(options.model)
-    if formats.format_of(output) not in ("predictor", "pair"):
+    if formats.check_target(output) not in ("predictor", "pair"):
         raise ConvertError(f"{output}: a quantized model is written as .mdl, or as two nets", USAGE)
     model = formats.read(options.model)
     if not model.values:
