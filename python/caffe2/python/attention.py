@@ -50,16 +50,6 @@ def _weights(model, logits, scope, encoder_lengths):
         model, logits, _scoped(scope, "attention_weights_3d"), engine="CUDNN", axis=1)
 
 
-def _logits_of_sum(model, hidden_encoder_sum, encoder_output_dim, scope):
-    """v . tanh(sum), with the sum [L, N, E] overwritten; [N, L, 1]."""
-    hidden_encoder_sum = model.net.Tanh(hidden_encoder_sum, hidden_encoder_sum)
-    logits = brew.fc(
-        model, hidden_encoder_sum, _scoped(scope, "attention_logits"), dim_in=encoder_output_dim,
-        dim_out=1, axis=2, freeze_bias=True)
-    return brew.transpose(
-        model, logits, _scoped(scope, "attention_logits_transposed"), axes=[1, 0, 2])
-
-
 def _project(model, state, dim_in, dim_out, scope, name):
     """A fully connected layer on a state [1, N, dim_in], as [N, dim_out]."""
     output = brew.fc(model, state, _scoped(scope, name), dim_in=dim_in, dim_out=dim_out, axis=2)
@@ -72,6 +62,20 @@ def _attend(model, logits, encoder_output_dim, encoder_outputs_transposed, scope
     context = _weighted_context(
         model, encoder_outputs_transposed, encoder_output_dim, weights, scope)
     return context, weights
+
+
+def _attend_by_sum(model, total, encoder_output_dim, encoder_outputs_transposed, scope,
+                   encoder_lengths):
+    """Attends by the logits v . tanh(total), with `total` [L, N, E] overwritten."""
+    activation = model.net.Tanh(total, total)
+    logits = brew.fc(
+        model, activation, _scoped(scope, "attention_logits"), dim_in=encoder_output_dim,
+        dim_out=1, axis=2, freeze_bias=True)
+    logits = brew.transpose(
+        model, logits, _scoped(scope, "attention_logits_transposed"), axes=[1, 0, 2])
+    context, weights = _attend(
+        model, logits, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
+    return context, weights, [total]
 
 
 def apply_recurrent_attention(
@@ -92,10 +96,8 @@ def apply_recurrent_attention(
     total = model.net.Add(
         [weighted_encoder_outputs, state], _scoped(scope, "decoder_hidden_encoder_outputs_sum"),
         broadcast=1)
-    logits = _logits_of_sum(model, total, encoder_output_dim, scope)
-    context, weights = _attend(
-        model, logits, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
-    return context, weights, [total]
+    return _attend_by_sum(
+        model, total, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
 
 
 def apply_regular_attention(
@@ -110,10 +112,8 @@ def apply_regular_attention(
     total = model.net.Add(
         [weighted_encoder_outputs, hidden], _scoped(scope, "decoder_hidden_encoder_outputs_sum"),
         broadcast=1)
-    logits = _logits_of_sum(model, total, encoder_output_dim, scope)
-    context, weights = _attend(
-        model, logits, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
-    return context, weights, [total]
+    return _attend_by_sum(
+        model, total, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
 
 
 def apply_dot_attention(
@@ -161,10 +161,9 @@ def apply_soft_coverage_attention(
         [coverage_weights, coverage], _scoped(scope, "scaled_coverage_weights"), broadcast=1,
         axis=0)
     total = model.net.Add([match, scaled], _scoped(scope, "decoder_hidden_encoder_outputs_sum"))
-    logits = _logits_of_sum(model, total, encoder_output_dim, scope)
-    context, weights = _attend(
-        model, logits, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
+    context, weights, hidden_encoder_sums = _attend_by_sum(
+        model, total, encoder_output_dim, encoder_outputs_transposed, scope, encoder_lengths)
     weights_2d = model.net.Squeeze(weights, _scoped(scope, "attention_weights_2d"), dims=[2])
     coverage_t = model.net.Add(
         [coverage_t_prev, weights_2d], _scoped(scope, "coverage_t"), broadcast=1)
-    return context, weights, [total], coverage_t
+    return context, weights, hidden_encoder_sums, coverage_t
