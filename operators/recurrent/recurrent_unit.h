@@ -20,7 +20,12 @@ class RecurrentUnitBase : public Operator<Context> {
   RecurrentUnitBase(const OperatorDef& def, Workspace* ws)
       : Operator<Context>(def, ws),
         drop_states_(this->template GetSingleArgument<bool>("drop_states", false)),
-        has_lengths_(this->template GetSingleArgument<bool>("sequence_lengths", true)) {}
+        has_lengths_(this->template GetSingleArgument<bool>("sequence_lengths", true)) {
+    const OpSchema& schema = *OpSchemaRegistry::Schema(def.type());
+    const int inputs = has_lengths_ ? schema.max_input() : schema.min_input();
+    CAFFE_ENFORCE(InputSize() == inputs, "with argument sequence_lengths ", has_lengths_ ? 1 : 0,
+                  " there must be ", inputs, " inputs, found ", InputSize());
+  }
 
  protected:
   // One step of a batch: N rows of D units.

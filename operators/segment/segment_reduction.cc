@@ -49,6 +49,8 @@ bool SegmentReductionOp::RunOnDevice() {
                                            : Segments::FromIds(groups, entries, num_segments_);
   if (data.IsType<float16>()) {
     Reduce<float16>(segments, rows);
+  } else if (data.IsType<bfloat16>()) {
+    Reduce<bfloat16>(segments, rows);
   } else {
     Reduce<float>(segments, rows);
   }
@@ -97,13 +99,23 @@ void SegmentReductionOp::Reduce(const Segments& segments, const std::vector<int6
   });
 }
 
+int64_t NumEntries(const SegmentGradientSpec& spec, const Tensor& list) {
+  CAFFE_ENFORCE(spec.forward.sparse ? list.dim() == 1 : list.dim() >= 1, "input ", spec.entries(),
+                " must have one axis", spec.forward.sparse ? "" : " or more", ", found shape ",
+                ShapeString(list.sizes()));
+  return list.size(0);
+}
+
 Segments SegmentGradientOp::ReadSegments() const {
   const Tensor &d_output = Input(spec_.d_output()), &groups = Input(spec_.segments());
   const int64_t count = NumRows(d_output, "the gradient");
   if (spec_.forward.kind != SegmentKind::kLengths) {
     return Segments::FromIds(groups, groups.numel(), count);
   }
-  Segments segments = Segments::FromLengths(groups);
+  const Segments segments =
+      spec_.entries() < 0
+          ? Segments::FromLengths(groups)
+          : Segments::FromLengths(groups, NumEntries(spec_, Input(spec_.entries())));
   CAFFE_ENFORCE(segments.count() == count, "the gradient must have one row for each of the ",
                 segments.count(), " lengths, found shape ", ShapeString(d_output.sizes()));
   return segments;
@@ -172,11 +184,6 @@ void SegmentGradientOp::GradientOfWeights(const Segments& segments, int64_t widt
   if (spec_.with_indices) {
     rows = ReadIndices(Input(spec_.indices()), NumRows(X, "DATA"));
   }
-  CAFFE_ENFORCE(
-      (spec_.with_indices ? static_cast<int64_t>(rows.size()) : X.size(0)) == segments.size(),
-      "the lengths must add up to the ",
-      spec_.with_indices ? static_cast<int64_t>(rows.size()) : X.size(0),
-      " rows that were read, found ", segments.size());
   const float *x = X.data<float>(), *dy = Input(spec_.d_output()).data<float>();
   Tensor* dW = Output(1);
   dW->Resize(segments.size());

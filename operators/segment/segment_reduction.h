@@ -54,12 +54,27 @@ struct SegmentGradientSpec {
   constexpr int data() const { return segments() + 1; }
   constexpr int indices() const { return segments() + (with_data ? 2 : 1); }
   constexpr bool d_weights() const { return forward.weighted() && with_data; }
+  // The input with an element or a row for each entry; -1: there is none, and only the sum of the
+  // lengths tells how many entries there are.
+  constexpr int entries() const {
+    return forward.kind != SegmentKind::kLengths ? segments()
+           : with_indices                        ? indices()
+           : with_data && !forward.sparse        ? data()
+           : forward.weighted()                  ? 0
+                                                 : -1;
+  }
   constexpr int num_inputs() const {
     return segments() + 1 + (with_data ? 1 : 0) + (with_indices ? 1 : 0);
   }
 };
 
-// Writes one row for each entry: the gradient of the row that it read. Weighted reductions also
+// The number of entries by the shape of `list`, which is input spec.entries(). Throws
+// EnforceNotMet, naming the shape, for a scalar, and of a sparse operator unless it is
+// one-dimensional.
+int64_t NumEntries(const SegmentGradientSpec& spec, const Tensor& list);
+
+// Writes one row for each entry: the gradient of the row that it read. Throws EnforceNotMet for
+// lengths that do not add up to the number of entries. Weighted reductions also
 // write the gradient of the weights if DATA is given.
 class SegmentGradientOp : public Operator<CPUContext> {
  public:

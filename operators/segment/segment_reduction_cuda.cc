@@ -123,7 +123,8 @@ bool CudaSegmentGradientOp::RunOnDevice() {
                 "the gradient must have one row for each of the ", groups.numel(),
                 " lengths, found shape ", ShapeString(d_output.sizes()));
   const int64_t count = d_output.size(0), width = d_output.size_from_dim(1);
-  const int64_t entries = lengths ? NumEntries(groups) : groups.numel();
+  const int64_t entries =
+      spec_.entries() < 0 ? SumOfLengths(groups) : NumEntries(spec_, Input(spec_.entries()));
   std::vector<int64_t> dims = d_output.sizes();
   dims[0] = entries;
   Output(0)->Resize(dims);
@@ -168,21 +169,9 @@ DeviceSegments CudaSegmentGradientOp::SegmentsOfIds(const Tensor& groups, int64_
   return CopyOf(Segments::FromIds(ids, ids.numel(), count), /*sorted=*/false, lists);
 }
 
-int64_t CudaSegmentGradientOp::NumEntries(const Tensor& lengths) const {
-  if (spec_.with_indices && (spec_.forward.sparse || !spec_.with_data)) {
-    const Tensor& indices = Input(spec_.indices());
-    return spec_.forward.sparse ? indices.numel() : indices.size(0);
-  }
-  if (spec_.forward.weighted()) return Input(0).numel();
-  if (spec_.with_data) return Input(spec_.data()).size(0);
+int64_t CudaSegmentGradientOp::SumOfLengths(const Tensor& lengths) const {
   Tensor copy(CPU);
-  int64_t sum = 0;
-  for (const int64_t length : ReadIntegers(OnHost(lengths, &copy), "lengths")) {
-    CAFFE_ENFORCE(length >= 0 && !__builtin_add_overflow(sum, length, &sum),
-                  "a length must not be negative, and their sum must fit an int64; found length ",
-                  length);
-  }
-  return sum;
+  return Segments::FromLengths(OnHost(lengths, &copy)).size();
 }
 
 void CudaSegmentGradientOp::GradientOfWeights(const DeviceSegments& segments, int64_t count,
@@ -192,10 +181,6 @@ void CudaSegmentGradientOp::GradientOfWeights(const DeviceSegments& segments, in
                 " elements, as many as a row of the gradient; found shape ",
                 ShapeString(X.sizes()));
   const Tensor* indices = spec_.with_indices ? &Input(spec_.indices()) : nullptr;
-  CAFFE_ENFORCE((indices != nullptr ? indices->numel() : X.size(0)) == entries,
-                "the lengths must add up to the ",
-                indices != nullptr ? indices->numel() : X.size(0), " rows that were read, found ",
-                entries);
   const EntryRows rows = RowsOf(indices, X.size(0));
   Output(1)->Resize(entries);
   ForEachRow(count, width,

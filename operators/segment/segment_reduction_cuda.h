@@ -1,8 +1,8 @@
 // SegmentReductionOp and SegmentGradientOp (segment_reduction.h) for CUDA devices.
 //
-// Lengths stay on the device: a kernel turns them into offsets. In two cases the host waits for the
-// device: it reads segment ids, because the last one gives the number of segments, and it reads
-// lengths if entries have weights by position.
+// Lengths stay on the device: a kernel turns them into offsets. In three cases the host waits for
+// the device: it reads segment ids, because the last one gives the number of segments, and it reads
+// lengths if entries have weights by position, and if only their sum gives the number of entries.
 #pragma once
 
 #include <vector>
@@ -68,9 +68,8 @@ class CudaSegmentGradientOp : public CudaSegmentBase {
 
  private:
   DeviceSegments SegmentsOfIds(const Tensor& groups, int64_t count, SegmentLists* lists);
-  // The number of entries, from the shapes of inputs: reading the lengths would wait for the
-  // device.
-  int64_t NumEntries(const Tensor& lengths) const;
+  // The sum of the lengths; the host waits for the device.
+  int64_t SumOfLengths(const Tensor& lengths) const;
   void GradientOfWeights(const DeviceSegments& segments, int64_t count, int64_t entries,
                          int64_t width, const float* dy);
 

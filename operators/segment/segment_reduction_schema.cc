@@ -47,14 +47,9 @@ std::vector<TensorShape> InferReduction(const OperatorDef& def, SegmentSpec spec
   return {CreateTensorShape(dims, TensorProto::FLOAT)};
 }
 
-// The number of entries is known if there is an id, weight, index or row of data for each.
 std::vector<TensorShape> InferGradient(SegmentGradientSpec spec,
                                        const std::vector<TensorShape>& in) {
-  int source = -1;
-  if (spec.forward.weighted()) source = 0;
-  if (spec.with_data && !spec.forward.sparse) source = spec.data();
-  if (spec.with_indices) source = spec.indices();
-  if (spec.forward.kind != SegmentKind::kLengths) source = spec.segments();
+  const int source = spec.entries();
   const TensorShape& d_output = in[spec.d_output()];
   std::vector<TensorShape> out(spec.d_weights() ? 2 : 1, UnknownTensorShape());
   if (source < 0 || in[source].dims_size() == 0 || d_output.dims_size() == 0) return out;
@@ -79,7 +74,7 @@ void DescribeSegmentReduction(OpSchema& schema, SegmentSpec spec) {
         return InferReduction(def, spec, in);
       })
       .SetDoc(doc + " A segment without rows gives 0.")
-      .Input(0, "DATA", "Rows: a float tensor (or float16) of at least one dimension.")
+      .Input(0, "DATA", "Rows: a float, float16 or bfloat16 tensor of at least one dimension.")
       .Output(0, "OUTPUT", "Float: one row for each segment.");
   if (spec.weighted()) {
     schema.Input(1, "WEIGHTS",

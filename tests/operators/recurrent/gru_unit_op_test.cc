@@ -50,6 +50,8 @@ TEST(GRUUnitTest, BadInput) {
   FeedUnit(&ws, 4);
   ExpectThrows(&ws, Op("GRUUnit", {"h_prev", "gates", "lengths", "t"}, {"h"}),
                "gates [1, 3, 20] do not hold 3 blocks");
+  ExpectThrows(&ws, Op("GRUUnit", {"h_prev", "gates", "t"}, {"h"}),
+               "with argument sequence_lengths 1 there must be 4 inputs, found 3");
 }
 
 }  // namespace

@@ -88,6 +88,8 @@ TEST(LSTMUnitTest, BadInput) {
   FeedUnit(&ws, 4);
   Feed<int64_t>(&ws, "lengths", {kUnitRows}, {3, 2, 7});
   ExpectThrows(&ws, op, "holds int64_t");
+  ExpectThrows(&ws, Op("LSTMUnit", {"h_prev", "c_prev", "gates", "t"}, {"h", "c"}),
+               "with argument sequence_lengths 1 there must be 5 inputs, found 4");
 }
 
 }  // namespace

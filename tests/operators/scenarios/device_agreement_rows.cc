@@ -7,14 +7,6 @@ namespace {
 // Functions of the C library are within 1 ulp.
 constexpr char kFused[] = "only one of them rounds the product before it is added";
 
-std::vector<Argument> Args() { return {}; }
-template <typename T, typename... More>
-std::vector<Argument> Args(const char* name, const T& value, const More&... more) {
-  std::vector<Argument> args = Args(more...);
-  args.push_back(MakeArgument(name, value));
-  return args;
-}
-
 std::vector<Row> UnaryRows() {
   using enum In;
   const std::vector<In> x{kAny}, dy{kAny, kAny};

@@ -46,6 +46,15 @@ enum class At {
   kOperands,  // at the largest operand: sums lose the digits that cancel out
 };
 
+// Arguments by name and value.
+inline std::vector<Argument> Args() { return {}; }
+template <typename T, typename... More>
+std::vector<Argument> Args(const char* name, const T& value, const More&... more) {
+  std::vector<Argument> args = Args(more...);
+  args.push_back(MakeArgument(name, value));
+  return args;
+}
+
 struct Row {
   const char* type;
   std::vector<In> inputs;

@@ -1,47 +1,78 @@
 #include "tests/operators/scenarios/device_type_differences.h"
 
+#include <vector>
+
 namespace caffe2::testing {
 namespace {
 
-// Images and activations.
-constexpr const char* kFloat16[] = {"AffineChannel",   "AffineChannelGradient",
-                                    "ChannelStats",    "InstanceNorm",
-                                    "LayerNorm",       "PRelu",
-                                    "PadImage",        "PadImageGradient",
-                                    "ResizeNearest",   "Softmax",
-                                    "SoftmaxGradient", "UpsampleNearest"};
+struct Group {
+  std::set<std::string> only_cuda;
+  const char* why;
+  std::vector<const char*> types;
+};
 
-// Losses.
-constexpr const char* kBothHalves[] = {"Accuracy", "SoftmaxWithLoss"};
-
-// Sums of segments.
-constexpr const char* kBFloat16[] = {"LengthsMax",
-                                     "LengthsMean",
-                                     "LengthsSum",
-                                     "SparseUnsortedSegmentMean",
-                                     "SparseUnsortedSegmentSum",
-                                     "UnsortedSegmentMean",
-                                     "UnsortedSegmentSum"};
-
-constexpr const char* kLengths[] = {"LengthsIndicesInGradientSumGradient",
-                                    "SparseLengthsIndicesInGradientMeanGradient",
-                                    "SparseLengthsIndicesInGradientSumGradient"};
+std::vector<Group> Groups() {
+  return {
+      {{"float16"},
+       "the host computes images, convolutions and products in float and bfloat16 only",
+       {"AffineChannel",
+        "AffineChannelGradient",
+        "AveragePool",
+        "AveragePool1D",
+        "AveragePool2D",
+        "AveragePool3D",
+        "BatchMatMul",
+        "BatchToSpace",
+        "ChannelBackpropStats",
+        "ChannelStats",
+        "Conv",
+        "Conv1D",
+        "Conv2D",
+        "Conv3D",
+        "ConvRelu",
+        "ConvStats",
+        "ConvSum",
+        "ConvSumRelu",
+        "FC",
+        "FCTransposed",
+        "GroupNorm",
+        "InstanceNorm",
+        "LRN",
+        "LayerNorm",
+        "MatMul",
+        "MaxPool",
+        "MaxPool1D",
+        "MaxPool2D",
+        "MaxPool3D",
+        "NormReluConvStats",
+        "NormSumNormRelu",
+        "NormSumNormReluConvStats",
+        "NormSumReluConvStats",
+        "PRelu",
+        "PadImage",
+        "PadImageGradient",
+        "ResizeNearest",
+        "Softmax",
+        "SoftmaxGradient",
+        "SpaceToBatch",
+        "SpatialBN",
+        "SpatialBNFinalizeGradient",
+        "SpatialBNRelu",
+        "SpatialBNSumRelu",
+        "UpsampleNearest"}},
+      {{"float16", "bfloat16"},
+       "losses and recurrent units on the host take float only",
+       {"Accuracy", "GRUUnit", "LSTMUnit", "SoftmaxWithLoss", "SpatialSoftmaxWithLoss"}},
+      {{"float16", "bfloat16"},
+       "the host takes bfloat16 too, but a bias of float only",
+       {"ConvTranspose"}},
+  };
+}
 
 std::map<std::string, TypeDifference> MakeDifferences() {
   std::map<std::string, TypeDifference> differences;
-  for (const char* type : kFloat16) {
-    differences[type] = {{"float16"}, {}, "the host computes images in float and bfloat16 only"};
-  }
-  for (const char* type : kBothHalves) {
-    differences[type] = {{"float16", "bfloat16"}, {}, "losses on the host take float only"};
-  }
-  for (const char* type : kBFloat16) {
-    differences[type] = {{"bfloat16"}, {}, "sums of segments on the host take float and float16"};
-  }
-  for (const char* type : kLengths) {
-    differences[type] = {{},
-                         {"float", "int32", "int64"},
-                         "the CUDA version alone checks that the lengths add up to the entries"};
+  for (const Group& group : Groups()) {
+    for (const char* type : group.types) differences[type] = {group.only_cuda, {}, group.why};
   }
   return differences;
 }

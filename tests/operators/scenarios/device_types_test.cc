@@ -1,27 +1,31 @@
 // The CPU and the CUDA version of an operator take the same element types. Files say these types in
 // several ways (TensorTypes, data<T>(), a choice by hand), so the test asks the operators: it runs
-// both with the same inputs of every type, and both must take or refuse them.
+// both with the same inputs of every type, and both must take or refuse them. It tries five simple
+// shapes of inputs; operators that take none of them have an example in device_type_cases.cc.
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/operator_gradient.h"
 #include "tests/operators/op_test.h"
+#include "tests/operators/scenarios/device_type_cases.h"
 #include "tests/operators/scenarios/device_type_differences.h"
 #include "tests/operators/test_device.h"
 
 namespace caffe2::testing {
 namespace {
 
-using FeedFunction = void (*)(Workspace*, const std::string&, const Shape&);
+using FeedFunction = void (*)(Workspace*, const std::string&, const CaseInput&);
 
-// A tensor of small numbers that are also valid indices of two rows.
+// A tensor of the values of the input, or else of small numbers that are also valid indices of two
+// rows.
 template <typename T>
-void FeedSmall(Workspace* ws, const std::string& name, const Shape& dims) {
+void FeedSmall(Workspace* ws, const std::string& name, const CaseInput& input) {
   std::vector<T> values;
-  for (int64_t i = 0; i < CheckedNumel(dims); ++i) {
-    const int value = i % 2 == 0 ? 1 : 0;
+  for (int64_t i = 0; i < CheckedNumel(input.dims); ++i) {
+    const int value = input.values.empty() ? (i + 1) % 2 : input.values.at(i);
     if constexpr (std::is_same_v<T, float16>) {
       values.push_back(ToFloat16(static_cast<float>(value)));
     } else if constexpr (std::is_same_v<T, bfloat16>) {
@@ -30,7 +34,7 @@ void FeedSmall(Workspace* ws, const std::string& name, const Shape& dims) {
       values.push_back(static_cast<T>(value));
     }
   }
-  Feed(ws, name, dims, values);
+  Feed(ws, name, input.dims, values);
 }
 
 const std::map<std::string, FeedFunction>& ElementTypes() {
@@ -51,25 +55,26 @@ bool Varies(Vary vary, int i, int count) {
          (vary == Vary::kAllButFirst && i > 0) || (vary == Vary::kAllButLast && i + 1 < count);
 }
 
-// The inputs of an operator: shapes, and the type of those that do not vary.
-struct Setting {
-  Vary vary;
-  std::string other_type;
-  Shape first, others;
-};
+// The inputs of an operator, of simple shapes, in the alternatives of which one is tried: the first
+// that the CPU version takes.
+using Alternatives = std::vector<std::vector<CaseInput>>;
 
-std::vector<std::vector<Setting>> Settings(int inputs) {
+std::vector<Alternatives> SimpleInputs(int count) {
   const std::vector<std::pair<Shape, Shape>> shapes = {
       {{4, 3}, {4, 3}}, {{4, 3}, {3}}, {{4, 3}, {4}}, {{4}, {4}}, {{2, 4, 3, 3}, {4}}};
-  std::vector<std::vector<Setting>> all;
+  std::vector<Alternatives> all;
   const auto add = [&](Vary vary, const std::string& other_type) {
     all.emplace_back();
     for (const auto& [first, others] : shapes) {
-      all.back().push_back({vary, other_type, first, others});
+      all.back().emplace_back();
+      for (int i = 0; i < count; ++i) {
+        all.back().back().push_back(
+            {i == 0 ? first : others, Varies(vary, i, count) ? "" : other_type});
+      }
     }
   };
   add(Vary::kAll, "float");
-  if (inputs == 1) return all;
+  if (count == 1) return all;
   for (const Vary vary : {Vary::kFirst, Vary::kAllButFirst, Vary::kAllButLast}) {
     for (const char* type : {"float", "int32", "int64", "bool"}) add(vary, type);
   }
@@ -97,60 +102,122 @@ std::vector<Argument> ArgumentsOf(const std::string& type) {
   return found == arguments.end() ? std::vector<Argument>() : found->second;
 }
 
-OperatorDef MakeDef(const std::string& type, const OpSchema& schema) {
-  const int count = schema.min_input();
-  int output_count = schema.CalculateOutput(count);
-  if (output_count < 0) output_count = std::max(schema.min_output(), 1);
-  std::vector<std::string> inputs, outputs;
-  for (int i = 0; i < count; ++i) inputs.push_back("X" + std::to_string(i));
-  for (int k = 0; k < output_count; ++k) {
-    outputs.push_back("Y" + std::to_string(k));
-    for (int i = 0; i < count; ++i) {
-      if (schema.inplace_enforced(i, k)) outputs.back() = inputs[i];
+OperatorDef MakeDef(const std::string& type, int inputs, int outputs,
+                    const std::vector<Argument>& arguments) {
+  const OpSchema& schema = *OpSchemaRegistry::Schema(type);
+  Strings from, to;
+  for (int i = 0; i < inputs; ++i) from.push_back("X" + std::to_string(i));
+  for (int k = 0; k < outputs; ++k) {
+    to.push_back("Y" + std::to_string(k));
+    for (int i = 0; i < inputs; ++i) {
+      if (schema.inplace_enforced(i, k)) to.back() = from[i];
     }
   }
-  return Op(type, inputs, outputs, ArgumentsOf(type));
+  return Op(type, from, to, arguments);
 }
 
-// True if the operator runs on `device` with the varying inputs of `type`; otherwise `refusal` gets
-// the message.
-bool Takes(const OperatorDef& op, const Setting& setting, const std::string& type, Device device,
-           std::string* refusal) {
+// How the versions of operators for one device answered to inputs of one type: by operator type,
+// "" or the error.
+using Answers = std::map<std::string, std::string>;
+
+// Runs the operator on the device, and returns true if it does not throw.
+bool Run(Workspace* ws, OperatorDef op, Device device, Answers* answers) {
+  *op.mutable_device_option() = ToDeviceOption(device);
+  std::string& answer = (*answers)[op.type()];
+  try {
+    if (ws->RunOperatorOnce(op)) return true;
+    answer = "returned false";
+  } catch (const std::exception& error) {
+    answer = error.what();
+  }
+  return false;
+}
+
+// Runs the gradient operators of `op`, up to the first that throws. The gradients of the outputs
+// that `gradients` names have their types and shapes.
+void RunGradient(Workspace* ws, const OperatorDef& op, const std::vector<int>& gradients,
+                 Device device, Answers* answers) {
+  std::vector<GradientWrapper> g_output(op.output_size());
+  for (const int k : gradients) {
+    g_output[k].dense = op.output(k) + "_grad";
+    BlobGetMutableTensor(ws->CreateBlob(g_output[k].dense), device)
+        ->CopyFrom(ws->GetBlob(op.output(k))->Get<Tensor>());
+  }
+  for (const OperatorDef& gradient : GetGradientForOp(op, g_output).ops) {
+    if (!Run(ws, gradient, device, answers)) return;
+  }
+}
+
+// Runs the operator, then its gradient operators if some outputs have a gradient.
+Answers Ask(const OperatorDef& op, const std::vector<CaseInput>& inputs,
+            const std::vector<int>& gradients, const std::string& type, Device device) {
   Workspace fed, ws;
   for (int i = 0; i < op.input_size(); ++i) {
-    const bool varies = Varies(setting.vary, i, op.input_size());
-    const Shape& dims = i == 0 ? setting.first : setting.others;
-    ElementTypes().at(varies ? type : setting.other_type)(&fed, op.input(i), dims);
+    ElementTypes().at(inputs[i].type.empty() ? type : inputs[i].type)(&fed, op.input(i), inputs[i]);
     BlobGetMutableTensor(ws.CreateBlob(op.input(i)), device)
         ->CopyFrom(fed.GetBlob(op.input(i))->Get<Tensor>());
   }
-  try {
-    OperatorDef placed = op;
-    *placed.mutable_device_option() = ToDeviceOption(device);
-    return ws.RunOperatorOnce(placed);
-  } catch (const std::exception& error) {
-    *refusal = error.what();
-    return false;
+  Answers answers;
+  if (Run(&ws, op, device, &answers) && !gradients.empty()) {
+    RunGradient(&ws, op, gradients, device, &answers);
   }
+  return answers;
 }
 
-// The types that an operator takes, of all types of a setting.
-std::set<std::string> TypesTaken(const OperatorDef& op, const Setting& setting, Device device,
-                                 std::map<std::string, std::string>* refusals) {
-  std::set<std::string> taken;
+// What the versions of operators take beyond each other, by operator type. An entry without
+// differences says that the versions were compared.
+using Differences = std::map<std::string, TypeDifference>;
+
+// Asks both versions, for each type. Returns false, and asks the CUDA version nothing, if the CPU
+// version takes no type: `refusal` then gets what it says to float. The gradient operators must
+// take some type.
+bool Compare(const OperatorDef& op, const std::vector<CaseInput>& inputs,
+             const std::vector<int>& gradients, Differences* differences, std::string* refusal) {
+  std::map<std::string, Answers> cpu;
+  std::set<std::string> taken;  // operators that take some type
   for (const auto& [type, feed] : ElementTypes()) {
-    if (Takes(op, setting, type, device, &(*refusals)[type])) taken.insert(type);
+    cpu[type] = Ask(op, inputs, gradients, type, Device{});
+    for (const auto& [name, answer] : cpu[type]) {
+      if (answer.empty()) taken.insert(name);
+    }
   }
-  return taken;
+  *refusal = cpu["float"][op.type()];
+  if (!taken.count(op.type())) return false;
+  for (const auto& [type, feed] : ElementTypes()) {
+    const Answers cuda = Ask(op, inputs, gradients, type, Device{CUDA, 0});
+    for (const auto& [name, answer] : cpu[type]) {
+      EXPECT_TRUE(taken.count(name)) << name << " takes no type: " << answer;
+      if (!cuda.count(name)) continue;
+      TypeDifference& difference = (*differences)[name];
+      if (answer.empty() == cuda.at(name).empty()) continue;
+      (answer.empty() ? difference.only_cpu : difference.only_cuda).insert(type);
+      difference.why += "\n  " + type + ": " + (answer + cuda.at(name)).substr(0, 200);
+    }
+  }
+  return true;
 }
 
-std::set<std::string> Without(const std::set<std::string>& types,
-                              const std::set<std::string>& others) {
-  std::set<std::string> rest;
-  for (const std::string& type : types) {
-    if (!others.count(type)) rest.insert(type);
+void CompareSimple(const std::string& type, Differences* differences) {
+  const OpSchema& schema = *OpSchemaRegistry::Schema(type);
+  const int inputs = schema.min_input();
+  int outputs = schema.CalculateOutput(inputs);
+  if (outputs < 0) outputs = std::max(schema.min_output(), 1);
+  const OperatorDef op = MakeDef(type, inputs, outputs, ArgumentsOf(type));
+  for (const Alternatives& alternatives : SimpleInputs(inputs)) {
+    for (const std::vector<CaseInput>& alternative : alternatives) {
+      std::string refusal;
+      if (Compare(op, alternative, {}, differences, &refusal)) break;
+    }
   }
-  return rest;
+}
+
+void CompareCase(const TypeCase& test, Differences* differences) {
+  SCOPED_TRACE(test.type);
+  const OperatorDef op =
+      MakeDef(test.type, static_cast<int>(test.inputs.size()), test.outputs, test.arguments);
+  std::string refusal;
+  EXPECT_TRUE(Compare(op, test.inputs, test.gradients, differences, &refusal))
+      << "the case takes no type: " << refusal;
 }
 
 std::string Listed(const std::set<std::string>& types) {
@@ -159,44 +226,25 @@ std::string Listed(const std::set<std::string>& types) {
   return text.empty() ? " none" : text;
 }
 
-// What the versions of an operator take beyond each other, in all settings of which the CPU version
-// takes some type. `settings` counts these.
-TypeDifference FindDifference(const std::string& type, const OpSchema& schema, int* settings) {
-  const OperatorDef op = MakeDef(type, schema);
-  TypeDifference difference;
-  for (const std::vector<Setting>& alike : Settings(op.input_size())) {
-    for (const Setting& setting : alike) {
-      std::map<std::string, std::string> refusals, cuda_refusals;
-      const std::set<std::string> cpu = TypesTaken(op, setting, Device{}, &refusals);
-      if (cpu.empty()) continue;
-      ++*settings;
-      const std::set<std::string> cuda = TypesTaken(op, setting, Device{CUDA, 0}, &cuda_refusals);
-      for (const std::string& name : Without(cuda, cpu)) {
-        difference.only_cuda.insert(name);
-        difference.why += "\n  CPU: " + refusals[name].substr(0, 200);
-      }
-      for (const std::string& name : Without(cpu, cuda)) {
-        difference.only_cpu.insert(name);
-        difference.why += "\n  CUDA: " + cuda_refusals[name].substr(0, 200);
-      }
-      break;  // other shapes would say the same
-    }
+// The operator types with versions for both devices, except those whose type an argument chooses.
+Strings TypesOnBoth() {
+  Strings types;
+  for (const std::string& type : DeviceOperatorRegistry(CUDA)->Keys()) {
+    const OpSchema* schema = OpSchemaRegistry::Schema(type);
+    if (schema == nullptr || schema->min_input() == 0) continue;
+    if (!DeviceOperatorRegistry(CPU)->Has(type)) continue;
+    if (std::string(schema->file()).find("operators/") != std::string::npos) types.push_back(type);
   }
-  return difference;
+  return types;
 }
 
 TEST(DeviceTypesTest, AreTheSameOnTheCpuAndOnCudaDevices) {
   NEED_CUDA();
-  int operators = 0;
-  for (const std::string& type : DeviceOperatorRegistry(CUDA)->Keys()) {
-    const OpSchema* schema = OpSchemaRegistry::Schema(type);
-    if (schema == nullptr || !DeviceOperatorRegistry(CPU)->Has(type)) continue;
-    if (std::string(schema->file()).find("operators/") == std::string::npos) continue;
-    if (schema->min_input() == 0) continue;  // an argument chooses the type
-    int settings = 0;
-    const TypeDifference found = FindDifference(type, *schema, &settings);
-    if (settings == 0) continue;
-    ++operators;
+  const Strings types = TypesOnBoth();
+  Differences differences;
+  for (const std::string& type : types) CompareSimple(type, &differences);
+  for (const TypeCase& test : TypeCases()) CompareCase(test, &differences);
+  for (const auto& [type, found] : differences) {
     const auto listed = DeviceTypeDifferences().find(type);
     const TypeDifference expected =
         listed == DeviceTypeDifferences().end() ? TypeDifference() : listed->second;
@@ -204,7 +252,12 @@ TEST(DeviceTypesTest, AreTheSameOnTheCpuAndOnCudaDevices) {
         << type << ": only the CUDA version takes" << Listed(found.only_cuda)
         << ", only the CPU version" << Listed(found.only_cpu) << found.why;
   }
-  EXPECT_GT(operators, 200) << "too few operators took one of the settings";
+  for (const std::string& type : types) {
+    EXPECT_NE(differences.count(type), TypesNotCompared().count(type))
+        << type
+        << (differences.count(type) ? " is compared, and in TypesNotCompared()"
+                                    : " is not compared: it needs a case");
+  }
 }
 
 }  // namespace

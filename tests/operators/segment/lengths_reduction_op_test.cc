@@ -11,6 +11,7 @@ class LengthsReductionOpTest : public ::testing::TestWithParam<SegmentCase> {};
 TEST_P(LengthsReductionOpTest, MatchesReference) { ExpectSegmentReference(GetParam()); }
 TEST_P(LengthsReductionOpTest, GradientIsNumericOne) { CheckSegmentGradient(GetParam()); }
 TEST_P(LengthsReductionOpTest, TakesNothing) { ExpectNoSegments(GetParam()); }
+TEST_P(LengthsReductionOpTest, TakesSixteenBits) { ExpectSixteenBitSegments(GetParam()); }
 TEST_P(LengthsReductionOpTest, RejectsBadInput) { ExpectBadSegmentsRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Rows, LengthsReductionOpTest,
@@ -61,6 +62,40 @@ TEST(LengthsReductionTest, GradientsWithoutIndicesAreTheSame) {
   Feed<int>(&ws, "lengths", {3}, {2, 1, 3});
   ExpectThrows(&ws, Op("LengthsSumGradient", {"dY", "lengths"}, {"dX"}),
                "the gradient must have one row for each of the 3 lengths, found shape [4, 2, 2]");
+}
+
+// Whatever tells the number of entries (indices, data or weights), the lengths must add up to it.
+TEST(LengthsReductionTest, GradientsRefuseAnotherSumOfLengths) {
+  Workspace ws;
+  FeedSegments(&ws);
+  FeedRandom(&ws, "dY", {4, 2, 2}, 9);
+  const Strings with_indices{"dY", "lengths", "index"}, weighted{"W", "dY", "lengths"};
+  const std::pair<const char*, Strings> gradients[] = {
+      {"LengthsIndicesInGradientSumGradient", {"dY", "lengths", "X"}},
+      {"SparseLengthsIndicesInGradientSumGradient", with_indices},
+      {"SparseLengthsIndicesInGradientMeanGradient", with_indices},
+      {"SparseLengthsIndicesInGradientWeightedSumGradient", {"W", "dY", "lengths", "index"}},
+      {"LengthsWeightedSumGradient", weighted},
+      {"SparseLengthsWeightedSumGradient", weighted},
+      {"LengthsWeightedSumWithMainInputGradient", {"W", "dY", "lengths", "X"}},
+      {"SparseLengthsWeightedSumWithMainInputGradient", {"W", "dY", "lengths", "T", "index"}},
+      {"LengthsMaxWithMainInputAndForwardOutputGradient", {"dY", "dY", "lengths", "X"}},
+  };
+  for (const auto& [type, inputs] : gradients) {
+    const bool with_weights = std::string(type).find("WithMainInput") != std::string::npos &&
+                              std::string(type).find("Max") == std::string::npos;
+    const OperatorDef op = Op(type, inputs, with_weights ? Strings{"dX", "dW"} : Strings{"dX"});
+    Feed<int>(&ws, "lengths", {4}, {2, 0, 1, 2});
+    ExpectThrows(&ws, op, "the lengths must add up to the 6 entries, but add up to 5");
+    Feed<int>(&ws, "lengths", {4}, {2, 100, 1, 3});
+    ExpectThrows(&ws, op, "the lengths must add up to the 6 entries, but add up to 106");
+    Feed<int>(&ws, "lengths", {4}, kSegmentLengths);
+    RunOp(&ws, op, true);  // and these do
+  }
+  Feed<int>(&ws, "matrix", {2, 3}, kSegmentIndices);
+  ExpectThrows(&ws,
+               Op("SparseLengthsIndicesInGradientSumGradient", {"dY", "lengths", "matrix"}, {"dX"}),
+               "input 2 must have one axis, found shape [2, 3]");
 }
 
 // They keep no memory of their own that a recording would hold.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +90,30 @@ inline void ExpectSegmentReference(const SegmentCase& test) {
   const int count = SegmentsOf(test.groups).second;
   RunOp(&ws, op, true);  // most shapes depend on the ids
   ExpectTensor(ws, "Y", {count, 2, 2}, SegmentReference(ws, test));
+}
+
+// Rows of 16 bits give the bits of the same rows as float.
+template <typename T>
+void ExpectSegmentsOf(const SegmentCase& test, T (*narrow)(float)) {
+  Workspace ws;
+  FeedSegments(&ws);
+  const OperatorDef op = Op(test.type, test.Inputs(), {"Y"}),
+                    narrow_op = Op(test.type, test.Inputs(), {"Z"});
+  std::map<std::string, std::vector<T>> narrowed;
+  for (const char* name : {"X", "T"}) {
+    for (const float value : FetchValues<float>(ws, name)) narrowed[name].push_back(narrow(value));
+    Floats widened;
+    for (const T value : narrowed[name]) widened.push_back(ToFloat(value));
+    Feed(&ws, name, Fetch(ws, name).sizes(), widened);
+  }
+  RunOp(&ws, op, true);
+  for (const auto& [name, values] : narrowed) Feed(&ws, name, Fetch(ws, name).sizes(), values);
+  RunOp(&ws, narrow_op, true);
+  EXPECT_EQ(FetchValues<float>(ws, "Z"), FetchValues<float>(ws, "Y"));
+}
+inline void ExpectSixteenBitSegments(const SegmentCase& test) {
+  ExpectSegmentsOf<float16>(test, ToFloat16);
+  ExpectSegmentsOf<bfloat16>(test, ToBFloat16);
 }
 
 inline void CheckSegmentGradient(const SegmentCase& test) {

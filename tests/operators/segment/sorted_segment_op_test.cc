@@ -9,6 +9,7 @@ class SortedSegmentOpTest : public ::testing::TestWithParam<SegmentCase> {};
 TEST_P(SortedSegmentOpTest, MatchesReference) { ExpectSegmentReference(GetParam()); }
 TEST_P(SortedSegmentOpTest, GradientIsNumericOne) { CheckSegmentGradient(GetParam()); }
 TEST_P(SortedSegmentOpTest, TakesNothing) { ExpectNoSegments(GetParam()); }
+TEST_P(SortedSegmentOpTest, TakesSixteenBits) { ExpectSixteenBitSegments(GetParam()); }
 TEST_P(SortedSegmentOpTest, RejectsBadInput) { ExpectBadSegmentsRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Rows, SortedSegmentOpTest,

@@ -9,6 +9,7 @@ class SparseLengthsOpTest : public ::testing::TestWithParam<SegmentCase> {};
 TEST_P(SparseLengthsOpTest, MatchesReference) { ExpectSegmentReference(GetParam()); }
 TEST_P(SparseLengthsOpTest, GradientIsNumericOne) { CheckSegmentGradient(GetParam()); }
 TEST_P(SparseLengthsOpTest, TakesNothing) { ExpectNoSegments(GetParam()); }
+TEST_P(SparseLengthsOpTest, TakesSixteenBits) { ExpectSixteenBitSegments(GetParam()); }
 TEST_P(SparseLengthsOpTest, RejectsBadInput) { ExpectBadSegmentsRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Indexed, SparseLengthsOpTest,

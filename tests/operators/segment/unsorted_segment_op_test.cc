@@ -9,6 +9,7 @@ class UnsortedSegmentOpTest : public ::testing::TestWithParam<SegmentCase> {};
 TEST_P(UnsortedSegmentOpTest, MatchesReference) { ExpectSegmentReference(GetParam()); }
 TEST_P(UnsortedSegmentOpTest, GradientIsNumericOne) { CheckSegmentGradient(GetParam()); }
 TEST_P(UnsortedSegmentOpTest, TakesNothing) { ExpectNoSegments(GetParam()); }
+TEST_P(UnsortedSegmentOpTest, TakesSixteenBits) { ExpectSixteenBitSegments(GetParam()); }
 TEST_P(UnsortedSegmentOpTest, RejectsBadInput) { ExpectBadSegmentsRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Rows, UnsortedSegmentOpTest,
