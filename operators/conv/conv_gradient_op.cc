@@ -10,11 +10,27 @@
 
 namespace caffe2 {
 
-void CheckConvGradientAccumulator(const OperatorBase& op, bool input_gradient) {
-  CAFFE_ENFORCE(input_gradient && op.IsInputOutputAlias(3, op.OutputSize() - 1), "input S (",
-                op.debug_def().input(3), ") must be the blob of the output dX");
+ConvGradientOutputs::ConvGradientOutputs(const OperatorBase& op)
+    : no_bias(op.GetSingleArgument<bool>("no_bias", false)),
+      input_gradient(op.OutputSize() > (no_bias ? 1 : 2)),
+      adds(op.InputSize() > 3) {
+  CAFFE_ENFORCE(op.OutputSize() >= (no_bias ? 1 : 2) && op.OutputSize() <= (no_bias ? 2 : 3),
+                "there must be an output dfilter, ", no_bias ? "" : "an output dbias, ",
+                "and possibly an output dX; found ", op.OutputSize(), " outputs");
+  CAFFE_ENFORCE(!adds || (input_gradient && op.IsInputOutputAlias(3, op.OutputSize() - 1)),
+                "input S (", op.debug_def().input(3), ") must be the blob of the output dX");
 }
-void CheckConvGradientAccumulator(const Tensor& accumulator, const Tensor& x) {
+
+void ConvGradientOutputs::CheckInputs(const OperatorBase& op,
+                                      const std::vector<int64_t>& y_dims) const {
+  const Tensor &x = op.Input<Tensor>(0), &dy = op.Input<Tensor>(2);
+  CAFFE_ENFORCE(dy.has_data(), "dY holds no data");
+  CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY must have the type of X: dY is ", dy.dtype().name(),
+                ", X ", x.dtype().name());
+  CAFFE_ENFORCE(dy.sizes() == y_dims, "dY must have the shape of Y, ", ShapeString(y_dims),
+                "; found ", ShapeString(dy.sizes()));
+  if (!adds) return;
+  const Tensor& accumulator = op.Input<Tensor>(3);
   CAFFE_ENFORCE(accumulator.sizes() == x.sizes() && accumulator.dtype() == x.dtype(),
                 "input S must have the shape and type of X: S is ", accumulator.DebugString(),
                 ", X is ", x.DebugString());
@@ -51,13 +67,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
       : Operator<CPUContext>(def, ws),
         arguments_(ArgumentHelper(def)),
         algorithm_(ReadConvAlgorithm(ArgumentHelper(def))),
-        no_bias_(GetSingleArgument<bool>("no_bias", false)),
-        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
-        adds_(InputSize() > 3) {
-    CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
-                  "there must be an output dfilter, ", no_bias_ ? "" : "an output dbias, ",
-                  "and possibly an output dX; found ", OutputSize(), " outputs");
-    if (adds_) CheckConvGradientAccumulator(*this, input_gradient_);
+        outputs_(*this) {
     CAFFE_ENFORCE(!GetSingleArgument<bool>("float_gradients", false),
                   "float_gradients is for CUDA devices only");
   }
@@ -66,32 +76,31 @@ class ConvGradientOp final : public Operator<CPUContext> {
     const Tensor& x = Input(0);
     const Tensor& filter = Input(1);
     const Tensor& dy = Input(2);
-    Prepare(x, filter, dy);
+    Prepare(x, filter);
     Tensor* d_filter = Output(0);
     d_filter->ResizeLike(filter);
     void* d_filter_data = d_filter->raw_mutable_data(filter.dtype());
     void* d_bias_data = nullptr;
-    if (!no_bias_) {
+    if (!outputs_.no_bias) {
       Output(1)->Resize(filter.size(0));
       d_bias_data = Output(1)->raw_mutable_data(filter.dtype());
     }
     if (x.size(0) == 0) {  // an empty batch: the gradients are 0
       std::memset(d_filter_data, 0, d_filter->nbytes());
-      if (!no_bias_) std::memset(d_bias_data, 0, Output(1)->nbytes());
+      if (!outputs_.no_bias) std::memset(d_bias_data, 0, Output(1)->nbytes());
     } else {
       backward_filter_->Run(x.raw_data(), dy.raw_data(), d_filter_data, d_bias_data);
     }
-    if (input_gradient_) InputGradient(x, filter, dy);
+    if (outputs_.input_gradient) InputGradient(x, filter, dy);
     return true;
   }
 
  private:
   void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
     Tensor* dx = Output(OutputSize() - 1);
-    if (adds_) CheckConvGradientAccumulator(*dx, x);
     dx->ResizeLike(x);
     if (x.size(0) == 0) return (void)dx->raw_mutable_data(x.dtype());
-    if (!adds_) {
+    if (!outputs_.adds) {
       backward_data_->Run(dy.raw_data(), filter.raw_data(), dx->raw_mutable_data(x.dtype()));
       return;
     }
@@ -102,16 +111,12 @@ class ConvGradientOp final : public Operator<CPUContext> {
     TensorTypes<float, bfloat16>::Dispatch(&adder, x.dtype());
   }
 
-  void Prepare(const Tensor& x, const Tensor& filter, const Tensor& dy) {
-    CAFFE_ENFORCE(x.has_data() && filter.has_data() && dy.has_data(),
-                  "an input of the gradient holds no data");
-    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY must have the type of X: dY is ", dy.dtype().name(),
-                  ", X ", x.dtype().name());
+  void Prepare(const Tensor& x, const Tensor& filter) {
+    CAFFE_ENFORCE(x.has_data() && filter.has_data(), "the input or the filter holds no data");
     const bool same = backward_filter_ && x.sizes() == x_dims_ && filter.sizes() == filter_dims_ &&
                       x.dtype() == problem_.type && filter.dtype() == problem_.filter_type;
     if (!same) Make(x, filter);
-    CAFFE_ENFORCE(dy.sizes() == dy_dims_, "dY must have the shape of Y, ", ShapeString(dy_dims_),
-                  "; found ", ShapeString(dy.sizes()));
+    outputs_.CheckInputs(*this, dy_dims_);
   }
 
   void Make(const Tensor& x, const Tensor& filter) {
@@ -122,18 +127,16 @@ class ConvGradientOp final : public Operator<CPUContext> {
     filter_dims_ = filter.sizes();
     dy_dims_ = shape.y.ToDims(arguments_.order());
     problem_ = MakeConvProblem(shape, arguments_.channels_last(), x.dtype(), filter.dtype(),
-                               no_bias_ ? TypeMeta() : filter.dtype());
+                               outputs_.no_bias ? TypeMeta() : filter.dtype());
     problem_.algorithm = algorithm_;
     if (shape.x.batch == 0) return;
     backward_filter_.emplace(problem_);
-    if (input_gradient_) backward_data_.emplace(problem_);
+    if (outputs_.input_gradient) backward_data_.emplace(problem_);
   }
 
   const WindowArguments arguments_;
   const onednn::ConvAlgorithm algorithm_;
-  const bool no_bias_;
-  const bool input_gradient_;
-  const bool adds_;  // to S, the blob of dX
+  const ConvGradientOutputs outputs_;
   std::vector<int64_t> x_dims_, filter_dims_, dy_dims_;
   onednn::ConvProblem problem_;
   std::optional<onednn::ConvBackwardFilter> backward_filter_;

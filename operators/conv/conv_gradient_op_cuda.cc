@@ -12,16 +12,7 @@ namespace {
 class CudaConvGradientOp final : public Operator<CUDAContext> {
  public:
   CudaConvGradientOp(const OperatorDef& def, Workspace* ws)
-      : Operator<CUDAContext>(def, ws),
-        conv_(def),
-        no_bias_(GetSingleArgument<bool>("no_bias", false)),
-        input_gradient_(OutputSize() > (no_bias_ ? 1 : 2)),
-        adds_(InputSize() > 3) {
-    CAFFE_ENFORCE(OutputSize() >= (no_bias_ ? 1 : 2) && OutputSize() <= (no_bias_ ? 2 : 3),
-                  "there must be an output dfilter, ", no_bias_ ? "" : "an output dbias, ",
-                  "and possibly an output dX; found ", OutputSize(), " outputs");
-    if (adds_) CheckConvGradientAccumulator(*this, input_gradient_);
-  }
+      : Operator<CUDAContext>(def, ws), conv_(def), outputs_(*this) {}
 
   bool RunOnDevice() override {
     return ActivationTypes<CUDAContext>::Dispatch(this, Input(0).dtype());
@@ -30,22 +21,18 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor &x = Input(0), &filter = Input(1), &dy = Input(2);
-    CAFFE_ENFORCE(dy.has_data(), "an input of the gradient holds no data");
-    CAFFE_ENFORCE(dy.dtype() == x.dtype(), "dY must have the type of X: dY is ", dy.dtype().name(),
-                  ", X ", x.dtype().name());
     conv_.Prepare(x, filter);
-    CAFFE_ENFORCE(dy.sizes() == conv_.y_dims(), "dY must have the shape of Y, ",
-                  ShapeString(conv_.y_dims()), "; found ", ShapeString(dy.sizes()));
+    outputs_.CheckInputs(*this, conv_.y_dims());
     Output(0)->ResizeLike(filter);
     ConvGradientResult<T> d_filter(Output(0), conv_.GradientType(filter));
     std::optional<BiasGradient<T>> d_bias;
-    if (!no_bias_) d_bias.emplace(this, filter);
+    if (!outputs_.no_bias) d_bias.emplace(this, filter);
     if (conv_.empty()) {  // no elements: the gradients are 0
-      for (int i = 0; i < (no_bias_ ? 1 : 2); ++i) {
+      for (int i = 0; i < (outputs_.no_bias ? 1 : 2); ++i) {
         cuda::SetBytesAsync(Output(i)->raw_mutable_data(), 0, Output(i)->nbytes(),
                             context_.stream());
       }
-      if (input_gradient_) InputGradient<T>(x, filter, dy);
+      if (outputs_.input_gradient) InputGradient<T>(x, filter, dy);
       return true;
     }
     const int device = context_.device_id();
@@ -55,7 +42,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
       return true;
     });
     if (d_bias) d_bias->Compute(conv_.layout(), dy.data<T>(), device, stream);
-    if (input_gradient_) InputGradient<T>(x, filter, dy);
+    if (outputs_.input_gradient) InputGradient<T>(x, filter, dy);
     return true;
   }
 
@@ -85,19 +72,16 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
   template <typename T>
   void InputGradient(const Tensor& x, const Tensor& filter, const Tensor& dy) {
     Tensor* dx = Output(OutputSize() - 1);
-    if (adds_) CheckConvGradientAccumulator(*dx, x);
     dx->ResizeLike(x);
     T* data = dx->mutable_data<T>();
     if (conv_.empty()) return;
     Tensor filter_copy(context_.device());
     ConvInputGradient(conv_.problem(), As<T>(filter, &filter_copy, &context_), dy.data<T>(), data,
-                      context_.device_id(), context_.stream(), adds_);
+                      context_.device_id(), context_.stream(), outputs_.adds);
   }
 
   PreparedConv conv_;
-  const bool no_bias_;
-  const bool input_gradient_;
-  const bool adds_;  // to S, the blob of dX
+  const ConvGradientOutputs outputs_;
 };
 
 REGISTER_CUDA_OPERATOR(ConvGradient, CudaConvGradientOp);

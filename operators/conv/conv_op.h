@@ -34,10 +34,17 @@ onednn::ConvProblem MakeConvProblem(const ConvShape& shape, bool channels_last, 
 onednn::ConvAlgorithm ReadConvAlgorithm(const ArgumentHelper& arguments);
 void DescribeConvAlgorithm(OpSchema& schema);
 
-// Checks ConvGradient's fourth input. Throws EnforceNotMet unless it is the blob of dX and has X's
-// shape and type.
-void CheckConvGradientAccumulator(const OperatorBase& op, bool input_gradient);
-void CheckConvGradientAccumulator(const Tensor& accumulator, const Tensor& x);
+// Which gradients an operator ConvGradient computes: X, filter, dY, [S] -> dfilter, [dbias], [dX].
+struct ConvGradientOutputs {
+  // Throws EnforceNotMet for another number of outputs, and unless S is the blob of dX.
+  explicit ConvGradientOutputs(const OperatorBase& op);
+  // Throws EnforceNotMet unless dY has X's type and `y_dims`, and S X's shape and type.
+  void CheckInputs(const OperatorBase& op, const std::vector<int64_t>& y_dims) const;
+
+  bool no_bias;
+  bool input_gradient;
+  bool adds;  // dX to S
+};
 
 // Shape inference for the schemas of Conv, its fused variants and ConvGradient.
 std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs);

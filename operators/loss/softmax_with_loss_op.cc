@@ -78,16 +78,7 @@ bool SoftmaxWithLossOp<CPUContext>::RunOnDevice() {
 // label as a distribution.
 template <>
 bool SoftmaxWithLossGradientOp<CPUContext>::RunOnDevice() {
-  const bool weighted = InputSize() > 4;
-  const Tensor &x = Input(0), &labels = Input(1);
-  const Tensor* weights = weighted ? &Input(2) : nullptr;
-  const Tensor &p = Input(weighted ? 3 : 2), &d_loss = Input(weighted ? 4 : 3);
-  const Sizes s = CheckShapes(x, labels, weights);
-  CAFFE_ENFORCE(p.numel() == x.numel(),
-                "softmax must have as many elements as the logits: softmax has shape ",
-                ShapeString(p.sizes()), ", the logits ", ShapeString(x.sizes()));
-  CAFFE_ENFORCE(d_loss.numel() == 1, "the gradient of the loss must have one element, found ",
-                d_loss.numel());
+  const auto [x, labels, weights, p, d_loss, s] = ReadGradientInputs();
   const float* weight_data = weights != nullptr ? weights->data<float>() : nullptr;
   const float* p_data = p.data<float>();
   const float* t_prob = label_prob_ ? labels.data<float>() : nullptr;
@@ -100,7 +91,7 @@ bool SoftmaxWithLossGradientOp<CPUContext>::RunOnDevice() {
   dx->ResizeLike(x);
   float* dx_data = dx->mutable_data<float>();
   const int64_t grain = std::max<int64_t>(1, kSerialRows / std::max<int64_t>(1, s.d));
-  ParallelFor(s.n, grain, [=](int64_t begin, int64_t end) {
+  ParallelFor(s.n, grain, [=, s = s](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto row_factor = static_cast<float>(factor * WeightOf(weight_data, i));
       const float* row = p_data + i * s.d;

@@ -32,6 +32,16 @@ class SoftmaxWithLossBase : public Operator<Context> {
   // Throws EnforceNotMet naming the shapes if labels or weights do not fit the logits.
   Sizes CheckShapes(const Tensor& x, const Tensor& labels, const Tensor* weights) const;
 
+  // The inputs of the gradient operator.
+  struct GradientInputs {
+    const Tensor &x, &labels;
+    const Tensor* weights;  // null: there are none
+    const Tensor &p, &d_loss;
+    Sizes sizes;
+  };
+  // Throws EnforceNotMet naming the shapes if they do not fit.
+  GradientInputs ReadGradientInputs() const;
+
   int axis_;
   float scale_;
   bool label_prob_;
@@ -72,6 +82,22 @@ typename SoftmaxWithLossBase<Context>::Sizes SoftmaxWithLossBase<Context>::Check
                   ShapeString(weights->sizes()), ", the logits ", ShapeString(x.sizes()));
   }
   return s;
+}
+
+template <class Context>
+typename SoftmaxWithLossBase<Context>::GradientInputs
+SoftmaxWithLossBase<Context>::ReadGradientInputs() const {
+  const Tensor &x = Input(0), &labels = Input(1);
+  const int p = InputSize() > 4 ? 3 : 2;
+  const Tensor* weights = p == 3 ? &Input(2) : nullptr;
+  const GradientInputs in{x,        labels,       weights,
+                          Input(p), Input(p + 1), CheckShapes(x, labels, weights)};
+  CAFFE_ENFORCE(in.p.numel() == x.numel(),
+                "softmax must have as many elements as the logits: softmax has shape ",
+                ShapeString(in.p.sizes()), ", the logits ", ShapeString(x.sizes()));
+  CAFFE_ENFORCE(in.d_loss.numel() == 1, "the gradient of the loss must have one element, found ",
+                in.d_loss.numel());
+  return in;
 }
 
 // Describes a loss of a softmax, (logits, labels, [weights]) -> (softmax, loss), or its gradient,

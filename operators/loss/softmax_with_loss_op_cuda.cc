@@ -60,16 +60,7 @@ class CudaSoftmaxWithLossGradientOp final : public SoftmaxWithLossBase<CUDAConte
   }
   template <typename T>
   bool DoRunWithType() {
-    const bool weighted = InputSize() > 4;
-    const Tensor &x = Input(0), &labels = Input(1);
-    const Tensor* weights = weighted ? &Input(2) : nullptr;
-    const Tensor &p = Input(weighted ? 3 : 2), &d_loss = Input(weighted ? 4 : 3);
-    const Sizes s = CheckShapes(x, labels, weights);
-    CAFFE_ENFORCE(p.numel() == x.numel(),
-                  "softmax must have as many elements as the logits: softmax has shape ",
-                  ShapeString(p.sizes()), ", the logits ", ShapeString(x.sizes()));
-    CAFFE_ENFORCE(d_loss.numel() == 1, "the gradient of the loss must have one element, found ",
-                  d_loss.numel());
+    const auto [x, labels, weights, p, d_loss, s] = ReadGradientInputs();
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
     Tensor factor(context_.device());
