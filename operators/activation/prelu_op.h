@@ -93,7 +93,10 @@ class PReluGradientOp final : public PReluBase<Context> {
   }
 
  private:
-  // The sums d_slope are formed in double.
+  // The sums d_slope do not go through SumDerivative (binary_op.h): they are float also for
+  // bfloat16, of terms in double, which SumDerivative would round to float and keep in a tensor as
+  // large as X. On a device it has one block for each slope, and often there is one slope; here up
+  // to 64 blocks share a channel, and write dX in the same pass.
   template <typename T>
   void Derive(const typename PReluBase<Context>::Sizes& s, const T* x, const float* slope,
               const T* dy, T* dx, float* d_slope);
