@@ -179,11 +179,27 @@ bool CompareWithInferred(const Workspace& ws, const OperatorDef& op,
   return complete;
 }
 
+// True if the operator reads of input i the shape alone, or not even that. Its outputs then say
+// nothing about the values of the input.
+bool IgnoresValues(const OperatorDef& op, int i) {
+  static const std::set<std::pair<std::string, int>> ignored = {
+      {"Shape", 0},      {"Size", 0},          {"HasElements", 0},      {"IsEmpty", 0},
+      {"ResizeLike", 1}, {"SumReduceLike", 1}, {"CopyOnDeviceLike", 1}, {"ZeroGradient", 0},
+  };
+  if (ignored.count({op.type(), i})) return true;
+  const std::string fill = "Fill";
+  const bool fills = op.type().size() > fill.size() &&
+                     op.type().compare(op.type().size() - fill.size(), fill.size(), fill) == 0;
+  return fills && op.type() != "LengthsRangeFill" &&
+         !ArgumentHelper(op).GetSingleArgument<bool>("input_as_shape", false);
+}
+
 // Notes which outputs `op` has written, as far as tensors go.
 void NoteOrigins(const Workspace& ws, const OperatorDef& op, bool ran) {
   Outputs made_from;
-  for (const std::string& name : op.input()) {
-    const Origin origin = OriginOf(ws, name);
+  for (int i = 0; i < op.input_size(); ++i) {
+    if (IgnoresValues(op, i)) continue;
+    const Origin origin = OriginOf(ws, op.input(i));
     made_from.insert(origin.own.begin(), origin.own.end());
     made_from.insert(origin.made_from.begin(), origin.made_from.end());
   }

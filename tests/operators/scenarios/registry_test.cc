@@ -198,6 +198,21 @@ class RegistryCheck : public ::testing::Environment {
   }
 };
 
+TEST(RegistryTest, OperatorsThatReadOnlyAShapeSayNothingOfValues) {
+  Workspace ws;
+  RunOp(&ws, Op("ConstantFill", {}, {"X"}, {MakeArgument("shape", std::vector<int>{2})}));
+  RunOp(&ws, Op("Relu", {"X"}, {"Y"}));
+  RunOp(&ws, Op("Shape", {"Y"}, {"S"}));
+  RunOp(&ws, Op("ConstantFill", {"Y"}, {"Z"}));
+  RunOp(&ws, Op("ResizeLike", {"X", "Y"}, {"R"}));
+  const std::pair<std::string, int> fill{"ConstantFill", 0};
+  EXPECT_EQ(OriginOf(ws, "Y").made_from, Outputs{fill});
+  EXPECT_EQ(OriginOf(ws, "S").made_from, Outputs{});
+  EXPECT_EQ(OriginOf(ws, "Z").made_from, Outputs{});
+  EXPECT_EQ(OriginOf(ws, "R").made_from, Outputs{fill});
+  EXPECT_EQ(OriginOf(ws, "S").own, (Outputs{{"Shape", 0}}));
+}
+
 const auto* const kRegistryCheck = ::testing::AddGlobalTestEnvironment(new RegistryCheck);
 
 }  // namespace
