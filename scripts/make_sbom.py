@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Says which packages the libraries of a bundle or a wheel come from, and under which licences.
 
-    scripts/make_sbom.py TARGET VERSION [LIBRARY...]
+    scripts/make_sbom.py TARGET VERSION [--compiled_in HEADER]... [LIBRARY...]
 
-Each LIBRARY is a copy of a library of this system: a path, whose name the loader knows. Written are
-TARGET/doppio.cdx.json (CycloneDX 1.5) and TARGET/licenses: the copyright file of each package, and
-the licences to which they refer. Fails if a library has no package, or a package no copyright file.
+Each LIBRARY is a copy of a library of this system: a path, whose name the loader knows. A HEADER is
+one of a library that is nothing but headers, so that our own files hold it; it may be of a package
+from PyPI. Written are TARGET/doppio.cdx.json (CycloneDX 1.5) and TARGET/licenses: the copyright
+file of each package, and the licences to which they refer. Fails if a library has no package, or a
+package no copyright file. scripts/check_sbom.py checks the archive that holds them.
 """
 
+import argparse
 import hashlib
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -48,6 +52,7 @@ def library_name(path):
 
 
 def package_of(path):
+    """The package of this system that owns a file, or None."""
     real = os.path.realpath(path)
     # Packages may name files below /lib that the system has below /usr/lib.
     for each in (real, real.removeprefix("/usr")):
@@ -59,7 +64,17 @@ def package_of(path):
         )
         if found.returncode == 0:
             return found.stdout.partition(": ")[0].partition(",")[0]
-    sys.exit(f"error: no package of this system owns {path}")
+    return None
+
+
+def distribution_of(path):
+    """The package from PyPI that owns a file, or None."""
+    for folder in path.parents:
+        for info in folder.glob("*.dist-info"):
+            distribution = importlib.metadata.Distribution.at(info)
+            if any(folder / each == path for each in distribution.files or []):
+                return distribution
+    return None
 
 
 def copy_licenses(package, target):
@@ -76,6 +91,44 @@ def copy_licenses(package, target):
             (target / "common-licenses").mkdir(exist_ok=True)
             shutil.copy(COMMON_LICENSES / common, target / "common-licenses" / common)
     return sorted(set(re.findall(r"^License: *(\S.*)$", text, re.MULTILINE)))
+
+
+def copy_python_licenses(distribution, target):
+    """Copies the licence files of a package from PyPI; returns what its metadata says of them."""
+    name, metadata = distribution.metadata["Name"], distribution.metadata
+    texts = [
+        each
+        for each in distribution.files
+        if each.parts[0].endswith(".dist-info") and re.match("(?i)licen[cs]e|copying", each.name)
+    ]
+    if not texts:
+        sys.exit(f"error: the licence of {name} is missing: {distribution.locate_file('')}")
+    (target / name).mkdir(parents=True, exist_ok=True)
+    for each in texts:
+        shutil.copy(distribution.locate_file(each), target / name)
+    return [metadata["License-Expression"] or metadata["License"] or "see its text"]
+
+
+def compiled_in(header, system, target):
+    """The component of a library of headers."""
+    package = package_of(header)
+    if package is not None:
+        entry = component(package, [], system, target)
+    else:
+        distribution = distribution_of(header)
+        if distribution is None:
+            sys.exit(f"error: no package of this system or from PyPI owns {header}")
+        name, version = distribution.metadata["Name"], distribution.version
+        licenses = copy_python_licenses(distribution, target)
+        entry = {
+            "type": "library",
+            "name": name,
+            "version": version,
+            "purl": f"pkg:pypi/{name}@{version}",
+            "licenses": [{"license": {"name": each}} for each in licenses],
+        }
+    entry["properties"] = [*entry.get("properties", []), {"name": "use", "value": "compiled in"}]
+    return entry
 
 
 def component(package, libraries, distribution, target):
@@ -109,16 +162,24 @@ def component(package, libraries, distribution, target):
 
 
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__.partition("\n\n")[2].partition("\n\n")[0].strip())
-    target, version = pathlib.Path(sys.argv[1]), sys.argv[2]
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("target", type=pathlib.Path)
+    arguments.add_argument("version")
+    arguments.add_argument("--compiled_in", type=pathlib.Path, action="append", default=[])
+    arguments.add_argument("libraries", type=pathlib.Path, nargs="*")
+    flags = arguments.parse_intermixed_args()
     known, packages = loader_paths(), {}
-    for path in map(pathlib.Path, sys.argv[3:]):
-        if library_name(path) not in known:
-            sys.exit(f"error: the loader knows no {library_name(path)}")
-        packages.setdefault(package_of(known[library_name(path)]), []).append(path)
-    system = pathlib.Path("/etc/os-release").read_text()
-    distribution = re.search(r'^ID="?(\w+)', system, re.MULTILINE)[1]
+    for path in flags.libraries:
+        name = library_name(path)
+        if name not in known:
+            sys.exit(f"error: the loader knows no {name}")
+        package = package_of(known[name])
+        if package is None:
+            sys.exit(f"error: no package of this system owns {known[name]}")
+        packages.setdefault(package, []).append(path)
+    os_release = pathlib.Path("/etc/os-release").read_text()
+    system = re.search(r'^ID="?(\w+)', os_release, re.MULTILINE)[1]
+    licenses = flags.target / "licenses"
     bill = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -127,17 +188,20 @@ def main():
             "component": {
                 "type": "application",
                 "name": "doppio",
-                "version": version,
+                "version": flags.version,
                 "licenses": [{"license": {"id": "Apache-2.0"}}],
             }
         },
         "components": [
-            component(package, packages[package], distribution, target / "licenses")
-            for package in sorted(packages)
+            *(component(each, packages[each], system, licenses) for each in sorted(packages)),
+            *(compiled_in(each, system, licenses) for each in flags.compiled_in),
         ],
     }
-    (target / "doppio.cdx.json").write_text(json.dumps(bill, indent=1) + "\n")
-    print(f"{len(sys.argv) - 3} libraries of {len(packages)} packages")
+    (flags.target / "doppio.cdx.json").write_text(json.dumps(bill, indent=1) + "\n")
+    print(
+        f"{len(flags.libraries)} libraries of {len(packages)} packages"
+        + (f", and {len(flags.compiled_in)} that are compiled in" if flags.compiled_in else "")
+    )
 
 
 if __name__ == "__main__":

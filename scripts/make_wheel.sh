@@ -41,10 +41,13 @@ tags=$(for each in "${pythons[@]}"; do
   "$each" -c 'import sys; print("cp%d%d" % sys.version_info[:2])'
 done | sort -uV | paste -sd .)
 
-quietly sdist python -m build --sdist --outdir "$work" .
+quietly sdist python -m build --no-isolation --sdist --outdir "$work" .
 tar -C "$work" -xzf "$work"/doppio-*.tar.gz
 export CMAKE_ARGS="${CMAKE_ARGS:-} -DPYTHON_ALSO=$also"
-quietly wheel python -m build --wheel --outdir "$work/made" "$work"/doppio-*/
+# Built below the sources, so that ccache finds the same paths the next time.
+sources=$(echo "$work"/doppio-*/)
+quietly wheel python -m build --no-isolation --config-setting build-dir=build/release --wheel \
+  --outdir "$work/made" "$sources"
 
 unpacked() { echo "$work"/tree/doppio-*/; }
 wheel unpack --dest "$work/tree" "$work"/made/*.whl >/dev/null
@@ -64,7 +67,8 @@ info=$(echo "$(unpacked)"/*.dist-info)
 rm -rf "$info/sboms"  # auditwheel's own, without licences
 mkdir "$info/sboms"
 version=$(sed -n 's/^Version: //p' "$info/METADATA")
-python scripts/make_sbom.py "$info/sboms" "$version" "$libraries"/*
+mapfile -t compiled_in < <(headers_compiled_in "$sources/build/release")
+python scripts/make_sbom.py "$info/sboms" "$version" "${compiled_in[@]}" "$libraries"/*
 mkdir -p "$info/licenses"
 cp -r "$info/sboms/licenses" "$info/licenses/libraries" && rm -r "$info/sboms/licenses"
 wheel pack --dest-dir "$work/packed" "$(unpacked)" >/dev/null

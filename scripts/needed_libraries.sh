@@ -17,3 +17,11 @@ copy_needed_libraries() {
       { cp -L "$library" "$target/$name" && echo "$name"; }
   done
 }
+
+# headers_compiled_in BUILD: an option of scripts/make_sbom.py for each library of headers that the
+# programs and the Python package of a build folder hold.
+headers_compiled_in() {
+  local cache=$1/CMakeCache.txt
+  sed -n 's|^Cli11_INCLUDE_DIR:PATH=\(.*\)|--compiled_in=\1/CLI/CLI.hpp|p' "$cache"
+  sed -n 's|^pybind11_INCLUDE_DIRS:INTERNAL=\([^;]*\).*|--compiled_in=\1/pybind11/pybind11.h|p' "$cache"
+}

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pathlib
 import re
 import shutil
 import subprocess
@@ -125,6 +126,116 @@ def test_the_bill_knows_libraries_by_their_own_names(file, name):
          "print(make_sbom.library_name(pathlib.Path(sys.argv[1])))", file],
         cwd=ROOT / "scripts", capture_output=True, text=True, check=True)
     assert found.stdout == name + "\n"
+
+
+def test_the_bill_names_libraries_that_are_compiled_in(tmp_path):
+    site = tmp_path / "site-packages"
+    header = site / "headers" / "headers.h"
+    info = site / "headers-4.5.dist-info"
+    (info / "licenses").mkdir(parents=True)
+    header.parent.mkdir()
+    header.touch()
+    (info / "METADATA").write_text("Name: headers\nVersion: 4.5\nLicense-Expression: Zlib\n")
+    (info / "licenses" / "LICENSE").write_text("Whoever has it may use it.")
+    listed = ["headers/headers.h", "headers-4.5.dist-info/METADATA"]
+    listed += ["headers-4.5.dist-info/licenses/LICENSE"]
+    (info / "RECORD").write_text("".join(f"{each},,\n" for each in listed))
+    done = make_sbom(tmp_path, "1.2.3", f"--compiled_in={header}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "0 libraries of 0 packages, and 1 that are compiled in\n"
+    (entry,) = json.loads((tmp_path / "doppio.cdx.json").read_text())["components"]
+    assert (entry["name"], entry["version"], entry["purl"]) == (
+        "headers", "4.5", "pkg:pypi/headers@4.5")
+    assert entry["licenses"] == [{"license": {"name": "Zlib"}}]
+    assert {"name": "use", "value": "compiled in"} in entry["properties"]
+    text = (tmp_path / "licenses" / "headers" / "LICENSE").read_text()
+    assert text == "Whoever has it may use it."
+    (info / "licenses" / "LICENSE").unlink()
+    (info / "RECORD").write_text("headers/headers.h,,\n")
+    done = make_sbom(tmp_path, "1.2.3", f"--compiled_in={header}")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: the licence of headers is missing: ")
+    other = tmp_path / "other.h"
+    other.touch()
+    done = make_sbom(tmp_path, "1.2.3", f"--compiled_in={other}")
+    assert done.returncode == 1
+    assert done.stderr == f"error: no package of this system or from PyPI owns {other}\n"
+
+
+def test_the_headers_of_a_build_are_found(tmp_path):
+    (tmp_path / "CMakeCache.txt").write_text(
+        "Cli11_INCLUDE_DIR:PATH=/a b/include\n"
+        "pybind11_INCLUDE_DIRS:INTERNAL=/venv/pybind11/include;/usr/include/python3.11\n")
+    function = ". scripts/needed_libraries.sh && headers_compiled_in"
+    done = subprocess.run(["bash", "-c", f'{function} "$1"', "-", tmp_path],
+                          cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["--compiled_in=/a b/include/CLI/CLI.hpp",
+                                        "--compiled_in=/venv/pybind11/include/pybind11/pybind11.h"]
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """The files of a wheel with one library of this system, and its bill."""
+    if shutil.which("dpkg-query") is None:
+        pytest.skip("no system of packages that dpkg knows")
+    info, libraries = tmp_path / "doppio.dist-info", tmp_path / "doppio.libs"
+    libraries.mkdir()
+    shutil.copy(LIBRARY, libraries / "libz-0123abcd.so.1")
+    (tmp_path / "caffe2").mkdir()
+    (tmp_path / "caffe2" / "libcaffe2.so.0").write_text("ours")
+    (info / "sboms").mkdir(parents=True)
+    done = make_sbom(info / "sboms", "1.2.3", libraries / "libz-0123abcd.so.1")
+    assert done.returncode == 0, done.stderr
+    (info / "sboms" / "licenses").rename(info / "licenses")
+    return tmp_path
+
+
+def check_sbom(folder, kind):
+    """The result for the folder as a wheel or as an archive."""
+    file = pathlib.Path(shutil.make_archive(f"{folder}/../packed", kind, folder))
+    if kind == "zip":
+        file = file.rename(file.with_suffix(".whl"))
+    return subprocess.run([sys.executable, ROOT / "scripts" / "check_sbom.py", file],
+                          capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("kind", ["zip", "xztar"])
+def test_the_check_of_a_bill_passes_a_whole_one(packed, kind):
+    done = check_sbom(packed, kind)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "passed: bill of materials and licences\n"
+
+
+def edit_bill(folder, change):
+    path = folder / "doppio.dist-info" / "sboms" / "doppio.cdx.json"
+    bill = json.loads(path.read_text())
+    change(bill["components"])
+    path.write_text(json.dumps(bill))
+
+
+@pytest.mark.parametrize("change, expected", [
+    (lambda root: shutil.copy(LIBRARY, root / "doppio.libs" / "libother.so.2"),
+     "doppio.libs/libother.so.2: 0 times in the bill, with its checksum"),
+    (lambda root: (root / "doppio.libs" / "libz-0123abcd.so.1").write_text("another version"),
+     "doppio.libs/libz-0123abcd.so.1: 0 times in the bill, with its checksum"),
+    (lambda root: (root / "doppio.libs" / "libz-0123abcd.so.1").unlink(),
+     "libz-0123abcd.so.1: in the bill, but not in the file"),
+    (lambda root: edit_bill(root, lambda entries: entries[0].pop("version")),
+     "zlib1g: no version or no licence in the bill"),
+    (lambda root: edit_bill(root, lambda entries: entries[0]["licenses"].clear()),
+     "zlib1g: no version or no licence in the bill"),
+    (lambda root: edit_bill(root, lambda entries: entries.append(
+        {"name": "cli11", "version": "2", "licenses": [{"license": {"name": "BSD"}}]})),
+     "cli11: no text of its licence in "),
+    (lambda root: (root / "doppio.dist-info/licenses/zlib1g/copyright").write_text(
+        "See /usr/share/common-licenses/GPL-9."),
+     "zlib1g: its licence refers to GPL-9, which is not there"),
+])
+def test_the_check_of_a_bill_finds_what_is_missing(packed, change, expected):
+    change(packed)
+    done = check_sbom(packed, "zip")
+    assert done.returncode == 1
+    assert f"error: {expected}" in done.stderr
 
 
 def test_a_library_of_no_package_has_no_bill(tmp_path):
