@@ -152,7 +152,8 @@ std::string InterfaceAddress(const std::string& name) {
     if (interface.name == name || interface.address == name) return interface.address;
     known += " " + interface.name + "=" + interface.address;
   }
-  ThrowUsage("there is no network interface ", name, " with an address; this host has:", known);
+  ThrowUsage("there is no network interface ", name, " with an address; this host has",
+             known.empty() ? " none" : ":" + known);
 }
 
 }  // namespace caffe2

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "caffe2/core/closest_word.h"
 #include "caffe2/core/device_backend.h"
@@ -79,8 +80,12 @@ void CheckWritableDirectory(const std::string& directory) {
   std::string probe = directory + "/.doppio_probe_XXXXXX";
   const int fd = mkstemp(probe.data());
   if (fd < 0) {
-    ThrowIoError(ExitCode::kCannotWrite, "cannot write to directory ", directory, ": ",
-                 std::strerror(errno));
+    const char* cause = std::strerror(errno);
+    std::error_code unknown;
+    const std::string whole = std::filesystem::canonical(directory, unknown);
+    ThrowIoError(ExitCode::kCannotWrite, "cannot write to directory ", unknown ? directory : whole,
+                 ": ", cause,
+                 "; start in a folder that you can write to, or name one with the file");
   }
   close(fd);
   unlink(probe.c_str());

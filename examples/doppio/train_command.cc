@@ -18,6 +18,7 @@
 #include "caffe2/core/usage_error.h"
 #include "db/data_set.h"
 #include "db/source_info.h"
+#include "distributed/launcher/launch_plan.h"
 #include "examples/doppio/commands.h"
 #include "train/input.h"
 #include "train/recipes.h"
@@ -154,8 +155,8 @@ Words DemoFlags(int num_shards, const Words& words) {
   std::fprintf(
       stderr,
       "doppio: train: saves the model as %s-0001.mdl; to label a picture of a digit, white "
-      "on black: predict --model %s-0001.mdl PICTURE\n",
-      prefix.c_str(), prefix.c_str());
+      "on black: predict --model %s PICTURE\n",
+      prefix.c_str(), ShellQuote(prefix + "-0001.mdl").c_str());
   return flags;
 }
 
@@ -258,7 +259,7 @@ int Train(TrainFlags flags, const Words& words) {
   }
   command.insert(command.end(), words.begin(), words.end());
   std::string line;
-  for (const std::string& word : command) line += " " + word;
+  for (const std::string& word : command) line += " " + ShellQuote(word);
   std::fprintf(stderr, "doppio: train: starts%s\n", line.c_str());
   if (flags.num_shards == 0) Become(command);
   Words run = {ProgramNamed("doppio"), "run", "-n", std::to_string(flags.num_shards), "--"};

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 
@@ -158,6 +159,18 @@ def test_a_redis_with_a_password(tmp_path):
         assert "secret" not in json.dumps(found)
     finally:
         server.kill()
+
+
+def test_a_machine_whose_interfaces_are_down_is_told_to_raise_one():
+    """Also its loopback interface is down, so that shards could not meet."""
+    alone = ["unshare", "--user", "--map-root-user", "--net"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this machine makes no namespaces")
+    done = subprocess.run([*alone, str(BIN / "doppio"), "doctor"], capture_output=True, text=True,
+                          env=clean_environment())
+    assert done.returncode != 0
+    assert "-> run: ip link set lo up" in done.stdout
+    assert re.search("allreduce .* address; this host has none$", done.stdout, re.MULTILINE)
 
 
 def test_no_redis_is_an_error_with_a_fix():

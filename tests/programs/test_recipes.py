@@ -1,10 +1,11 @@
 """--recipe and --dry_run of the trainers, and `doppio train`."""
 
 import re
+import shlex
 
 import pytest
 
-from conftest import last_line, run, training, write_idx
+from conftest import BIN, last_line, run, training, write_idx
 
 
 def recipes():
@@ -196,6 +197,30 @@ def test_the_demo_leaves_a_model_that_predicts(mnist, tmp_path):
                cwd=tmp_path)
     assert "predict --model mine-0001.mdl PICTURE" in done.output
     assert (tmp_path / "mine-0001.mdl").exists()
+
+
+def test_the_demo_prints_commands_that_a_shell_can_take(mnist, tmp_path):
+    folder = tmp_path / "Ünï cöde's"
+    folder.mkdir()
+    (folder / "di gits").symlink_to(mnist)
+    words = ["--data", "di gits", "--model_prefix", "a b", "--use_cpu", "--num_examples=640",
+             "--test_epoch_size=100"]
+    done = run("doppio", "train", "--demo", "mnist", *words, cwd=folder)
+    assert done.returncode == 0, done.output
+    (started,) = re.findall("doppio: train: starts (.*)", done.output)
+    program, *flags = shlex.split(started)
+    assert program == str(BIN / "mnist_trainer")
+    assert "--train_data=di gits" in flags and flags[-5:-2] == words[2:5]
+    (said,) = re.findall("predict --model (.*) PICTURE", done.output)
+    assert shlex.split(said) == ["a b-0001.mdl"]
+    assert (folder / "a b-0001.mdl").exists()
+
+
+def test_a_demo_where_nobody_can_write_says_where_to_start(mnist):
+    done = run("doppio", "train", "--demo", "mnist", "--data", mnist, "--use_cpu", cwd="/proc")
+    assert done.returncode == 73
+    assert re.search(r"cannot write to directory /proc: .*; start in a folder that you can write "
+                     "to, or name one with the file", last_line(done.output))
 
 
 def test_the_demo_takes_mnist_where_it_is(mnist, tmp_path):

@@ -345,6 +345,9 @@ TEST_F(OptionsTest, DirectoriesMustBeWritable) {
   ExpectRefused("/nonexistent");
   options_.output.model_path = [this](int) { return database_ + "/model.mdl"; };
   ExpectRefused("is not a directory");
+  options_.output.model_path = [](int) { return std::string("/proc/self/../model.mdl"); };
+  ExpectRefused("cannot write to directory /proc: ");
+  ExpectRefused("; start in a folder that you can write to, or name one with the file");
   options_.output.model_path = nullptr;
   options_.output.resume = true;
   options_.output.checkpoint_path = directory_.Path("none");
