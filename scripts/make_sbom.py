@@ -90,7 +90,8 @@ def copy_licenses(package, target):
         if (COMMON_LICENSES / common).is_file():
             (target / "common-licenses").mkdir(exist_ok=True)
             shutil.copy(COMMON_LICENSES / common, target / "common-licenses" / common)
-    return sorted(set(re.findall(r"^License: *(\S.*)$", text, re.MULTILINE)))
+    named = sorted(set(re.findall(r"^License: *(\S.*)$", text, re.MULTILINE)))
+    return named or [f"see the copyright file of {name}"]  # older ones are plain text
 
 
 def copy_python_licenses(distribution, target):

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tries the programs on PATH as a new user does, in a new folder: doctor, databases, a training of one
-# process, the same by two shards, and what the model says:
+# Tries the programs on PATH as a new user does, in a new folder whose name has a space and an umlaut:
+# doctor, the demo and what its model says of a picture, databases, a training of one process, the same
+# by two shards:
 #   scripts/try_package.sh [--python PYTHON]
 # With --python also the package caffe2 of that interpreter. It needs nothing else of the source tree.
 set -euo pipefail
@@ -10,7 +11,8 @@ python=
 unset LD_LIBRARY_PATH PYTHONPATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cd "$work"
+mkdir "$work/Erste Übung"
+cd "$work/Erste Übung"
 
 # quietly NAME COMMAND...: shows what the command says only if it fails.
 quietly() {
@@ -26,12 +28,23 @@ for name in make_image_db convert_db split_db db_throughput run_plan speed_bench
 done
 quietly doctor doppio doctor --dir .
 sed -n '/^warning\|^ERROR/p' doctor.log
+quietly demo env -u MNIST_DIR XDG_CACHE_HOME="$PWD/cache" doppio train --demo mnist
+grep -h 'Validation-accuracy' demo.log | sed 's/.*Epoch/Epoch/'
+base64 -d >seven.jpg <<'JPEG'
+/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1tdhbWGkJ6j
+q62rZ4C8ybqmx5moq6T/wAALCAAcABwBAREA/8QAGAABAAMBAAAAAAAAAAAAAAAAAAIEBgX/xAAlEAACAgECBAcAAAAAAAAAAAAA
+AgADBAUREiFBYQYxUXGRocH/2gAIAQEAAD8AzMkyOo3ZWA7iRiWtMtpo1Cm3IBNaNxHYb+33NRh5z6lXdZmYtS4AJKvYduQ7dZm9
+azK83UHspULWoCJy23A6yjJIFLqGPCpI3PoJ2fEWfTaKcPDsBx6158PkT0+P2cSIiIn/2Q==
+JPEG
+quietly predict predict --model mnist_demo-0001.mdl seven.jpg
+[ "$(awk 'NR == 2 { print $2 }' predict.log)" = 7 ] ||
+  { cat predict.log >&2 && echo "error: the model of the demo does not know a 7" >&2 && exit 1; }
 quietly digits render_digits --output_dir . --train 3200 --test 640
 for part in train t10k; do
   quietly "database of $part" make_mnist_db --image_file "$part-images-idx3-ubyte" \
     --label_file "$part-labels-idx1-ubyte" --output_file "${part}_lmdb"
 done
-mkdir store
+mkdir "$work/store"
 training=(mnist_trainer --use_cpu --network lenet --train_data train_lmdb --test_data t10k_lmdb
   --num_examples 0 --num_epochs 2 --lr 0.05 --shuffle)
 quietly training "${training[@]}" --model_prefix one

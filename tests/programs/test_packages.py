@@ -128,6 +128,17 @@ def test_the_bill_knows_libraries_by_their_own_names(file, name):
     assert found.stdout == name + "\n"
 
 
+def test_a_licence_in_plain_text_is_referred_to(tmp_path):
+    plain = pathlib.Path("/usr/share/doc/libgomp1/copyright")
+    if not plain.exists() or "\nLicense:" in plain.read_text():
+        pytest.skip("no library of this system has its licence in plain text")
+    shutil.copy("/lib/x86_64-linux-gnu/libgomp.so.1", tmp_path)
+    done = make_sbom(tmp_path, "1.2.3", tmp_path / "libgomp.so.1")
+    assert done.returncode == 0, done.stderr
+    (entry,) = json.loads((tmp_path / "doppio.cdx.json").read_text())["components"]
+    assert entry["licenses"] == [{"license": {"name": "see the copyright file of libgomp1"}}]
+
+
 def test_the_bill_names_libraries_that_are_compiled_in(tmp_path):
     site = tmp_path / "site-packages"
     header = site / "headers" / "headers.h"
