@@ -6,17 +6,24 @@
 
 // jpeglib.h needs the two headers above.
 #include <jpeglib.h>
-// jerror.h needs jpeglib.h.
+// These need jpeglib.h. Distributions install the second, libjpeg-turbo's own build does not.
 #include <jerror.h>
+#if __has_include(<jpegint.h>)
+#include <jpegint.h>
+#define CAFFE2_HAS_JPEGINT
+#endif
 
 #include <algorithm>
+#include <memory>
 #include <opencv2/imgproc.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/library_versions.h"
 #include "db/image/exif_orientation.h"
+#include "db/image/huffman_scan.h"
 #include "db/image/image_limits.h"
 #include "db/image/opencv_mat.h"
 
@@ -114,6 +121,11 @@ class Decoder {
     std::longjmp(decoder->jump_, 1);
   }
 
+  // Lets a HuffmanScan read the file, if it can, for the rest of this pass. Only the blocks of
+  // these columns of the output are wanted. Called before libjpeg reads any block.
+  void UseHuffmanScan(int reduction, JDIMENSION left, JDIMENSION width);
+  static boolean ReadMcu(j_decompress_ptr info, JBLOCKROW* blocks);
+
   [[noreturn]] static void Jump(j_common_ptr info) {
     auto* decoder = static_cast<Decoder*>(info->client_data);
     info->err->format_message(info, decoder->what_);
@@ -125,8 +137,72 @@ class Decoder {
   jpeg_progress_mgr progress_{};
   std::jmp_buf jump_;
   bool in_pixels_ = false;  // after the headers
+  std::unique_ptr<HuffmanScan> scan_;
+  // The wanted columns of MCUs, and the next one.
+  JDIMENSION first_mcu_ = 0, end_mcu_ = 0, mcu_ = 0;
   char what_[JMSG_LENGTH_MAX] = "";
 };
+
+void Decoder::UseHuffmanScan([[maybe_unused]] int reduction, [[maybe_unused]] JDIMENSION left,
+                             [[maybe_unused]] JDIMENSION width) {
+#ifdef CAFFE2_HAS_JPEGINT
+  if (info_.progressive_mode || info_.arith_code || info_.restart_interval != 0 ||
+      info_.data_precision != 8 || HasSeveralScans()) {
+    return;
+  }
+  thread_local std::vector<uint8_t> memory;
+  const std::string_view bytes(reinterpret_cast<const char*>(info_.src->next_input_byte),
+                               info_.src->bytes_in_buffer);
+  scan_ = std::make_unique<HuffmanScan>(bytes, &memory);
+  const auto codes = [](const JHUFF_TBL& table) {
+    HuffmanCodes codes;
+    std::copy(std::begin(table.bits), std::end(table.bits), codes.counts);
+    std::copy(std::begin(table.huffval), std::end(table.huffval), codes.symbols);
+    return codes;
+  };
+  bool has_dc[NUM_HUFF_TBLS] = {}, has_ac[NUM_HUFF_TBLS] = {};
+  for (int i = 0; i < info_.blocks_in_MCU; ++i) {
+    const int index = info_.MCU_membership[i];
+    const jpeg_component_info& component = *info_.cur_comp_info[index];
+    const int dc = component.dc_tbl_no, ac = component.ac_tbl_no;
+    if (!std::exchange(has_dc[dc], true)) scan_->SetDcTable(dc, codes(*info_.dc_huff_tbl_ptrs[dc]));
+    if (!std::exchange(has_ac[ac], true)) scan_->SetAcTable(ac, codes(*info_.ac_huff_tbl_ptrs[ac]));
+    scan_->AddBlock(index, component.component_needed != 0, dc, ac);
+  }
+  const bool interleaved = info_.comps_in_scan > 1;
+  const auto mcu_width =
+      static_cast<JDIMENSION>(DCTSIZE / reduction * (interleaved ? info_.max_h_samp_factor : 1));
+  first_mcu_ = left / mcu_width;
+  end_mcu_ = (left + width + mcu_width - 1) / mcu_width;
+  mcu_ = 0;
+  info_.entropy->decode_mcu = ReadMcu;
+#endif
+}
+
+// Replaces a function of libjpeg. It omits the blocks of an MCU that it skips.
+boolean Decoder::ReadMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
+  auto* decoder = static_cast<Decoder*>(info->client_data);
+  const JDIMENSION mcu = decoder->mcu_;
+  decoder->mcu_ = mcu + 1 == info->MCUs_per_row ? 0 : mcu + 1;
+  const bool wanted = mcu >= decoder->first_mcu_ && mcu < decoder->end_mcu_;
+  switch (decoder->scan_->ReadMcu(wanted ? blocks : nullptr)) {
+    case HuffmanScan::Result::kOk:
+      return TRUE;
+    case HuffmanScan::Result::kBadCode:
+      info->err->msg_code = JWRN_HUFF_BAD_CODE;
+      break;
+    case HuffmanScan::Result::kMarker:
+      info->err->msg_code = JWRN_HIT_MARKER;
+      break;
+    case HuffmanScan::Result::kEndOfFile:
+      info->err->msg_code = JWRN_JPEG_EOF;
+      break;
+    case HuffmanScan::Result::kBadValue:
+      info->err->msg_code = JERR_BAD_DCT_COEF;
+      break;
+  }
+  Jump(reinterpret_cast<j_common_ptr>(info));
+}
 
 // Upsampled colours of a pixel depend on the pixels beside it.
 constexpr int kMargin = 2;
@@ -146,6 +222,7 @@ bool Decoder::ReadPart(J_COLOR_SPACE colors, int reduction, BoundingBox* part,
                            info_.output_width) -
       left;
   jpeg_crop_scanline(&info_, &left, &width);
+  UseHuffmanScan(reduction, left, width);
   jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(top));
   const int bottom = part->ymin + part->height;
   const size_t row_bytes = size_t{width} * static_cast<size_t>(info_.output_components);
@@ -235,7 +312,8 @@ bool HasInks(const jpeg_decompress_struct& info) {
 
 // Whether there is an end after the header, which may hold a thumbnail with an end of its own.
 bool HasEnd(std::string_view bytes, const jpeg_decompress_struct& info) {
-  return bytes.find("\xff\xd9", bytes.size() - info.src->bytes_in_buffer) != std::string_view::npos;
+  const size_t end = bytes.rfind("\xff\xd9");
+  return end != std::string_view::npos && end >= bytes.size() - info.src->bytes_in_buffer;
 }
 
 // JpegHeader::obstacle.
