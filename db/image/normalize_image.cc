@@ -1,5 +1,6 @@
 #include "db/image/normalize_image.h"
 
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -27,6 +28,21 @@ CAFFE2_INLINE void GatherSteps(const uint8_t* in, int64_t step, int64_t channel_
   }
 }
 
+// The bytes of `width` pixels of three channels from right to left: five pixels at once.
+CAFFE2_INLINE void GatherMirrored(const uint8_t* in, int width, uint8_t* to) {
+  using Bytes = uint8_t __attribute__((vector_size(16)));
+  constexpr Bytes kReversed = {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0};
+  int x = 0;
+  // The byte that is too much, to the left of the five, is one of the next pixel.
+  for (; x + 5 < width; x += 5) {
+    Bytes pixels;
+    std::memcpy(&pixels, in - 3 * (x + 4) - 1, sizeof(pixels));
+    pixels = __builtin_shuffle(pixels, kReversed);
+    std::memcpy(to + 3 * x, &pixels, sizeof(pixels));
+  }
+  for (; x < width; ++x) std::memcpy(to + 3 * x, in - 3 * x, 3);
+}
+
 template <int kChannels>
 CAFFE2_INLINE void GatherChannels(const uint8_t* in, int64_t step, int64_t channel_stride,
                                   int width, uint8_t* to) {
@@ -51,6 +67,7 @@ void GatherOneChannel(const uint8_t* in, int64_t step, int width, uint8_t* to) {
 CAFFE2_SIMD_CLONES
 void GatherThreeChannels(const uint8_t* in, int64_t step, int64_t channel_stride, int width,
                          uint8_t* to) {
+  if (channel_stride == 1 && step == -3) return GatherMirrored(in, width, to);
   if (channel_stride == 1) return GatherChannels<3>(in, step, 1, width, to);
   GatherChannels<3>(in, step, channel_stride, width, to);
 }
