@@ -8,9 +8,11 @@
 //   opencv              OpenCV decodes the whole image, resizes and crops it
 //
 // "shorter" scales the shorter side and crops at random, "inception" draws 8 to 100 % of the
-// area (its peers get the same rectangles). Prints images/s of all threads together, the median of
-// the rounds, and how far ours lies from decoding the whole file. --order and --dtype set the
-// output of ours; the peers always write floats in NHWC.
+// area; the peers get the same rectangles and mirror the same images. Prints the medians of the
+// rounds: images/s of all threads together, the same if each thread had a core of its own (from the
+// processor time of the threads, which other programs disturb less), and how far ours lies from
+// decoding the whole file. --order and --dtype set the output of ours; the peers always write
+// floats in NHWC.
 #include <gflags/gflags.h>
 
 #include <cstddef>
@@ -23,6 +25,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -34,7 +37,6 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/half.h"
-#include "caffe2/core/random.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "db/image/image_codec.h"
@@ -44,7 +46,7 @@
 DEFINE_string(images, "", "folder with JPEG files");
 DEFINE_int32(threads, 2, "threads, each with a part of the files");
 DEFINE_int32(rounds, 5, "turns of each variant");
-DEFINE_double(min_seconds, 2, "length of one turn, in seconds");
+DEFINE_double(min_seconds, 2, "length of one turn, in seconds: at least one pass over the files");
 DEFINE_int32(image_size, 224, "height and width of a crop");
 DEFINE_int32(image_scale, 256, "length of the shorter side before the crop");
 DEFINE_string(order, "NHWC", "order of ours: NHWC or NCHW");
@@ -99,23 +101,15 @@ void Normalize(const cv::Mat& crop, bool mirror, float* output) {
 }
 
 // The rectangle of the source that becomes the crop.
-cv::Rect ChooseRegion(int height, int width, bool inception, RandomGenerator* random) {
-  const auto draw = [&](int n) { return static_cast<int>(random->UniformInt(n + 1)); };
-  if (inception) {
-    for (int trial = 0; trial < 10; ++trial) {
-      const float area = static_cast<float>(height) * static_cast<float>(width) *
-                         (0.08f + 0.92f * random->Uniform());
-      const float aspect = 0.75f + (4.f / 3.f - 0.75f) * random->Uniform();
-      const int h = static_cast<int>(std::sqrt(area / aspect));
-      const int w = static_cast<int>(std::sqrt(area * aspect));
-      if (h >= 1 && w >= 1 && h <= height && w <= width) {
-        return {draw(width - w), draw(height - h), w, h};
-      }
-    }
-  }
-  const double factor = static_cast<double>(FLAGS_image_scale) / std::min(height, width);
-  const int side = std::min({static_cast<int>(FLAGS_image_size / factor + 0.5), height, width});
-  return {draw(width - side), draw(height - side), side, side};
+cv::Rect RegionOf(const db::ImageTransform::CropPlan& plan) {
+  const double row_step = static_cast<double>(plan.part.height) / plan.height,
+               column_step = static_cast<double>(plan.part.width) / plan.width;
+  const auto round = [](double value) { return static_cast<int>(value + 0.5); };
+  const int y = plan.part.ymin + round(plan.y * row_step),
+            x = plan.part.xmin + round(plan.x * column_step);
+  return {x, y,
+          std::min(round(FLAGS_image_size * column_step), plan.part.xmin + plan.part.width - x),
+          std::min(round(FLAGS_image_size * row_step), plan.part.ymin + plan.part.height - y)};
 }
 
 TypeMeta OutputType() {
@@ -155,9 +149,9 @@ Variant OursStored(const db::ImageTransformOptions& options, const std::vector<F
   };
 }
 
-Variant TurboRegion(bool inception) {
-  return [inception](const File& file, uint64_t index, float* output) {
-    RandomGenerator random(index);
+Variant TurboRegion(const db::ImageTransformOptions& options) {
+  const auto transform = std::make_shared<db::ImageTransform>(options);
+  return [transform](const File& file, uint64_t index, float* output) {
     jpeg_decompress_struct info{};
     jpeg_error_mgr errors{};
     info.err = jpeg_std_error(&errors);
@@ -166,8 +160,9 @@ Variant TurboRegion(bool inception) {
     jpeg_read_header(&info, TRUE);
     info.out_color_space = JCS_EXT_BGR;
     jpeg_start_decompress(&info);
-    const cv::Rect region = ChooseRegion(static_cast<int>(info.output_height),
-                                         static_cast<int>(info.output_width), inception, &random);
+    const auto plan = transform->SampleCrop(static_cast<int>(info.output_height),
+                                            static_cast<int>(info.output_width), {}, index);
+    const cv::Rect region = RegionOf(plan);
     auto left = static_cast<JDIMENSION>(region.x), width = static_cast<JDIMENSION>(region.width);
     jpeg_crop_scanline(&info, &left, &width);
     jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(region.y));
@@ -183,25 +178,37 @@ Variant TurboRegion(bool inception) {
     cv::Mat crop;
     cv::resize(read(cv::Rect(region.x - static_cast<int>(left), 0, region.width, region.height)),
                crop, {FLAGS_image_size, FLAGS_image_size}, 0, 0, cv::INTER_LINEAR);
-    Normalize(crop, (random() & 1) != 0, output);
+    Normalize(crop, plan.augmentation.mirror != 0, output);
   };
 }
 
-Variant OpenCv(bool inception) {
-  return [inception](const File& file, uint64_t index, float* output) {
-    RandomGenerator random(index);
+Variant OpenCv(const db::ImageTransformOptions& options) {
+  const auto transform = std::make_shared<db::ImageTransform>(options);
+  return [transform](const File& file, uint64_t index, float* output) {
     const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8U, const_cast<char*>(file.data()));
     const cv::Mat image = cv::imdecode(bytes, cv::IMREAD_COLOR);
+    const auto plan = transform->SampleCrop(image.rows, image.cols, {}, index);
     cv::Mat crop;
-    cv::resize(image(ChooseRegion(image.rows, image.cols, inception, &random)), crop,
-               {FLAGS_image_size, FLAGS_image_size}, 0, 0, cv::INTER_LINEAR);
-    Normalize(crop, (random() & 1) != 0, output);
+    cv::resize(image(RegionOf(plan)), crop, {FLAGS_image_size, FLAGS_image_size}, 0, 0,
+               cv::INTER_LINEAR);
+    Normalize(crop, plan.augmentation.mirror != 0, output);
   };
 }
 
-// Images/s of all threads.
-double Measure(const std::vector<File>& files, const Variant& variant) {
+double ProcessorSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Images/s of all threads: what they were, and what they would be on cores of their own.
+struct Rates {
+  double wall = 0, processor = 0;
+};
+
+Rates Measure(const std::vector<File>& files, const Variant& variant) {
   std::atomic<int64_t> done{0};
+  std::atomic<double> processor_seconds{0};
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -210,15 +217,21 @@ double Measure(const std::vector<File>& files, const Variant& variant) {
   for (int thread = 0; thread < FLAGS_threads; ++thread) {
     threads.emplace_back([&, thread] {
       std::vector<float> output(OutputSize());
-      for (auto i = static_cast<size_t>(thread); seconds() < FLAGS_min_seconds;
-           i += static_cast<size_t>(FLAGS_threads)) {
-        variant(files[i % files.size()], i, output.data());
-        ++done;
+      const double processor_begin = ProcessorSeconds();
+      // Whole passes, as files take different times.
+      for (uint64_t pass = 0; pass == 0 || seconds() < FLAGS_min_seconds; ++pass) {
+        for (size_t i = static_cast<size_t>(thread); i < files.size();
+             i += static_cast<size_t>(FLAGS_threads)) {
+          variant(files[i], pass * files.size() + i, output.data());
+          ++done;
+        }
       }
+      processor_seconds += ProcessorSeconds() - processor_begin;
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return static_cast<double>(done) / seconds();
+  const auto images = static_cast<double>(done);
+  return {images / seconds(), images * FLAGS_threads / processor_seconds};
 }
 
 // Ours beside decoding the whole file and shrinking that, in units of a pixel's 256 values: the
@@ -249,9 +262,16 @@ void PrintDifference(const std::vector<File>& files, bool inception) {
               100.0 * static_cast<double>(above_one) / n);
 }
 
-double Median(std::vector<double> values) {
+double Median(const std::vector<Rates>& rates, double Rates::*which) {
+  std::vector<double> values;
+  for (const Rates& rate : rates) values.push_back(rate.*which);
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+void PrintRates(const char* name, const std::vector<Rates>& rates) {
+  std::printf("  %-20s %8.0f images/s, %8.0f by processor time\n", name,
+              Median(rates, &Rates::wall), Median(rates, &Rates::processor));
 }
 
 int Run() {
@@ -275,20 +295,21 @@ int Run() {
         {"ours", Ours(options)},
         {"ours, whole files", OursWhole(options)},
         {"ours, stored pixels", OursStored(options, files)},
-        {"turbo_region", TurboRegion(inception)},
-        {"opencv", OpenCv(inception)}};
-    std::vector<std::vector<double>> rates(variants.size());
+        {"turbo_region", TurboRegion(options)},
+        {"opencv", OpenCv(options)}};
+    std::vector<std::vector<Rates>> rates(variants.size());
     for (int round = 0; round < FLAGS_rounds; ++round) {
       for (size_t i = 0; i < variants.size(); ++i) {
         rates[i].push_back(Measure(files, variants[i].second));
       }
     }
     std::printf("%s\n", inception ? "inception" : "shorter");
-    for (size_t i = 0; i < variants.size(); ++i) {
-      std::printf("  %-20s %8.0f images/s\n", variants[i].first, Median(rates[i]));
-    }
-    const double best = std::max(Median(rates[3]), Median(rates[4]));
-    std::printf("  ours / best peer: %.2f\n", Median(rates[0]) / best);
+    for (size_t i = 0; i < variants.size(); ++i) PrintRates(variants[i].first, rates[i]);
+    const auto ratio = [&](double Rates::*which) {
+      return Median(rates[0], which) / std::max(Median(rates[3], which), Median(rates[4], which));
+    };
+    std::printf("  ours / best peer: %.2f, %.2f by processor time\n", ratio(&Rates::wall),
+                ratio(&Rates::processor));
     PrintDifference(files, inception);
   }
   return 0;
