@@ -127,6 +127,29 @@ def test_names_of_outputs_are_the_first_free_ones(monkeypatch):
     assert net.NextName("Relu") == f"{net.Name()}/Relu_7"
 
 
+@pytest.mark.parametrize("call", [
+    lambda net: net.Conv(["new", "w"], "y", kernel="x"),
+    lambda net: net.TopK("new", ["values", "indices"]),
+    lambda net: net.Relu("new", 5.0),
+    lambda net: net.Relu("new", "y", device_option="no device"),
+    lambda net: net.Sum(["new", core.BlobReference("lost", net)], "y"),
+    lambda net: net.Softmax("new", axis=[1, 2]),
+])
+def test_a_refused_call_leaves_its_net_as_it_was(call):
+    net = core.Net("refused")
+    net.Relu("x", "y")
+    before = net.Proto().SerializeToString()
+    with pytest.raises((TypeError, ValueError)):
+        call(net)
+    assert net.Proto().SerializeToString() == before
+    assert not net.BlobIsDefined("new") and net.BlobIsDefined("x")
+    with pytest.raises(KeyError):
+        net.GetBlobRef("new")
+    # An output without a name still does not overwrite an input that the same call declares.
+    assert net.Relu(f"{net.Name()}/Relu") == f"{net.Name()}/Relu_2"
+    assert net.Sigmoid("new", "z") == "z" and net.external_inputs[-1] == "new"
+
+
 def test_net_copies():
     net = core.Net("source")
     net.Relu("x", "y")

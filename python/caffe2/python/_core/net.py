@@ -47,7 +47,7 @@ from caffe2.python._core.operator_def import (
 from caffe2.python._core.operator_help import operator_method
 from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
-from caffe2.python._core.records import NewRecord, record_by_prefix
+from caffe2.python._core.records import NewRecord, names_of_blobs, record_by_prefix
 from caffe2.python._core.schema_fields import Field, Struct
 from caffe2.python._core.ssa import select_operators
 from caffe2.python._core.unique_names import UniqueNames
@@ -91,7 +91,7 @@ class Net(OperatorMethods):
         if isinstance(name_or_proto, caffe2_pb2.NetDef):
             self._net = caffe2_pb2.NetDef()
             self._net.CopyFrom(name_or_proto)
-            self._recreate_lookup_tables()
+            self._InvalidateLookupTables()
             self._set_next_name_index()
             name = Net._names.take(self._net.name)
         elif isinstance(name_or_proto, str):
@@ -102,7 +102,8 @@ class Net(OperatorMethods):
         self._net.name = name
         operator_tracebacks[name] = {}
 
-    def _recreate_lookup_tables(self):
+    def _InvalidateLookupTables(self):
+        """Call this after a change of Proto() that did not go through this class."""
         self._op_outputs = {blob for op in self._net.op for blob in op.output}
         self._external_input_map = set(self._net.external_input)
         self._next_indices = {}
@@ -113,10 +114,6 @@ class Net(OperatorMethods):
         for blob in self._op_outputs:
             if blob.startswith(prefix) and blob[len(prefix):].isdigit():
                 self._next_name_index = max(self._next_name_index, int(blob[len(prefix):]) + 1)
-
-    def _InvalidateLookupTables(self):
-        """Call this after a change of Proto() that did not go through this class."""
-        self._recreate_lookup_tables()
 
     def _CheckLookupTables(self):
         """Raises AssertionError if Proto() was changed without _InvalidateLookupTables."""
@@ -192,22 +189,13 @@ class Net(OperatorMethods):
         return self._create_and_add(op_type, inputs, outputs, **kwargs)
 
     def _create_and_add(self, op_type, inputs=(), outputs=None, **kwargs):
-        inputs = rectify_blobs(inputs)
-        for blob in inputs:
-            if self.BlobIsDefined(blob):
-                continue
-            if blob.Net() is self:
-                raise ValueError(
-                    f"net {self.Name()} does not define its own blob {blob}; is it of another net "
-                    "with the same name, or was its operator removed?")
-            self.AddExternalInput(blob)
-        if outputs is None:
-            outputs = self.NextName(prefix=op_type)
-        elif isinstance(outputs, int):
-            outputs = [self.NextName(prefix=op_type, output_id=i) for i in range(outputs)]
-        outputs = rectify_blobs(outputs, net=self)
-        op = CreateOperator(op_type, inputs, outputs, **kwargs)
-        check_required_arguments(op)
+        declared = len(self._net.external_input)
+        try:
+            op = self._create_operator(op_type, rectify_blobs(inputs), outputs, kwargs)
+        except Exception:
+            self._external_input_map.difference_update(self._net.external_input[declared:])
+            del self._net.external_input[declared:]
+            raise
         self._ExtendOps([op])
         operator_tracebacks[self._net.name][len(self._net.op) - 1] = creation_line()
         for observe in operator_observers:
@@ -216,6 +204,28 @@ class Net(OperatorMethods):
         if not references:
             return None
         return references[0] if len(references) == 1 else references
+
+    def _create_operator(self, op_type, inputs, outputs, kwargs):
+        for blob in inputs:
+            if self.BlobIsDefined(blob):
+                continue
+            if blob.Net() is self:
+                raise ValueError(
+                    f"net {self.Name()} does not define its own blob {blob}; is it of another net "
+                    "with the same name, or was its operator removed?")
+            self.AddExternalInput(blob)  # now, so that outputs get other names
+        if outputs is None:
+            outputs = self.NextName(prefix=op_type)
+        elif isinstance(outputs, int):
+            outputs = [self.NextName(prefix=op_type, output_id=i) for i in range(outputs)]
+        op = CreateOperator(op_type, inputs, rectify_blobs(outputs, net=self), **kwargs)
+        check_required_arguments(op)
+        return op
+
+    def _declare_undefined(self, blobs):
+        for blob in blobs:
+            if not self.BlobIsDefined(blob):
+                self.AddExternalInput(blob)
 
     def extend_ops(self, new_ops: Iterable[caffe2_pb2.OperatorDef]) -> None:
         """Appends OperatorDefs as they are. The caller declares with AddExternalInput the blobs
@@ -243,19 +253,7 @@ class Net(OperatorMethods):
         return references[0] if len(references) == 1 else references
 
     def _references(self, what, blobs):
-        if not blobs:
-            raise ValueError(f"{what} needs at least one blob")
-        names = []
-        for blob in blobs:
-            if isinstance(blob, Field):
-                names += blob.field_blobs() if blob.has_blobs() else blob.field_names()
-            elif isinstance(blob, (list, tuple)):
-                names += map(str, self._references(what, blob))
-            elif isinstance(blob, (str, bytes, BlobReference)):
-                names.append(blob)
-            else:
-                raise TypeError(f"{what} takes blobs, not {blob!r} of type {type(blob)}")
-        return [BlobReference(name, self) for name in names]
+        return [BlobReference(name, self) for name in names_of_blobs(what, blobs)]
 
     def AddScopedExternalInputs(self, *inputs: BlobLike) -> Any:
         """AddExternalInput of names under the current name scope."""
@@ -372,9 +370,7 @@ class Net(OperatorMethods):
         if tensor not in new_producer.input:
             raise ValueError(f"{new_producer.type} does not read {tensor}")
         writers = {blob: i for i, op in enumerate(self._net.op) for blob in op.output}
-        for blob in new_producer.input:
-            if not self.BlobIsDefined(blob):
-                self.AddExternalInput(BlobReference(blob))
+        self._declare_undefined(new_producer.input)
         consumers = [op for op in self._net.op if op in (can_modify or ())]
         for op in consumers:
             remap_input(op, {tensor: new_tensor})
@@ -468,7 +464,7 @@ class Net(OperatorMethods):
         proto = new_net.Proto()
         proto.external_input[:] = [str(new) for _, new in pairs] + extra
         proto.external_output[:] = [remap.get(str(blob), str(blob)) for blob in outputs]
-        new_net._recreate_lookup_tables()
+        new_net._InvalidateLookupTables()
         return new_net, [BlobReference(blob, new_net) for blob in proto.external_output]
 
     def AppendNet(self, net: Net | caffe2_pb2.NetDef,
@@ -484,9 +480,7 @@ class Net(OperatorMethods):
         lines = operator_tracebacks.get(proto.name, {})
         for index, line in lines.items():
             operator_tracebacks[own][len(self._net.op) + index] = line
-        for blob in proto.external_input:
-            if blob not in self._op_outputs and blob not in self._external_input_map:
-                self.AddExternalInput(BlobReference(blob))
+        self._declare_undefined(proto.external_input)
         self._ExtendOps(operators)
         existing = set(self._net.external_output)
         self._net.external_output.extend(b for b in proto.external_output if b not in existing)
@@ -509,9 +503,7 @@ class Net(OperatorMethods):
             with scope.NameScope(self.Name()):
                 input_record = NewRecord(self, input_record)
         self._input_record = input_record
-        for blob in input_record.field_blobs():
-            if not self.BlobIsDefined(blob):
-                self.AddExternalInput(blob)
+        self._declare_undefined(input_record.field_blobs())
         return input_record
 
     def set_output_record(self, record: Field) -> None:

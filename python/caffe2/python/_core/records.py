@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._core.schema_fields import (
     EVICTED_VALUES,
     FIELD_SEPARATOR,
@@ -99,3 +99,24 @@ def record_by_prefix(blobs: Iterable[BlobLike], prefix: str) -> Any:
     if not columns:
         return None
     return from_column_list(list(columns), col_blobs=list(columns.values()))
+
+
+def names_of_blobs(what: str, blobs: Iterable[Any]) -> list[Any]:
+    """The names of blobs. A record stands for the blobs of its columns, a schema for blobs with the
+    names of its columns, a list for its elements.
+
+    Raises ValueError without blobs and TypeError for anything else; `what` begins the message.
+    """
+    if not blobs:
+        raise ValueError(f"{what} needs at least one blob")
+    names: list[Any] = []
+    for blob in blobs:
+        if isinstance(blob, Field):
+            names += blob.field_blobs() if blob.has_blobs() else blob.field_names()
+        elif isinstance(blob, (list, tuple)):
+            names += names_of_blobs(what, blob)
+        elif isinstance(blob, (str, bytes, BlobReference)):
+            names.append(blob)
+        else:
+            raise TypeError(f"{what} takes blobs, not {blob!r} of type {type(blob)}")
+    return names
