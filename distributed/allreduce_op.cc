@@ -45,13 +45,13 @@ OPERATOR_SCHEMA(AllreduceBucket)
         "for "
         "gradients, which are often too small to be sent one by one. Tensors that are adjacent in "
         "memory are not copied.")
-    .Arg("scale", "Factor of the sums (default: 1).")
-    .Arg("flat",
-         "The tensors are views of one block, in order; gaps of less than 256 bytes between them "
-         "are summed, too (default: false).")
-    .Arg("async",
-         "On CUDA devices the operator only starts the reduction of tensors that need no copy: the "
-         "outputs hold the sums after AwaitCollectives (default: false).")
+    .Arg<float>("scale", "Factor of the sums (default: 1).")
+    .Arg<bool>("flat",
+               "The tensors are views of one block, in order; gaps of less than 256 bytes between "
+               "them are summed, too (default: false).")
+    .Arg<bool>("async",
+               "On CUDA devices the operator only starts the reduction of tensors that need no "
+               "copy: the outputs hold the sums after AwaitCollectives (default: false).")
     .Input(1, "X", "Tensor of any shape; all inputs have one element type.")
     .Output(0, "Y", "Its sum, in place of X; further outputs likewise.");
 NO_GRADIENT(AllreduceBucket);

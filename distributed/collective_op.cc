@@ -28,7 +28,7 @@ OPERATOR_SCHEMA(Broadcast)
       return std::vector<TensorShape>(in.begin() + 1, in.end());
     })
     .SetDoc("Copies the tensor of one shard to all shards and all local copies, in place.")
-    .Arg("root", "The shard whose tensor is sent (default: 0).")
+    .Arg<int>("root", "The shard whose tensor is sent (default: 0).")
     .FillUsing(CollectiveArguments)
     .Input(0, "comm_world", kWorldText)
     .Input(

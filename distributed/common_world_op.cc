@@ -79,20 +79,21 @@ OPERATOR_SCHEMA(CreateCommonWorld)
         "name, which is required: the store holds their addresses under <name>/<rank>. If the "
         "store handler has a prefix and there are several shards, the process first joins the run "
         "of that name (distributed/README.md).")
-    .Arg("size", "Number of shards.", true)
-    .Arg("rank", "Number of this shard, from 0.", true)
-    .Arg("transport",
-         "auto (default): shared memory if all shards run on one machine, otherwise TCP; "
-         "shared_memory: an error if they do not; tcp. NCCL chooses its own.")
-    .Arg("interface",
-         "Network interface, by name or address (default: the one that reaches the store).")
-    .Arg("port_range",
-         "The ports at which this shard may listen while the shards connect, like \"4000-4010\" "
-         "(default: any).")
-    .Arg("settings",
-         "List of strings \"name=value\": what must be the same on all shards that join the run "
-         "(default: empty).")
-    .Arg("mpi_rendezvous", "Not supported: an error if true (default: false).")
+    .Arg<int>("size", "Number of shards.", true)
+    .Arg<int>("rank", "Number of this shard, from 0.", true)
+    .Arg<std::string>("transport",
+                      "auto (default): shared memory if all shards run on one machine, otherwise "
+                      "TCP; shared_memory: an error if they do not; tcp. NCCL chooses its own.")
+    .Arg<std::string>(
+        "interface",
+        "Network interface, by name or address (default: the one that reaches the store).")
+    .Arg<std::string>("port_range",
+                      "The ports at which this shard may listen while the shards connect, like "
+                      "\"4000-4010\" (default: any).")
+    .ArgList<std::string>("settings",
+                          "What must be the same on all shards that join the run, each as "
+                          "\"name=value\" (default: empty).")
+    .Arg<bool>("mpi_rendezvous", "Not supported: an error if true (default: false).")
     .FillUsing(CollectiveArguments)
     .Input(0, "kv_handler", "unique_ptr<StoreHandler>: where the shards meet.")
     .Output(0, "comm_world", "shared_ptr<Communicator>: the common world.");

@@ -191,12 +191,12 @@ class DestroyCommonWorldOp final : public Operator<Context> {
 // The part of the schema that all these operators share. Input 0 is a common world or a store.
 inline OpSchema& CollectiveArguments(OpSchema& schema) {
   return schema.NonTensorInputs({0})
-      .Arg("status_blob",
-           "Blob that is set to int32 [1] if a peer or the store fails; the operator then returns "
-           "false instead of throwing (default: none).")
-      .Arg("timeout_ms",
-           "Time limit in milliseconds of this operation, and of later ones on the world that give "
-           "none (default: the common world's limit).");
+      .Arg<std::string>("status_blob",
+                        "Blob that is set to int32 [1] if a peer or the store fails; the operator "
+                        "then returns false instead of throwing (default: none).")
+      .Arg<int>("timeout_ms",
+                "Time limit in milliseconds of this operation, and of later ones on the world that "
+                "give none (default: the common world's limit).");
 }
 
 }  // namespace caffe2

@@ -47,7 +47,7 @@ OPERATOR_SCHEMA(NCCLBroadcast)
     .FillUsing(OneOutputEach)
     .TensorInferenceFunction(SameShapes)
     .SetDoc("Copies the tensor of one device of this process to the others.")
-    .Arg("root", "The member whose tensor is copied (default: 0).")
+    .Arg<int>("root", "The member whose tensor is copied (default: 0).")
     .Output(0, "Y", "The root's values, on the first member's device; further outputs likewise.");
 NO_GRADIENT(NCCLBroadcast);
 
@@ -58,7 +58,7 @@ OPERATOR_SCHEMA(NCCLReduce)
     .AllowInplace([](int, int) { return true; })
     .TensorInferenceFunction(SameShapes)
     .SetDoc("Sums the tensors of several devices of this process on one of them.")
-    .Arg("root", "The member that receives the sum (default: 0).")
+    .Arg<int>("root", "The member that receives the sum (default: 0).")
     .Output(0, "Y", "The sum, on the root's device.");
 NO_GRADIENT(NCCLReduce);
 

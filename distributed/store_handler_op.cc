@@ -113,9 +113,9 @@ OPERATOR_SCHEMA(FileStoreHandlerCreate)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over a directory that all shards see.")
-    .Arg("path", "The directory; it must exist.", true)
-    .Arg("prefix", kPrefixText)
-    .Arg("join_timeout_ms", kJoinTimeoutText)
+    .Arg<std::string>("path", "The directory; it must exist.", true)
+    .Arg<std::string>("prefix", kPrefixText)
+    .Arg<int>("join_timeout_ms", kJoinTimeoutText)
     .Output(0, "handler", kNewHandlerText)
     .CpuOnly("it is about stores");
 NO_GRADIENT(FileStoreHandlerCreate);
@@ -131,19 +131,19 @@ OPERATOR_SCHEMA(RedisStoreHandlerCreate)
         "CAFFE2_REDIS_PASSWORD_FILE names, or from REDISCLI_AUTH. If CAFFE2_SECRET_FILE names a "
         "file "
         "with a secret, values are signed with it (also in FileStoreHandlerCreate).")
-    .Arg("host", "Name or address of the server.", true)
-    .Arg("port", "Port (default: 6379).")
-    .Arg("prefix", kPrefixText)
-    .Arg("join_timeout_ms", kJoinTimeoutText)
-    .Arg("user", "User of the server's ACL (default: its default user).")
-    .Arg("db", "(int, default 0) Number of the database.")
-    .Arg("tls", "Whether to connect with TLS (default: false).")
-    .Arg("ca_file",
-         "PEM file with the authorities that may sign the server's certificate (default: those "
-         "that the system trusts).")
-    .Arg("cert_file", "PEM file with this client's certificate (default: none).")
-    .Arg("key_file", "PEM file with its private key (default: in cert_file).")
-    .Arg("timeout_ms", "Time limit of each command in milliseconds (default: 10000).")
+    .Arg<std::string>("host", "Name or address of the server.", true)
+    .Arg<int>("port", "Port (default: 6379).")
+    .Arg<std::string>("prefix", kPrefixText)
+    .Arg<int>("join_timeout_ms", kJoinTimeoutText)
+    .Arg<std::string>("user", "User of the server's ACL (default: its default user).")
+    .Arg<int>("db", "(default 0) Number of the database.")
+    .Arg<bool>("tls", "Whether to connect with TLS (default: false).")
+    .Arg<std::string>("ca_file",
+                      "PEM file with the authorities that may sign the server's certificate "
+                      "(default: those that the system trusts).")
+    .Arg<std::string>("cert_file", "PEM file with this client's certificate (default: none).")
+    .Arg<std::string>("key_file", "PEM file with its private key (default: in cert_file).")
+    .Arg<int>("timeout_ms", "Time limit of each command in milliseconds (default: 10000).")
     .Output(0, "handler", kNewHandlerText)
     .CpuOnly("it is about stores");
 NO_GRADIENT(RedisStoreHandlerCreate);
@@ -154,7 +154,7 @@ OPERATOR_SCHEMA(MemoryStoreHandlerCreate)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes a store handler over this process's memory, for shards that are threads.")
-    .Arg("prefix", "All keys of this handler begin with it (default: none).")
+    .Arg<std::string>("prefix", "All keys of this handler begin with it (default: none).")
     .Output(0, "handler", kNewHandlerText)
     .CpuOnly("it is about stores");
 NO_GRADIENT(MemoryStoreHandlerCreate);

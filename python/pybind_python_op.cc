@@ -116,15 +116,17 @@ REGISTER_CPU_OPERATOR(PythonGradient, PythonGradientOp);
 OPERATOR_SCHEMA(Python)
     .AllowInplace([](int, int) { return true; })
     .SetDoc("Runs a Python function on the inputs. In Python: net.Python(f)(inputs, outputs).")
-    .Arg("token", "Names the function, as register_python_op returned it.", /*required=*/true)
-    .Arg("grad_input_indices", "Inputs that get a gradient; default all.")
-    .Arg("grad_output_indices", "Outputs whose gradient the gradient function reads; default all.");
+    .Arg<std::string>("token", "Names the function, as register_python_op returned it.",
+                      /*required=*/true)
+    .ArgList<int>("grad_input_indices", "Inputs that get a gradient; default all.")
+    .ArgList<int>("grad_output_indices",
+                  "Outputs whose gradient the gradient function reads; default all.");
 OPERATOR_SCHEMA(PythonGradient)
     .AllowInplace([](int, int) { return true; })
     .SetDoc(
         "Runs the gradient function of a Python operator on its inputs, outputs and the "
         "gradients of its outputs.")
-    .Arg("token", "The token of the forward function.", /*required=*/true);
+    .Arg<std::string>("token", "The token of the forward function.", /*required=*/true);
 
 class GetPythonGradient final : public GradientMakerBase {
  public:

@@ -91,7 +91,12 @@ void AddSchemas(py::module_& m) {
   py::class_<OpSchema::Parameter>(schema, "Argument")
       .def_readonly("name", &OpSchema::Parameter::name)
       .def_readonly("description", &OpSchema::Parameter::description)
-      .def_readonly("required", &OpSchema::Parameter::required);
+      .def_readonly("required", &OpSchema::Parameter::required)
+      .def_property_readonly(
+          "type", [](const OpSchema::Parameter& p) { return ArgumentTypeName(p.type); },
+          "What it may be, such as \"int\" or \"list of int\"; \"any\" if the schema does not say.")
+      .def_readonly("choices", &OpSchema::Parameter::choices,
+                    "The values that a string may have; [] if it may be any string.");
   schema
       .def_static("get", &OpSchemaRegistry::Schema, py::arg("type"),
                   py::return_value_policy::reference, "The schema of a type, or None.")

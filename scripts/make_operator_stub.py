@@ -29,6 +29,7 @@ _Text = Union[str, bytes, BlobReference, None]
 _Ints = Union[Iterable[SupportsIndex], SupportsIndex, None]
 _Floats = Union[Iterable[Union[SupportsFloat, SupportsIndex]], SupportsFloat, SupportsIndex, None]
 _Texts = Union[Iterable[Union[str, bytes, BlobReference]], str, bytes, BlobReference, None]
+_DataType = Union[_Int, _Text]
 _Value = Any
 _Outputs = Union[BlobsLike, int, None]
 
@@ -43,9 +44,10 @@ _COMMON_TYPES = {
     "engine": "str | None", "arg": "Iterable[Any] | None", "debug_info": "str | None",
     "is_gradient_op": "bool", "random_seed": "int"}
 
-# Types of arguments (argument_types.ACCEPTED) -> types of the stub.
+# Types in schemas -> types of the stub. Messages of protobuf, such as nets, have no types.
 _TYPES = {"int": "_Int", "bool": "_Int", "float": "_Float", "string": "_Text", "net": "_Value",
-          "ints": "_Ints", "floats": "_Floats", "strings": "_Texts"}
+          "data type": "_DataType", "list of int": "_Ints", "list of float": "_Floats",
+          "list of string": "_Texts", "any": "_Value"}
 
 # Methods of the classes, with arguments of their own, that have the name of an operator.
 _OWN_METHODS = frozenset(("Python",))
@@ -88,8 +90,7 @@ def _signature(schema, text, types, of_blob):
     rules = types.argument_rules(schema) if schema is not None else {}
     names = text.keyword_arguments(schema)
     if schema is not None:
-        names += sorted(name for name in text.known_arguments(schema) - set(names)
-                        if not keyword.iskeyword(name))
+        names += sorted(name for name in rules.keys() - set(names) if not keyword.iskeyword(name))
     for name in dict.fromkeys((*names, *_FURTHER)):
         kind = (_TYPES[rules[name].type] if name in rules
                 else _COMMON_TYPES.get(name, "_Value"))

@@ -19,7 +19,40 @@ std::function<bool(int, int)> IsOneOf(std::set<std::pair<int, int>> pairs) {
   };
 }
 
+void DescribeOperand(int index, const char* name, const char* description,
+                     std::vector<OpSchema::Parameter>* operands) {
+  if (static_cast<int>(operands->size()) <= index) operands->resize(index + 1);
+  operands->at(index).name = name;
+  operands->at(index).description = description;
+}
+
 }  // namespace
+
+const char* ArgumentTypeName(ArgumentType type) {
+  switch (type) {
+    case ArgumentType::kInt:
+      return "int";
+    case ArgumentType::kBool:
+      return "bool";
+    case ArgumentType::kFloat:
+      return "float";
+    case ArgumentType::kString:
+      return "string";
+    case ArgumentType::kNet:
+      return "net";
+    case ArgumentType::kDataType:
+      return "data type";
+    case ArgumentType::kInts:
+      return "list of int";
+    case ArgumentType::kFloats:
+      return "list of float";
+    case ArgumentType::kStrings:
+      return "list of string";
+    case ArgumentType::kAny:
+      break;
+  }
+  return "any";
+}
 
 OpSchema& OpSchema::NumInputs(int min, int max) {
   min_input_ = min;
@@ -164,18 +197,22 @@ OpSchema& OpSchema::SetDoc(std::string_view doc) {
   doc_ = doc;
   return *this;
 }
-OpSchema& OpSchema::Arg(const char* name, const char* description, bool required) {
-  args_.push_back({name, description, required});
+OpSchema& OpSchema::AddArgument(const char* name, ArgumentType type, const char* description,
+                                bool required) {
+  args_.push_back({name, description, required, type, {}});
+  return *this;
+}
+OpSchema& OpSchema::ArgOneOf(const char* name, std::vector<std::string> choices,
+                             const char* description, bool required) {
+  args_.push_back({name, description, required, ArgumentType::kString, std::move(choices)});
   return *this;
 }
 OpSchema& OpSchema::Input(int index, const char* name, const char* description) {
-  if (static_cast<int>(inputs_.size()) <= index) inputs_.resize(index + 1);
-  inputs_[index] = {name, description};
+  DescribeOperand(index, name, description, &inputs_);
   return *this;
 }
 OpSchema& OpSchema::Output(int index, const char* name, const char* description) {
-  if (static_cast<int>(outputs_.size()) <= index) outputs_.resize(index + 1);
-  outputs_[index] = {name, description};
+  DescribeOperand(index, name, description, &outputs_);
   return *this;
 }
 OpSchema& OpSchema::Private() {

@@ -17,6 +17,23 @@
 
 namespace caffe2 {
 
+// What the argument of an operator may be. An integer also counts as a bool and as a float, a
+// single value as a list of one, and an argument without a value as an empty list.
+enum class ArgumentType {
+  kAny,  // not known, or several types
+  kInt,
+  kBool,
+  kFloat,
+  kString,
+  kNet,
+  kDataType,  // of TensorProto, as number or name
+  kInts,
+  kFloats,
+  kStrings,
+};
+// "int", "list of int", "data type"; "any" for kAny.
+const char* ArgumentTypeName(ArgumentType type);
+
 // The schema of one operator type, filled by chained calls under OPERATOR_SCHEMA. Methods carry
 // Caffe2's names.
 class OpSchema {
@@ -94,8 +111,29 @@ class OpSchema {
   Cost InferCost(const OperatorDef& def, const std::vector<TensorShape>& inputs) const;
 
   OpSchema& SetDoc(std::string_view doc);
-  OpSchema& Arg(const char* name, const char* description, bool required = false);
-  OpSchema& ArgIsTest(const char* description) { return Arg("is_test", description); }
+  // Describes an argument, whose type T is int (also for int64_t), bool, float (also for double),
+  // std::string, NetDef or TensorProto::DataType. A description may begin with limits and the
+  // default in parentheses, "(> 0, default 1) The ...": documentation puts the type before them.
+  template <typename T>
+  OpSchema& Arg(const char* name, const char* description, bool required = false) {
+    return AddArgument(name, TypeOf(static_cast<T*>(nullptr)), description, required);
+  }
+  // An argument of unknown or several types.
+  OpSchema& Arg(const char* name, const char* description, bool required = false) {
+    return AddArgument(name, ArgumentType::kAny, description, required);
+  }
+  // A list; T is int, float or std::string.
+  template <typename T>
+  OpSchema& ArgList(const char* name, const char* description, bool required = false) {
+    return AddArgument(name, ListTypeOf(static_cast<T*>(nullptr)), description, required);
+  }
+  // A string that is one of `choices`.
+  OpSchema& ArgOneOf(const char* name, std::vector<std::string> choices, const char* description,
+                     bool required = false);
+  OpSchema& ArgOrder(const char* description = "(default NCHW) The storage order.") {
+    return ArgOneOf("order", {"NCHW", "NHWC"}, description);
+  }
+  OpSchema& ArgIsTest(const char* description) { return Arg<int>("is_test", description); }
   OpSchema& Input(int index, const char* name, const char* description);
   OpSchema& Output(int index, const char* name, const char* description);
   // Calls populator(*this), to share parts between schemas.
@@ -114,7 +152,10 @@ class OpSchema {
   struct Parameter {
     std::string name;
     std::string description;
+    // Of arguments only:
     bool required = false;
+    ArgumentType type = ArgumentType::kAny;
+    std::vector<std::string> choices;  // the values that a string may have; empty: all
   };
   const std::string& type() const { return type_; }
   const std::string& doc() const { return doc_; }
@@ -136,6 +177,19 @@ class OpSchema {
   int CalculateOutput(int num_inputs) const { return calculator_ ? calculator_(num_inputs) : -1; }
 
  private:
+  // Of a null pointer to T. There is none for other types.
+  static ArgumentType TypeOf(int*) { return ArgumentType::kInt; }
+  static ArgumentType TypeOf(bool*) { return ArgumentType::kBool; }
+  static ArgumentType TypeOf(float*) { return ArgumentType::kFloat; }
+  static ArgumentType TypeOf(std::string*) { return ArgumentType::kString; }
+  static ArgumentType TypeOf(NetDef*) { return ArgumentType::kNet; }
+  static ArgumentType TypeOf(TensorProto::DataType*) { return ArgumentType::kDataType; }
+  static ArgumentType ListTypeOf(int*) { return ArgumentType::kInts; }
+  static ArgumentType ListTypeOf(float*) { return ArgumentType::kFloats; }
+  static ArgumentType ListTypeOf(std::string*) { return ArgumentType::kStrings; }
+  OpSchema& AddArgument(const char* name, ArgumentType type, const char* description,
+                        bool required);
+
   std::string type_, file_, doc_, cpu_only_;
   int line_ = 0;
   std::vector<Parameter> args_, inputs_, outputs_;

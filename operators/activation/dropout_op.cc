@@ -40,8 +40,8 @@ OPERATOR_SCHEMA(Dropout)
         "In training, zeroes each element with probability `ratio` and multiplies the others "
         "by 1 / (1 - ratio) (Srivastava et al., JMLR 2014); in test, copies. The random "
         "numbers are the operator's own, seeded by device_option.random_seed.")
-    .Arg("ratio", "(float in [0, 1), default 0.5) The probability of a zero.")
-    .ArgIsTest("(int, default 0) 1 copies X and writes no mask.")
+    .Arg<float>("ratio", "(in [0, 1), default 0.5) The probability of a zero.")
+    .ArgIsTest("(default 0) 1 copies X and writes no mask.")
     .Input(0, "X", "A float, float16 or bfloat16 tensor.")
     .Output(0, "Y", "The result, shaped like X; may overwrite X.")
     .Output(1, "mask", "bool, shaped like X: true where the element was kept. Needed in training.");
@@ -53,7 +53,7 @@ OPERATOR_SCHEMA(DropoutGrad)
     .SetDoc(
         "The gradient of Dropout: dX = dY / (1 - ratio) where the mask is true, else 0; in "
         "test dX = dY.")
-    .Arg("ratio", "As in Dropout.")
+    .Arg<float>("ratio", "As in Dropout.")
     .ArgIsTest("As in Dropout.")
     .Input(0, "dY", "The gradient of Y.")
     .Input(1, "mask", "The mask; absent in test.")

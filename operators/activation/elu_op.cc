@@ -15,11 +15,11 @@ OPERATOR_SCHEMA(Elu)
     .SetDoc(
         "The exponential linear unit (Clevert et al., ICLR 2016): Y = X where X > 0, else alpha * "
         "(exp(X) - 1).")
-    .Arg("alpha", "(float, default 1) The limit for large negative X is -alpha.");
+    .Arg<float>("alpha", "(default 1) The limit for large negative X is -alpha.");
 OPERATOR_SCHEMA(EluGradient)
     .FillUsing(UnaryGradientSchemaOfOutput)
     .SetDoc("The gradient of Elu: dX = dY where Y > 0, else dY * (Y + alpha).")
-    .Arg("alpha", "As in the forward operator.");
+    .Arg<float>("alpha", "As in the forward operator.");
 REGISTER_GRADIENT(Elu, GradientRule<"O0 GO0 -> GI0">);
 
 }  // namespace caffe2

@@ -15,11 +15,11 @@ OPERATOR_SCHEMA(Gelu)
     .SetDoc(
         "The Gaussian error linear unit (Hendrycks and Gimpel, 2016): Y = X * P(N(0, 1) <= X), "
         "element by element.")
-    .Arg("fast_gelu", "(bool, default false) Takes the approximation by tanh.");
+    .Arg<bool>("fast_gelu", "(default false) Takes the approximation by tanh.");
 OPERATOR_SCHEMA(GeluGradient)
     .FillUsing(UnaryGradientSchemaOfInput)
     .SetDoc("The gradient of Gelu, from the input.")
-    .Arg("fast_gelu", "As in the forward operator.");
+    .Arg<bool>("fast_gelu", "As in the forward operator.");
 REGISTER_GRADIENT(Gelu, GradientRule<"I0 GO0 -> GI0">);
 
 }  // namespace caffe2

@@ -18,7 +18,7 @@ OPERATOR_SCHEMA(Glu)
     .SetDoc(
         "The gated linear unit (Dauphin et al., ICML 2017): the first half of X along an axis "
         "times the sigmoid of the second.")
-    .Arg("dim", "(int, default -1) The axis.")
+    .Arg<int>("dim", "(default -1) The axis.")
     .Input(0, "X", "A tensor of float, float16 or bfloat16; even along the axis.")
     .Output(0, "Y", "Half as long along the axis.");
 SHOULD_NOT_DO_GRADIENT(Glu);

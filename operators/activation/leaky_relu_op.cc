@@ -14,11 +14,11 @@ OPERATOR_SCHEMA(LeakyRelu)
     .FillUsing(UnarySchema)
     .SetDoc(
         "The leaky rectifier: Y = X where X > 0, else alpha * X. The gradient needs alpha >= 0.")
-    .Arg("alpha", "(float, default 0.01) The slope for negative X.");
+    .Arg<float>("alpha", "(default 0.01) The slope for negative X.");
 OPERATOR_SCHEMA(LeakyReluGradient)
     .FillUsing(UnaryGradientSchemaOfOutput)
     .SetDoc("The gradient of LeakyRelu: dX = dY where Y > 0, else alpha * dY.")
-    .Arg("alpha", "As in the forward operator.");
+    .Arg<float>("alpha", "As in the forward operator.");
 REGISTER_GRADIENT(LeakyRelu, GradientRule<"O0 GO0 -> GI0">);
 
 }  // namespace caffe2

@@ -31,7 +31,7 @@ OPERATOR_SCHEMA(PRelu)
     .SetDoc(
         "The rectifier with learned slopes (He et al., ICCV 2015): Y = X where X > 0, else "
         "slope * X.")
-    .Arg("order", "(string, default NCHW) NCHW or NHWC: where the channels of X are.")
+    .ArgOrder("(default NCHW) Where the channels of X are.")
     .Input(0, "X", "A float or bfloat16 tensor; on CUDA devices also float16.")
     .Input(1, "slope", "Float slopes: one for all, or one for each channel.")
     .Output(0, "Y", "The result, shaped like X; may overwrite X if no gradient is needed.");
@@ -45,7 +45,7 @@ OPERATOR_SCHEMA(PReluGradient)
     .SetDoc(
         "The gradients of PRelu: dX = dY where X > 0, else slope * dY; d_slope = the sum of X "
         "* dY over the X <= 0 of the channel.")
-    .Arg("order", "As in PRelu.")
+    .ArgOrder("As in PRelu.")
     .Input(0, "Y", "The output of PRelu; not used.")
     .Input(1, "X", "The input of PRelu.")
     .Input(2, "slope", "The slopes.")

@@ -15,11 +15,11 @@ REGISTER_CPU_OPERATOR_WITH_GRADIENT(ReluN, ReluNFunction);
 OPERATOR_SCHEMA(ReluN)
     .FillUsing(UnarySchema)
     .SetDoc("Y = max(0, min(n, X)), element by element.")
-    .Arg("n", "(float, default 6) The upper bound, above 0.");
+    .Arg<float>("n", "(default 6) The upper bound, above 0.");
 OPERATOR_SCHEMA(ReluNGradient)
     .FillUsing(UnaryGradientSchemaOfOutput)
     .SetDoc("The gradient of ReluN: dX = dY where 0 < Y < n, else 0.")
-    .Arg("n", "As in the forward operator.");
+    .Arg<float>("n", "As in the forward operator.");
 REGISTER_GRADIENT(ReluN, GradientRule<"O0 GO0 -> GI0">);
 
 }  // namespace caffe2

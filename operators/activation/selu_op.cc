@@ -7,8 +7,8 @@ namespace caffe2 {
 namespace {
 
 void Arguments(OpSchema& schema) {
-  schema.Arg("alpha", "(float, default 1.6733) The limit for large negative X is -scale * alpha.")
-      .Arg("scale", "(float > 1, default 1.0507) The slope for positive X.");
+  schema.Arg<float>("alpha", "(default 1.6733) The limit for large negative X is -scale * alpha.")
+      .Arg<float>("scale", "(> 1, default 1.0507) The slope for positive X.");
 }
 
 }  // namespace

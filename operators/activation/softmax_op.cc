@@ -88,7 +88,7 @@ OPERATOR_SCHEMA(Softmax)
     .AllowInplace({{0, 0}})
     .IdenticalTypeAndShape()
     .SetDoc("Y[i, j] = exp(X[i, j]) / sum_k exp(X[i, k]), with X seen as a matrix.")
-    .Arg("axis", "(int, default 1) The rows are the axes before this one, the columns the others.")
+    .Arg<int>("axis", "(default 1) The rows are the axes before this one, the columns the others.")
     .Input(0, "X", "The logits, a float or bfloat16 tensor; on CUDA devices also float16.")
     .Output(0, "Y", "The probabilities, shaped like X; may overwrite X.");
 
@@ -98,7 +98,7 @@ OPERATOR_SCHEMA(SoftmaxGradient)
     .AllowInplace({{1, 0}})
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("The gradient of Softmax: dX = Y * (dY - sum over the row of Y * dY).")
-    .Arg("axis", "As in Softmax.")
+    .Arg<int>("axis", "As in Softmax.")
     .Input(0, "Y", "The output of Softmax.")
     .Input(1, "dY", "The gradient of Y.")
     .Output(0, "dX", "The gradient of X, shaped like Y; may overwrite dY.");

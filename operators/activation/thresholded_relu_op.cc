@@ -13,11 +13,11 @@ REGISTER_CPU_OPERATOR_WITH_GRADIENT(ThresholdedRelu, ThresholdedReluFunction);
 OPERATOR_SCHEMA(ThresholdedRelu)
     .FillUsing(UnarySchema)
     .SetDoc("Y = X where X > alpha, else 0 (Konda et al., ICLR 2015).")
-    .Arg("alpha", "(float, default 1) The threshold.");
+    .Arg<float>("alpha", "(default 1) The threshold.");
 OPERATOR_SCHEMA(ThresholdedReluGradient)
     .FillUsing(UnaryGradientSchemaOfOutput)
     .SetDoc("The gradient of ThresholdedRelu: dX = dY where Y > alpha, else 0.")
-    .Arg("alpha", "As in the forward operator.");
+    .Arg<float>("alpha", "As in the forward operator.");
 REGISTER_GRADIENT(ThresholdedRelu, GradientRule<"O0 GO0 -> GI0">);
 
 }  // namespace caffe2

@@ -100,7 +100,7 @@ OPERATOR_SCHEMA(Assert)
     .NumInputs(1)
     .NumOutputs(0)
     .SetDoc("Fails unless all elements are true, or not 0.")
-    .Arg("error_msg", "(string) Text added to the error. Default: nothing.")
+    .Arg<std::string>("error_msg", "Text added to the error. Default: nothing.")
     .Input(0, "X", "A bool, int32 or int64 tensor.")
     .CpuOnly(cpu_only::kEndsRun);
 OPERATOR_SCHEMA(AtomicFetchAdd)

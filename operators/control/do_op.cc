@@ -110,18 +110,18 @@ OPERATOR_SCHEMA(Do)
         "workspace. Workspaces are kept on a stack, so that gradient nets (is_gradient_op), which "
         "run in reverse order, find the inner blobs of their forward runs. "
         "caffe2/graph/do_gradient.cc makes its gradient.")
-    .Arg("net", "The net.", true)
-    .Arg("inner_blobs", "Names under which the net sees the outer blobs.")
-    .Arg("outer_blobs_idx",
-         "For each of inner_blobs the outer blob: an index into the inputs, followed by the "
-         "outputs that are not inputs, without the scope.")
-    .Arg("copy_external_blobs",
-         "1: keep copies of the bound tensors with the scope, as they are "
-         "after the run. Default 0.")
-    .Arg("reuse_workspace", "1: run in the last workspace of the stack. Default 0.")
-    .Arg("saved_fwd_blobs",
-         "For a gradient: the inner blobs of the forward run that its net reads. For information "
-         "only.")
+    .Arg<NetDef>("net", "The net.", true)
+    .ArgList<std::string>("inner_blobs", "Names under which the net sees the outer blobs.")
+    .ArgList<int>("outer_blobs_idx",
+                  "For each of inner_blobs the outer blob: an index into the inputs, followed by "
+                  "the outputs that are not inputs, without the scope.")
+    .Arg<bool>(
+        "copy_external_blobs",
+        "1: keep copies of the bound tensors with the scope, as they are after the run. Default 0.")
+    .Arg<bool>("reuse_workspace", "1: run in the last workspace of the stack. Default 0.")
+    .ArgList<std::string>("saved_fwd_blobs",
+                          "For a gradient: the inner blobs of the forward run that its net reads. "
+                          "For information only.")
     .Input(0, "input",
            "First of the outer blobs that are read; the last input is the scope, a "
            "blob made by CreateScope.")

@@ -51,8 +51,8 @@ OPERATOR_SCHEMA(EstimateAllBlobSizes)
 Estimates the number of bytes that Save would write for each blob of the workspace, from type and
 shape alone: close for numbers, rough for strings, 0 for blobs that are neither tensors nor strings.
 )DOC")
-    .Arg("include_shared", "1 (default): blobs of parent workspaces, too; 0: its own only.")
-    .Arg("options", "As for Save.")
+    .Arg<int>("include_shared", "1 (default): blobs of parent workspaces, too; 0: its own only.")
+    .Arg<std::string>("options", "As for Save.")
     .Output(0, "blob_names", "Strings [number of blobs], sorted; the outputs are two of them.")
     .Output(1, "blob_sizes", "Bytes, int64 [number of blobs].")
     .CpuOnly(cpu_only::kWorkspace);

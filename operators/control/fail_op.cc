@@ -31,7 +31,7 @@ OPERATOR_SCHEMA(ThrowException)
     .NumInputs(0)
     .NumOutputs(0)
     .SetDoc("Throws an exception when it runs.")
-    .Arg("message", "(string) The text of the exception.")
+    .Arg<std::string>("message", "The text of the exception.")
     .CpuOnly("it fails on purpose");
 OPERATOR_SCHEMA(Fail)
     .NumInputs(0)

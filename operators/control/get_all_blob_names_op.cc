@@ -38,7 +38,7 @@ OPERATOR_SCHEMA(GetAllBlobNames)
     .NumOutputs(1)
     .TensorInferenceFunction(InferStrings)
     .SetDoc("The names of the blobs of the workspace that the operator runs in, sorted.")
-    .Arg("include_shared", "1 (default): blobs of parent workspaces, too; 0: its own only.")
+    .Arg<int>("include_shared", "1 (default): blobs of parent workspaces, too; 0: its own only.")
     .Output(0, "blob_names", "Strings [number of blobs]; the output is one of them.")
     .CpuOnly(cpu_only::kWorkspace);
 NO_GRADIENT(GetAllBlobNames);

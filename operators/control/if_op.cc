@@ -113,8 +113,8 @@ OPERATOR_SCHEMA(If)
     .SetDoc(
         "Runs then_net if the condition is true, else else_net, if there is one. The nets work in "
         "the operator's workspace. caffe2/graph/if_gradient.cc makes its gradient.")
-    .Arg("then_net", "The net that runs if the condition is true.", true)
-    .Arg("else_net", "The net that runs otherwise. Default: nothing.")
+    .Arg<NetDef>("then_net", "The net that runs if the condition is true.", true)
+    .Arg<NetDef>("else_net", "The net that runs otherwise. Default: nothing.")
     .CpuOnly(cpu_only::kRunsNets);
 OPERATOR_SCHEMA(While)
     .FillUsing(DescribeControl)
@@ -123,8 +123,8 @@ OPERATOR_SCHEMA(While)
         "if there is one, tests the condition, and runs the loop net. The nets work in the "
         "operator's workspace. caffe2/graph/while_gradient.cc makes its gradient, which needs a "
         "body of one Do operator.")
-    .Arg("loop_net", "The body of the loop.", true)
-    .Arg("cond_net", "The net that writes the condition. Default: the body writes it.")
+    .Arg<NetDef>("loop_net", "The body of the loop.", true)
+    .Arg<NetDef>("cond_net", "The net that writes the condition. Default: the body writes it.")
     .FillUsing(IterationLimit::Describe)
     .CpuOnly(cpu_only::kRunsNets);
 

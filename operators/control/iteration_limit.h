@@ -23,9 +23,9 @@ class IterationLimit {
   }
 
   static void Describe(OpSchema& schema) {
-    schema.Arg("max_iterations",
-               "Iterations after which a run fails if its loop has not ended. 0 (default): no "
-               "limit. Not in Caffe2.");
+    schema.Arg<int>("max_iterations",
+                    "Iterations after which a run fails if its loop has not ended. 0 (default): no "
+                    "limit. Not in Caffe2.");
   }
 
  private:

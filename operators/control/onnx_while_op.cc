@@ -179,14 +179,14 @@ inputs of the body are the iteration (int64, from 0), the condition and the loop
 external outputs the next condition, the next loop-carried values and the scan outputs. The body
 works in a scope of its own, where it sees the blobs of the workspace, too. Has no gradient.
 )DOC")
-    .Arg("body", "(net) The body of the loop.", true)
+    .Arg<NetDef>("body", "The body of the loop.", true)
     .FillUsing(IterationLimit::Describe)
-    .Arg("has_trip_count", "(bool, default false) 1: max_trip_count bounds the iterations.")
-    .Arg("has_cond", "(bool, default false) 1: the condition ends the loop.")
-    .Arg("save_scopes", "(bool, default false) 1: every iteration has, and keeps, its own scope.")
-    .Arg("disable_scopes", "(bool, default false) 1: the body works in the workspace itself.")
-    .Arg("num_loop_carried_deps",
-         "(int) The number of loop-carried values. Default: the inputs after the second.")
+    .Arg<bool>("has_trip_count", "(default false) 1: max_trip_count bounds the iterations.")
+    .Arg<bool>("has_cond", "(default false) 1: the condition ends the loop.")
+    .Arg<bool>("save_scopes", "(default false) 1: every iteration has, and keeps, its own scope.")
+    .Arg<bool>("disable_scopes", "(default false) 1: the body works in the workspace itself.")
+    .Arg<int>("num_loop_carried_deps",
+              "The number of loop-carried values. Default: the inputs after the second.")
     .Input(0, "max_trip_count", "int64, one element; read if has_trip_count.")
     .Input(1, "condition", "bool, int32 or int64, one element; read if has_cond.")
     .Input(2, "initial", "The loop-carried values of the first iteration.")

@@ -114,11 +114,11 @@ OPERATOR_SCHEMA(Print)
       return std::vector<TensorShape>();
     })
     .SetDoc("Shows shape and values of a tensor, in the log or in a file.")
-    .Arg("to_file",
-         "1: write to \"<blob>.log\" in the workspace's root folder, of which a slash "
-         "in the blob's name becomes '#'. Default 0: the log.")
-    .Arg("limit", "The most elements shown. Default (and 0): 1000.")
-    .Arg("every_n", "Show every n-th time only. Default 1.")
+    .Arg<bool>("to_file",
+               "1: write to \"<blob>.log\" in the workspace's root folder, of which a slash in the "
+               "blob's name becomes '#'. Default 0: the log.")
+    .Arg<int>("limit", "The most elements shown. Default (and 0): 1000.")
+    .Arg<int>("every_n", "Show every n-th time only. Default 1.")
     .Input(0, "tensor", "A tensor. For other blobs only the type is shown.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(Summarize)
@@ -131,9 +131,9 @@ OPERATOR_SCHEMA(Summarize)
     .SetDoc(
         "Shows minimum, maximum, mean and standard deviation of a tensor, in the log or in a "
         "file.")
-    .Arg("to_file",
-         "1: write to \"<blob>.summary\" in the workspace's root folder, of which a "
-         "slash in the blob's name becomes '#'. Default 0: the log.")
+    .Arg<bool>("to_file",
+               "1: write to \"<blob>.summary\" in the workspace's root folder, of which a slash in "
+               "the blob's name becomes '#'. Default 0: the log.")
     .Input(0, "data", "A float tensor of at least one element.")
     .Output(0, "summary", "Optional: [min, max, mean, standard deviation].")
     .CpuOnly(cpu_only::kFiles);

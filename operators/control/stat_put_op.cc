@@ -125,14 +125,14 @@ class StdDevPutOp final : public StatPutOp {
 void Describe(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(0)
-      .Arg("stat_name", "The name of the statistic. Default: the name of the input.")
-      .Arg("magnitude_expand",
-           "(int, default 1) Sums are integers: values are multiplied by this, then truncated.")
-      .Arg("bound",
-           "(bool, default 0) 1: a value that does not fit int64 becomes the nearest one that "
-           "does, and NaN becomes 0. 0: both are errors.")
-      .Arg("default_value",
-           "(float) The value if the input is empty. Default: an empty input is an error.")
+      .Arg<std::string>("stat_name", "The name of the statistic. Default: the name of the input.")
+      .Arg<int>("magnitude_expand",
+                "(default 1) Sums are integers: values are multiplied by this, then truncated.")
+      .Arg<bool>("bound",
+                 "(default 0) 1: a value that does not fit int64 becomes the nearest one that "
+                 "does, and NaN becomes 0. 0: both are errors.")
+      .Arg<float>("default_value",
+                  "The value if the input is empty. Default: an empty input is an error.")
       .Input(0, "value",
              "A tensor of numbers (any float or integer type). Only the first one counts.");
 }

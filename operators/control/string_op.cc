@@ -130,27 +130,27 @@ REGISTER_CPU_OPERATOR(StringJoin, StringJoinOp);
 OPERATOR_SCHEMA(StringPrefix)
     .FillUsing(Describe<TensorProto::STRING>)
     .SetDoc("The first bytes of each string.")
-    .Arg("length", "(int >= 0, default 3) How many bytes; shorter strings stay as they are.")
+    .Arg<int>("length", "(>= 0, default 3) How many bytes; shorter strings stay as they are.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringSuffix)
     .FillUsing(Describe<TensorProto::STRING>)
     .SetDoc("The last bytes of each string.")
-    .Arg("length", "(int >= 0, default 3) How many bytes; shorter strings stay as they are.")
+    .Arg<int>("length", "(>= 0, default 3) How many bytes; shorter strings stay as they are.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringStartsWith)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Tells for each string whether it begins with a prefix.")
-    .Arg("prefix", "(string) The prefix. Default: empty.")
+    .Arg<std::string>("prefix", "The prefix. Default: empty.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringEndsWith)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Tells for each string whether it ends with a suffix.")
-    .Arg("suffix", "(string) The suffix. Default: empty.")
+    .Arg<std::string>("suffix", "The suffix. Default: empty.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringEquals)
     .FillUsing(Describe<TensorProto::BOOL>)
     .SetDoc("Tells for each string whether it equals a text.")
-    .Arg("text", "(string) The string. Default: empty.")
+    .Arg<std::string>("text", "The string. Default: empty.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(StringJoin)
     .NumInputs(1)
@@ -165,8 +165,8 @@ OPERATOR_SCHEMA(StringJoin)
     .SetDoc(
         "Writes the elements of each row, each followed by the delimiter, as one string. A list is "
         "a matrix of one column.")
-    .Arg("delimiter", "(string, default \",\") The text after each element.")
-    .Arg("axis", "(int, default 0) 0: one string for each row; 1: for each column.")
+    .Arg<std::string>("delimiter", "(default \",\") The text after each element.")
+    .Arg<int>("axis", "(default 0) 0: one string for each row; 1: for each column.")
     .Input(0, "input", "Numbers, bools or strings, of one or two dimensions.")
     .Output(0, "strings", "One-dimensional strings.")
     .CpuOnly(cpu_only::kFiles);

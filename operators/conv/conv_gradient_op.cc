@@ -149,13 +149,12 @@ void ConvGradientSchema(OpSchema& schema) {
       .AllowInplace([](int input, int output) { return input == 3 && output > 0; })
       .FillUsing(DescribeWindow)
       .FillUsing(DescribeConvAlgorithm)
-      .Arg("group", "As in the forward operator.")
-      .Arg("no_bias",
-           "1: the forward operator has no bias, and there is no output dbias. Default "
-           "0.")
-      .Arg("float_gradients",
-           "(bool, default false) dfilter and dbias are float although the filter is not, because "
-           "it is a copy of a float parameter. CUDA devices only.")
+      .Arg<int>("group", "As in the forward operator.")
+      .Arg<bool>("no_bias",
+                 "1: the forward operator has no bias, and there is no output dbias. Default 0.")
+      .Arg<bool>("float_gradients",
+                 "(default false) dfilter and dbias are float although the filter is not, because "
+                 "it is a copy of a float parameter. CUDA devices only.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "filter", "The forward operator's filter.")
       .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")

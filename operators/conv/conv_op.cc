@@ -97,13 +97,14 @@ class ConvOp final : public Operator<CPUContext> {
 
 void DescribeConv(OpSchema& schema) {
   schema.FillUsing(DescribeWindow)
-      .Arg("group", "Number of groups that channels and filters fall into, default 1.")
+      .Arg<int>("group", "Number of groups that channels and filters fall into, default 1.")
       .FillUsing(DescribeConvAlgorithm)
-      .Arg("constant_filter",
-           "1: the filter does not change as long as its storage stays the same, so that it is "
-           "converted to the kernels' layout once. Default 0: it is converted in every run.")
-      .Arg("no_gradient_to_input",
-           "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
+      .Arg<bool>(
+          "constant_filter",
+          "1: the filter does not change as long as its storage stays the same, so that it is "
+          "converted to the kernels' layout once. Default 0: it is converted in every run.")
+      .Arg<bool>("no_gradient_to_input",
+                 "(default 0) 1: the gradient operator does not compute the gradient of X.")
       .Input(0, "X",
              "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
              "bfloat16, on CUDA devices also float16.")

@@ -205,20 +205,20 @@ Window WindowArguments::ResolveTransposed(const std::vector<int64_t>& spatial) c
 }
 
 void DescribeWindow(OpSchema& schema) {
-  schema.Arg("order", "NCHW (default) or NHWC.")
-      .Arg("kernel",
-           "Window size of all axes. Or kernel_h and kernel_w, or kernels with one value for "
-           "each axis.")
-      .Arg("stride", "Step of the window, default 1. Or stride_h and stride_w, or strides.")
-      .Arg("dilation",
-           "Distance between the window's elements, default 1. Or dilation_h and "
-           "dilation_w, or dilations.")
-      .Arg("pad",
-           "Zeros added on every side, default 0. Or pad_t, pad_l, pad_b, pad_r, or pads "
-           "with all beginnings, then all ends.")
-      .Arg("legacy_pad",
-           "0: pads as given (default). 1: VALID, none. 2: SAME, output = "
-           "ceil(input / stride). 3: Caffe's pooling, output size rounded up.");
+  schema.ArgOrder()
+      .Arg<int>("kernel",
+                "Window size of all axes. Or kernel_h and kernel_w, or kernels with one value for "
+                "each axis.")
+      .Arg<int>("stride", "Step of the window, default 1. Or stride_h and stride_w, or strides.")
+      .Arg<int>("dilation",
+                "Distance between the window's elements, default 1. Or dilation_h and dilation_w, "
+                "or dilations.")
+      .Arg<int>("pad",
+                "Zeros added on every side, default 0. Or pad_t, pad_l, pad_b, pad_r, or pads with "
+                "all beginnings, then all ends.")
+      .Arg<int>("legacy_pad",
+                "0: pads as given (default). 1: VALID, none. 2: SAME, output = ceil(input / "
+                "stride). 3: Caffe's pooling, output size rounded up.");
 }
 
 }  // namespace caffe2

@@ -95,10 +95,10 @@ onednn::ConvAlgorithm ReadConvAlgorithm(const ArgumentHelper& arguments) {
 }
 
 void DescribeConvAlgorithm(OpSchema& schema) {
-  schema.Arg("algo",
-             "How 3x3 convolutions of stride 1 are computed on the CPU: DIRECT, WINOGRAD (faster, "
-             "with a few more bits of rounding error) or AUTO, the default: whichever is faster "
-             "for the shape.");
+  schema.Arg<std::string>(
+      "algo",
+      "How 3x3 convolutions of stride 1 are computed on the CPU: DIRECT, WINOGRAD (faster, with a "
+      "few more bits of rounding error) or AUTO, the default: whichever is faster for the shape.");
 }
 
 std::vector<TensorShape> InferConv(const OperatorDef& def, const std::vector<TensorShape>& inputs) {

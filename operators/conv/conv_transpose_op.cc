@@ -208,10 +208,10 @@ std::vector<TensorShape> InferConvTransposeGradient(const OperatorDef& def,
 
 void DescribeTransposed(OpSchema& schema) {
   schema.FillUsing(DescribeWindow)
-      .Arg("adj",
-           "Rows and columns added at the end of Y, less than the stride; default 0. Or adj_h "
-           "and adj_w, or adjs.")
-      .Arg("group", "Number of groups that channels and filters fall into, default 1.");
+      .Arg<int>("adj",
+                "Rows and columns added at the end of Y, less than the stride; default 0. Or adj_h "
+                "and adj_w, or adjs.")
+      .Arg<int>("group", "Number of groups that channels and filters fall into, default 1.");
 }
 
 class GetConvTransposeGradient final : public GradientMakerBase {
@@ -235,8 +235,8 @@ OPERATOR_SCHEMA(ConvTranspose)
     .NumInputs(2, 3)
     .NumOutputs(1)
     .FillUsing(DescribeTransposed)
-    .Arg("no_gradient_to_input",
-         "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
+    .Arg<bool>("no_gradient_to_input",
+               "(default 0) 1: the gradient operator does not compute the gradient of X.")
     .TensorInferenceFunction(InferConvTranspose)
     .CostInferenceFunction(CostOfConvTranspose)
     .Input(0, "X",
@@ -260,7 +260,7 @@ OPERATOR_SCHEMA(ConvTransposeGradient)
     .NumOutputs(1, 3)
     .FillUsing(DescribeTransposed)
     .TensorInferenceFunction(InferConvTransposeGradient)
-    .Arg("no_bias", "1: there is no output dbias. Default 0.")
+    .Arg<bool>("no_bias", "1: there is no output dbias. Default 0.")
     .Input(0, "X", "The forward operator's input.")
     .Input(1, "filter", "The forward operator's filter.")
     .Input(2, "dY", "Gradient of the forward output, in its shape and X's type.")

@@ -88,9 +88,9 @@ void DescribeLocal(OpSchema& schema) {
         return std::vector<TensorShape>{CreateTensorShape(shape.y, in[0].data_type())};
       })
       .FillUsing(DescribeWindow)
-      .Arg("group", "Groups that channels of X and Y divide into, default 1.")
-      .Arg("no_gradient_to_input",
-           "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
+      .Arg<int>("group", "Groups that channels of X and Y divide into, default 1.")
+      .Arg<bool>("no_gradient_to_input",
+                 "(default 0) 1: the gradient operator does not compute the gradient of X.")
       .SetDoc(
           "A locally connected layer: a convolution with a filter and bias of its own at every "
           "position, for one to three spatial axes. LC1D, LC2D and LC3D are other names of LC.")
@@ -117,8 +117,8 @@ void DescribeLocalGradient(OpSchema& schema) {
         return out;
       })
       .FillUsing(DescribeWindow)
-      .Arg("group", "As in the forward operator.")
-      .Arg("no_bias", "1: there is no bias, and no output dbias. Default 0.")
+      .Arg<int>("group", "As in the forward operator.")
+      .Arg<bool>("no_bias", "1: there is no bias, and no output dbias. Default 0.")
       .SetDoc("The gradients of a locally connected layer.")
       .Input(0, "X", "As in the forward operator.")
       .Input(1, "filter", "As in the forward operator.")

@@ -195,7 +195,7 @@ void DescribeConvStats(OpSchema& schema) {
   schema.NumInputs(kFilter + 1)
       .NumOutputs(HasSum(kPrologue) ? 4 : 3)
       .FillUsing(DescribeWindow)
-      .Arg("group", "Number of groups that channels and filters fall into, default 1.")
+      .Arg<int>("group", "Number of groups that channels and filters fall into, default 1.")
       .FillUsing(DescribeConvAlgorithm)
       .TensorInferenceFunction(InferConvStats)
       .CostInferenceFunction(CostOfConvStats)
@@ -214,9 +214,9 @@ void DescribeGradient(OpSchema& schema) {
   constexpr int kFilter = FilterInput(kPrologue);
   schema.NumOutputs(HasTwoNorms(kPrologue) ? 4 : 3)
       .FillUsing(DescribeWindow)
-      .Arg("group", "As in the forward operator.")
+      .Arg<int>("group", "As in the forward operator.")
       .FillUsing(DescribeConvAlgorithm)
-      .Arg("float_gradients", "(bool, default false) As for ConvGradient.")
+      .Arg<bool>("float_gradients", "(default false) As for ConvGradient.")
       .TensorInferenceFunction(InferGradient<kPrologue>)
       .FillUsing(DescribeImages<kPrologue>)
       .Input(kFilter, "filter", "The forward operator's filter.")
@@ -249,8 +249,8 @@ using NormSumNormReluConvStatsGradient =
 REGISTER_CPU_OPERATOR(ConvStats, PlainConvStats);
 OPERATOR_SCHEMA(ConvStats)
     .FillUsing(DescribeConvStats<NormPrologue::kNone>)
-    .Arg("no_gradient_to_input",
-         "(bool, default 0) 1: the gradient operator does not compute the gradient of X.")
+    .Arg<bool>("no_gradient_to_input",
+               "(default 0) 1: the gradient operator does not compute the gradient of X.")
     .SetDoc(
         "Conv without bias, and the sums of ChannelStats over its result, for batch "
         "normalization. Runs in one pass if the device has an engine for it.");

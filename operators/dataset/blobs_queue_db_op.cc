@@ -109,9 +109,9 @@ of the database. A record can be read only once; records that an input operator 
 lost when it ends. When the queue is closed and empty, or after timeout_secs without a record,
 reading fails.
 )DOC")
-    .Arg("key_blob_index", "(int, default -1) The blob with the key; -1: records have no key.")
-    .Arg("value_blob_index", "(int, default 0) The blob with the value.")
-    .Arg("timeout_secs", "(float, default 0) Seconds to wait for a record; 0: for ever.")
+    .Arg<int>("key_blob_index", "(default -1) The blob with the key; -1: records have no key.")
+    .Arg<int>("value_blob_index", "(default 0) The blob with the value.")
+    .Arg<float>("timeout_secs", "(default 0) Seconds to wait for a record; 0: for ever.")
     .Input(0, "queue",
            "A queue made by CreateBlobsQueue, of blobs that hold a string or a tensor of one.")
     .Output(0, "reader", "The reader (DBReader).")

@@ -24,10 +24,11 @@ OPERATOR_SCHEMA(CreateBlobsQueue)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes a bounded first-in-first-out queue of records, each a fixed number of blobs.")
-    .Arg("capacity", "Records that fit; at least 1. Default 1.")
-    .Arg("num_blobs", "Blobs of a record; at least 1. Default 1.")
-    .Arg("field_names", "Names of the blobs of a record, for readers. Default none.")
-    .Arg("enforce_unique_name", "1: throws if the output holds a queue already. Default 0.")
+    .Arg<int>("capacity", "Records that fit; at least 1. Default 1.")
+    .Arg<int>("num_blobs", "Blobs of a record; at least 1. Default 1.")
+    .ArgList<std::string>("field_names",
+                          "Names of the blobs of a record, for readers. Default none.")
+    .Arg<bool>("enforce_unique_name", "1: throws if the output holds a queue already. Default 0.")
     .Output(0, "queue", "The queue, a blob that is not a tensor.")
     .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(EnqueueBlobs)
@@ -45,7 +46,8 @@ OPERATOR_SCHEMA(DequeueBlobs)
     .NumInputs(1)
     .NumOutputs([](int outputs) { return outputs >= 1; })
     .SetDoc("Takes a record out of a queue; waits for one. Fails if the queue is closed and empty.")
-    .Arg("timeout_secs", "Fail if no record comes for so many seconds. Default 0: wait for ever.")
+    .Arg<float>("timeout_secs",
+                "Fail if no record comes for so many seconds. Default 0: wait for ever.")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Output(0, "blobs", "The blobs of the record, as many as the queue has.")
     .CpuOnly(cpu_only::kQueues);
@@ -72,9 +74,9 @@ OPERATOR_SCHEMA(SafeDequeueBlobs)
 As DequeueBlobs, but if the queue is closed and empty it says so instead of failing; the blobs then
 keep their contents.
 )DOC")
-    .Arg("num_records",
-         "Records to take at once, concatenated along the first dimension; fewer at the end of the "
-         "queue. Tensors of one blob must agree in all other dimensions. Default 1.")
+    .Arg<int>("num_records",
+              "Records to take at once, concatenated along the first dimension; fewer at the end "
+              "of the queue. Tensors of one blob must agree in all other dimensions. Default 1.")
     .Input(0, "queue", "A queue made by CreateBlobsQueue.")
     .Output(0, "blobs", "The blobs of the record, as many as the queue has.")
     .Output(1, "status", "The last output, a bool scalar: true if there is no record any more.")
@@ -86,11 +88,11 @@ OPERATOR_SCHEMA(WeightedSampleDequeueBlobs)
 Takes a record out of one of several queues, drawn at random anew each time; waits for one. Tells
 whether the queue that was drawn is closed and empty: the blobs keep what they had then.
 )DOC")
-    .Arg("weights", "The weight of each queue; not negative. Default: equal weights.")
-    .Arg("table_idx_blob",
-         "The output that gets the index of the queue, an int32 scalar: the one after the status "
-         "or, as in Caffe2, one of the blobs, which then does not get its part of the record. "
-         "Default -1: none.")
+    .ArgList<float>("weights", "The weight of each queue; not negative. Default: equal weights.")
+    .Arg<int>("table_idx_blob",
+              "The output that gets the index of the queue, an int32 scalar: the one after the "
+              "status or, as in Caffe2, one of the blobs, which then does not get its part of the "
+              "record. Default -1: none.")
     .Input(0, "queues", "Queues made by CreateBlobsQueue, with equally many blobs.")
     .Output(0, "blobs", "The blobs of the record, as many as the queues have.")
     .Output(1, "status",

@@ -326,7 +326,7 @@ class TreeCursorSerializer final : public BlobSerializer {
 };
 
 void DescribeFields(OpSchema& schema) {
-  schema.Arg("fields", "(list of string) The names of the columns: paths with ':'.");
+  schema.ArgList<std::string>("fields", "The names of the columns: paths with ':'.");
 }
 
 }  // namespace
@@ -373,8 +373,8 @@ OPERATOR_SCHEMA(ReadNextBatch)
     .SetDoc(
         "Reads the rows of the next records from each column. At the end there are fewer records, "
         "and then none.")
-    .Arg("batch_size", "(int > 0, default 1) The most records.")
-    .Arg("enforce_batch_size", "(bool, default 0) 1: no records instead of fewer.")
+    .Arg<int>("batch_size", "(> 0, default 1) The most records.")
+    .Arg<bool>("enforce_batch_size", "(default 0) 1: no records instead of fewer.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on. The columns follow.")
     .Output(0, "field_0", "Rows of the first column; the others follow.")
     .CpuOnly(cpu_only::kRecords);
@@ -393,9 +393,9 @@ OPERATOR_SCHEMA(SortAndShuffle)
     .SetDoc(
         "Makes an order of the records in which the records of a batch have similar keys and the "
         "batches are shuffled: sorts the shuffled records in groups of shuffle_size batches.")
-    .Arg("sort_by_field_idx", "(int, default 1) The column of the keys; -1: none.")
-    .Arg("batch_size", "(int > 0, default 1) Records of a batch.")
-    .Arg("shuffle_size", "(int > 0, default 1) Batches of a group.")
+    .Arg<int>("sort_by_field_idx", "(default 1) The column of the keys; -1: none.")
+    .Arg<int>("batch_size", "(> 0, default 1) Records of a batch.")
+    .Arg<int>("shuffle_size", "(> 0, default 1) Batches of a group.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor. The columns follow.")
     .Output(0, "indices", "int64: the numbers of the records, in this order.")
     .CpuOnly(cpu_only::kRecords);
@@ -404,9 +404,9 @@ OPERATOR_SCHEMA(ReadRandomBatch)
     .NumInputs(3, OpSchema::kUnlimited)
     .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc("ReadNextBatch in a given order.")
-    .Arg("batch_size", "(int > 0, default 1) The most records.")
-    .Arg("enforce_batch_size", "(bool, default 0) 1: no records instead of fewer.")
-    .Arg("loop_over", "(bool, default 0) 1: begins again at the end.")
+    .Arg<int>("batch_size", "(> 0, default 1) The most records.")
+    .Arg<bool>("enforce_batch_size", "(default 0) 1: no records instead of fewer.")
+    .Arg<bool>("loop_over", "(default 0) 1: begins again at the end.")
     .Input(0, "cursor", "A cursor made by CreateTreeCursor; it moves on.")
     .Input(1, "idx", "int64: the order, as SortAndShuffle makes it.")
     .Input(2, "offsetsmat", "The offsets, as ComputeOffset makes them. The columns follow.")
@@ -418,7 +418,7 @@ OPERATOR_SCHEMA(TrimDataset)
     .FillUsing(DescribeFields)
     .EnforceOneToOneInplace()
     .SetDoc("Drops records at the end, so that their number is a multiple of multiple_of.")
-    .Arg("multiple_of", "(int > 0, default 1) The divisor of the number of records.")
+    .Arg<int>("multiple_of", "(> 0, default 1) The divisor of the number of records.")
     .Input(0, "field_0", "The first column; the others follow. All are shortened.")
     .Output(0, "field_0", "The same column; the others follow.")
     .CpuOnly(cpu_only::kRecords);

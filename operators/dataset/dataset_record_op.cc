@@ -271,7 +271,7 @@ OPERATOR_SCHEMA(CollectTensor)
     .SetDoc(
         "Keeps a random sample of its input tensors: each tensor so far is kept with the same "
         "probability. Tensors of one run are kept together.")
-    .Arg("num_to_collect", "(int > 0) The most tensors of a list.", true)
+    .Arg<int>("num_to_collect", "(> 0) The most tensors of a list.", true)
     .Input(0, "tensor_vectors", "Lists of tensors; as many tensors follow.")
     .Input(1, "tensors", "The tensors to collect, in the same order.")
     .Output(0, "tensor_vectors", "The lists, in place.")
@@ -279,9 +279,9 @@ OPERATOR_SCHEMA(CollectTensor)
 OPERATOR_SCHEMA(PackRecords)
     .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1)
-    .Arg("fields", "(list of string) The names of the columns, as for CreateTreeCursor.")
-    .Arg("pack_to_single_shared_ptr",
-         "(bool, default false) 1: all records become one element, a list of the columns.")
+    .ArgList<std::string>("fields", "The names of the columns, as for CreateTreeCursor.")
+    .Arg<bool>("pack_to_single_shared_ptr",
+               "(default false) 1: all records become one element, a list of the columns.")
     .SetDoc("Splits columns into records: each is a list with one tensor for each column.")
     .Input(0, "field_0", "The first column; the others follow.")
     .Output(0, "tensor", "One-dimensional: the records, shared lists of tensors.")
@@ -289,7 +289,7 @@ OPERATOR_SCHEMA(PackRecords)
 OPERATOR_SCHEMA(UnPackRecords)
     .NumInputs(1, OpSchema::kUnlimited)
     .NumOutputs(1, OpSchema::kUnlimited)
-    .Arg("fields", "(list of string) The names of the columns, as for CreateTreeCursor.")
+    .ArgList<std::string>("fields", "The names of the columns, as for CreateTreeCursor.")
     .SetDoc("Joins records to columns.")
     .Input(0, "packed_tensor",
            "The records; prototypes may follow: columns of the same shapes and "

@@ -76,17 +76,17 @@ OPERATOR_SCHEMA(CreateRebatchingQueue)
     .NumOutputs(1)
     .NonTensorOutputs({0})
     .SetDoc("Makes a bounded first-in-first-out queue whose elements are stacked when read.")
-    .Arg("capacity", "Elements that fit; at least 1. Default 1.")
-    .Arg("num_blobs", "Tensors of an element; at least 1. Default 1.")
+    .Arg<int>("capacity", "Elements that fit; at least 1. Default 1.")
+    .Arg<int>("num_blobs", "Tensors of an element; at least 1. Default 1.")
     .Output(0, "queue", "The queue, a blob that is not a tensor.")
     .CpuOnly(cpu_only::kQueues);
 OPERATOR_SCHEMA(EnqueueRebatchingQueue)
     .NumInputs([](int inputs) { return inputs >= 2; })
     .NumOutputs(0)
     .SetDoc("Adds copies of tensors to a queue; waits while it is full. Fails if it is closed.")
-    .Arg("enqueue_batch",
-         "Each row of the tensors (their first dimension, in which they must agree) is an element "
-         "of its own. Default 0: the tensors are one element.")
+    .Arg<bool>("enqueue_batch",
+               "Each row of the tensors (their first dimension, in which they must agree) is an "
+               "element of its own. Default 0: the tensors are one element.")
     .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
     .Input(1, "tensors", "As many tensors as the queue has.")
     .CpuOnly(cpu_only::kQueues);
@@ -97,7 +97,7 @@ OPERATOR_SCHEMA(DequeueRebatchingQueue)
 Takes elements out of a queue and stacks them along a new first dimension; waits for them. A closed
 queue may give fewer than asked for; the operator fails if it is empty.
 )DOC")
-    .Arg("num_elements", "Elements to take; at least 1. Default 1.")
+    .Arg<int>("num_elements", "Elements to take; at least 1. Default 1.")
     .Input(0, "queue", "A queue made by CreateRebatchingQueue.")
     .Output(0, "tensors", "As many tensors as the queue has, each [elements, shape of one].")
     .CpuOnly(cpu_only::kQueues);

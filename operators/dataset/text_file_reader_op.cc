@@ -150,11 +150,11 @@ OPERATOR_SCHEMA(CreateTextFileReader)
     .NumInputs(0)
     .NumOutputs(1)
     .SetDoc("Opens a text file of tab separated fields; a backslash escapes tab and newline.")
-    .Arg("filename", "(string) The file.", true)
-    .Arg("num_passes", "(int >= 0, default 1) The number of times it is read; 0: without end.")
-    .Arg("field_types",
-         "The type of each field, a TensorProto::DataType: STRING, FLOAT, DOUBLE, INT32 or INT64.",
-         true)
+    .Arg<std::string>("filename", "The file.", true)
+    .Arg<int>("num_passes", "(>= 0, default 1) The number of times it is read; 0: without end.")
+    .ArgList<int>("field_types",
+                  "The type of each field, of TensorProto: STRING, FLOAT, DOUBLE, INT32 or INT64.",
+                  true)
     .Output(0, "handler", "The reader, a blob that is not a tensor.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(TextFileReaderRead)
@@ -162,7 +162,7 @@ OPERATOR_SCHEMA(TextFileReaderRead)
     .NumInputs(1)
     .NumOutputs(1, OpSchema::kUnlimited)
     .SetDoc("Reads lines. At the end of the file there are fewer, and then none.")
-    .Arg("batch_size", "(int > 0, default 1) The most lines.")
+    .Arg<int>("batch_size", "(> 0, default 1) The most lines.")
     .Input(0, "handler", "A reader made by CreateTextFileReader.")
     .Output(0, "field", "The first field of each line; the others follow.")
     .CpuOnly(cpu_only::kFiles);

@@ -109,10 +109,10 @@ OPERATOR_SCHEMA(BBoxTransform)
     .SetDoc(
         "Moves and scales each box, for each class, by predicted (dx, dy, dw, dh): the centre by "
         "(dx width, dy height), the sides by (e^dw, e^dh). The result is clipped to the image.")
-    .Arg("weights", "(4 floats, default 1, 1, 1, 1) Divide dx, dy, dw and dh.")
-    .Arg("apply_scale",
-         "(bool, default 1) 1: the result is in pixels of the scaled image, like the rois; 0: in "
-         "pixels of the image before scaling.")
+    .ArgList<float>("weights", "(4 numbers, default 1, 1, 1, 1) Divide dx, dy, dw and dh.")
+    .Arg<bool>("apply_scale",
+               "(default 1) 1: the result is in pixels of the scaled image, like the rois; 0: in "
+               "pixels of the image before scaling.")
     .Input(0, "rois",
            "Float M x 4: x1, y1, x2, y2; or M x 5 with the image index first. In pixels of the "
            "scaled image. Rotated boxes: M x 5 or M x 6.")

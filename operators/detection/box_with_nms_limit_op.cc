@@ -219,26 +219,27 @@ OPERATOR_SCHEMA(BoxWithNMSLimit)
         "For each class but the background, drops boxes with low scores and boxes that overlap "
         "with better ones of their class; then keeps the best boxes of each image. The number of "
         "boxes that are left is known at run time only.")
-    .Arg("score_thresh", "(float, default 0.05) Scores must be above it.")
-    .Arg("nms", "(float, default 0.3) Two boxes overlap if intersection over union is above it.")
-    .Arg("detections_per_im", "(int, default 100) The most detections of an image; 0: all.")
-    .Arg("soft_nms_enabled",
-         "(bool, default 0) 1: boxes that overlap lose score instead of being dropped (Bodla et "
-         "al., ICCV 2017).")
-    .Arg("soft_nms_method",
-         "linear (default): the score times 1 - overlap; gaussian: times e^(-overlap^2 / sigma).")
-    .Arg("soft_nms_sigma", "(float > 0, default 0.5) The sigma of gaussian.")
-    .Arg("soft_nms_min_score_thres", "(float, default 0.001) Boxes with lower scores are dropped.")
-    .Arg("rotated",
-         "(bool, default 0) 1: boxes are x and y of the centre, width, height and angle in degrees "
-         "counter-clockwise.")
-    .Arg("cls_agnostic_bbox_reg", "(bool, default 0) 1: one box for all classes.")
-    .Arg("input_boxes_include_bg_cls",
-         "(bool, default 1) 1: the background is column 0. 0: boxes have no background, and it is "
-         "the last column of the scores.")
-    .Arg("output_classes_include_bg_cls",
-         "(bool, default 1) 1: classes count from 1, because the background is 0. 0: from 0.")
-    .Arg("legacy_plus_one", "(bool, default 1) 1: boxes are x2 - x1 + 1 wide. 0: x2 - x1.")
+    .Arg<float>("score_thresh", "(default 0.05) Scores must be above it.")
+    .Arg<float>("nms", "(default 0.3) Two boxes overlap if intersection over union is above it.")
+    .Arg<int>("detections_per_im", "(default 100) The most detections of an image; 0: all.")
+    .Arg<bool>("soft_nms_enabled",
+               "(default 0) 1: boxes that overlap lose score instead of being dropped (Bodla et "
+               "al., ICCV 2017).")
+    .ArgOneOf("soft_nms_method", {"linear", "gaussian"},
+              "(default linear) linear: the score times 1 - overlap; gaussian: times e^(-overlap^2 "
+              "/ sigma).")
+    .Arg<float>("soft_nms_sigma", "(> 0, default 0.5) The sigma of gaussian.")
+    .Arg<float>("soft_nms_min_score_thres", "(default 0.001) Boxes with lower scores are dropped.")
+    .Arg<bool>("rotated",
+               "(default 0) 1: boxes are x and y of the centre, width, height and angle in degrees "
+               "counter-clockwise.")
+    .Arg<bool>("cls_agnostic_bbox_reg", "(default 0) 1: one box for all classes.")
+    .Arg<bool>("input_boxes_include_bg_cls",
+               "(default 1) 1: the background is column 0. 0: boxes have no background, and it is "
+               "the last column of the scores.")
+    .Arg<bool>("output_classes_include_bg_cls",
+               "(default 1) 1: classes count from 1, because the background is 0. 0: from 0.")
+    .Arg<bool>("legacy_plus_one", "(default 1) 1: boxes are x2 - x1 + 1 wide. 0: x2 - x1.")
     .Input(0, "scores", "Float N x C.")
     .Input(1, "boxes",
            "Float N x 4C: x1, y1, x2, y2 for each class; N x 4(C - 1) if "

@@ -172,22 +172,22 @@ float RotatedOverlap(const RotatedBox& a, const RotatedBox& b) {
 
 void BoxTransform::Describe(OpSchema& schema) {
   schema
-      .Arg(
-          "correct_transform_coords",
-          "(bool, default 0) 1: the lower right corner belongs to the last pixel, not to the pixel "
-          "after it.")
-      .Arg("legacy_plus_one",
-           "(bool, default 1) 1: boxes are x2 - x1 + 1 wide, and so on. 0: x2 - x1. If given, it "
-           "overrides correct_transform_coords.")
-      .Arg("rotated",
-           "(bool, default 0) 1: boxes are x and y of the centre, width, height and angle in "
-           "degrees counter-clockwise, and deltas have a fifth number, radians added to the angle.")
-      .Arg("angle_bound_on", "(bool, default 1) Rotated: angles are wrapped between the bounds.")
-      .Arg("angle_bound_lo", "(float, default -90) The lower bound.")
-      .Arg("angle_bound_hi", "(float, default 90) The upper bound, a multiple of 180 above it.")
-      .Arg("clip_angle_thresh",
-           "(float, default 1) Rotated: only boxes rotated by at most so many degrees are clipped; "
-           "negative: none.");
+      .Arg<bool>("correct_transform_coords",
+                 "(default 0) 1: the lower right corner belongs to the last pixel, not to the "
+                 "pixel after it.")
+      .Arg<bool>("legacy_plus_one",
+                 "(default 1) 1: boxes are x2 - x1 + 1 wide, and so on. 0: x2 - x1. If given, it "
+                 "overrides correct_transform_coords.")
+      .Arg<bool>(
+          "rotated",
+          "(default 0) 1: boxes are x and y of the centre, width, height and angle in degrees "
+          "counter-clockwise, and deltas have a fifth number, radians added to the angle.")
+      .Arg<bool>("angle_bound_on", "(default 1) Rotated: angles are wrapped between the bounds.")
+      .Arg<float>("angle_bound_lo", "(default -90) The lower bound.")
+      .Arg<float>("angle_bound_hi", "(default 90) The upper bound, a multiple of 180 above it.")
+      .Arg<float>("clip_angle_thresh",
+                  "(default 1) Rotated: only boxes rotated by at most so many degrees are clipped; "
+                  "negative: none.");
 }
 
 std::vector<int64_t> SortByScore(int64_t n, const float* scores, int64_t limit) {

@@ -176,9 +176,9 @@ class DistributeOp final : public Operator<CPUContext> {
 
 void DescribeCollect(OpSchema& schema) {
   schema.NumInputs([](int n) { return n > 0 && n % 2 == 0; })
-      .Arg("rpn_min_level", "(int, default 2) The first level of the inputs.")
-      .Arg("rpn_max_level", "(int, default 6) The last one.")
-      .Arg("rpn_post_nms_topN", "(int, default 2000) The most proposals kept; 0: all.")
+      .Arg<int>("rpn_min_level", "(default 2) The first level of the inputs.")
+      .Arg<int>("rpn_max_level", "(default 6) The last one.")
+      .Arg<int>("rpn_post_nms_topN", "(default 2000) The most proposals kept; 0: all.")
       .Input(0, "rpn_rois",
              "Float n x 5: image index, x1, y1, x2, y2 of the proposals of the first level, as "
              "GenerateProposals makes them. The proposals of the other levels follow, then all "
@@ -188,10 +188,10 @@ void DescribeCollect(OpSchema& schema) {
 
 // `first`: the output of the first level.
 void DescribeDistribute(OpSchema& schema, int first) {
-  schema.Arg("roi_min_level", "(int, default 2) The first level of the outputs.")
-      .Arg("roi_max_level", "(int, default 5) The last one.")
-      .Arg("roi_canonical_scale", "(int > 0, default 224) The side, in pixels, at a known level.")
-      .Arg("roi_canonical_level", "(int, default 4) That level.")
+  schema.Arg<int>("roi_min_level", "(default 2) The first level of the outputs.")
+      .Arg<int>("roi_max_level", "(default 5) The last one.")
+      .Arg<int>("roi_canonical_scale", "(> 0, default 224) The side, in pixels, at a known level.")
+      .Arg<int>("roi_canonical_level", "(default 4) That level.")
       .Output(first, "rois_fpn", "The proposals of the first level; the other levels follow.")
       .Output(first + 1, "rois_idx_restore",
               "The last output, int32: for each proposal its row in the outputs of all levels, put "

@@ -128,12 +128,12 @@ void Describe(OpSchema& schema) {
           "anchors at all positions by the predicted offsets, clips them to the image, and drops "
           "small ones and ones that overlap with better ones. The number of regions is known at "
           "run time only.")
-      .Arg("spatial_scale", "(float > 0, default 1/16) Positions for one pixel of the image.")
-      .Arg("pre_nms_topN", "(int, default 6000) Only so many of the best are considered; 0: all.")
-      .Arg("post_nms_topN", "(int, default 300) The most proposals of an image; 0: all.")
-      .Arg("nms_thresh",
-           "(float, default 0.7) Two regions overlap if intersection over union is above it.")
-      .Arg("min_size", "(float, default 16) The shortest side, in pixels before scaling.")
+      .Arg<float>("spatial_scale", "(> 0, default 1/16) Positions for one pixel of the image.")
+      .Arg<int>("pre_nms_topN", "(default 6000) Only so many of the best are considered; 0: all.")
+      .Arg<int>("post_nms_topN", "(default 300) The most proposals of an image; 0: all.")
+      .Arg<float>("nms_thresh",
+                  "(default 0.7) Two regions overlap if intersection over union is above it.")
+      .Arg<float>("min_size", "(default 16) The shortest side, in pixels before scaling.")
       .Input(0, "scores", "Float N x A x H x W, one for each anchor at each position.")
       .Input(1, "bbox_deltas",
              "Float N x 4A x H x W: dx, dy, dw, dh for each. Rotated: N x 5A, with da.")

@@ -100,8 +100,8 @@ OPERATOR_SCHEMA(RMACRegions)
         "Squares that cover images, for RoIPool. At scale l they have the side 2 min(H, W) / (l + "
         "1) and lie at equal distances from edge to edge: l along the short side, and along the "
         "long side as many more as bring their overlap closest to the argument.")
-    .Arg("scales", "(int > 0, default 3) The scales are 1 to this one.")
-    .Arg("overlap", "(float, default 0.4) The share of a square of scale 1 that the next covers.")
+    .Arg<int>("scales", "(> 0, default 3) The scales are 1 to this one.")
+    .Arg<float>("overlap", "(default 0.4) The share of a square of scale 1 that the next covers.")
     .Input(0, "X", "Images in the order NCHW. Only their sizes are used.")
     .Output(0, "RMAC_REGIONS",
             "Float n x 5: image, x1, y1, x2, y2 of the squares, bounds included, image by image; "

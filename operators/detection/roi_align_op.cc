@@ -145,16 +145,15 @@ static void ScatterRegions(const RegionReader& reader, const ImageLayout& in,
 }
 
 void DescribeRoIAlign(OpSchema& schema) {
-  schema.Arg("pooled_h", "(int > 0, default 1) Rows of cells.")
-      .Arg("pooled_w", "(int > 0, default 1) Columns of cells.")
-      .Arg("spatial_scale", "(float > 0, default 1) Pixels of X for one unit of the regions.")
-      .Arg(
-          "sampling_ratio",
-          "(int, default -1) Samples of a cell in each direction. 0 or negative: the number of its "
-          "pixels, rounded up.")
-      .Arg("aligned",
-           "(bool, default 0) 1: pixel i is centred at i + 0.5, and regions may be smaller than a "
-           "pixel. 0: pixel i is centred at i, and smaller regions are enlarged to a pixel.");
+  schema.Arg<int>("pooled_h", "(> 0, default 1) Rows of cells.")
+      .Arg<int>("pooled_w", "(> 0, default 1) Columns of cells.")
+      .Arg<float>("spatial_scale", "(> 0, default 1) Pixels of X for one unit of the regions.")
+      .Arg<int>("sampling_ratio",
+                "(default -1) Samples of a cell in each direction. 0 or negative: the number of "
+                "its pixels, rounded up.")
+      .Arg<bool>("aligned",
+                 "(default 0) 1: pixel i is centred at i + 0.5, and regions may be smaller than a "
+                 "pixel. 0: pixel i is centred at i, and smaller regions are enlarged to a pixel.");
 }
 
 std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector<TensorShape>& in,
@@ -172,9 +171,7 @@ std::vector<TensorShape> InferRoIAlign(const OperatorDef& def, const std::vector
 
 namespace {
 
-void RoIAlignArguments(OpSchema& schema) {
-  schema.Arg("order", "(string, default NCHW) NCHW or NHWC.").FillUsing(DescribeRoIAlign);
-}
+void RoIAlignArguments(OpSchema& schema) { schema.ArgOrder().FillUsing(DescribeRoIAlign); }
 
 std::vector<TensorShape> InferAlign(const OperatorDef& def, const std::vector<TensorShape>& in) {
   return InferRoIAlign(def, in, ReadStorageOrder(ArgumentHelper(def)));

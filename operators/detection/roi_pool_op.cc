@@ -39,11 +39,11 @@ static void ScatterMaxima(const PoolGrid& grid, int64_t count, const PooledRegio
 namespace {
 
 void RoIPoolArguments(OpSchema& schema) {
-  schema.Arg("is_test", "(int, default 0) 1: there is no second output.")
-      .Arg("order", "The storage order; only NCHW.")
-      .Arg("pooled_h", "(int > 0, default 1) Rows of cells.")
-      .Arg("pooled_w", "(int > 0, default 1) Columns of cells.")
-      .Arg("spatial_scale", "(float > 0, default 1) Pixels of X for one unit of the regions.");
+  schema.Arg<int>("is_test", "(default 0) 1: there is no second output.")
+      .ArgOneOf("order", {"NCHW"}, "(default NCHW) The storage order.")
+      .Arg<int>("pooled_h", "(> 0, default 1) Rows of cells.")
+      .Arg<int>("pooled_w", "(> 0, default 1) Columns of cells.")
+      .Arg<float>("spatial_scale", "(> 0, default 1) Pixels of X for one unit of the regions.");
 }
 
 }  // namespace

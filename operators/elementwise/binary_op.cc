@@ -16,14 +16,15 @@ void BinarySchema(OpSchema& schema) {
       .NumOutputs(1)
       .AllowInplace({{0, 0}, {1, 0}})
       .TensorInferenceFunction(InferBinary())
-      .Arg("broadcast",
-           "1: the shape of B must be a contiguous part of the shape of A, at `axis`, or B has one "
-           "element; the result has the shape of A. Default 0: shapes combine as in NumPy.")
-      .Arg("axis",
-           "With broadcast=1: the dimension of A at which the shape of B begins. Default "
-           "-1: B's shape is the end of A's.")
-      .Arg("axis_str", "In place of axis: one letter of `order`, for instance C.")
-      .Arg("order", "Meaning of the letters of axis_str. Default NCHW.")
+      .Arg<int>(
+          "broadcast",
+          "1: the shape of B must be a contiguous part of the shape of A, at `axis`, or B has one "
+          "element; the result has the shape of A. Default 0: shapes combine as in NumPy.")
+      .Arg<int>("axis",
+                "With broadcast=1: the dimension of A at which the shape of B begins. Default -1: "
+                "B's shape is the end of A's.")
+      .Arg<std::string>("axis_str", "In place of axis: one letter of `order`, for instance C.")
+      .Arg<std::string>("order", "Meaning of the letters of axis_str. Default NCHW.")
       .Input(0, "A", "First operand.")
       .Input(1, "B", "Second operand, of A's type.")
       .Output(0, "C", "The result.");
@@ -33,7 +34,7 @@ void BinaryGradientSchema(OpSchema& schema) {
   schema.NumInputs(3)
       .NumOutputs(2)
       .AllowInplace({{0, 0}, {0, 1}})
-      .Arg("broadcast", "As in the forward operator; so are axis, axis_str and order.")
+      .Arg<int>("broadcast", "As in the forward operator; so are axis, axis_str and order.")
       .Input(0, "dC", "Gradient of the result.")
       .Input(1, "A", "First operand of the forward operator.")
       .Input(2, "B", "Second operand of the forward operator.")

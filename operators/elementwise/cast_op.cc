@@ -98,8 +98,8 @@ OPERATOR_SCHEMA(Cast)
         "Converts the elements to another type. Floating point to integer rounds towards "
         "zero; what does not fit becomes the nearest number that does, and NaN becomes 0. A string "
         "(in host memory only) has the number as C's %d or %f write it.")
-    .Arg("to", "TensorProto.DataType of the output, as number or name. Default FLOAT.")
-    .Arg("from_type", "Type of the input; needed for the gradient only.")
+    .Arg<TensorProto::DataType>("to", "(default FLOAT) The type of the output, as number or name.")
+    .Arg<TensorProto::DataType>("from_type", "Type of the input; needed for the gradient only.")
     .Input(0, "input", "A tensor of numbers or bools.")
     .Output(0, "output", "The converted tensor, in the input's shape.");
 REGISTER_GRADIENT(Cast, GetCastGradient);

@@ -14,8 +14,8 @@ ClipFunction::ClipFunction(const OperatorBase& op)
 }
 
 static void DescribeBounds(OpSchema& schema) {
-  schema.Arg("min", "Lower bound. Default: the lowest float.")
-      .Arg("max", "Upper bound. Default: the highest float.");
+  schema.Arg<float>("min", "Lower bound. Default: the lowest float.")
+      .Arg<float>("max", "Upper bound. Default: the highest float.");
 }
 
 REGISTER_CPU_OPERATOR_WITH_GRADIENT(Clip, ClipFunction, FloatTypes);

@@ -16,8 +16,8 @@ OPERATOR_SCHEMA(Mod)
     .FillUsing(UnarySchema)
     .SetDoc(
         "The remainder of a division. It has the sign of the dividend, or of the divisor if asked.")
-    .Arg("divisor", "(int, not 0) The divisor.", true)
-    .Arg("sign_follow_divisor", "(bool, default 0) 1: as in Python.")
+    .Arg<int>("divisor", "(not 0) The divisor.", true)
+    .Arg<bool>("sign_follow_divisor", "(default 0) 1: as in Python.")
     .Input(0, "DATA", "int32 or int64, of any shape.");
 NO_GRADIENT(Mod);
 

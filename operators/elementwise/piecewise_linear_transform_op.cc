@@ -14,12 +14,12 @@ OPERATOR_SCHEMA(PiecewiseLinearTransform)
         "A piecewise linear function for each column of predictions; outside of its bounds it has "
         "the value at the nearest one. Functions are given as arguments or as inputs 1 to 3, all "
         "with the same number of pieces.")
-    .Arg("bounds", "(list of float) The bounds of all functions, one more than pieces, ascending.")
-    .Arg("slopes", "(list of float) The slopes of all pieces of all functions.")
-    .Arg("intercepts", "(list of float) Their values at 0.")
-    .Arg("binary",
-         "(bool, default 0) 1: predictions are of one event, one-dimensional, N x 1 or N x 2; the "
-         "only function is for the last column, and the first becomes 1 minus the last.")
+    .ArgList<float>("bounds", "The bounds of all functions, one more than pieces, ascending.")
+    .ArgList<float>("slopes", "The slopes of all pieces of all functions.")
+    .ArgList<float>("intercepts", "Their values at 0.")
+    .Arg<bool>("binary",
+               "(default 0) 1: predictions are of one event, one-dimensional, N x 1 or N x 2; the "
+               "only function is for the last column, and the first becomes 1 minus the last.")
     .Input(0, "predictions", "A float matrix N x D.")
     .Input(1, "bounds", "Float, in place of the argument.")
     .Input(2, "slopes", "Float, in place of the argument.")

@@ -55,7 +55,7 @@ OPERATOR_SCHEMA(Pow)
       return in.size() == 1 ? in : InferBinary()(def, in);
     })
     .SetDoc("Y = X^exponent, element by element.")
-    .Arg("exponent", "The exponent, where it is not an input.")
+    .Arg<float>("exponent", "The exponent, where it is not an input.")
     .Input(0, "X", "A tensor of a floating-point type.")
     .Input(1, "exponent", "Optional: exponents, which broadcast against X; of X's type.")
     .Output(0, "Y", "The powers.");

@@ -12,7 +12,7 @@ REGISTER_CPU_OPERATOR(ReplaceNaN, UnaryOp<CPUContext, ReplaceNaNFunction, FloatT
 OPERATOR_SCHEMA(ReplaceNaN)
     .FillUsing(UnarySchema)
     .SetDoc("Writes a value in place of each NaN.")
-    .Arg("value", "(float, default 0) The value.");
+    .Arg<float>("value", "(default 0) The value.");
 SHOULD_NOT_DO_GRADIENT(ReplaceNaN);
 
 }  // namespace caffe2

@@ -13,7 +13,7 @@ OPERATOR_SCHEMA(ScaleBlobs)
     .AllowOneToOneInplace()
     .IdenticalTypeAndShape()
     .SetDoc("Multiplies each of several tensors with a number.")
-    .Arg("scale", "(float, default 1) The number.")
+    .Arg<float>("scale", "(default 1) The number.")
     .Input(0, "X", "Float tensors of any shapes.")
     .Output(0, "Y", "As many, of the same shapes; may overwrite the inputs.");
 SHOULD_NOT_DO_GRADIENT(ScaleBlobs);

@@ -10,7 +10,10 @@ ScaleFunction::ScaleFunction(const OperatorBase& op)
 
 REGISTER_CPU_OPERATOR(Scale, UnaryOp<CPUContext, ScaleFunction, FloatTypes>);
 
-OPERATOR_SCHEMA(Scale).FillUsing(UnarySchema).SetDoc("Y = scale * X.").Arg("scale", "Default 1.");
+OPERATOR_SCHEMA(Scale)
+    .FillUsing(UnarySchema)
+    .SetDoc("Y = scale * X.")
+    .Arg<float>("scale", "Default 1.");
 REGISTER_GRADIENT(Scale, GradientRule<"Scale: GO0 -> GI0">);
 
 }  // namespace caffe2

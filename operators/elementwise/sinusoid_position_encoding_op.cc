@@ -14,9 +14,9 @@ OPERATOR_SCHEMA(SinusoidPositionEncoding)
     .SetDoc(
         "Encodes positions p: element i is amplitude * f(p / alpha^(i / embedding_size)), with f "
         "the sine for even i, the cosine for odd ones (after Vaswani et al., NIPS 2017).")
-    .Arg("embedding_size", "(int > 0, default 100) Elements of a position.")
-    .Arg("alpha", "(float > 0, default 10000) The base: a larger one makes longer waves.")
-    .Arg("amplitude", "(float, default 1) The amplitude.")
+    .Arg<int>("embedding_size", "(> 0, default 100) Elements of a position.")
+    .Arg<float>("alpha", "(> 0, default 10000) The base: a larger one makes longer waves.")
+    .Arg<float>("amplitude", "(default 1) The amplitude.")
     .Input(0, "positions", "int32 or int64, of any shape.")
     .Output(0, "output", "Float: the shape of the positions and embedding_size.");
 SHOULD_NOT_DO_GRADIENT(SinusoidPositionEncoding);

@@ -107,7 +107,7 @@ OPERATOR_SCHEMA(WeightedSum)
     .AllowInplace({{0, 0}})
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("weighted_sum = weight_0 * data_0 + weight_1 * data_1 + ..., for any number of pairs.")
-    .Arg("grad_on_w", "1: the weights get a gradient too. Default 0.")
+    .Arg<bool>("grad_on_w", "1: the weights get a gradient too. Default 0.")
     .Input(0, "data_0", "Float, float16 or bfloat16 tensor; all data inputs have one size.")
     .Input(1, "weight_0", "Float tensor of one element; further pairs follow.")
     .Output(0, "weighted_sum", "The sum, shaped like data_0.");
@@ -121,7 +121,7 @@ OPERATOR_SCHEMA(WeightedSumGradient)
       return out;
     })
     .SetDoc("Gradient of WeightedSum: d(data_k) = weight_k * dY; d(weight_k) = sum(dY * data_k).")
-    .Arg("grad_on_w", "As in WeightedSum.")
+    .Arg<bool>("grad_on_w", "As in WeightedSum.")
     .Input(0, "dY", "Gradient of the sum; the inputs of WeightedSum follow.")
     .Output(0, "d_data_0", "Gradients of the data inputs, then with grad_on_w of the weights.");
 REGISTER_GRADIENT(WeightedSum, GetWeightedSumGradient);

@@ -95,9 +95,8 @@ OPERATOR_SCHEMA(ConstantFill)
     })
     .SetDoc("Fills the output with one value.")
     .Arg("value", "The value, in the form that `dtype` asks for. Default 0.")
-    .Arg("dtype",
-         "TensorProto.DataType of the output. Default: FLOAT, or INT64 if `value` is an "
-         "integer.");
+    .Arg<TensorProto::DataType>(
+        "dtype", "The type of the output. Default: FLOAT, or INT64 if `value` is an integer.");
 NO_GRADIENT(ConstantFill);
 
 }  // namespace caffe2

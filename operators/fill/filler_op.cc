@@ -53,12 +53,12 @@ void DescribeFiller(OpSchema& schema) {
   schema.NumInputs(0, 1)
       .NumOutputs(1)
       .AllowInplace({{0, 0}})
-      .Arg("shape", "Shape of the output; without an input only. Default: a scalar.")
-      .Arg("extra_shape", "Dimensions appended to the dimensions of the input.")
-      .Arg("input_as_shape",
-           "1: the values of the input, a one-dimensional tensor of int64 or int32 on any device, "
-           "are the shape, which extra_shape continues. Default 0: the output has the shape of the "
-           "input, which extra_shape continues.")
+      .ArgList<int>("shape", "Shape of the output; without an input only. Default: a scalar.")
+      .ArgList<int>("extra_shape", "Dimensions appended to the dimensions of the input.")
+      .Arg<bool>("input_as_shape",
+                 "1: the values of the input, a one-dimensional tensor of int64 or int32 on any "
+                 "device, are the shape, which extra_shape continues. Default 0: the output has "
+                 "the shape of the input, which extra_shape continues.")
       .Input(0, "input", "Optional: its shape or, with input_as_shape, its values give the shape.")
       .Output(0, "output", "The filled tensor.");
 }

@@ -93,9 +93,12 @@ class GivenTensorFillOp final : public FillerOp<Context> {
   Tensor values_;
 };
 
+constexpr char kValuesText[] = "The elements, in row-major order; as many as the shape has.";
+
+template <typename T>
 void DescribeGiven(OpSchema& schema) {
   DescribeFiller(schema);
-  schema.Arg("values", "The elements, in row-major order; as many as the shape has.", true);
+  schema.ArgList<T>("values", kValuesText, true);
 }
 
 template <TensorProto::DataType type>
@@ -113,38 +116,39 @@ REGISTER_CPU_OPERATOR(GivenTensorStringFill, GivenFill<TensorProto::STRING>);
 REGISTER_CPU_OPERATOR(GivenTensorByteStringToUInt8Fill, GivenFill<TensorProto::UINT8>);
 
 OPERATOR_SCHEMA(GivenTensorFill)
-    .FillUsing(DescribeGiven)
+    .FillUsing(DescribeFiller)
+    .Arg("values", kValuesText, true)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT, true))
     .SetDoc("Fills the output with the floats of `values`.")
-    .Arg("dtype", "TensorProto.DataType of the output and of `values`. Default FLOAT.");
+    .Arg<TensorProto::DataType>("dtype", "(default FLOAT) The type of the output and of `values`.");
 OPERATOR_SCHEMA(GivenTensorDoubleFill)
-    .FillUsing(DescribeGiven)
+    .FillUsing(DescribeGiven<float>)
     .TensorInferenceFunction(InferFiller(TensorProto::DOUBLE))
     .SetDoc("Fills the output with `values` as doubles.");
 OPERATOR_SCHEMA(GivenTensorBoolFill)
-    .FillUsing(DescribeGiven)
+    .FillUsing(DescribeGiven<int>)
     .TensorInferenceFunction(InferFiller(TensorProto::BOOL))
     .SetDoc("Fills the output with the truth values of `values`.");
 OPERATOR_SCHEMA(GivenTensorInt16Fill)
-    .FillUsing(DescribeGiven)
+    .FillUsing(DescribeGiven<int>)
     .TensorInferenceFunction(InferFiller(TensorProto::INT16))
     .SetDoc("Fills the output with the int16 numbers of `values`.")
     .CpuOnly(cpu_only::kOnce);
 OPERATOR_SCHEMA(GivenTensorIntFill)
-    .FillUsing(DescribeGiven)
+    .FillUsing(DescribeGiven<int>)
     .TensorInferenceFunction(InferFiller(TensorProto::INT32))
     .SetDoc("Fills the output with the int32 numbers of `values`.");
 OPERATOR_SCHEMA(GivenTensorInt64Fill)
-    .FillUsing(DescribeGiven)
+    .FillUsing(DescribeGiven<int>)
     .TensorInferenceFunction(InferFiller(TensorProto::INT64))
     .SetDoc("Fills the output with the int64 numbers of `values`.");
 OPERATOR_SCHEMA(GivenTensorStringFill)
-    .FillUsing(DescribeGiven)
+    .FillUsing(DescribeGiven<std::string>)
     .TensorInferenceFunction(InferFiller(TensorProto::STRING))
     .SetDoc("Fills the output with the strings of `values`.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(GivenTensorByteStringToUInt8Fill)
-    .FillUsing(DescribeGiven)
+    .FillUsing(DescribeGiven<std::string>)
     .TensorInferenceFunction(InferFiller(TensorProto::UINT8))
     .SetDoc("Fills the output with the bytes of the one string in `values`.")
     .CpuOnly(cpu_only::kFiles);

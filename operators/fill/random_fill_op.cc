@@ -156,14 +156,14 @@ OPERATOR_SCHEMA(UniformFill)
     .FillUsing(DescribeRange)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
     .SetDoc("Fills the output with floats drawn uniformly from [min, max). Rounding may give max.")
-    .Arg("min", "Lower bound. Default 0.")
-    .Arg("max", "Upper bound. Default 1.");
+    .Arg<float>("min", "Lower bound. Default 0.")
+    .Arg<float>("max", "Upper bound. Default 1.");
 OPERATOR_SCHEMA(Float16UniformFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT16))
     .SetDoc("UniformFill, rounded to float16: an element may be equal to max.")
-    .Arg("min", "Lower bound. Default 0.")
-    .Arg("max", "Upper bound. Default 1.")
+    .Arg<float>("min", "Lower bound. Default 0.")
+    .Arg<float>("max", "Upper bound. Default 1.")
     .CpuOnly(cpu_only::kOnce);
 OPERATOR_SCHEMA(UniformIntFill)
     .FillUsing(DescribeRange)
@@ -174,14 +174,14 @@ OPERATOR_SCHEMA(UniformIntFill)
     .SetDoc(
         "Fills the output with int32 numbers drawn uniformly from min to max, both included. If "
         "they are inputs and min is above max, the output has no rows.")
-    .Arg("min", "(int, default 0) Smallest number.")
-    .Arg("max", "(int, default 1) Largest number.");
+    .Arg<int>("min", "(default 0) Smallest number.")
+    .Arg<int>("max", "(default 1) Largest number.");
 OPERATOR_SCHEMA(GaussianFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
     .SetDoc("Fills the output with normally distributed floats.")
-    .Arg("mean", "Default 0.")
-    .Arg("std", "Standard deviation. Default 1.");
+    .Arg<float>("mean", "Default 0.")
+    .Arg<float>("std", "Standard deviation. Default 1.");
 OPERATOR_SCHEMA(XavierFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
@@ -197,7 +197,7 @@ OPERATOR_SCHEMA(MSRAFill)
         "Fills a weight with normally distributed floats of mean 0 and variance 2 / fan_out, "
         "where fan_out is the number of elements for each index of the input channels: dimension "
         "1, or the last one with order NHWC (He et al., \"Delving deep into rectifiers\", 2015).")
-    .Arg("order", "Storage order of the filter: NCHW (default) or NHWC.");
+    .ArgOrder("(default NCHW) Storage order of the filter.");
 NO_GRADIENT(UniformFill);
 NO_GRADIENT(Float16UniformFill);
 NO_GRADIENT(UniformIntFill);

@@ -72,9 +72,9 @@ OPERATOR_SCHEMA(UniqueUniformFill)
     .SetDoc(
         "Fills the output with different integers drawn uniformly from min to max, both "
         "included.")
-    .Arg("min", "Smallest number. Default 0.")
-    .Arg("max", "Largest number. Default 0.")
-    .Arg("dtype", "INT32 or INT64. Default INT32.")
+    .Arg<int>("min", "(default 0) Smallest number.")
+    .Arg<int>("max", "(default 0) Largest number.")
+    .Arg<TensorProto::DataType>("dtype", "(default INT32) INT32 or INT64.")
     .Input(1, "avoid", "Optional: numbers that must not occur, of the output's type.");
 NO_GRADIENT(UniqueUniformFill);
 

@@ -61,82 +61,86 @@ On a CUDA device the images are the same to rounding, unless the device decodes 
 decoded into page-locked memory and copied to the device on a stream of their own while the net
 works on earlier ones; the outputs keep their addresses from run to run.
 )DOC")
-    .Arg("batch_size", "Images in a batch.", /*required=*/true)
-    .Arg("crop", "Height and width of the output.", /*required=*/true)
-    .Arg("scale", "Length to which the shorter side is resized (default -1: unchanged).")
-    .Arg("minsize",
-         "As scale, but only for images whose shorter side is shorter (default -1). At "
-         "most one of scale and minsize may be given.")
-    .Arg("warp", "1: resize both sides to scale or minsize (default 0).")
-    .Arg("random_scale", "[min, max]: draw scale from this range in training (default [-1, -1]).")
-    .Arg("scale_jitter_type",
-         "1: cut a random part of 8 to 100 % of the area and resize it to the "
-         "crop's size, in training (default 0).")
-    .Arg("pad",
-         "Rows and columns of black pixels (0 before normalisation) on each side of the rescaled "
-         "image, from which training crops; less than crop, and not with scale_jitter_type "
-         "(default 0). Not in Caffe2.")
-    .Arg("random_erasing",
-         "In training, the probability that a random box of the normalised crop becomes 0: 2 to "
-         "33 % of its area, with sides 0.3 to 3.3 to 1 (default 0; Zhong et al., 2017). Not in "
-         "Caffe2.")
-    .Arg("color", "1 (default): 3 channels, 0: 1 channel.")
-    .Arg("mirror", "1: mirror half of the images, in training (default 0).")
-    .Arg("mean", "Subtracted from every channel (default 0).")
-    .Arg("std", "Every channel is divided by it (default 1).")
-    .Arg("mean_per_channel", "Instead of mean, a value for each channel.")
-    .Arg("std_per_channel", "Instead of std, a value for each channel.")
-    .Arg("color_jitter", "1: change saturation, brightness and contrast, in training (default 0).")
-    .Arg("img_saturation", "Largest change of the saturation (default 0.4).")
-    .Arg("img_brightness", "Largest change of the brightness (default 0.4).")
-    .Arg("img_contrast", "Largest change of the contrast (default 0.4).")
-    .Arg("color_lighting", "1: add noise along the principal colours, in training (default 0).")
-    .Arg("color_lighting_std", "Standard deviation of that noise (default 0.1).")
-    .Arg("color_lighting_eigvecs", "The principal colours, 9 values (default: ImageNet's).")
-    .Arg("color_lighting_eigvals", "Their variances, 3 values (default: ImageNet's).")
-    .Arg("bounding_ymin", "First row of the bounding box of images without one (default 0).")
-    .Arg("bounding_xmin", "First column of that bounding box (default 0).")
-    .Arg("bounding_height", "Rows of that bounding box (default 0: no box).")
-    .Arg("bounding_width", "Columns of that bounding box.")
-    .Arg("label_type",
-         "0 (default): one label, output [batch_size]. 1: a list of labels, output "
-         "[batch_size, num_labels] of 0 and 1. 2: num_labels values.")
-    .Arg("num_labels",
-         "Number of classes; a label out of range is an error. 0 (default) does not check "
-         "single labels.")
-    .Arg("output_sizes", "Length of each output after data and label (default 1 each).")
-    .Arg("use_caffe_datum", "1: records are caffe Datum, 0 (default): TensorProtos.")
-    .Arg("use_gpu_transform",
-         "1: on a CUDA device, images are cropped on the host and copied as bytes, and the device "
-         "mirrors, changes colours, normalises and converts them. 0 (default): the host does all. "
-         "No effect on the CPU.")
-    .Arg("decode_on_gpu",
-         "1: on a CUDA device with use_gpu_transform, nvJPEG decodes JPEG files; pixels differ "
-         "slightly. The host decodes what nvJPEG does not, and the log says how many images. An "
-         "error on the CPU, together with resident, and without the library libnvjpeg.so. 0 "
-         "(default): the host decodes. Not in Caffe2.")
-    .Arg("resident",
-         "1: on a CUDA device with use_gpu_transform, the first run decodes the whole database "
-         "into the device's memory; later ones copy only the random choices there. Needs square "
-         "images and the argument scale. Does not work with scale_jitter_type, warp, random_scale, "
-         "bounding boxes, max_bad_records and further outputs. "
-         "0 (default): batches are read and decoded as they are needed. No effect on the CPU. Not "
-         "in Caffe2.")
-    .Arg("decode_threads", "Threads that decode (default 4).")
-    .Arg("max_bad_records",
-         "Different records that may be damaged: each is logged with its key, and its place in the "
-         "batch gets a copy of the record before it (db/batch_pipeline.h). Default 0. Not in "
-         "Caffe2.")
-    .Arg("output_type", "float (default), float16 or bfloat16.")
-    .Arg("order",
-         "Order of the output: NHWC or NCHW. Not in Caffe2, which always writes the default: NCHW "
-         "if use_gpu_transform has an effect, else NHWC.")
-    .Arg("is_test", "1: crop the centre, and choose nothing at random (default 0).")
-    .Arg("seed",
-         "Seed of random choices (default: the random_seed of the device option, else "
-         "another one each time). Not in Caffe2.")
-    .Arg("db", "(string) Without an input: path of the database.")
-    .Arg("db_type", "Without an input: type of the database (default leveldb).")
+    .Arg<int>("batch_size", "Images in a batch.", /*required=*/true)
+    .Arg<int>("crop", "Height and width of the output.", /*required=*/true)
+    .Arg<int>("scale", "Length to which the shorter side is resized (default -1: unchanged).")
+    .Arg<int>("minsize",
+              "As scale, but only for images whose shorter side is shorter (default -1). At most "
+              "one of scale and minsize may be given.")
+    .Arg<int>("warp", "1: resize both sides to scale or minsize (default 0).")
+    .ArgList<int>("random_scale",
+                  "[min, max]: draw scale from this range in training (default [-1, -1]).")
+    .Arg<int>("scale_jitter_type",
+              "1: cut a random part of 8 to 100 % of the area and resize it to the crop's size, in "
+              "training (default 0).")
+    .Arg<int>("pad",
+              "Rows and columns of black pixels (0 before normalisation) on each side of the "
+              "rescaled image, from which training crops; less than crop, and not with "
+              "scale_jitter_type (default 0). Not in Caffe2.")
+    .Arg<float>(
+        "random_erasing",
+        "In training, the probability that a random box of the normalised crop becomes 0: 2 to 33 "
+        "% of its area, with sides 0.3 to 3.3 to 1 (default 0; Zhong et al., 2017). Not in Caffe2.")
+    .Arg<int>("color", "1 (default): 3 channels, 0: 1 channel.")
+    .Arg<int>("mirror", "1: mirror half of the images, in training (default 0).")
+    .Arg<float>("mean", "Subtracted from every channel (default 0).")
+    .Arg<float>("std", "Every channel is divided by it (default 1).")
+    .ArgList<float>("mean_per_channel", "Instead of mean, a value for each channel.")
+    .ArgList<float>("std_per_channel", "Instead of std, a value for each channel.")
+    .Arg<int>("color_jitter",
+              "1: change saturation, brightness and contrast, in training (default 0).")
+    .Arg<float>("img_saturation", "Largest change of the saturation (default 0.4).")
+    .Arg<float>("img_brightness", "Largest change of the brightness (default 0.4).")
+    .Arg<float>("img_contrast", "Largest change of the contrast (default 0.4).")
+    .Arg<int>("color_lighting",
+              "1: add noise along the principal colours, in training (default 0).")
+    .Arg<float>("color_lighting_std", "Standard deviation of that noise (default 0.1).")
+    .ArgList<float>("color_lighting_eigvecs",
+                    "The principal colours, 9 values (default: ImageNet's).")
+    .ArgList<float>("color_lighting_eigvals", "Their variances, 3 values (default: ImageNet's).")
+    .Arg<int>("bounding_ymin", "First row of the bounding box of images without one (default 0).")
+    .Arg<int>("bounding_xmin", "First column of that bounding box (default 0).")
+    .Arg<int>("bounding_height", "Rows of that bounding box (default 0: no box).")
+    .Arg<int>("bounding_width", "Columns of that bounding box.")
+    .Arg<int>("label_type",
+              "0 (default): one label, output [batch_size]. 1: a list of labels, output "
+              "[batch_size, num_labels] of 0 and 1. 2: num_labels values.")
+    .Arg<int>("num_labels",
+              "Number of classes; a label out of range is an error. 0 (default) does not check "
+              "single labels.")
+    .ArgList<int>("output_sizes", "Length of each output after data and label (default 1 each).")
+    .Arg<int>("use_caffe_datum", "1: records are caffe Datum, 0 (default): TensorProtos.")
+    .Arg<int>("use_gpu_transform",
+              "1: on a CUDA device, images are cropped on the host and copied as bytes, and the "
+              "device mirrors, changes colours, normalises and converts them. 0 (default): the "
+              "host does all. No effect on the CPU.")
+    .Arg<int>("decode_on_gpu",
+              "1: on a CUDA device with use_gpu_transform, nvJPEG decodes JPEG files; pixels "
+              "differ slightly. The host decodes what nvJPEG does not, and the log says how many "
+              "images. An error on the CPU, together with resident, and without the library "
+              "libnvjpeg.so. 0 (default): the host decodes. Not in Caffe2.")
+    .Arg<int>(
+        "resident",
+        "1: on a CUDA device with use_gpu_transform, the first run decodes the whole database into "
+        "the device's memory; later ones copy only the random choices there. Needs square images "
+        "and the argument scale. Does not work with scale_jitter_type, warp, random_scale, "
+        "bounding boxes, max_bad_records and further outputs. 0 (default): batches are read and "
+        "decoded as they are needed. No effect on the CPU. Not in Caffe2.")
+    .Arg<int>("decode_threads", "Threads that decode (default 4).")
+    .Arg<int>("max_bad_records",
+              "Different records that may be damaged: each is logged with its key, and its place "
+              "in the batch gets a copy of the record before it (db/batch_pipeline.h). Default 0. "
+              "Not in Caffe2.")
+    .Arg<TensorProto::DataType>("output_type", "(default float) float, float16 or bfloat16.")
+    .ArgOrder(
+        "The order of the output. Not in Caffe2, which always writes the default: NCHW if "
+        "use_gpu_transform has an effect, else NHWC.")
+    .Arg<int>("is_test", "1: crop the centre, and choose nothing at random (default 0).")
+    .Arg<int>("seed",
+              "Seed of random choices (default: the random_seed of the device option, else another "
+              "one each time). Not in Caffe2.")
+    .Arg<std::string>("db", "Without an input: path of the database.")
+    .Arg<std::string>("db_type", "Without an input: type of the database (default leveldb).")
     .Input(0, "reader", "The reader made by CreateDB.")
     .Output(0, "data", "The images: [batch_size, crop, crop, channels], or as order says.")
     .Output(1, "label",

@@ -40,7 +40,7 @@ OPERATOR_SCHEMA(IntegralImageGradient)
         "Gradient of IntegralImage: with exact, which the backward pass of IntegralImage sets, "
         "dX[h, w] is the sum of dY[i, j] over i > h and j > w. Without it, as in nets from Caffe2, "
         "the sum is over i <= h and j <= w, which is not the derivative.")
-    .Arg("exact", "(bool, default false) Whether the sum is the derivative.")
+    .Arg<bool>("exact", "(default false) Whether the sum is the derivative.")
     .Input(0, "X", "Input of the forward operator, for its shape.")
     .Input(1, "dY", "Gradient of Y.")
     .Output(0, "dX", "Gradient of X.");

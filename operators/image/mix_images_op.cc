@@ -35,13 +35,13 @@ other. CutMix puts a box of the other image, with about 1 - lambda of the area, 
 both, each run takes one of them with probability 1/2. The random numbers are the operator's own,
 seeded by device_option.random_seed. Not in Caffe2.
 )DOC")
-    .Arg("mixup_alpha", "(float, default 0) alpha of mixup; 0: only CutMix.")
-    .Arg("cutmix_alpha", "(float, default 0) alpha of CutMix; 0: only mixup. One must be positive.")
-    .Arg("num_labels", "(int) The number of labels.", /*required=*/true)
-    .Arg("label_smoothing",
-         "(float in [0, 1), default 0) The share of the probability that is spread evenly "
-         "over all labels.")
-    .Arg("order", "NCHW (default) or NHWC.")
+    .Arg<float>("mixup_alpha", "(default 0) alpha of mixup; 0: only CutMix.")
+    .Arg<float>("cutmix_alpha", "(default 0) alpha of CutMix; 0: only mixup. One must be positive.")
+    .Arg<int>("num_labels", "The number of labels.", /*required=*/true)
+    .Arg<float>("label_smoothing",
+                "(in [0, 1), default 0) The share of the probability that is spread evenly over "
+                "all labels.")
+    .ArgOrder()
     .Input(0, "images", "N images of float, float16 or bfloat16.")
     .Input(1, "labels",
            "int32 {N}, from 0 to num_labels - 1. On CUDA devices this is not checked: a label out "

@@ -91,12 +91,13 @@ std::vector<TensorShape> InferPadImageGradient(const OperatorDef& def,
 void DescribePads(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
-      .Arg("pad",
-           "Pixels added on every side, default 0; a negative number crops. Or pad_t, "
-           "pad_l, pad_b, pad_r, or pads in that order.")
-      .Arg("mode", "constant (default), reflect (without repeating the edge) or edge.")
-      .Arg("value", "The value of the pads in mode constant, default 0.")
-      .Arg("order", "NCHW (default) or NHWC.");
+      .Arg<int>("pad",
+                "Pixels added on every side, default 0; a negative number crops. Or pad_t, pad_l, "
+                "pad_b, pad_r, or pads in that order.")
+      .ArgOneOf("mode", {"constant", "reflect", "edge"},
+                "(default constant) What the pads hold; reflect does not repeat the edge.")
+      .Arg<float>("value", "(default 0) The value of the pads in mode constant.")
+      .ArgOrder();
 }
 
 class GetPadImageGradient final : public GradientMakerBase {

@@ -64,13 +64,13 @@ std::vector<TensorShape> InferResize(const OperatorDef& def,
 }
 
 void DescribeScales(OpSchema& schema) {
-  schema.NumOutputs(1).FillUsing(ImageScales::Describe).Arg("order", "NCHW (default) or NHWC.");
+  schema.NumOutputs(1).FillUsing(ImageScales::Describe).ArgOrder();
 }
 
 void DescribeInteger(OpSchema& schema) {
   schema.NumOutputs(1)
-      .Arg("scale", "(int > 0, default 2) The factor by which Y is higher and wider than X.")
-      .Arg("order", "NCHW (default) or NHWC.");
+      .Arg<int>("scale", "(> 0, default 2) The factor by which Y is higher and wider than X.")
+      .ArgOrder();
 }
 
 using ResizeNearest = ResizeOp<CPUContext, ByScales>;

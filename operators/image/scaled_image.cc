@@ -21,8 +21,8 @@ ImageScales ImageScales::Read(const ArgumentHelper& arguments, const Tensor* sca
 }
 
 void ImageScales::Describe(OpSchema& schema) {
-  schema.Arg("height_scale", "Rows of Y over rows of X, above 0, default 1.")
-      .Arg("width_scale", "Columns of Y over columns of X, above 0, default 1.");
+  schema.Arg<float>("height_scale", "Rows of Y over rows of X, above 0, default 1.")
+      .Arg<float>("width_scale", "Columns of Y over columns of X, above 0, default 1.");
 }
 
 int64_t ScaledSize(const char* name, int64_t size, float scale) {

@@ -10,15 +10,16 @@ using CpuSpaceBatchOp = SpaceBatchOp<CPUContext, kApart>;
 
 template <bool kApart>
 void DescribeBlocks(OpSchema& schema) {
-  schema.NumInputs(1)
+  schema.Arg<int>("block_size", "(> 0, default 2) The side of a block.")
+      .Arg<int>("pad",
+                "Zeros around the images, default 0. Or pad_t, pad_l, pad_b, pad_r, or pads.")
+      .ArgOneOf("order", {"NCHW"}, "(default NCHW) The storage order.")
+      .NumInputs(1)
       .NumOutputs(1)
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
         const auto shape = SpaceBatchShape::Make(ArgumentHelper(def), GetDimsVector(in[0]), kApart);
         return std::vector<TensorShape>{CreateTensorShape(shape.Dims(!kApart), in[0].data_type())};
-      })
-      .Arg("block_size", "(int > 0, default 2) The side of a block.")
-      .Arg("pad", "Zeros around the images, default 0. Or pad_t, pad_l, pad_b, pad_r, or pads.")
-      .Arg("order", "The storage order; only NCHW.");
+      });
 }
 
 }  // namespace

@@ -55,11 +55,11 @@ void DescribeCheckpoint(OpSchema& schema) {
 Saves all its inputs, as Save does, in iterations that are multiples of `every`. Snapshot is the
 older name of Checkpoint.
 )DOC")
-      .Arg("db",
-           "(string) Path of the database, with a printf conversion for the iteration: model_%06d.",
-           /*required=*/true)
+      .Arg<std::string>(
+          "db", "Path of the database, with a printf conversion for the iteration: model_%06d.",
+          /*required=*/true)
       .FillUsing(SaveArguments::Describe)
-      .Arg("every", "Iterations between two checkpoints (default 1).")
+      .Arg<int>("every", "Iterations between two checkpoints (default 1).")
       .Input(0, "iter", "The iteration, one int64, as Iter counts it. It is saved, too.")
       .Input(1, "blobs", "The other blobs to save.");
 }

@@ -26,23 +26,21 @@ Load. The whole structure of the database is checked once. The reader is an endl
 epochs: record g of the stream goes to shard g mod num_shards, so that any number of shards together
 visit the same records in the same order.
 )DOC")
-    .Arg("db", "(string) Path of the database.", /*required=*/true)
-    .Arg(
-        "db_type",
-        "lmdb, leveldb, minidb, cifar, stl10, idx, images or tar (db/README.md), or auto: what the "
-        "files look like (default leveldb).")
-    .Arg("num_shards", "Number of readers that share the records (default 1).")
-    .Arg("shard_id", "Index of this reader among them, from 0 (default 0).")
-    .Arg("shuffle",
-         "Visit the records in a new random order in each epoch (default 0). Not in "
-         "Caffe2.")
-    .Arg("seed", "Seed of the shuffle (default 0); the same for all shards. Not in Caffe2.")
-    .Arg(
-        "holdout",
-        "Share of the records that is held out, at least 0 and below 1 (default 0): the reader has "
-        "the others. Which records it is depends only on their number and the share. Such a "
-        "reader cannot be saved. Not in Caffe2.")
-    .Arg("held_out", "1: the reader has the records that are held out (default 0). Not in Caffe2.")
+    .Arg<std::string>("db", "Path of the database.", /*required=*/true)
+    .Arg<std::string>("db_type",
+                      "lmdb, leveldb, minidb, cifar, stl10, idx, images or tar (db/README.md), or "
+                      "auto: what the files look like (default leveldb).")
+    .Arg<int>("num_shards", "Number of readers that share the records (default 1).")
+    .Arg<int>("shard_id", "Index of this reader among them, from 0 (default 0).")
+    .Arg<bool>("shuffle",
+               "Visit the records in a new random order in each epoch (default 0). Not in Caffe2.")
+    .Arg<int>("seed", "Seed of the shuffle (default 0); the same for all shards. Not in Caffe2.")
+    .Arg<float>("holdout",
+                "Share of the records that is held out, at least 0 and below 1 (default 0): the "
+                "reader has the others. Which records it is depends only on their number and the "
+                "share. Such a reader cannot be saved. Not in Caffe2.")
+    .Arg<bool>("held_out",
+               "1: the reader has the records that are held out (default 0). Not in Caffe2.")
     .Output(0, "reader", "The reader (DBReader).");
 
 NO_GRADIENT(CreateDB);

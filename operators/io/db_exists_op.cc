@@ -11,11 +11,10 @@ OPERATOR_SCHEMA(DBExists)
     .NumOutputs(1)
     .ScalarType(TensorProto::BOOL)
     .SetDoc("Tells whether there is a database at a path.")
-    .Arg("db_name", "Path of the database.", /*required=*/true)
-    .Arg("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
-    .Arg("absolute_path",
-         "1: db_name is used as it is; 0 (default): relative to the workspace's "
-         "root folder.")
+    .Arg<std::string>("db_name", "Path of the database.", /*required=*/true)
+    .Arg<std::string>("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
+    .Arg<int>("absolute_path",
+              "1: db_name is used as it is; 0 (default): relative to the workspace's root folder.")
     .Output(0, "exists", "A bool, without dims.")
     .CpuOnly(cpu_only::kFiles);
 

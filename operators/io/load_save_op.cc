@@ -144,19 +144,20 @@ SaveArguments SaveArguments::Read(const OperatorBase& op) {
 }
 
 void SaveArguments::Describe(OpSchema& schema) {
-  schema.Arg("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
-      .Arg("absolute_path",
-           "1: db is used as it is; 0 (default): relative to the workspace's root folder.")
-      .Arg("strip_prefix", "Removed from the names in the database, with all text before it.")
-      .Arg("blob_name_overrides",
-           "Names in the database, one for each input (default: the inputs'); not with "
-           "strip_prefix.")
-      .Arg("chunk_size",
-           "Elements of a tensor in one record, unless options gives the size. -1 (default): "
-           "1000000; 0: all.")
-      .Arg("options",
-           "A serialized SerializationOptions: for names in the database, the size of records and "
-           "whether floats are rounded to bfloat16.");
+  schema.Arg<std::string>("db_type", "lmdb, leveldb or minidb.", /*required=*/true)
+      .Arg<int>("absolute_path",
+                "1: db is used as it is; 0 (default): relative to the workspace's root folder.")
+      .Arg<std::string>("strip_prefix",
+                        "Removed from the names in the database, with all text before it.")
+      .ArgList<std::string>("blob_name_overrides",
+                            "Names in the database, one for each input (default: the inputs'); not "
+                            "with strip_prefix.")
+      .Arg<int>("chunk_size",
+                "Elements of a tensor in one record, unless options gives the size. -1 (default): "
+                "1000000; 0: all.")
+      .Arg<std::string>("options",
+                        "A serialized SerializationOptions: for names in the database, the size of "
+                        "records and whether floats are rounded to bfloat16.");
 }
 
 REGISTER_CPU_OPERATOR(Save, SaveOp<CPUContext>);
@@ -169,7 +170,7 @@ OPERATOR_SCHEMA(Save)
 Writes its inputs as a new database. The database appears under its name when it is complete. A
 minidb file of that name is replaced; a directory is an error.
 )DOC")
-    .Arg("db", "(string) Path of the database.", /*required=*/true)
+    .Arg<std::string>("db", "Path of the database.", /*required=*/true)
     .FillUsing(SaveArguments::Describe)
     .Input(0, "blobs", "Tensors, strings, readers or mutexes.")
     .CpuOnly(cpu_only::kFiles);
@@ -182,26 +183,26 @@ Reads blobs that Save wrote, from the databases in db and dbs or, if there are i
 readers. A blob of which a part is missing is an error. A blob that is in no database is an error
 unless allow_incomplete is set.
 )DOC")
-    .Arg("db", "(string) Path of a database.")
-    .Arg("dbs", "Paths of databases; a blob must not be in two of them.")
-    .Arg("db_type", "lmdb, leveldb or minidb.")
-    .Arg("absolute_path",
-         "1: paths are used as they are; 0 (default): relative to the workspace's "
-         "root folder.")
-    .Arg("strip_prefix", "Removed from the names in the database, with all text before it.")
-    .Arg("add_prefix", "Then added before the names.")
-    .Arg("source_blob_names",
-         "Names in the database (after the prefixes), one for each output "
-         "(default: the outputs').")
-    .Arg("load_all",
-         "1: load every blob into the workspace under its name (default 0); outputs must be among "
-         "them.")
-    .Arg("allow_incomplete",
-         "1: outputs that are in no database stay as they are; 0 (default): they are an error. A "
-         "blob of which a part is missing is an error in both cases.")
-    .Arg("keep_device",
-         "1: tensors go to the device they were saved from; 0 (default): to the "
-         "operator's.")
+    .Arg<std::string>("db", "Path of a database.")
+    .ArgList<std::string>("dbs", "Paths of databases; a blob must not be in two of them.")
+    .Arg<std::string>("db_type", "lmdb, leveldb or minidb.")
+    .Arg<int>(
+        "absolute_path",
+        "1: paths are used as they are; 0 (default): relative to the workspace's root folder.")
+    .Arg<std::string>("strip_prefix",
+                      "Removed from the names in the database, with all text before it.")
+    .Arg<std::string>("add_prefix", "Then added before the names.")
+    .ArgList<std::string>(
+        "source_blob_names",
+        "Names in the database (after the prefixes), one for each output (default: the outputs').")
+    .Arg<int>("load_all",
+              "1: load every blob into the workspace under its name (default 0); outputs must be "
+              "among them.")
+    .Arg<int>("allow_incomplete",
+              "1: outputs that are in no database stay as they are; 0 (default): they are an "
+              "error. A blob of which a part is missing is an error in both cases.")
+    .Arg<int>("keep_device",
+              "1: tensors go to the device they were saved from; 0 (default): to the operator's.")
     .Input(0, "readers", "Readers made by CreateDB.")
     .Output(0, "blobs", "The blobs, by name.")
     .CpuOnly(cpu_only::kFiles);

@@ -53,7 +53,7 @@ OPERATOR_SCHEMA(Accuracy)
         "The share of rows whose label is among the top_k largest predictions; 0 for an empty "
         "batch. Of equal predictions the first counts as the larger. A label out of range is "
         "an error.")
-    .Arg("top_k", "(int > 0, default 1) The number of predictions that may hold the label.")
+    .Arg<int>("top_k", "(> 0, default 1) The number of predictions that may hold the label.")
     .Input(0, "predictions",
            "A float matrix, on CUDA devices also float16 or bfloat16, [N, D] of scores.")
     .Input(1, "labels", "N class indices, int32 or int64.")

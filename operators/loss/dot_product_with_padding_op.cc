@@ -7,8 +7,8 @@ namespace caffe2 {
 namespace {
 
 void Arguments(OpSchema& schema) {
-  schema.Arg("pad_value", "(float, default 0) The value of the missing elements of shorter rows.")
-      .Arg("replicate", "(bool, default 0) 1: the shorter rows are repeated instead.");
+  schema.Arg<float>("pad_value", "(default 0) The value of the missing elements of shorter rows.")
+      .Arg<bool>("replicate", "(default 0) 1: the shorter rows are repeated instead.");
 }
 
 }  // namespace

@@ -81,8 +81,9 @@ void DescribeWeights(OpSchema& schema) {
 
 void DescribeHierarchy(OpSchema& schema) {
   schema.FillUsing(DescribeWeights)
-      .Arg("hierarchy",
-           "(string) A serialized HierarchyProto (caffe2.python.hsm_util.create_hierarchy).", true)
+      .Arg<std::string>("hierarchy",
+                        "A serialized HierarchyProto (caffe2.python.hsm_util.create_hierarchy).",
+                        true)
       .Input(3, "labels", "int32 or int64 [M], words of the hierarchy.");
 }
 
@@ -138,11 +139,11 @@ OPERATOR_SCHEMA(HSoftmaxSearch)
         "Searches a tree for the likeliest nodes and words of each sample. The score of a node is "
         "minus the logarithm of its probability. The search does not go below a child whose own "
         "part of the score is at least beam.")
-    .Arg("tree",
-         "(string) A serialized TreeProto with names, and offsets as create_hierarchy sets them.",
-         true)
-    .Arg("topN", "(int, default 5) The number of results for each sample.")
-    .Arg("beam", "(float, default 0.01) See above.")
+    .Arg<std::string>(
+        "tree", "A serialized TreeProto with names, and offsets as create_hierarchy sets them.",
+        true)
+    .Arg<int>("topN", "(default 5) The number of results for each sample.")
+    .Arg<float>("beam", "(default 0.01) See above.")
     .Output(0, "Y_names", "Strings [M, topN]: names of nodes, ids of words; empty after the last.")
     .Output(1, "Y_scores", "Float [M, topN], ascending; 0 after the last.")
     .CpuOnly(cpu_only::kDecodes);

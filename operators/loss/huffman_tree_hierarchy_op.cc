@@ -102,7 +102,7 @@ OPERATOR_SCHEMA(HuffmanTreeHierarchy)
     .SetDoc(
         "The Huffman tree of labels by their frequency, for HSoftmax. Joins the two rarest "
         "branches (of equally rare ones the older) until one is left.")
-    .Arg("num_classes", "(int > 0) Number of labels; they count from 0.", true)
+    .Arg<int>("num_classes", "(> 0) Number of labels; they count from 0.", true)
     .Input(0, "Labels", "int32 or int64, one-dimensional.")
     .Output(0, "Hierarch", "One string: a serialized TreeProto with names and offsets.")
     .CpuOnly(cpu_only::kDecodes);

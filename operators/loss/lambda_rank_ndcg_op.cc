@@ -37,11 +37,11 @@ OPERATOR_SCHEMA(LambdaRankNdcg)
         "the ideal gain. As in Caffe2, the loss counts every pair twice and the gradient counts it "
         "once. On CUDA devices gains are float, and the gain of a relevance of 128 or more is "
         "infinite.")
-    .Arg("use_ndcg_as_loss",
-         "(bool, default 0) 1: the loss is 1 minus the normalized gain; the gradient is the same.")
-    .Arg("use_idcg_normalization", "(bool, default 1) Divides by the ideal gain.")
-    .Arg("use_exp_gain",
-         "(bool, default 1) With use_ndcg_as_loss, 0: the gain is the relevance; else 2^relevance.")
+    .Arg<bool>("use_ndcg_as_loss",
+               "(default 0) 1: the loss is 1 minus the normalized gain; the gradient is the same.")
+    .Arg<bool>("use_idcg_normalization", "(default 1) Divides by the ideal gain.")
+    .Arg<bool>("use_exp_gain",
+               "(default 1) With use_ndcg_as_loss, 0: the gain is the relevance; else 2^relevance.")
     .Input(0, "y", "Float scores, one-dimensional.")
     .Input(1, "r", "Their relevances, float.")
     .Input(2, "session_lengths",

@@ -83,9 +83,9 @@ OPERATOR_SCHEMA(CheckFinite)
     .SetDoc(
         "CheckFiniteAndUnscale for updates that divide by the scale themselves "
         "(such as MultiMomentumSGDUpdate): the gradients are only read.")
-    .Arg("flat",
-         "(bool, default false) Gradients that follow each other in one block, less than 64 "
-         "elements apart, are read as one array, with the elements between them.")
+    .Arg<bool>("flat",
+               "(default false) Gradients that follow each other in one block, less than 64 "
+               "elements apart, are read as one array, with the elements between them.")
     .Input(0, "scale", "The loss scale, a float scalar.")
     .Input(1, "gradient_0", "Gradients, each float, float16 or bfloat16.")
     .Output(0, "found_inf", "Float scalar: 1 if a gradient over scale is infinite or NaN, else 0.")
@@ -102,9 +102,9 @@ OPERATOR_SCHEMA(UpdateLossScale)
         "The next value of a dynamic loss scale: multiplies it by backoff_factor if a gradient "
         "was not finite, and by growth_factor after growth_interval good steps. A lowered scale is "
         "at least 2^-14, a raised one at most 2^24.")
-    .Arg("growth_factor", "(float >= 1, default 2) The factor after growth_interval good steps.")
-    .Arg("backoff_factor", "(float in (0, 1), default 0.5) The factor after a bad step.")
-    .Arg("growth_interval", "(int > 0, default 2000) Number of good steps.")
+    .Arg<float>("growth_factor", "(>= 1, default 2) The factor after growth_interval good steps.")
+    .Arg<float>("backoff_factor", "(in (0, 1), default 0.5) The factor after a bad step.")
+    .Arg<int>("growth_interval", "(> 0, default 2000) Number of good steps.")
     .Input(0, "scale", "The loss scale, a float scalar.")
     .Input(1, "good_steps", "int32 scalar: steps since the scale last changed; 0 at the start.")
     .Input(2, "found_inf", "The output of CheckFiniteAndUnscale.")

@@ -128,7 +128,7 @@ OPERATOR_SCHEMA(APMeter)
       return std::vector<TensorShape>{CreateTensorShape({in[0].dims(1)}, TensorProto::FLOAT)};
     })
     .SetDoc("The average precision of each class over the last predictions of all runs.")
-    .Arg("buffer_size", "(int > 0, default 1000) The number of last predictions that count.")
+    .Arg<int>("buffer_size", "(> 0, default 1000) The number of last predictions that count.")
     .Input(0, "predictions", "A float matrix N x D of scores.")
     .Input(1, "labels", "int32 or int64 N x D: 1 where the row is of the class.")
     .Output(0, "AP", "Float D: the average precision of each class.")

@@ -23,12 +23,12 @@ namespace {
 
 void SigmoidCrossEntropyArguments(OpSchema& schema) {
   schema
-      .Arg("log_D_trick",
-           "(int, default 0) 1: the loss is (1 - 2 t) log s(x), for a generator (Goodfellow et "
-           "al., NIPS 2014).")
-      .Arg("unjoined_lr_loss",
-           "(int, default 0) 1: the loss is -(t x + (1 - t) log(1 - s(x))), for data in which "
-           "each positive example also appears as a negative one.");
+      .Arg<int>("log_D_trick",
+                "(default 0) 1: the loss is (1 - 2 t) log s(x), for a generator (Goodfellow et "
+                "al., NIPS 2014).")
+      .Arg<int>("unjoined_lr_loss",
+                "(default 0) 1: the loss is -(t x + (1 - t) log(1 - s(x))), for data in which each "
+                "positive example also appears as a negative one.");
 }
 
 }  // namespace

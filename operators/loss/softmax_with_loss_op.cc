@@ -116,16 +116,16 @@ namespace {
 
 void SoftmaxWithLossArguments(OpSchema& schema) {
   schema
-      .Arg("axis",
-           "(int, default 1) Axes of the logits before this one count the rows; the other axes "
-           "are the classes.")
-      .Arg("label_prob",
-           "(int, default 0) If 1, labels are float probabilities of every class, "
-           "which add up to 1 in each row; else one class index for each row.")
-      .Arg("average_by_batch_size",
-           "(int, default 0) If 1, the loss is divided by the number of rows, not by the sum of "
-           "their weights.")
-      .Arg("scale", "(float >= 0, default 1) Multiplies the loss.");
+      .Arg<int>("axis",
+                "(default 1) Axes of the logits before this one count the rows; the other axes are "
+                "the classes.")
+      .Arg<int>("label_prob",
+                "(default 0) If 1, labels are float probabilities of every class, which add up to "
+                "1 in each row; else one class index for each row.")
+      .Arg<int>("average_by_batch_size",
+                "(default 0) If 1, the loss is divided by the number of rows, not by the sum of "
+                "their weights.")
+      .Arg<float>("scale", "(>= 0, default 1) Multiplies the loss.");
 }
 
 }  // namespace

@@ -70,8 +70,8 @@ static void SpatialSoftmaxLossGradient(const PixelLabels& pixels, const float* p
 namespace {
 
 void SpatialSoftmaxWithLossArguments(OpSchema& schema) {
-  schema.Arg("scale", "(float >= 0, default 1) Multiplies the loss.")
-      .Arg("order", "The storage order; only NCHW.");
+  schema.Arg<float>("scale", "(>= 0, default 1) Multiplies the loss.")
+      .ArgOneOf("order", {"NCHW"}, "(default NCHW) The storage order.");
 }
 
 }  // namespace

@@ -111,11 +111,11 @@ OPERATOR_SCHEMA(BatchMatMul)
         "Y[i] = op(A[i]) op(B[i]) for matrices in the last two axes, where i runs over the "
         "leading axes and op transposes if asked; for float and bfloat16 tensors, on CUDA devices "
         "also float16.")
-    .Arg("trans_a", "(int, default 0) 1 transposes the last two axes of A.")
-    .Arg("trans_b", "(int, default 0) 1 transposes the last two axes of B.")
-    .Arg("broadcast",
-         "(int, default 0) 1: broadcasts the leading axes and takes vectors as numpy.matmul does; "
-         "there is no gradient. 0: the leading axes must be equal.")
+    .Arg<int>("trans_a", "(default 0) 1 transposes the last two axes of A.")
+    .Arg<int>("trans_b", "(default 0) 1 transposes the last two axes of B.")
+    .Arg<int>("broadcast",
+              "(default 0) 1: broadcasts the leading axes and takes vectors as numpy.matmul does; "
+              "there is no gradient. 0: the leading axes must be equal.")
     .Input(0, "A", "[..., M, K], or [..., K, M] if transposed.")
     .Input(1, "B", "[..., K, N], or [..., N, K] if transposed.")
     .Output(0, "Y", "[..., M, N].");

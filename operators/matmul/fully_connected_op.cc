@@ -63,17 +63,17 @@ OpSchema::CostInference CostOf(bool transposed, bool gradient) {
 
 void AxisArguments(OpSchema& schema) {
   schema
-      .Arg("axis",
-           "(int, default 1) X is taken as a matrix: axes before this one are its rows, the others "
-           "its columns.")
-      .Arg("axis_w", "(int, default 1) The same for W.");
+      .Arg<int>("axis",
+                "(default 1) X is taken as a matrix: axes before this one are its rows, the others "
+                "its columns.")
+      .Arg<int>("axis_w", "(default 1) The same for W.");
 }
 
 void ConstantFilterArgument(OpSchema& schema) {
-  schema.Arg(
+  schema.Arg<bool>(
       "constant_filter",
-      "1: W does not change as long as its storage stays the same, so that the host converts "
-      "it to its kernel's layout once. Default 0: the kernel reads it as it is.");
+      "1: W does not change as long as its storage stays the same, so that the host converts it to "
+      "its kernel's layout once. Default 0: the kernel reads it as it is.");
 }
 
 void GradientSchema(OpSchema& schema) {

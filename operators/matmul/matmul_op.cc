@@ -56,11 +56,11 @@ OPERATOR_SCHEMA(MatMul)
     .SetDoc(
         "Y = op(A) op(B), where A and B are seen as matrices and op transposes if asked; for "
         "float and bfloat16 tensors, on CUDA devices also float16.")
-    .Arg("axis_a",
-         "(int, default 1) A's rows are its axes before this one, its columns the others.")
-    .Arg("axis_b", "(int, default 1) The same for B.")
-    .Arg("trans_a", "(int, default 0) 1 transposes the matrix A.")
-    .Arg("trans_b", "(int, default 0) 1 transposes the matrix B.")
+    .Arg<int>("axis_a",
+              "(default 1) A's rows are its axes before this one, its columns the others.")
+    .Arg<int>("axis_b", "(default 1) The same for B.")
+    .Arg<int>("trans_a", "(default 0) 1 transposes the matrix A.")
+    .Arg<int>("trans_b", "(default 0) 1 transposes the matrix B.")
     .Input(0, "A", "The left factor.")
     .Input(1, "B", "The right factor.")
     .Input(2, "shape_like", "Optional: Y takes its shape, which must have as many elements.")

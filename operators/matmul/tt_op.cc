@@ -19,10 +19,10 @@ OPERATOR_SCHEMA(TT)
         "\"Tensorizing neural networks\", 2015): with inputs i_1 ... i_d and outputs o_1 ... o_d, "
         "M is the sum over r_1 ... r_(d-1) of the product over k of G_k[i_k, r_k, r_(k-1), o_k]. "
         "As in Caffe2 there is no gradient.")
-    .Arg("inp_sizes", "(ints) The sizes of i_1 ... i_d; their product is the size of a row of X.",
-         true)
-    .Arg("out_sizes", "(ints) The sizes of o_1 ... o_d.", true)
-    .Arg("tt_ranks", "(ints) 1, the sizes of r_1 ... r_(d-1), and 1.", true)
+    .ArgList<int>("inp_sizes", "The sizes of i_1 ... i_d; their product is the size of a row of X.",
+                  true)
+    .ArgList<int>("out_sizes", "The sizes of o_1 ... o_d.", true)
+    .ArgList<int>("tt_ranks", "1, the sizes of r_1 ... r_(d-1), and 1.", true)
     .Input(0, "X", "Float, N x the product of inp_sizes.")
     .Input(1, "b", "Float, the product of out_sizes elements.")
     .Input(2, "cores", "Float: all elements of G_d, then of G_(d-1), and so on to G_1.")

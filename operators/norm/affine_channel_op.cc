@@ -38,8 +38,7 @@ class GetAffineChannelGradient final : public GradientMakerBase {
 };
 
 void AffineChannelArguments(OpSchema& schema) {
-  schema.Arg("order", "(string, default NCHW) NCHW or NHWC.")
-      .Arg("is_learnable", "(bool, default 0) 1: scale and bias get gradients too.");
+  schema.ArgOrder().Arg<bool>("is_learnable", "(default 0) 1: scale and bias get gradients too.");
 }
 
 }  // namespace

@@ -106,9 +106,9 @@ class GetGroupNormGradient final : public GradientMakerBase {
 };
 
 void GroupNormArguments(OpSchema& schema) {
-  schema.Arg("group", "(int > 0, default 32) How many groups the channels form.")
-      .Arg("epsilon", "(float >= 0, default 1e-5) Added to the variance.")
-      .Arg("order", "(string, default NCHW) NCHW or NHWC.");
+  schema.Arg<int>("group", "(> 0, default 32) How many groups the channels form.")
+      .Arg<float>("epsilon", "(>= 0, default 1e-5) Added to the variance.")
+      .ArgOrder();
 }
 
 }  // namespace

@@ -120,8 +120,8 @@ OPERATOR_SCHEMA(InstanceNorm)
         "Instance normalization (Ulyanov et al., 2016): Y = scale * (X - mean) * inv_stdev + "
         "bias, where mean and inv_stdev = 1 / sqrt(variance + epsilon) are computed over the "
         "element's channel in its image.")
-    .Arg("epsilon", "(float >= 0, default 1e-5) Added to the variance.")
-    .Arg("order", "(string, default NCHW) NCHW or NHWC.")
+    .Arg<float>("epsilon", "(>= 0, default 1e-5) Added to the variance.")
+    .ArgOrder()
     .Input(0, "X",
            "A float or bfloat16 tensor, on CUDA devices also float16, of at least three axes.")
     .Input(1, "scale", "C floats.")
@@ -138,8 +138,8 @@ OPERATOR_SCHEMA(InstanceNormGradient)
     .SetDoc(
         "The gradients of InstanceNorm. Mean and inv_stdev are computed again unless both are "
         "given.")
-    .Arg("epsilon", "As in InstanceNorm.")
-    .Arg("order", "As in InstanceNorm.")
+    .Arg<float>("epsilon", "As in InstanceNorm.")
+    .ArgOrder("As in InstanceNorm.")
     .Input(0, "X", "As in InstanceNorm.")
     .Input(1, "scale", "As in InstanceNorm.")
     .Input(2, "bias", "As in InstanceNorm.")

@@ -90,10 +90,9 @@ OPERATOR_SCHEMA(LayerNorm)
     .SetDoc(
         "Layer normalization (Ba et al., 2016) without scale and shift: Y = (X - mean) / "
         "stdev over each row, with stdev = sqrt(variance + epsilon).")
-    .Arg("axis",
-         "(int, default 1) Axes before this one count the rows; the other axes are their "
-         "elements.")
-    .Arg("epsilon", "(float >= 0, default 0.001) Added to the variance.")
+    .Arg<int>("axis",
+              "(default 1) Axes before this one count the rows; the other axes are their elements.")
+    .Arg<float>("epsilon", "(>= 0, default 0.001) Added to the variance.")
     .Input(0, "X", "A float or bfloat16 tensor; on CUDA devices also float16.")
     .Output(0, "Y", "The result, shaped like X.")
     .Output(1, "mean", "Float, the mean of each row: the axes before `axis`, then 1.")
@@ -105,7 +104,7 @@ OPERATOR_SCHEMA(LayerNormGradient)
     .SetDoc(
         "The gradient of LayerNorm: dX = (dY - mean(dY) - Y mean(dY Y)) / stdev, with means "
         "over each row.")
-    .Arg("axis", "As in LayerNorm.")
+    .Arg<int>("axis", "As in LayerNorm.")
     .Input(0, "dY", "The gradient of Y.")
     .Input(1, "Y", "The first output of LayerNorm.")
     .Input(2, "mean", "The second output; not used.")

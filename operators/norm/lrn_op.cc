@@ -124,11 +124,11 @@ REGISTER_CPU_OPERATOR(LRNGradient, LrnGradientOp<CPUContext>);
 namespace {
 
 void Arguments(OpSchema& schema) {
-  schema.Arg("size", "(int, odd) The number of channels in the window.", true)
-      .Arg("alpha", "(float > 0) The weight of the window's mean square.", true)
-      .Arg("beta", "(float > 0) The exponent.", true)
-      .Arg("bias", "(float, default 1) Added to the weighted mean square.")
-      .Arg("order", "(string, default NCHW) NCHW or NHWC.");
+  schema.Arg<int>("size", "(odd) The number of channels in the window.", true)
+      .Arg<float>("alpha", "(> 0) The weight of the window's mean square.", true)
+      .Arg<float>("beta", "(> 0) The exponent.", true)
+      .Arg<float>("bias", "(default 1) Added to the weighted mean square.")
+      .ArgOrder();
 }
 
 }  // namespace

@@ -54,10 +54,12 @@ void DescribeMoments(OpSchema& schema) {
       });
 }
 void DescribeAxes(OpSchema& schema) {
-  schema.Arg("axes", "The axes that are reduced; negative ones count from the end. Default: all.")
-      .Arg("keepdims", "1 (default): reduced axes stay with size 1; 0: they are removed.");
+  schema
+      .ArgList<int>("axes",
+                    "The axes that are reduced; negative ones count from the end. Default: all.")
+      .Arg<int>("keepdims", "1 (default): reduced axes stay with size 1; 0: they are removed.");
 }
-void DescribeOrder(OpSchema& schema) { schema.Arg("order", "NCHW (default) or NHWC."); }
+void DescribeOrder(OpSchema& schema) { schema.ArgOrder(); }
 
 }  // namespace
 

@@ -86,7 +86,7 @@ std::vector<TensorShape> InferGradient(const OperatorDef& /*def*/,
 }
 
 void DescribeInputs(OpSchema& schema) {
-  schema.Arg("order", "NCHW (default) or NHWC.")
+  schema.ArgOrder()
       .Input(0, "X", "N x C x spatial (NCHW) or N x spatial x C (NHWC).")
       .Input(1, "bn_params",
              "How X is normalized, from SpatialBNFinalize: 6 x C, float; rows mean, 1 / deviation, "

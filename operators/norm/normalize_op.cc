@@ -24,14 +24,14 @@ void DescribeNormalize(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .IdenticalTypeAndShape()
-      .Arg("axis", "(int, default -1) The axis of the vectors.")
+      .Arg<int>("axis", "(default -1) The axis of the vectors.")
       .Input(0, "X", "A tensor of float, float16 or bfloat16.")
       .Output(0, "Y", "The result, shaped like X.");
 }
 
 void DescribeLpNorm(OpSchema& schema) {
-  schema.Arg("p", "(int, default 2) 1: the sum of absolute values; 2: the sum of squares.")
-      .Arg("average", "(bool, default 0) 1: divides by the number of elements.");
+  schema.Arg<int>("p", "(default 2) 1: the sum of absolute values; 2: the sum of squares.")
+      .Arg<bool>("average", "(default 0) 1: divides by the number of elements.");
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ OPERATOR_SCHEMA(NormalizeGradient)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("The gradient of Normalize: dX = (dY - Y (Y . dY)) / |X|.")
-    .Arg("axis", "As in the forward operator.")
+    .Arg<int>("axis", "As in the forward operator.")
     .Input(0, "X", "The input of the forward operator.")
     .Input(1, "dY", "The gradient of its output.")
     .Output(0, "dX", "The gradient of X.");

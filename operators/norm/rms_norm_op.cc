@@ -40,10 +40,9 @@ OPERATOR_SCHEMA(RMSNorm)
     .SetDoc(
         "Root mean square normalization (Zhang and Sennrich, 2019): Y = gamma * X * rrms + beta, "
         "with rrms = 1 / sqrt(mean(X^2) + eps) over each row.")
-    .Arg("axis",
-         "(int, default 1) Axes before this one count the rows; the other axes are their "
-         "elements.")
-    .Arg("eps", "(float >= 0, default 0) Added to the mean square.")
+    .Arg<int>("axis",
+              "(default 1) Axes before this one count the rows; the other axes are their elements.")
+    .Arg<float>("eps", "(>= 0, default 0) Added to the mean square.")
     .Input(0, "X", "A tensor of a floating-point type.")
     .Input(1, "gamma", "As large as a row, of X's type.")
     .Input(2, "beta", "As large as a row, of X's type.")
@@ -58,7 +57,7 @@ OPERATOR_SCHEMA(RMSNormGradient)
       return std::vector<TensorShape>{in[1], in[2], in[2]};
     })
     .SetDoc("The gradients of RMSNorm.")
-    .Arg("axis", "As in RMSNorm.")
+    .Arg<int>("axis", "As in RMSNorm.")
     .Input(0, "dY", "The gradient of Y.")
     .Input(1, "X", "As in RMSNorm.")
     .Input(2, "gamma", "As in RMSNorm.")

@@ -98,11 +98,11 @@ void DescribeSpatialBN(OpSchema& schema) {
       .EnforceInplace({{3, 1}, {4, 2}})
       .TensorInferenceFunction(InferSpatialBN)
       .ArgIsTest("1: normalize by the running mean and variance; Y is the only output. Default 0.")
-      .Arg("epsilon", "Added to the variance before the square root, default 1e-5.")
-      .Arg("momentum",
-           "Running values become momentum * old + (1 - momentum) * the batch's; "
-           "default 0.9.")
-      .Arg("order", "NCHW (default) or NHWC.")
+      .Arg<float>("epsilon", "Added to the variance before the square root, default 1e-5.")
+      .Arg<float>(
+          "momentum",
+          "Running values become momentum * old + (1 - momentum) * the batch's; default 0.9.")
+      .ArgOrder()
       .Input(0, "X",
              "N x C x spatial (NCHW) or N x spatial x C (NHWC), float or bfloat16, on CUDA devices "
              "also float16; also N x C alone.")
@@ -139,13 +139,13 @@ OPERATOR_SCHEMA(SpatialBN)
     .NumInputs({5, 7})
     .AllowInplace({{0, 0}, {5, 3}, {6, 4}})
     .FillUsing(DescribeSpatialBN)
-    .Arg("num_batches",
-         "Number of batches, all of this size, over which the input sums are taken; "
-         "default 1.")
-    .Arg("own_sums",
-         "1: the input sums are of this batch alone (ConvStats), and the gradient computes its own "
-         "sums. Default 0: when the gradient runs, the blobs of the sums hold the sums of the "
-         "gradient.")
+    .Arg<int>(
+        "num_batches",
+        "Number of batches, all of this size, over which the input sums are taken; default 1.")
+    .Arg<bool>("own_sums",
+               "1: the input sums are of this batch alone (ConvStats), and the gradient computes "
+               "its own sums. Default 0: when the gradient runs, the blobs of the sums hold the "
+               "sums of the gradient.")
     .Input(5, "sums", "Sum of every channel over all num_batches batches (ChannelStats); optional.")
     .Input(6, "sumsqs", "Sum of squares, likewise.")
     .SetDoc(kDoc);

@@ -8,8 +8,8 @@ void DescribeAdadelta(OpSchema& schema) {
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
         return std::vector<TensorShape>{in[0], in[1], in[2]};
       })
-      .Arg("epsilon", "(float, default 1e-5) Added to both mean squares.")
-      .Arg("decay", "(float, default 0.95) The share of the mean squares that is kept.")
+      .Arg<float>("epsilon", "(default 1e-5) Added to both mean squares.")
+      .Arg<float>("decay", "(default 0.95) The share of the mean squares that is kept.")
       .Input(0, "param", "The float parameter.")
       .Input(1, "moment", "The mean square of the gradients, shaped like it; zeros at the start.")
       .Input(2, "moment_delta", "The mean square of the steps, shaped like it.")

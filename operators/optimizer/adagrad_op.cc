@@ -20,9 +20,9 @@ OPERATOR_SCHEMA(Adagrad)
         "Adagrad (Duchi et al., JMLR 2011): g = grad + weight_decay * param; moment' = decay * "
         "moment + g^2; param' = param + lr * g / (sqrt(moment') + epsilon). The rate is negative "
         "to descend.")
-    .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
-    .Arg("decay", "(float, default 1) The share of the moment that is kept.")
-    .Arg("weight_decay", "(float, default 0) The share of the parameter added to the gradient.")
+    .Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
+    .Arg<float>("decay", "(default 1) The share of the moment that is kept.")
+    .Arg<float>("weight_decay", "(default 0) The share of the parameter added to the gradient.")
     .Input(0, "param", "The float parameter.")
     .Input(1, "moment", "The sum of squares, shaped like it; zeros at the start.")
     .Input(2, "grad", "The gradient, shaped like it.")

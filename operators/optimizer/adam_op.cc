@@ -31,12 +31,12 @@ OPERATOR_SCHEMA(Adam)
         "(sqrt(m2') + epsilon); param' = param + lr * step. The rate is negative to descend. With "
         "weight_decay the gradient is g + weight_decay * param or, if it is decoupled "
         "(Loshchilov & Hutter, ICLR 2019: AdamW), lr * weight_decay * param is added to param'.")
-    .Arg("beta1", "(float, default 0.9) The share of the first moment that is kept.")
-    .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
-    .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
-    .Arg("weight_decay", "(float, default 0) The share of the parameter added to the gradient.")
-    .Arg("decoupled_weight_decay",
-         "(bool, default false) Add the decay, times the rate, to the parameter instead.")
+    .Arg<float>("beta1", "(default 0.9) The share of the first moment that is kept.")
+    .Arg<float>("beta2", "(default 0.999) The share of the second moment that is kept.")
+    .Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
+    .Arg<float>("weight_decay", "(default 0) The share of the parameter added to the gradient.")
+    .Arg<bool>("decoupled_weight_decay",
+               "(default false) Add the decay, times the rate, to the parameter instead.")
     .Input(0, "param", "The float parameter.")
     .Input(1, "moment_1", "The first moment, shaped like it; zeros at the start.")
     .Input(2, "moment_2", "The second moment, shaped like it; zeros at the start.")

@@ -39,7 +39,7 @@ OPERATOR_SCHEMA(ClipByGlobalNorm)
         "elements together (Pascanu et al., \"On the difficulty of training recurrent neural "
         "networks\", ICML 2013; PyTorch's clip_grad_norm_). Gradients whose norm is not finite "
         "stay as they are.")
-    .Arg("max_norm", "(float > 0) The largest norm that is left as it is.")
+    .Arg<float>("max_norm", "(> 0) The largest norm that is left as it is.")
     .Input(0, "gradient_0", "Float gradients of any shapes.")
     .Output(0, "gradient_0",
             "The scaled gradients, the same blobs; then norm, a float tensor of "

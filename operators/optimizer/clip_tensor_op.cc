@@ -12,7 +12,7 @@ void ClipSchema(OpSchema& schema) {
       .NumOutputs(1)
       .AllowInplace({{0, 0}})
       .IdenticalTypeAndShapeOfInput(0)
-      .Arg("threshold", "(float > 0) Tensors with a larger norm are scaled.", true)
+      .Arg<float>("threshold", "(> 0) Tensors with a larger norm are scaled.", true)
       .Input(0, "input_tensor", "The tensor, most often a gradient: float, float16 or bfloat16.")
       .Input(1, "val", "Its norm, a float scalar; may be the norm of several tensors together.")
       .Input(2, "additional_threshold", "Optional: a float scalar that multiplies the threshold.")

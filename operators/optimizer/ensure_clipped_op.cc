@@ -11,8 +11,8 @@ OPERATOR_SCHEMA(EnsureClipped)
     .SetDoc(
         "Limits a parameter to [min, max], or only its rows that have a gradient, in place. NaN "
         "stays NaN.")
-    .Arg("min", "(float) Lower bound. Default: the lowest float.")
-    .Arg("max", "(float) Upper bound. Default: the highest float.")
+    .Arg<float>("min", "Lower bound. Default: the lowest float.")
+    .Arg<float>("max", "Upper bound. Default: the highest float.")
     .Input(0, "param", "The float parameter.")
     .Input(1, "indices", "Optional: the rows, int32 or int64.")
     .Input(2, "grad", "Their gradient; not read.")

@@ -11,9 +11,9 @@ void DescribeFtrl(OpSchema& schema) {
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
         return std::vector<TensorShape>{in[0], in[1]};
       })
-      .Arg("alpha", "(float > 0, default 0.005) The learning rate, unless given as an input.")
-      .Arg("beta", "(float, default 1) Slows the first steps.")
-      .Arg("lambda2", "(float, default 0.001) The L2 regularization.")
+      .Arg<float>("alpha", "(> 0, default 0.005) The learning rate, unless given as an input.")
+      .Arg<float>("beta", "(default 1) Slows the first steps.")
+      .Arg<float>("lambda2", "(default 0.001) The L2 regularization.")
       .Input(0, "var", "The float parameter w.")
       .Input(1, "n_z", "Its state: n and z of each element in turn, [..., 2]; zeros at the start.")
       .Input(2, "grad", "The gradient g, shaped like the parameter.")
@@ -28,7 +28,7 @@ OPERATOR_SCHEMA(Ftrl)
         "FTRL-proximal (McMahan et al., KDD 2013): n' = n + g^2; z' = z + g - (sqrt(n') - "
         "sqrt(n)) / alpha * w; w' = 0 if |z'| <= lambda1, else (sign(z') lambda1 - z') / "
         "((beta + sqrt(n')) / alpha + lambda2).")
-    .Arg("lambda1", "(float, default 0.001) The L1 regularization.");
+    .Arg<float>("lambda1", "(default 0.001) The L1 regularization.");
 SHOULD_NOT_DO_GRADIENT(Ftrl);
 
 }  // namespace caffe2

@@ -23,8 +23,8 @@ OPERATOR_SCHEMA(Lars)
         "of one layer. With two inputs it is 1 / (|dX| / |X| + offset); with five it is trust "
         "/ (|dX| / |X| + wd + offset), kept within [lr_min, lr_max]. If |X| is 0 it is 1. "
         "With the input lr it is multiplied by it, and so is the rate itself.")
-    .Arg("offset", "(float, default 0.5) Added to the divisor.")
-    .Arg("lr_min", "(float, default 0.02) The least factor, with five inputs.")
+    .Arg<float>("offset", "(default 0.5) Added to the divisor.")
+    .Arg<float>("lr_min", "(default 0.02) The least factor, with five inputs.")
     .Input(0, "X", "The float parameter.")
     .Input(1, "dX", "Its gradient.")
     .Input(2, "wd", "The weight decay, a float scalar.")

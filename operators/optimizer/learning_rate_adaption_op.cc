@@ -11,8 +11,8 @@ OPERATOR_SCHEMA(LearningRateAdaption)
     .SetDoc(
         "A gradient step on a learning rate: lr - lr * lr_alpha * cos(grad, effgrad), or without "
         "normalization lr - lr_alpha * dot(grad, effgrad).")
-    .Arg("lr_alpha", "(float, default 0.01) The learning rate of the learning rate.")
-    .Arg("normalized_lr_adaption", "(bool, default 1) 0: without normalization.")
+    .Arg<float>("lr_alpha", "(default 0.01) The learning rate of the learning rate.")
+    .Arg<bool>("normalized_lr_adaption", "(default 1) 0: without normalization.")
     .Input(0, "lr", "One float: the learning rate.")
     .Input(1, "grad", "Float: the gradient of the parameter.")
     .Input(2, "effgrad", "Float, of as many elements: the step of the optimizer before this one.")

@@ -5,11 +5,11 @@ namespace caffe2 {
 namespace {
 
 void DescribePruning(OpSchema& schema) {
-  schema.Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
-      .Arg("decay", "(float, default 1) The share of the moment that is kept at each update.")
-      .Arg("delays", "(list of ints) Iterations that make a new mask. Needs iter.")
-      .Arg("prune_ratios", "(list of floats) The share of blocks pruned by each of them.")
-      .Arg("block_size", "(int, default 1) Elements of a row that are pruned together.");
+  schema.Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
+      .Arg<float>("decay", "(default 1) The share of the moment that is kept at each update.")
+      .ArgList<int>("delays", "Iterations that make a new mask. Needs iter.")
+      .ArgList<float>("prune_ratios", "The share of blocks pruned by each of them.")
+      .Arg<int>("block_size", "(default 1) Elements of a row that are pruned together.");
 }
 
 std::vector<TensorShape> InferSparse(const OperatorDef& def, const std::vector<TensorShape>& in) {

@@ -18,8 +18,8 @@ REGISTER_CPU_OPERATOR(FP16MomentumSGDUpdate, FP16MomentumSgdOp);
 namespace {
 
 void CommonSchema(OpSchema& schema) {
-  schema.Arg("momentum", "(float, default 0) The share of the last step that is kept.")
-      .Arg("nesterov", "(int, default 0) 1 for Nesterov's form.")
+  schema.Arg<float>("momentum", "(default 0) The share of the last step that is kept.")
+      .Arg<int>("nesterov", "(default 0) 1 for Nesterov's form.")
       .Input(0, "grad", "The float gradient.")
       .Input(1, "moment", "The momentum, shaped like the gradient; zeros at the start.")
       .Input(2, "lr", "The learning rate, a float scalar; positive to descend.")
@@ -51,8 +51,8 @@ void UpdateSchema(OpSchema& schema) {
         return std::vector<TensorShape>{in[0], in[1], in[3]};
       })
       .FillUsing(CommonSchema)
-      .Arg("weight_decay",
-           "(float, default 0) weight_decay * param is added to the gradient first.")
+      .Arg<float>("weight_decay",
+                  "(default 0) weight_decay * param is added to the gradient first.")
       .Input(3, "param", "The parameter, shaped like the gradient.")
       .Input(4, "found_inf", kFoundInfDoc)
       .Output(2, "output_param", "The new parameter; most often the same blob.");

@@ -107,12 +107,12 @@ void MultiUpdateSchema(OpSchema& schema, int states, int scalars, const std::str
           "each kind, the scalars of the update (lr, a float, and what else it takes), n "
           "parameters, and possibly found_inf (of CheckFinite: if it is not 0, nothing is "
           "updated) and then the scale that gradients are divided by.")
-      .Arg("weight_decay", "(floats, default zeros) One for each parameter.")
-      .Arg("flat",
-           "(bool, default false) The tensors are views of blocks, at the same offsets of "
-           "multiples of 64 elements, and the elements between them may be written.")
-      .Arg("copied", "(ints, default none) The parameters that are also written in 16 bits.")
-      .Arg("copy_type", "(int, default FLOAT16) TensorProto.FLOAT16 or BFLOAT16.")
+      .ArgList<float>("weight_decay", "(default zeros) One for each parameter.")
+      .Arg<bool>("flat",
+                 "(default false) The tensors are views of blocks, at the same offsets of "
+                 "multiples of 64 elements, and the elements between them may be written.")
+      .ArgList<int>("copied", "(default none) The parameters that are also written in 16 bits.")
+      .Arg<int>("copy_type", "(default FLOAT16) TensorProto.FLOAT16 or BFLOAT16.")
       .Input(0, "grads", "n gradients of one type: float, float16 or bfloat16.")
       .Output(0, "output_states",
               "The new states, in the order of the inputs; most often the same "
@@ -126,32 +126,32 @@ void MultiUpdateSchema(OpSchema& schema, int states, int scalars, const std::str
 
 OPERATOR_SCHEMA(MultiMomentumSGDUpdate)
     .FillUsing([](OpSchema& schema) { MultiUpdateSchema(schema, 1, 1, "MomentumSGDUpdate"); })
-    .Arg("momentum", "(float, default 0) The share of the last step that is kept.")
-    .Arg("nesterov", "(int, default 0) 1 for Nesterov's form.")
+    .Arg<float>("momentum", "(default 0) The share of the last step that is kept.")
+    .Arg<int>("nesterov", "(default 0) 1 for Nesterov's form.")
     .Input(1, "moments", "n momenta, shaped like the gradients; then lr, and so on.");
 OPERATOR_SCHEMA(MultiAdam)
     .FillUsing([](OpSchema& schema) { MultiUpdateSchema(schema, 2, 2, "Adam"); })
-    .Arg("beta1", "(float, default 0.9) The share of the first moment that is kept.")
-    .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
-    .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
-    .Arg("decoupled_weight_decay",
-         "(bool, default false) weight_decay * lr * param is added to the parameter, not to the "
-         "gradient.")
+    .Arg<float>("beta1", "(default 0.9) The share of the first moment that is kept.")
+    .Arg<float>("beta2", "(default 0.999) The share of the second moment that is kept.")
+    .Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
+    .Arg<bool>(
+        "decoupled_weight_decay",
+        "(default false) weight_decay * lr * param is added to the parameter, not to the gradient.")
     .Input(1, "moments",
            "n first and n second moments, shaped like the gradients; then lr, iter (int64 of one "
            "element, on the host), and so on.");
 OPERATOR_SCHEMA(MultiAdagrad)
     .FillUsing([](OpSchema& schema) { MultiUpdateSchema(schema, 1, 1, "Adagrad"); })
-    .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
-    .Arg("decay", "(float, default 1) The share of the moment that is kept.")
+    .Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
+    .Arg<float>("decay", "(default 1) The share of the moment that is kept.")
     .Input(1, "moments", "n sums of squares, shaped like the gradients; then lr, and so on.");
 OPERATOR_SCHEMA(MultiRmsProp)
     .FillUsing([](OpSchema& schema) {
       MultiUpdateSchema(schema, 2, 1, "RmsProp, and the addition of its step,");
     })
-    .Arg("decay", "(float, default 0.9) The share of the mean squares that is kept.")
-    .Arg("momentum", "(float, default 0) The share of the last step that is kept.")
-    .Arg("epsilon", "(float, default 1e-5) Added under the root.")
+    .Arg<float>("decay", "(default 0.9) The share of the mean squares that is kept.")
+    .Arg<float>("momentum", "(default 0) The share of the last step that is kept.")
+    .Arg<float>("epsilon", "(default 1e-5) Added under the root.")
     .Input(1, "states",
            "n mean squares and n last steps, shaped like the gradients; then lr, and so on.");
 SHOULD_NOT_DO_GRADIENT(MultiMomentumSGDUpdate);

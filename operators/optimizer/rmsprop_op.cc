@@ -20,9 +20,9 @@ OPERATOR_SCHEMA(RmsProp)
         "RmsProp (Tieleman & Hinton, 2012): mean_squares' = mean_squares + (1 - decay) * "
         "(grad^2 - mean_squares); momentum' = momentum * momentum + lr * grad / "
         "sqrt(epsilon + mean_squares'). The step is momentum'; another operator applies it.")
-    .Arg("decay", "(float, default 0.9) The share of the mean squares that is kept.")
-    .Arg("momentum", "(float, default 0) The share of the last step that is kept.")
-    .Arg("epsilon", "(float, default 1e-5) Added under the root.")
+    .Arg<float>("decay", "(default 0.9) The share of the mean squares that is kept.")
+    .Arg<float>("momentum", "(default 0) The share of the last step that is kept.")
+    .Arg<float>("epsilon", "(default 1e-5) Added under the root.")
     .Input(0, "grad", "The float gradient.")
     .Input(1, "mean_squares", "Shaped like the gradient.")
     .Input(2, "momentum", "The last step, shaped like the gradient; zeros at the start.")

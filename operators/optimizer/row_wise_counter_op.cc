@@ -14,8 +14,8 @@ OPERATOR_SCHEMA(RowWiseCounter)
     .SetDoc(
         "Counts the updates of the rows of a parameter. An update counts 1; its weight halves "
         "every counter_halflife iterations. A count is brought up to date when its row is updated.")
-    .Arg("counter_halflife",
-         "(int, default -1) Iterations in which a count halves. 0 or negative: no counting.")
+    .Arg<int>("counter_halflife",
+              "(default -1) Iterations in which a count halves. 0 or negative: no counting.")
     .Input(0, "prev_iter",
            "int64, one for each row: the latest iteration that updated it; updated.")
     .Input(1, "update_counter", "double, one for each row: its count; updated.")

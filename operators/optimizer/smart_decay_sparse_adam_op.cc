@@ -14,9 +14,9 @@ OPERATOR_SCHEMA(SmartDecaySparseAdam)
         "Adam of the rows of a parameter that have a gradient. The moments of a row decay for all "
         "iterations since its last gradient, and the row also gets the steps that its first moment "
         "would have made in them. Moments are not corrected for their bias.")
-    .Arg("beta1", "(float in [0, 1), default 0.9) The share of the first moment that is kept.")
-    .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
-    .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+    .Arg<float>("beta1", "(in [0, 1), default 0.9) The share of the first moment that is kept.")
+    .Arg<float>("beta2", "(default 0.999) The share of the second moment that is kept.")
+    .Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
     .Input(0, "param", "The float parameter; updated.")
     .Input(1, "moment_1", "The first moment, shaped like it; updated.")
     .Input(2, "moment_2", "The second moment, shaped like it; updated.")

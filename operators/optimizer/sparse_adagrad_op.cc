@@ -9,9 +9,9 @@ void DescribeSparseAdagrad(OpSchema& schema) {
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
         return std::vector<TensorShape>{in[0], in[1]};
       })
-      .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
-      .Arg("decay", "(float, default 1) The share of the moment that is kept at each update.")
-      .Arg("weight_decay", "(float, default 0) The share of a row that is added to its gradient.")
+      .Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
+      .Arg<float>("decay", "(default 1) The share of the moment that is kept at each update.")
+      .Arg<float>("weight_decay", "(default 0) The share of a row that is added to its gradient.")
       .Input(0, "param", "The parameter, float or float16; updated. All else is float.")
       .Input(2, "indices", "int32 or int64: the rows to update.")
       .Input(3, "grad", "Their gradients, one row for each index.")
@@ -36,9 +36,9 @@ OPERATOR_SCHEMA(RowWiseSparseAdagrad)
     .SetDoc(
         "Adagrad of the rows of a parameter that have a gradient, with one rate for each row: "
         "moment[row] += mean(grad^2), param[row] += lr * grad / (sqrt(moment[row]) + epsilon).")
-    .Arg("counter_halflife",
-         "(int, default -1) With a counter, and if positive: the weight decay of a row is "
-         "multiplied with counter_halflife / counter[row].")
+    .Arg<int>("counter_halflife",
+              "(default -1) With a counter, and if positive: the weight decay of a row is "
+              "multiplied with counter_halflife / counter[row].")
     .Input(1, "moment", "One number for each row of the parameter; updated.")
     .Input(5, "counter", "Optional: double, one for each row, as RowWiseCounter counts.");
 SHOULD_NOT_DO_GRADIENT(SparseAdagrad);

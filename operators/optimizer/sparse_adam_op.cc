@@ -13,9 +13,9 @@ void DescribeSparseAdam(OpSchema& schema) {
         if (def.output_size() > 3) out.push_back(in[4]);
         return out;
       })
-      .Arg("beta1", "(float, default 0.9) The share of the first moment that is kept.")
-      .Arg("beta2", "(float, default 0.999) The share of the second moment that is kept.")
-      .Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+      .Arg<float>("beta1", "(default 0.9) The share of the first moment that is kept.")
+      .Arg<float>("beta2", "(default 0.999) The share of the second moment that is kept.")
+      .Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
       .Input(0, "param", "The float parameter; updated.")
       .Input(1, "moment_1", "The first moment, shaped like it; updated.")
       .Input(3, "indices", "int32 or int64: the rows to update.")
@@ -38,10 +38,9 @@ OPERATOR_SCHEMA(SparseAdam)
     .SetDoc(
         "Adam of the rows of a parameter that have a gradient. The moments of other rows do not "
         "decay.")
-    .Arg(
-        "enableRAdam",
-        "(bool, default false) 1: Rectified Adam (Liu et al., 2019), which makes steps of SGD with "
-        "momentum while the variance of the second moment is not tractable.")
+    .Arg<bool>("enableRAdam",
+               "(default false) 1: Rectified Adam (Liu et al., 2019), which makes steps of SGD "
+               "with momentum while the variance of the second moment is not tractable.")
     .Input(2, "moment_2", "The second moment, shaped like the parameter; updated.");
 OPERATOR_SCHEMA(RowWiseSparseAdam)
     .FillUsing(DescribeSparseAdam)

@@ -14,8 +14,8 @@ OPERATOR_SCHEMA(SparseMomentumSGDUpdate)
     .SetDoc(
         "MomentumSGDUpdate of the rows of a parameter that have a gradient. The momentum of other "
         "rows does not decay.")
-    .Arg("momentum", "(float, default 0) The share of the last step that is kept.")
-    .Arg("nesterov", "(int, default 0) 1 for Nesterov's form.")
+    .Arg<float>("momentum", "(default 0) The share of the last step that is kept.")
+    .Arg<int>("nesterov", "(default 0) 1 for Nesterov's form.")
     .Input(0, "grad", "Gradients, one row for each index.")
     .Input(1, "moment", "The momentum, shaped like the parameter; updated.")
     .Input(2, "lr", "The learning rate, a float scalar; positive to descend.")

@@ -8,8 +8,8 @@ void SparseNormalizeSchema(OpSchema& schema) {
       .NumOutputs(1)
       .EnforceInplace({{0, 0}})
       .IdenticalTypeAndShapeOfInput(0)
-      .Arg("use_max_norm", "(bool, default 1) 0: rows with a smaller norm are scaled, too.")
-      .Arg("norm", "(float >= 0, default 1) The norm.")
+      .Arg<bool>("use_max_norm", "(default 1) 0: rows with a smaller norm are scaled, too.")
+      .Arg<float>("norm", "(>= 0, default 1) The norm.")
       .Input(1, "indices", "int32 or int64: the rows.")
       .Input(2, "grad", "Optional; not read. Accepted for the signature of sparse optimizers.")
       .Output(0, "output_param", "The parameter, in place.");

@@ -8,8 +8,8 @@ void DescribeStorm(OpSchema& schema) {
       .TensorInferenceFunction([](const OperatorDef&, const std::vector<TensorShape>& in) {
         return std::vector<TensorShape>{in[0], in[1], in[2]};
       })
-      .Arg("momentum", "(float, default 10) c in the formula.")
-      .Arg("beta", "(float, default 0.1) Added to the sum of squares.")
+      .Arg<float>("momentum", "(default 10) c in the formula.")
+      .Arg<float>("beta", "(default 0.1) Added to the sum of squares.")
       .Input(0, "param", "The float parameter.")
       .Input(1, "moment", "The momentum, shaped like it.")
       .Input(2, "grad_sq_sum", "One float: the sum of all squared gradients so far.")

@@ -29,21 +29,21 @@ OPERATOR_SCHEMA(SWA)
         "Stochastic weight averaging (Izmailov et al., 2018): the mean of a parameter over the "
         "iterations avg_start to avg_end. From feedback_start to feedback_end, every "
         "feedback_step iterations, the parameter is set to its mean.")
-    .Arg("avg_start", "(int, default 0) The first iteration of the mean.")
-    .Arg("avg_end", "(int, default: no end) The last one.")
-    .Arg("feedback_start", "(int, default: never) The first iteration that sets the parameter.")
-    .Arg("feedback_step", "(int > 0, default 1) Iterations from one to the next.")
-    .Arg("feedback_end", "(int, default: no end) The last iteration that may set it.");
+    .Arg<int>("avg_start", "(default 0) The first iteration of the mean.")
+    .Arg<int>("avg_end", "(default: no end) The last one.")
+    .Arg<int>("feedback_start", "(default: never) The first iteration that sets the parameter.")
+    .Arg<int>("feedback_step", "(> 0, default 1) Iterations from one to the next.")
+    .Arg<int>("feedback_end", "(default: no end) The last iteration that may set it.");
 OPERATOR_SCHEMA(EMA)
     .FillUsing(DescribeWeightAverage)
     .SetDoc(
         "The exponential moving average of a parameter, which is not changed: average = ema_alpha "
         "* average + (1 - ema_alpha) * param every ema_step iterations from ema_start to ema_end; "
         "at ema_start the average becomes the parameter.")
-    .Arg("ema_start", "(int, default 0) The first iteration.")
-    .Arg("ema_end", "(int, default: no end) The last one.")
-    .Arg("ema_step", "(int > 0, default 1) Iterations from one to the next.")
-    .Arg("ema_alpha", "(float in [0, 1], default 0) The share of the average that is kept.");
+    .Arg<int>("ema_start", "(default 0) The first iteration.")
+    .Arg<int>("ema_end", "(default: no end) The last one.")
+    .Arg<int>("ema_step", "(> 0, default 1) Iterations from one to the next.")
+    .Arg<float>("ema_alpha", "(in [0, 1], default 0) The share of the average that is kept.");
 NO_GRADIENT(SWA);
 NO_GRADIENT(EMA);
 

@@ -11,9 +11,9 @@ OPERATOR_SCHEMA(WeightScale)
     .SetDoc(
         "Multiplies a parameter by `scale` whenever iter + 1 is a multiple of stepsize and below "
         "upper_bound_iter; else copies it.")
-    .Arg("stepsize", "(int > 0, default: never) Iterations between two scalings.")
-    .Arg("upper_bound_iter", "(int, default: no end) Where scaling ends, as above.")
-    .Arg("scale", "(float, default 1) The factor.")
+    .Arg<int>("stepsize", "(> 0, default: never) Iterations between two scalings.")
+    .Arg<int>("upper_bound_iter", "(default: no end) Where scaling ends, as above.")
+    .Arg<float>("scale", "(default 1) The factor.")
     .Input(0, "w", "Float parameter.")
     .Input(1, "iter", "The iteration, one int64.")
     .Output(0, "nw", "The parameter, scaled or not; may overwrite it.");

@@ -4,7 +4,7 @@ namespace caffe2 {
 namespace {
 
 void DescribeWngrad(OpSchema& schema) {
-  schema.Arg("epsilon", "(float, default 1e-5) Added to the divisor.")
+  schema.Arg<float>("epsilon", "(default 1e-5) Added to the divisor.")
       .Input(0, "param", "The float parameter.")
       .Input(1, "seq_b", "One float, b; above 0 at the start.")
       .Output(0, "output_param", "The new parameter; most often the same blob.")

@@ -19,8 +19,8 @@ namespace {
 
 void Arguments(OpSchema& schema) {
   schema.FillUsing(DescribeWindow)
-      .Arg("global_pooling", "1: the window is the whole image. Default 0.")
-      .Arg("p", "(float > 0, default 2) The norm.");
+      .Arg<bool>("global_pooling", "1: the window is the whole image. Default 0.")
+      .Arg<float>("p", "(> 0, default 2) The norm.");
 }
 
 }  // namespace

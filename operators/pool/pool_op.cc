@@ -32,7 +32,7 @@ void PoolSchema(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .FillUsing(DescribeWindow)
-      .Arg("global_pooling", "1: the window is the whole image. Default 0.")
+      .Arg<bool>("global_pooling", "1: the window is the whole image. Default 0.")
       .Input(0, "X",
              "N x C x H x W (NCHW) or N x H x W x C (NHWC); 1 to 3 spatial axes; float or "
              "bfloat16, on CUDA devices also float16.")
@@ -50,9 +50,9 @@ void MaxPoolSchema(OpSchema& schema) {
 
 void AveragePoolSchema(OpSchema& schema) {
   schema.FillUsing(PoolSchema)
-      .Arg("count_include_pad",
-           "1: divide by the size of the whole window. Default 0: by the part "
-           "of it that lies inside the image.")
+      .Arg<bool>("count_include_pad",
+                 "1: divide by the size of the whole window. Default 0: by the part of it that "
+                 "lies inside the image.")
       .SetDoc("The average of every window. Semantics and arguments are Caffe2's.");
 }
 
@@ -60,8 +60,8 @@ void PoolGradientSchema(OpSchema& schema) {
   schema.NumInputs(3)
       .NumOutputs(1)
       .FillUsing(DescribeWindow)
-      .Arg("global_pooling", "As in the forward operator.")
-      .Arg("count_include_pad", "As in the forward operator.")
+      .Arg<bool>("global_pooling", "As in the forward operator.")
+      .Arg<bool>("count_include_pad", "As in the forward operator.")
       .Input(0, "X", "The forward operator's input.")
       .Input(1, "Y", "The forward operator's output.")
       .Input(2, "dY", "Gradient of Y, in its shape and type.")

@@ -112,8 +112,8 @@ void DescribeActivation(OpSchema& schema) {
 }
 void DescribeUnitRange(OpSchema& schema) {
   schema.FillUsing(DescribeActivation)
-      .Arg("Y_scale", "1 / 256, which is the only scale of the result.")
-      .Arg("Y_zero_point", "0, which is the only zero point of the result.");
+      .Arg<float>("Y_scale", "1 / 256, which is the only scale of the result.")
+      .Arg<int>("Y_zero_point", "0, which is the only zero point of the result.");
 }
 
 REGISTER_CPU_OPERATOR(Int8Relu, Int8TableOp<ReluFunction>);
@@ -130,7 +130,7 @@ OPERATOR_SCHEMA(Int8Relu)
 OPERATOR_SCHEMA(Int8LeakyRelu)
     .FillUsing(DescribeActivation)
     .FillUsing(DescribeKept)
-    .Arg("alpha", "(0 < float < 1, default 0.01) The slope for negative X.")
+    .Arg<float>("alpha", "(0 < float < 1, default 0.01) The slope for negative X.")
     .SetDoc("LeakyRelu of a quantized tensor: alpha X where X is negative.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Sigmoid)

@@ -323,7 +323,7 @@ void DescribeImages(OpSchema& schema) {
 }
 void DescribeConv(OpSchema& schema) {
   schema.FillUsing(DescribeImages)
-      .Arg("group", "Number of groups that channels and filters fall into, default 1.")
+      .Arg<int>("group", "Number of groups that channels and filters fall into, default 1.")
       .TensorInferenceFunction(InferInt8Conv)
       .CostInferenceFunction(CostOfConv)
       .Input(1, "filter", "Quantized, M x kH x kW x C / group.");
@@ -367,7 +367,7 @@ OPERATOR_SCHEMA(Int8ConvSumRelu)
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ConvTranspose)
     .FillUsing(DescribeImages)
-    .Arg("adj", "Rows and columns added at the end of Y, as in ConvTranspose.")
+    .Arg<int>("adj", "Rows and columns added at the end of Y, as in ConvTranspose.")
     .TensorInferenceFunction(InferConvTranspose)
     .SetDoc("ConvTranspose of quantized images: sums in 32 bits, rounded once.")
     .Input(1, "filter", "Quantized, C x kH x kW x M.")

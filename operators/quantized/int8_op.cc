@@ -63,7 +63,7 @@ void CheckChannelsLast(const OperatorBase& op) {
 }
 
 void DescribeFloatResult(OpSchema& schema) {
-  schema.Arg(kDequantizeOutput, "1: the result is float, a plain tensor. Default 0.");
+  schema.Arg<bool>(kDequantizeOutput, "1: the result is float, a plain tensor. Default 0.");
 }
 
 TensorProto::DataType ResultType(const OperatorDef& def) {
@@ -72,13 +72,13 @@ TensorProto::DataType ResultType(const OperatorDef& def) {
 }
 
 void DescribeResult(OpSchema& schema) {
-  schema.Arg("Y_scale", "(float > 0, default 1) The scale of the result.")
-      .Arg("Y_zero_point", "(0 to 255, default 0) The level that stands for 0 in the result.");
+  schema.Arg<float>("Y_scale", "(> 0, default 1) The scale of the result.")
+      .Arg<int>("Y_zero_point", "(0 to 255, default 0) The level that stands for 0 in the result.");
 }
 
 void DescribeKept(OpSchema& schema) {
-  schema.Arg("Y_scale", "The scale of X, which the result keeps.")
-      .Arg("Y_zero_point", "The zero point of X, which the result keeps.");
+  schema.Arg<float>("Y_scale", "The scale of X, which the result keeps.")
+      .Arg<int>("Y_zero_point", "The zero point of X, which the result keeps.");
 }
 
 }  // namespace caffe2::int8

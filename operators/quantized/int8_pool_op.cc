@@ -141,7 +141,7 @@ void DescribePool(OpSchema& schema) {
   schema.NumInputs(1)
       .NumOutputs(1)
       .FillUsing(DescribeWindow)
-      .Arg("global_pooling", "1: the window is the whole image. Default 0.")
+      .Arg<bool>("global_pooling", "1: the window is the whole image. Default 0.")
       .TensorInferenceFunction(InferPool)
       .Input(0, "X", "Quantized images N x H x W x C.")
       .Output(0, "Y", "Quantized images N x H' x W' x C, of the same shape as for MaxPool.");
@@ -151,11 +151,12 @@ void DescribeAverage(OpSchema& schema) {
   schema.FillUsing(DescribePool)
       .TensorInferenceFunction(InferAverage)
       .FillUsing(DescribeFloatResult)
-      .Arg("count_include_pad",
-           "1: divide by the size of the whole window. Default 0: by the part "
-           "of it that lies inside the image.")
-      .Arg("Y_scale", "(float > 0) The scale of the result. Default: X's scale.")
-      .Arg("Y_zero_point", "(0 to 255) The zero point of the result. Default: X's zero point.");
+      .Arg<bool>("count_include_pad",
+                 "1: divide by the size of the whole window. Default 0: by the part of it that "
+                 "lies inside the image.")
+      .Arg<float>("Y_scale", "(> 0) The scale of the result. Default: X's scale.")
+      .Arg<int>("Y_zero_point",
+                "(0 to 255) The zero point of the result. Default: X's zero point.");
 }
 
 #define REGISTER_INT8_POOL(name, kind, activation, describe, doc)          \

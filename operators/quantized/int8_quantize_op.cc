@@ -98,9 +98,9 @@ std::vector<TensorShape> InferGiven(const OperatorDef& def, const std::vector<Te
 void DescribeGiven(OpSchema& schema) {
   schema.NumInputs(0)
       .NumOutputs(1)
-      .Arg("shape", "The shape of the result.", true)
-      .Arg("Y_scale", "(float > 0, default 1) The scale of the result.")
-      .Arg("Y_zero_point", "(int, default 0) The number that stands for 0 in the result.");
+      .ArgList<int>("shape", "The shape of the result.", true)
+      .Arg<float>("Y_scale", "(> 0, default 1) The scale of the result.")
+      .Arg<int>("Y_zero_point", "(default 0) The number that stands for 0 in the result.");
 }
 
 REGISTER_CPU_OPERATOR(Int8Quantize, Int8QuantizeOp);
@@ -129,14 +129,14 @@ OPERATOR_SCHEMA(Int8GivenTensorFill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferGiven<TensorProto::UINT8>)
     .SetDoc("A quantized tensor whose levels are an argument.")
-    .Arg("values", "A string whose bytes are the levels, in row-major order.", true)
+    .Arg<std::string>("values", "A string whose bytes are the levels, in row-major order.", true)
     .Output(0, "Tensor", "The quantized tensor, of levels.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8GivenIntTensorFill)
     .FillUsing(DescribeGiven)
     .TensorInferenceFunction(InferGiven<TensorProto::INT32>)
     .SetDoc("A quantized tensor of int32, a bias, whose numbers are an argument.")
-    .Arg("values", "The numbers, in row-major order.", true)
+    .ArgList<int>("values", "The numbers, in row-major order.", true)
     .Output(0, "Tensor", "The quantized tensor, of int32.")
     .CpuOnly(kCpuOnly);
 SHOULD_NOT_DO_GRADIENT(Int8Quantize);

@@ -76,7 +76,7 @@ OPERATOR_SCHEMA(Int8RoIAlign)
     })
     .FillUsing(DescribeRoIAlign)
     .FillUsing(DescribeResult)
-    .Arg("order", "Must be NHWC, the default.")
+    .ArgOneOf("order", {"NHWC"}, "(default NHWC) The storage order.")
     .SetDoc("RoIAlign of quantized images.")
     .Input(0, "X", "Quantized images N x H x W x C.")
     .Input(1, "RoIs",

@@ -145,10 +145,10 @@ OPERATOR_SCHEMA(FloatToFusedRandRowwiseQuantized)
         "Quantizes each row to 2^bitwidth levels from its least to its largest element. Each row "
         "starts with bitwidth and the number of unused elements (a byte each), least and largest "
         "element (floats).")
-    .Arg("bitwidth", "(int, default 8) 1, 2, 4 or 8 bits for each element.")
-    .Arg("random",
-         "(bool, default 1) 1: rounds up with the probability that keeps the mean. 0: rounds to "
-         "the nearest level.")
+    .Arg<int>("bitwidth", "(default 8) 1, 2, 4 or 8 bits for each element.")
+    .Arg<bool>("random",
+               "(default 1) 1: rounds up with the probability that keeps the mean. 0: rounds to "
+               "the nearest level.")
     .Input(0, "input", "Float N x D, finite.")
     .Output(0, "output", "uint8 N x (10 + D bitwidth / 8, rounded up).")
     .CpuOnly(kCpuOnly);

@@ -110,7 +110,7 @@ class LSTMUnitGradientOp final : public RecurrentUnitBase<CPUContext> {
 
 void DescribeLstmInputs(OpSchema& schema) {
   schema.FillUsing(DescribeRecurrentUnit)
-      .Arg("forget_bias", "(float, default 0) Added to the forget gate.")
+      .Arg<float>("forget_bias", "(default 0) Added to the forget gate.")
       .Input(0, "hidden_t_prev", "[1, N, D], read for rows whose sequence has ended.")
       .Input(1, "cell_t_prev", "[1, N, D].")
       .Input(2, "gates", "[1, N, 4 D]: input, forget and output gate and cell input.")

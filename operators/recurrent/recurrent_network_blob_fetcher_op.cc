@@ -43,7 +43,7 @@ OPERATOR_SCHEMA(RecurrentNetworkBlobFetcher)
     .SetDoc(
         "Copies the tensors in the step workspaces of a RecurrentNetwork to the workspace of this "
         "operator, under the names <prefix>_<blob><step>.")
-    .Arg("prefix", "First part of the names. Default rnn.")
+    .Arg<std::string>("prefix", "First part of the names. Default rnn.")
     .Input(0, "step_workspaces", "The last output of RecurrentNetwork.")
     .Output(0, "blob_names", "The names, as strings.")
     .CpuOnly(cpu_only::kWorkspace);

@@ -10,7 +10,7 @@ OPERATOR_SCHEMA(RecurrentNetworkGradient)
     .SetDoc(
         "The gradient of RecurrentNetwork, by its arguments: runs the backward step net from the "
         "last step to the first in the workspaces of the forward steps.")
-    .Arg("backward_step_net", "The net of one step.", true)
+    .Arg<NetDef>("backward_step_net", "The net of one step.", true)
     .Input(0, "d_output",
            "First of the gradients of outputs_with_grads; then the inputs and the outputs of the "
            "forward operator.")

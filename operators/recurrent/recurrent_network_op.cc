@@ -59,33 +59,41 @@ OPERATOR_SCHEMA(RecurrentNetwork)
         "the states after step t - 1, and makes the states after step t; other inputs it sees "
         "whole. Steps run in order. The gradient runs a backward step net, which "
         "caffe2.python.recurrent makes.")
-    .Arg("step_net", "The net of one step.", true)
-    .Arg("recurrent_states",
-         "Blobs for the states: each is made as [T + 1, N, D], or [T + L, N, D] for an initial "
-         "value [L, N, D].")
-    .Arg("initial_recurrent_state_ids", "For each state the input that holds its initial value.")
-    .Arg("link_internal", "Blobs of the step net that are rows of tensors outside.")
-    .Arg("link_external", "For each of link_internal that tensor: the sequence or a state.")
-    .Arg("link_offset", "For each of link_internal the first row, counted from the step's number.")
-    .Arg("link_window", "For each of link_internal the number of rows. Default 1.")
-    .Arg("alias_src", "States of which outputs are views.")
-    .Arg("alias_dst", "For each of alias_src the output.")
-    .Arg("alias_offset", "For each of alias_src its first row; negative: from the end.")
-    .Arg("timestep",
-         "Name under which the step net sees the number of the step, one int32. Default timestep.")
-    .Arg("backward_step_net",
-         "The net of one step of the gradient. Without it activations are not kept.")
-    .Arg("backward_link_internal", "As link_internal, of the backward step net, for gradients.")
-    .Arg("backward_link_external", "As link_external, for gradients.")
-    .Arg("backward_link_offset", "As link_offset, for gradients.")
-    .Arg("backward_link_window", "As link_window, for gradients.")
-    .Arg("param", "Inputs whose gradients are summed over the steps.")
-    .Arg("param_grads",
-         "For each of `param` the blob of the backward step net that holds its gradient.")
-    .Arg("outputs_with_grads", "Outputs that get gradients from outside, by position in alias_dst.")
-    .Arg("recompute_blobs_on_backward",
-         "Blobs of the step net that are not kept: the backward step net makes them again. Not for "
-         "random ones.")
+    .Arg<NetDef>("step_net", "The net of one step.", true)
+    .ArgList<std::string>("recurrent_states",
+                          "Blobs for the states: each is made as [T + 1, N, D], or [T + L, N, D] "
+                          "for an initial value [L, N, D].")
+    .ArgList<int>("initial_recurrent_state_ids",
+                  "For each state the input that holds its initial value.")
+    .ArgList<std::string>("link_internal",
+                          "Blobs of the step net that are rows of tensors outside.")
+    .ArgList<std::string>("link_external",
+                          "For each of link_internal that tensor: the sequence or a state.")
+    .ArgList<int>("link_offset",
+                  "For each of link_internal the first row, counted from the step's number.")
+    .ArgList<int>("link_window", "For each of link_internal the number of rows. Default 1.")
+    .ArgList<std::string>("alias_src", "States of which outputs are views.")
+    .ArgList<std::string>("alias_dst", "For each of alias_src the output.")
+    .ArgList<int>("alias_offset", "For each of alias_src its first row; negative: from the end.")
+    .Arg<std::string>(
+        "timestep",
+        "Name under which the step net sees the number of the step, one int32. Default timestep.")
+    .Arg<NetDef>("backward_step_net",
+                 "The net of one step of the gradient. Without it activations are not kept.")
+    .ArgList<std::string>("backward_link_internal",
+                          "As link_internal, of the backward step net, for gradients.")
+    .ArgList<std::string>("backward_link_external", "As link_external, for gradients.")
+    .ArgList<int>("backward_link_offset", "As link_offset, for gradients.")
+    .ArgList<int>("backward_link_window", "As link_window, for gradients.")
+    .ArgList<int>("param", "Inputs whose gradients are summed over the steps.")
+    .ArgList<std::string>(
+        "param_grads",
+        "For each of `param` the blob of the backward step net that holds its gradient.")
+    .ArgList<int>("outputs_with_grads",
+                  "Outputs that get gradients from outside, by position in alias_dst.")
+    .ArgList<std::string>("recompute_blobs_on_backward",
+                          "Blobs of the step net that are not kept: the backward step net makes "
+                          "them again. Not for random ones.")
     .Arg("enable_rnn_executor",
          "Accepted and without effect; operators use all threads within a step.")
     .Input(

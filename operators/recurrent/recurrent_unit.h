@@ -103,9 +103,10 @@ inline void KeepOrDrop(bool drop, int64_t n, const float* from, float* to) {
 // Arguments of both units.
 inline void DescribeRecurrentUnit(OpSchema& schema) {
   schema
-      .Arg("drop_states",
-           "1: states become 0 where the sequence has ended; else they keep their last value.")
-      .Arg("sequence_lengths", "0: there is no input with lengths. Default 1.");
+      .Arg<bool>(
+          "drop_states",
+          "1: states become 0 where the sequence has ended; else they keep their last value.")
+      .Arg<bool>("sequence_lengths", "0: there is no input with lengths. Default 1.");
 }
 
 }  // namespace caffe2

@@ -27,8 +27,8 @@ void ArgSchema(OpSchema& schema) {
         }
         return std::vector<TensorShape>{CreateTensorShape(dims, TensorProto::INT64)};
       })
-      .Arg("axis", "(int, default -1) The axis.")
-      .Arg("keepdims", "(int, default 1) 1 keeps the axis with size 1, 0 removes it.")
+      .Arg<int>("axis", "(default -1) The axis.")
+      .Arg<int>("keepdims", "(default 1) 1 keeps the axis with size 1, 0 removes it.")
       .Input(0, "X", "A tensor of numbers.")
       .Output(0, "indices", "int64 positions along the axis.");
 }

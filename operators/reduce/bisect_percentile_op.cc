@@ -83,11 +83,11 @@ OPERATOR_SCHEMA(BisectPercentile)
         "has the mapping of that point. Between two points, the percentile is interpolated from "
         "the upper percentile of the lower point to the lower percentile of the upper point. Below "
         "all points it is 0, above all points 1.")
-    .Arg("percentile_raw", "(list of float) The values of the points.", true)
-    .Arg("percentile_mapping", "(list of float) The percentile at each point.", true)
-    .Arg("percentile_lower", "(list of float) The percentile just below each point.", true)
-    .Arg("percentile_upper", "(list of float) The percentile just above each point.", true)
-    .Arg("lengths", "(list of int > 0) The number of points of each column.", true)
+    .ArgList<float>("percentile_raw", "The values of the points.", true)
+    .ArgList<float>("percentile_mapping", "The percentile at each point.", true)
+    .ArgList<float>("percentile_lower", "The percentile just below each point.", true)
+    .ArgList<float>("percentile_upper", "The percentile just above each point.", true)
+    .ArgList<int>("lengths", "(each > 0) The number of points of each column.", true)
     .Input(0, "raw_values", "A float matrix N x F.")
     .Output(0, "percentile", "Float N x F.")
     .CpuOnly(cpu_only::kMeasures);

@@ -189,8 +189,7 @@ OPERATOR_SCHEMA(Histogram)
     .SetDoc(
         "Counts the elements of all inputs in each bin. A bin includes its lower edge and excludes "
         "its upper edge. Elements outside of all bins are not counted.")
-    .Arg("bin_edges", "(list of float, strictly increasing, at least 2) The edges of the bins.",
-         true)
+    .ArgList<float>("bin_edges", "(strictly increasing, at least 2) The edges of the bins.", true)
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
     .Output(0, "histogram", "int64: the count of each bin, one fewer than there are edges.")
     .CpuOnly(cpu_only::kMeasures);
@@ -206,14 +205,14 @@ OPERATOR_SCHEMA(SelfBinningHistogram)
         "Counts the elements of all inputs in bins between the smallest and the largest of them. "
         "Without elements all edges and counts are 0. If all elements are equal, all edges are "
         "that element and the first bin holds all. Infinite elements and NaN are errors.")
-    .Arg("num_bins", "(int > 0) The number of bins.", true)
-    .Arg("bin_spacing",
-         "linear (default): bins of equal width. logarithmic: edges with a constant ratio, from "
-         "logspace_start or the smallest element, whichever is larger; the first bin also holds "
-         "smaller elements.")
-    .Arg("logspace_start", "(float > 0, default 1e-24) The smallest edge of logarithmic bins.")
-    .Arg("logspacing_start", "Another name of logspace_start, used if that is not given.")
-    .Arg("abs", "(bool, default 0) 1: count absolute values.")
+    .Arg<int>("num_bins", "(> 0) The number of bins.", true)
+    .ArgOneOf("bin_spacing", {"linear", "logarithmic"},
+              "(default linear) linear: bins of equal width. logarithmic: edges with a constant "
+              "ratio, from logspace_start or the smallest element, whichever is larger; the first "
+              "bin also holds smaller elements.")
+    .Arg<float>("logspace_start", "(> 0, default 1e-24) The smallest edge of logarithmic bins.")
+    .Arg<float>("logspacing_start", "Another name of logspace_start, used if that is not given.")
+    .Arg<bool>("abs", "(default 0) 1: count absolute values.")
     .Input(0, "X", "A tensor of float or double; more may follow, of the same type.")
     .Output(0, "histogram_values", "The num_bins + 1 edges, of the inputs' type.")
     .Output(1, "histogram_counts", "int64: the count of each bin, and a last one that is 0.")
@@ -229,9 +228,9 @@ OPERATOR_SCHEMA(AccumulateHistogram)
         "Counts the elements in buckets of equal width: of this input, and of all inputs since the "
         "operator was created. The first count is of elements below lower_bound, the last one of "
         "elements that are at least upper_bound or NaN.")
-    .Arg("lower_bound", "(float, default 0) The lower bound of the first bucket.")
-    .Arg("upper_bound", "(float, default 1) The upper bound of the last bucket.")
-    .Arg("num_buckets", "(int > 0, default 1) The number of buckets between the bounds.")
+    .Arg<float>("lower_bound", "(default 0) The lower bound of the first bucket.")
+    .Arg<float>("upper_bound", "(default 1) The upper bound of the last bucket.")
+    .Arg<int>("num_buckets", "(> 0, default 1) The number of buckets between the bounds.")
     .Input(0, "X", "A float tensor.")
     .Output(0, "CUR_HIST", "int64, num_buckets + 2: the counts of this input.")
     .Output(1, "ACC_HIST", "The counts of all inputs so far.")

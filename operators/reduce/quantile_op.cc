@@ -59,9 +59,9 @@ OPERATOR_SCHEMA(Quantile)
     .SetDoc(
         "The smallest element of all inputs such that at least the share `quantile` of the "
         "elements is not larger. It is exact.")
-    .Arg("quantile", "(float in [0, 1]) The share.", true)
-    .Arg("abs", "(bool, default 1) Of absolute values.")
-    .Arg("tol", "(float) The tolerance of Caffe2's search; not needed.")
+    .Arg<float>("quantile", "(in [0, 1]) The share.", true)
+    .Arg<bool>("abs", "(default 1) Of absolute values.")
+    .Arg<float>("tol", "The tolerance of Caffe2's search; not needed.")
     .Input(0, "X1, X2, ...", "Float or double tensors of any shape, all of one type.")
     .Output(0, "quantile_value", "One element.")
     .CpuOnly(cpu_only::kMeasures);

@@ -94,14 +94,14 @@ class GetReduceSideGradient final : public GradientMakerBase {
 
 template <Side side>
 void DescribeReduceSide(OpSchema& schema) {
-  schema.NumInputs(1, 2)
+  schema.Arg<int>("num_reduce_dim", "Number of dimensions that are reduced. Default 1.")
+      .NumInputs(1, 2)
       .NumOutputs(1)
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
         const int reduced = ArgumentHelper(def).GetSingleArgument<int>("num_reduce_dim", 1);
         return std::vector<TensorShape>{CreateTensorShape(
             ReducedShape(GetDimsVector(in[0]), reduced, side), in[0].data_type())};
       })
-      .Arg("num_reduce_dim", "Number of dimensions that are reduced. Default 1.")
       .Input(0, "X", "A float, 16-bit or double tensor (for sum and maximum int32 or int64 too).")
       .Input(1, "lengths", "Optional int32: the number of elements for each result.")
       .Output(0, "Y", "The reductions, with the shape of the other dimensions.");
@@ -113,7 +113,7 @@ void DescribeReduceSideGradient(OpSchema& schema) {
         const bool is_shape = in[1].data_type() == TensorProto::INT64;
         return std::vector<TensorShape>{is_shape ? UnknownTensorShape() : in[1]};
       })
-      .Arg("num_reduce_dim", "As in the forward operator.")
+      .Arg<int>("num_reduce_dim", "As in the forward operator.")
       .Input(0, "dY", "Gradient of the output.")
       .Input(1, "X", "Input of the forward operator, or its shape, one-dimensional int64.")
       .Input(2, "lengths", "Optional: the lengths given to the forward operator.")

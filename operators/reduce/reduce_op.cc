@@ -123,8 +123,10 @@ class GetReduceGradient final : public GradientMakerBase {
 };
 
 void DescribeAxes(OpSchema& schema) {
-  schema.Arg("axes", "The axes that are reduced; negative ones count from the end. Default: all.")
-      .Arg("keepdims", "1 (default): reduced axes stay with size 1; 0: they are removed.");
+  schema
+      .ArgList<int>("axes",
+                    "The axes that are reduced; negative ones count from the end. Default: all.")
+      .Arg<int>("keepdims", "1 (default): reduced axes stay with size 1; 0: they are removed.");
 }
 void DescribeReduce(OpSchema& schema) {
   schema.NumInputs(1)

@@ -87,14 +87,14 @@ REGISTER_CPU_OPERATOR(SumElementsGradient, SumElementsGradientOp<CPUContext>);
 OPERATOR_SCHEMA(SumElements)
     .FillUsing(DescribeElements)
     .SetDoc("The sum of all elements of a floating-point tensor, or their mean.")
-    .Arg("average", "1: the mean. Default 0.");
+    .Arg<bool>("average", "1: the mean. Default 0.");
 OPERATOR_SCHEMA(SumElementsInt)
     .FillUsing(DescribeElements)
     .SetDoc("The sum of all elements of an int32 or int64 tensor.");
 OPERATOR_SCHEMA(SumSqrElements)
     .FillUsing(DescribeElements)
     .SetDoc("The sum of the squares of all elements of a floating-point tensor, or their mean.")
-    .Arg("average", "1: the mean. Default 0.");
+    .Arg<bool>("average", "1: the mean. Default 0.");
 OPERATOR_SCHEMA(SumElementsGradient)
     .NumInputs(2)
     .NumOutputs(1)
@@ -102,7 +102,7 @@ OPERATOR_SCHEMA(SumElementsGradient)
     .SetDoc(
         "Gradient of SumElements: dX = dY everywhere, divided by the number of elements for "
         "the mean.")
-    .Arg("average", "As in SumElements.")
+    .Arg<bool>("average", "As in SumElements.")
     .Input(0, "X", "Input of SumElements. Only its shape is used.")
     .Input(1, "dY", "Gradient of the sum, one element.")
     .Output(0, "dX", "Gradient of X.");

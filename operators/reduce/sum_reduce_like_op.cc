@@ -14,11 +14,11 @@ OPERATOR_SCHEMA(SumReduceLike)
     .SetDoc(
         "Sums A to the shape of B, which is a contiguous part of A's shape. The gradient of an "
         "operator with broadcast=1 uses it for its second operand.")
-    .Arg("axis",
-         "The dimension of A at which the shape of B begins. Default -1: B's shape is the "
-         "end of A's.")
-    .Arg("axis_str", "In place of axis: one letter of `order`.")
-    .Arg("order", "Meaning of the letters of axis_str. Default NCHW.")
+    .Arg<int>("axis",
+              "The dimension of A at which the shape of B begins. Default -1: B's shape is the end "
+              "of A's.")
+    .Arg<std::string>("axis_str", "In place of axis: one letter of `order`.")
+    .Arg<std::string>("order", "Meaning of the letters of axis_str. Default NCHW.")
     .Input(0, "A", "A tensor of a floating-point type; 16-bit ones are summed in float.")
     .Input(1, "B", "Gives the shape; its values are not read.")
     .Output(0, "C", "The sums, in the shape of B.");

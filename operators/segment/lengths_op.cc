@@ -188,7 +188,7 @@ OPERATOR_SCHEMA(LengthsToOffsets)
           CreateTensorShape({NumelOf(in[0]) + (last ? 1 : 0)}, TensorProto::INT32)};
     })
     .SetDoc("Converts lengths to offsets of segments: [1, 3, 0, 2] becomes [0, 1, 4, 4].")
-    .Arg("include_last_offset", "(bool, default 0) 1: the sum of all lengths follows.")
+    .Arg<bool>("include_last_offset", "(default 0) 1: the sum of all lengths follows.")
     .Input(0, "lengths", "int32 or int64, one-dimensional.")
     .Output(0, "offsets", "int32: the offset of each segment.")
     .CpuOnly(cpu_only::kLengths);
@@ -220,7 +220,7 @@ OPERATOR_SCHEMA(SegmentIdsToRanges)
 OPERATOR_SCHEMA(LengthsToWeights)
     .FillUsing(DescribeLengths)
     .SetDoc("For each entry 1 / length^power of its segment: [2, 0, 3] gives 5 weights.")
-    .Arg("power", "(float, default 0.5) The power.")
+    .Arg<float>("power", "(default 0.5) The power.")
     .Output(0, "weights", "Float, one for each entry.")
     .CpuOnly(cpu_only::kLengths);
 OPERATOR_SCHEMA(LengthsToShape)

@@ -52,8 +52,8 @@ OPERATOR_SCHEMA(LengthsPad)
       return out;
     })
     .SetDoc("Pads each segment of rows to one length. A longer segment is an error.")
-    .Arg("target_length", "(int >= 0) The length of all segments.", true)
-    .Arg("padding_value", "(float, default -1) The value of the new rows.")
+    .Arg<int>("target_length", "(>= 0) The length of all segments.", true)
+    .Arg<float>("padding_value", "(default -1) The value of the new rows.")
     .Input(0, "DATA", "Rows of float, double, int32 or int64.")
     .Input(1, "LENGTHS", "int32 or int64: the number of rows of each segment.")
     .Output(0, "OUTPUT", "target_length rows for each segment.");
@@ -63,7 +63,7 @@ OPERATOR_SCHEMA(LengthsSplit)
     .SetDoc(
         "Splits each length into parts that are as equal as possible, the larger ones first: [9, "
         "4] in 3 parts becomes [3, 3, 3, 2, 1, 1].")
-    .Arg("n_split", "(int > 0) The number of parts; not read if input 1 holds it.")
+    .Arg<int>("n_split", "(> 0) The number of parts; not read if input 1 holds it.")
     .Input(0, "LENGTHS", "int32 or int64, one-dimensional.")
     .Input(1, "n_split", "Optional: the number of parts, one int32, in host memory.")
     .Output(0, "Y", "int32: the parts of all lengths.")

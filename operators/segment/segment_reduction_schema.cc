@@ -86,10 +86,10 @@ void DescribeSegmentReduction(OpSchema& schema, SegmentSpec spec) {
     schema.Input(spec.indices(), "INDICES", "int32 or int64: the rows of DATA to read.");
   }
   if (spec.kind == SegmentKind::kLengths && spec.reducer == SegmentReducer::kWeightedSum) {
-    schema.Arg("grad_on_weights", "(bool, default 0) 1: the weights get a gradient, too.");
+    schema.Arg<bool>("grad_on_weights", "(default 0) 1: the weights get a gradient, too.");
   }
   if (spec.kind == SegmentKind::kUnsorted) {
-    schema.Arg("num_segments", "The number of segments. Default: the largest id plus 1.");
+    schema.Arg<int>("num_segments", "The number of segments. Default: the largest id plus 1.");
   }
   DescribeGroups(schema, spec.kind, spec.segments());
 }

@@ -254,7 +254,7 @@ OPERATOR_SCHEMA(CTCGreedyDecoder)
     .SetDoc(
         "Decodes the output of a network trained by connectionist temporal classification (Graves "
         "et al., 2006): takes the most likely class of each step, without blanks and repetitions.")
-    .Arg("merge_repeated", "(bool, default 1) Equal classes in a row are one label.")
+    .Arg<bool>("merge_repeated", "(default 1) Equal classes in a row are one label.")
     .Output(0, "OUTPUT_LEN", "Int32 [batch]: the number of labels of each sequence.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
     .CpuOnly(cpu_only::kDecodes);
@@ -276,11 +276,11 @@ OPERATOR_SCHEMA(CTCBeamSearchDecoder)
         "The most likely label sequences, where the probability of a sequence is the sum over all "
         "its paths of classes. The search keeps the `beam_width` best prefixes at every step "
         "(Hannun et al., 2014, without a language model).")
-    .Arg("beam_width", "(int, default 10) The number of prefixes kept.")
-    .Arg("num_candidates", "(int, default 1) The number of sequences returned for each input.")
-    .Arg("prune_threshold",
-         "(float, default 0.001) A step skips classes whose probability is not larger, unless that "
-         "would skip all.")
+    .Arg<int>("beam_width", "(default 10) The number of prefixes kept.")
+    .Arg<int>("num_candidates", "(default 1) The number of sequences returned for each input.")
+    .Arg<float>("prune_threshold",
+                "(default 0.001) A step skips classes whose probability is not larger, unless that "
+                "would skip all.")
     .Output(0, "OUTPUT_LEN", "Int32 [batch * num_candidates]: labels of each, best first.")
     .Output(1, "VALUES", "Int32: the labels of all sequences, one after the other.")
     .Output(2, "OUTPUT_PROB", "Optional: float [batch * num_candidates], their probabilities.")

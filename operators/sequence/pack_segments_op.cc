@@ -25,9 +25,9 @@ OPERATOR_SCHEMA(PackSegments)
     .SetDoc(
         "Packs segments of rows into one tensor. Pads each to the longest, or pads or cuts each to "
         "max_length.")
-    .Arg("max_length", "(int > 0) The length of all segments. Default: the length of the longest.")
-    .Arg("pad_minf", "(bool, default 0) 1: pads with -infinity instead of 0.")
-    .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
+    .Arg<int>("max_length", "(> 0) The length of all segments. Default: the length of the longest.")
+    .Arg<bool>("pad_minf", "(default 0) 1: pads with -infinity instead of 0.")
+    .Arg<bool>("return_presence_mask", "(default 0) 1: there is a second output.")
     .Input(0, "lengths", "int32 or int64: the number of rows of each segment.")
     .Input(1, "tensor", "The rows, of any type.")
     .Input(2, "like",
@@ -38,8 +38,8 @@ OPERATOR_SCHEMA(UnpackSegments)
     .NumInputs(2)
     .NumOutputs(1)
     .SetDoc("The inverse of PackSegments: the rows without the pads.")
-    .Arg("max_length", "(int > 0) As in PackSegments.")
-    .Arg("restore_cut", "(bool, default 0) 1: rows that PackSegments cut come back as 0.")
+    .Arg<int>("max_length", "(> 0) As in PackSegments.")
+    .Arg<bool>("restore_cut", "(default 0) 1: rows that PackSegments cut come back as 0.")
     .Input(0, "lengths", "int32 or int64: the number of rows of each segment.")
     .Input(1, "tensor", "The packed tensor.")
     .Output(0, "packed_tensor", "The rows; their number is known at run time only.");

@@ -30,14 +30,15 @@ OPERATOR_SCHEMA(SequenceMask)
         "at the positions that the mode selects: sequence: column >= length[row]; window: |column "
         "- center[row]| > radius; upper: column > row; lower: column < row; upperdiag: column >= "
         "row; lowerdiag: column <= row.")
-    .Arg("mode", "sequence, window, upper, lower, upperdiag or lowerdiag.", true)
-    .Arg("axis", "(int, default 1) The first axis of the columns.")
-    .Arg("radius", "(int >= 0, default 10) Half the width of a window.")
-    .Arg("batch",
-         "(int) The axes up to this one are a batch: rows count within each. Default: no batch.")
-    .Arg("repeat_from_axis", "(int) The mask is the same along this axis and the axes after it.")
-    .Arg("fill_val", "(float, default -infinity) The value of masked positions.")
-    .Arg("grad", "1: masked positions become 0. For the gradient.")
+    .ArgOneOf("mode", {"sequence", "window", "upper", "lower", "upperdiag", "lowerdiag"},
+              "Which positions are masked.", true)
+    .Arg<int>("axis", "(default 1) The first axis of the columns.")
+    .Arg<int>("radius", "(>= 0, default 10) Half the width of a window.")
+    .Arg<int>("batch",
+              "The axes up to this one are a batch: rows count within each. Default: no batch.")
+    .Arg<int>("repeat_from_axis", "The mask is the same along this axis and the axes after it.")
+    .Arg<float>("fill_val", "(default -infinity) The value of masked positions.")
+    .Arg<bool>("grad", "1: masked positions become 0. For the gradient.")
     .Input(0, "input", "A tensor of float, float16 or bfloat16.")
     .Input(1, "sequence_lengths",
            "int32: lengths (mode sequence) or centers (mode window), one for each row.")

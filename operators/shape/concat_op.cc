@@ -69,11 +69,11 @@ void DescribeConcat(OpSchema& schema) {
   schema.NumInputs(1, std::numeric_limits<int>::max())
       .NumOutputs(2)
       .TensorInferenceFunction(InferConcat)
-      .Arg("axis",
-           "Axis along which the inputs are joined; may be negative. Default: the channels "
-           "of `order`.")
-      .Arg("add_axis", "1: the inputs are stacked along a new axis. Default 0.")
-      .Arg("order", "NCHW or NHWC, used if `axis` is not given. Default NCHW.")
+      .Arg<int>("axis",
+                "Axis along which the inputs are joined; may be negative. Default: the channels of "
+                "`order`.")
+      .Arg<bool>("add_axis", "1: the inputs are stacked along a new axis. Default 0.")
+      .ArgOrder("(default NCHW) Used if `axis` is not given.")
       .Input(0, "X1",
              "The first tensor; more may follow. They must have one type and differ in the size of "
              "the axis only.")

@@ -30,7 +30,7 @@ OPERATOR_SCHEMA(Expand)
     .SetDoc(
         "Broadcasts X to a shape by the rules of NumPy: shapes are aligned at the end, and a "
         "dimension of 1 (or a missing one) takes the size of the other shape's dimension.")
-    .Arg("shape", "The shape, unless it is an input; 1 and -1 keep a dimension of X.")
+    .ArgList<int>("shape", "The shape, unless it is an input; 1 and -1 keep a dimension of X.")
     .Input(0, "X", "A tensor of numbers: float, double, float16, bfloat16, int32 or int64.")
     .Input(1, "shape", "Optional: the shape, one-dimensional int32 or int64, in host memory.")
     .Output(0, "Y", "The result.");

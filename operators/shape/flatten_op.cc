@@ -35,7 +35,7 @@ OPERATOR_SCHEMA(Flatten)
     .SetDoc(
         "Reshapes a tensor to a matrix: the dimensions before `axis` become rows, the others "
         "columns.")
-    .Arg("axis", "First dimension of the columns; may be negative. Default 1.")
+    .Arg<int>("axis", "First dimension of the columns; may be negative. Default 1.")
     .Input(0, "input", "A tensor of any type and shape.")
     .Output(0, "output", "The same elements as a matrix.");
 OPERATOR_SCHEMA(FlattenToVec)

@@ -69,7 +69,7 @@ OPERATOR_SCHEMA(Reshape)
         "Gives a tensor another shape. A dimension of 0 keeps the old dimension at this place (or "
         "is 0 if data is empty). One dimension may be -1: it is computed from the number of "
         "elements.")
-    .Arg("shape", "The new shape, unless it is an input.")
+    .ArgList<int>("shape", "The new shape, unless it is an input.")
     .Input(0, "data", "A tensor of any type and shape.")
     .Input(1, "new_shape",
            "Optional: the new shape, one-dimensional int32 or int64, best in host memory.")

@@ -30,7 +30,7 @@ OPERATOR_SCHEMA(Shape)
           CreateTensorShape({static_cast<int64_t>(dims.size())}, TensorProto::INT64)};
     })
     .SetDoc("The shape of a tensor.")
-    .Arg("axes", "The dimensions to return. Default: all.")
+    .ArgList<int>("axes", "The dimensions to return. Default: all.")
     .Input(0, "X", "A tensor of any type.")
     .Output(0, "shape", "int64, one-dimensional, in host memory.");
 OPERATOR_SCHEMA(Size)

@@ -88,10 +88,10 @@ std::vector<TensorShape> InferSlice(const OperatorDef& def, const std::vector<Te
 
 void DescribeBounds(OpSchema& schema) {
   schema
-      .Arg("starts",
-           "First index in each dimension. A negative one counts from the end: -1 is the end, one "
-           "after the last element. Dimensions without an entry are whole.")
-      .Arg("ends", "The index after the last one, in the same way: -1 is the end.");
+      .ArgList<int>("starts",
+                    "First index in each dimension. A negative one counts from the end: -1 is the "
+                    "end, one after the last element. Dimensions without an entry are whole.")
+      .ArgList<int>("ends", "The index after the last one, in the same way: -1 is the end.");
 }
 
 }  // namespace

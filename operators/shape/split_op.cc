@@ -112,10 +112,11 @@ void DescribeSplit(OpSchema& schema) {
   schema.NumInputs(1, 2)
       .NumOutputs(1, std::numeric_limits<int>::max())
       .TensorInferenceFunction(InferSplit)
-      .Arg("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
-      .Arg("split", "The length of each part. Default: equal parts.")
-      .Arg("add_axis", "1: each part has length 1, and the axis is removed from it. Default 0.")
-      .Arg("order", "NCHW or NHWC, used if `axis` is not given. Default NCHW.")
+      .Arg<int>("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
+      .ArgList<int>("split", "The length of each part. Default: equal parts.")
+      .Arg<bool>("add_axis",
+                 "1: each part has length 1, and the axis is removed from it. Default 0.")
+      .ArgOrder("(default NCHW) Used if `axis` is not given.")
       .Input(0, "input", "A tensor of any type and shape.")
       .Input(1, "split", "Optional: the length of each part, int32, in host memory.")
       .Output(0, "output_0", "First of the parts; as many as there are outputs.");
@@ -137,10 +138,11 @@ OPERATOR_SCHEMA(SplitByLengths)
     .SetDoc(
         "Splits a tensor into parts along an axis. Each output takes the same number of lengths, "
         "in order, and has their sum as its length.")
-    .Arg("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
-    .Arg("order", "NCHW or NHWC, used if axis is not given. Default NCHW.")
-    .Arg("use_scaling_lengths",
-         "1: the lengths are multiplied so that they add up to the dimension. Default 0: they do.")
+    .Arg<int>("axis", "Axis that is split; may be negative. Default: the channels of `order`.")
+    .ArgOrder("(default NCHW) Used if `axis` is not given.")
+    .Arg<bool>(
+        "use_scaling_lengths",
+        "1: the lengths are multiplied so that they add up to the dimension. Default 0: they do.")
     .Input(0, "input", "A tensor of any type and shape.")
     .Input(1, "lengths", "int32 or int64, a multiple of the number of outputs.")
     .Output(0, "output_0", "First of the parts; as many as there are outputs.")

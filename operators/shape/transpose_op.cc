@@ -60,7 +60,7 @@ OPERATOR_SCHEMA(Transpose)
           CreateTensorShape(Permuted(GetDimsVector(in[0]), axes), in[0].data_type())};
     })
     .SetDoc("Permutes the dimensions: dimension i of the output is dimension axes[i] of the input.")
-    .Arg("axes", "The permutation. Default: the dimensions are reversed.")
+    .ArgList<int>("axes", "The permutation. Default: the dimensions are reversed.")
     .Input(0, "data", "A tensor of numbers or bools.")
     .Output(0, "transposed", "The permuted tensor.");
 REGISTER_GRADIENT(Transpose, GetTransposeGradient);

@@ -35,8 +35,8 @@ OPERATOR_SCHEMA(BatchSparseToDense)
     .SetDoc(
         "Makes a matrix from the entries of its rows. If a column occurs twice in a row, the last "
         "entry counts.")
-    .Arg("dense_last_dim", "(int > 0) The columns of the matrix, unless its shape is given.")
-    .Arg("default_value", "(float, default 0) The value of elements without an entry.")
+    .Arg<int>("dense_last_dim", "(> 0) The columns of the matrix, unless its shape is given.")
+    .Arg<float>("default_value", "(default 0) The value of elements without an entry.")
     .Input(2, "values", "Float: the values of the entries.")
     .Input(3, "output_shape_inference", "Optional: a matrix whose shape the output gets.")
     .Output(0, "dense", "Float: a row for each length.");

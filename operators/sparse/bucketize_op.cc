@@ -12,7 +12,7 @@ OPERATOR_SCHEMA(Bucketize)
       return std::vector<TensorShape>{CreateTensorShape(GetDimsVector(in[0]), TensorProto::INT32)};
     })
     .SetDoc("The number of boundaries that are less than each element: b[i - 1] < x <= b[i].")
-    .Arg("boundaries", "(floats) Numbers in ascending order.", /*required=*/true)
+    .ArgList<float>("boundaries", "Numbers in ascending order.", /*required=*/true)
     .Input(0, "X", "A float tensor of any shape.")
     .Output(0, "indices", "int32, of the shape of X.");
 NO_GRADIENT(Bucketize);

@@ -344,7 +344,7 @@ void DescribeFeatures(OpSchema& schema) {
              "Values of any type; the inputs of more features follow, with values of this type.");
   int next = 2;
   if (inputs.presence >= 0) {
-    schema.Arg("feature_ids", "(list of int64) The key of each feature.", true)
+    schema.ArgList<int>("feature_ids", "The key of each feature.", true)
         .Input(inputs.presence, "in1_presence", "Bool: whether each example has the feature.");
   } else {
     schema.Input(inputs.entries, "in1_lengths", "int32 or int64: entries of each example.")
@@ -403,7 +403,7 @@ OPERATOR_SCHEMA(MergeDenseFeatureTensors)
     .NumOutputs(3)
     .FillUsing(DescribeMerged)
     .SetDoc("Lists the present features of each row of a matrix of features.")
-    .Arg("feature_ids", "(list of int64) The key of each column.", true)
+    .ArgList<int>("feature_ids", "The key of each column.", true)
     .Input(0, "in1", "Examples x features, of any type.")
     .Input(1, "in1_presence", "Bool, of the same shape: whether an example has a feature.")
     .Output(2, "out_values", "The values that are present.")

@@ -21,7 +21,7 @@ OPERATOR_SCHEMA(Find)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(1)
     .SetDoc("For each query its position in the index; the last one if it is there twice.")
-    .Arg("missing_value", "What stands for a query that is not there. Default -1.")
+    .Arg<int>("missing_value", "(default -1) What stands for a query that is not there.")
     .Input(0, "index", "int32 or int64 values.")
     .Input(1, "query", "Values looked for, of the index's type.")
     .Output(0, "query_indices", "Their positions, of the same type and shape.");

@@ -106,16 +106,17 @@ class GetBatchGatherGradient final : public GradientMakerBase {
 
 template <int default_axis>
 void DescribeGather(OpSchema& schema) {
-  schema.NumInputs(2)
+  schema
+      .Arg<bool>("match_outer",
+                 "1: INDICES also has the axes of DATA before `axis`, so that each of their "
+                 "elements has indices of its own. Default 0: all share the indices.")
+      .NumInputs(2)
       .NumOutputs(1)
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
         const GatherAxis axis(ArgumentHelper(def), default_axis);
         return std::vector<TensorShape>{CreateTensorShape(
             axis.Shape(GetDimsVector(in[0]), GetDimsVector(in[1])), in[0].data_type())};
       })
-      .Arg("match_outer",
-           "1: INDICES also has the axes of DATA before `axis`, so that each of their elements has "
-           "indices of its own. Default 0: all share the indices.")
       .Input(0, "DATA", "A tensor of any type.")
       .Input(1, "INDICES", "int32 or int64, of any shape; each in the range of the axis.")
       .Output(
@@ -134,19 +135,19 @@ REGISTER_CPU_OPERATOR(BatchGatherGradient, BatchGatherGradientOp<CPUContext>);
 OPERATOR_SCHEMA(Gather)
     .FillUsing(DescribeGather<0>)
     .SetDoc("The rows of DATA that INDICES names. The gradient is sparse.")
-    .Arg("axis", "The axis that is indexed. Default 0.")
-    .Arg("dense_gradient", "1: the gradient is dense. Default 0.");
+    .Arg<int>("axis", "The axis that is indexed. Default 0.")
+    .Arg<bool>("dense_gradient", "1: the gradient is dense. Default 0.");
 OPERATOR_SCHEMA(BatchGather)
     .FillUsing(DescribeGather<1>)
     .SetDoc("For every element of a batch, the rows of DATA that INDICES names.")
-    .Arg("axis", "The axis that is indexed. Default 1.");
+    .Arg<int>("axis", "The axis that is indexed. Default 1.");
 OPERATOR_SCHEMA(BatchGatherGradient)
     .NumInputs(3)
     .NumOutputs(1)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("Gradient of BatchGather: adds up the gradients of rows that were read more than once.")
-    .Arg("axis", "As in the forward operator. Default 1.")
-    .Arg("match_outer", "As in the forward operator. Default 0.")
+    .Arg<int>("axis", "As in the forward operator. Default 1.")
+    .Arg<bool>("match_outer", "As in the forward operator. Default 0.")
     .Input(0, "DATA", "Float input of the forward operator. Only its shape is used.")
     .Input(1, "INDICES", "Indices of the forward operator.")
     .Input(2, "dOUTPUT", "Gradient of its output.")

@@ -192,14 +192,14 @@ OPERATOR_SCHEMA(GatherRangesToDense)
         "One matrix for each range of an example: range i of example e is row e of output i. "
         "Ranges whose length differs from the argument become zeros. Too large a share of them, "
         "over all examples since the operator was created, is an error.")
-    .Arg("lengths", "(list of int > 0) The length of each range.", true)
-    .Arg("min_observation",
-         "(int, default 10000) As long as there are fewer examples, shares are of this number.")
-    .Arg("max_mismatched_ratio",
-         "(float, default 0.9) The largest share of ranges of an output that may have a wrong "
-         "length and not be empty.")
-    .Arg("max_empty_ratio",
-         "(float, default 1) The largest share of ranges of an output that may be empty.")
+    .ArgList<int>("lengths", "(each > 0) The length of each range.", true)
+    .Arg<int>("min_observation",
+              "(default 10000) As long as there are fewer examples, shares are of this number.")
+    .Arg<float>("max_mismatched_ratio",
+                "(default 0.9) The largest share of ranges of an output that may have a wrong "
+                "length and not be empty.")
+    .Arg<float>("max_empty_ratio",
+                "(default 1) The largest share of ranges of an output that may be empty.")
     .Input(0, "DATA", "A list of numbers.")
     .Input(1, "RANGES", "int32 or int64 [examples, ranges, 2]: offset and length in DATA.")
     .Input(2, "KEY", "Optional int32 or int64, like DATA: ranges are sorted by these.")

@@ -142,7 +142,7 @@ void DescribeCreate(OpSchema& schema) {
   schema.NumInputs(0)
       .NumOutputs(1)
       .NonTensorOutputs({0})
-      .Arg("max_elements", "(int > 0, default 2^31 - 1) The most entries, number 0 included.")
+      .Arg<int>("max_elements", "(> 0, default 2^31 - 1) The most entries, number 0 included.")
       .Output(0, "handle", "The index, a blob that is not a tensor.");
 }
 
@@ -197,7 +197,7 @@ OPERATOR_SCHEMA(IndexLoad)
     .NumInputs(2)
     .FillUsing(DescribeInPlace)
     .SetDoc("Replaces the entries of an index by a list of different keys.")
-    .Arg("skip_first_entry", "(int, default 0) 1: the first key stands for number 0.")
+    .Arg<int>("skip_first_entry", "(default 0) 1: the first key stands for number 0.")
     .Input(1, "items", "Keys; they get the numbers 1, 2, ...")
     .CpuOnly(cpu_only::kCollections);
 OPERATOR_SCHEMA(IndexStore)

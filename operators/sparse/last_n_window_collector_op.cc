@@ -130,7 +130,7 @@ Keeps the last rows of its inputs in a ring: the window grows to num_to_collect 
 replace the oldest, from the position `next` on. If an input has more rows than the window, only the
 last ones count. Shapes are inferred as if the window were full.
 )DOC")
-    .Arg("num_to_collect", "(int > 0) Rows of the full window.", true)
+    .Arg<int>("num_to_collect", "(> 0) Rows of the full window.", true)
     .Input(0, "last-N buffer", "The window; empty before the first run.")
     .Input(1, "next cursor", "int32, one element: where the next row goes.")
     .Input(2, "DATA", "Rows [n, ...] of any type.")

@@ -72,9 +72,9 @@ OPERATOR_SCHEMA(NGramFromCategorical)
         "One number for the categories in some columns of each row. A column counts as a digit: "
         "the place of its value among the column's values, or 0 for another value; its base is the "
         "product of the limits of the columns before it.")
-    .Arg("col_ids", "(list of int) The columns.", true)
-    .Arg("categorical_limits", "(list of int > 0) The number of values of each column.", true)
-    .Arg("vals", "(list of int) The values of all columns, column by column.", true)
+    .ArgList<int>("col_ids", "The columns.", true)
+    .ArgList<int>("categorical_limits", "(each > 0) The number of values of each column.", true)
+    .ArgList<int>("vals", "The values of all columns, column by column.", true)
     .Input(0, "floats", "A float matrix; elements are rounded to the nearest integer.")
     .Output(0, "n-gram", "int32, one for each row.")
     .CpuOnly(cpu_only::kRecordFeatures);

@@ -168,7 +168,7 @@ OPERATOR_SCHEMA(Partition)
     .SetDoc(
         "Splits tensors into parts by keys modulo the number of parts, which is the number of "
         "outputs for each input. The outputs are all inputs of part 0, then of part 1, ...")
-    .Arg("pack_first_input", "(int, default 0) 1: keys are divided by the number of parts.")
+    .Arg<int>("pack_first_input", "(default 0) 1: keys are divided by the number of parts.")
     .Input(0, "input", "int32 or int64 keys. Tensors that begin with its shape may follow.")
     .Output(0, "partitions", "Keys of part 0; further outputs follow.")
     .CpuOnly(cpu_only::kRecordFeatures);
@@ -176,7 +176,7 @@ OPERATOR_SCHEMA(LengthsPartition)
     .NumInputs(2, OpSchema::kUnlimited)
     .NumOutputs(2, OpSchema::kUnlimited)
     .SetDoc("Partition of segments: input 0 are lengths, and each part gets lengths of its own.")
-    .Arg("pack_first_input", "(int, default 0) 1: keys are divided by the number of parts.")
+    .Arg<int>("pack_first_input", "(default 0) 1: keys are divided by the number of parts.")
     .Input(0, "lengths", "int32 or int64: the number of keys of each segment.")
     .Input(1, "input", "int32 or int64 keys. Tensors with as many rows may follow.")
     .Output(0, "lengths_partition", "int32: the lengths of part 0.")

@@ -157,7 +157,7 @@ objects that are in the reservoir are skipped, and so are all rows of an object 
 input. An empty reservoir starts again. Random numbers are the operator's own, seeded by
 device_option.random_seed. Shapes are inferred as if the reservoir were full.
 )DOC")
-    .Arg("num_to_collect", "(int > 0) Rows of the full reservoir.", true)
+    .Arg<int>("num_to_collect", "(> 0) Rows of the full reservoir.", true)
     .Input(0, "RESERVOIR", "The rows; empty before the first run.")
     .Input(1, "NUM_VISITED", "int64, one element: the number of rows offered so far.")
     .Input(2, "DATA", "Rows [n, ...] of any type; PackRecords makes them of several tensors.")

@@ -48,11 +48,11 @@ OPERATOR_SCHEMA(SparseToDenseMask)
         "Converts samples of pairs (feature id, value) to a dense tensor with one column for each "
         "id of the argument mask. If a sample does not have the id, the element has a default "
         "value. Other ids are dropped. If an id occurs twice in a sample, the last one counts.")
-    .Arg("mask", "(list of int) The feature ids, each once.", true)
-    .Arg("return_presence_mask", "(bool, default 0) 1: there is a second output.")
-    .Arg("max_skipped_indices",
-         "(int, default 50) So many samples with negative ids, counted over all runs, are an "
-         "error.")
+    .ArgList<int>("mask", "The feature ids, each once.", true)
+    .Arg<bool>("return_presence_mask", "(default 0) 1: there is a second output.")
+    .Arg<int>(
+        "max_skipped_indices",
+        "(default 50) So many samples with negative ids, counted over all runs, are an error.")
     .Input(0, "indices", "int32 or int64: the feature ids of all samples, one after another.")
     .Input(1, "values", "Their values, of any type: one row for each id.")
     .Input(2, "default_value", "A value.")
@@ -74,7 +74,7 @@ OPERATOR_SCHEMA(SparseToDenseMaskGradient)
       return std::vector<TensorShape>{CreateTensorShape(dims, in[1].data_type())};
     })
     .SetDoc("The gradient of SparseToDenseMask for the values.")
-    .Arg("mask", "As in the forward operator.", true)
+    .ArgList<int>("mask", "As in the forward operator.", true)
     .Input(0, "indices", "As in the forward operator.")
     .Input(1, "d_output", "The gradient of the output, float.")
     .Input(2, "lengths", "As in the forward operator.")

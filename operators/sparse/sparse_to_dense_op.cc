@@ -47,9 +47,9 @@ OPERATOR_SCHEMA(SparseToDense)
     .SetDoc(
         "Makes a dense tensor of rows and their indices. Rows with the same index are added up; "
         "rows without an index are 0.")
-    .Arg("output_first_dim",
-         "The number of rows. Default: the number of rows of data_to_infer_dim, or one more "
-         "than the largest index.")
+    .Arg<int>("output_first_dim",
+              "The number of rows. Default: the number of rows of data_to_infer_dim, or one more "
+              "than the largest index.")
     .Input(0, "indices", "int32 or int64, one-dimensional.")
     .Input(1, "values", "float, double, int32 or int64; one row for each index.")
     .Input(2, "data_to_infer_dim", "Optional: a tensor with as many rows as the output gets.")

@@ -131,7 +131,7 @@ OPERATOR_SCHEMA(WeightedMultiSampling)
     .SetDoc(
         "Draws elements of a list, with probabilities in proportion to weights. An element may be "
         "drawn several times.")
-    .Arg("num_samples", "(int >= 0, default 0) The number of samples, without input 1.")
+    .Arg<int>("num_samples", "(>= 0, default 0) The number of samples, without input 1.")
     .Input(0, "sampling_weights", "Float, one-dimensional, none negative, with one above 0.")
     .Input(1, "shape_tensor", "Optional: a tensor with the shape of the output; it is not read.")
     .Output(0, "indices", "int32: the elements that were drawn; none if there are no weights.")

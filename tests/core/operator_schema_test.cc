@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
@@ -69,6 +70,37 @@ TEST(OpSchemaTest, RequiredArgument) {
   EXPECT_THROW(schema.Verify(def), EnforceNotMet);
   *def.add_arg() = MakeArgument("size", 3);
   EXPECT_NO_THROW(schema.Verify(def));
+}
+
+TEST(OpSchemaTest, ArgumentsHaveTheirTypesInOrder) {
+  OpSchema schema = Schema();
+  schema.Arg<int>("i", "").Arg<bool>("b", "").Arg<float>("f", "").Arg<std::string>("s", "");
+  schema.Arg<NetDef>("n", "").Arg<TensorProto::DataType>("t", "").ArgIsTest("");
+  schema.ArgList<int>("is", "").ArgList<float>("fs", "").ArgList<std::string>("ss", "");
+  schema.Arg("external", "of an operator of Caffe2");
+  std::string types;
+  for (const OpSchema::Parameter& arg : schema.args()) {
+    types += arg.name + ": " + ArgumentTypeName(arg.type) + "; ";
+    EXPECT_FALSE(arg.required);
+    EXPECT_TRUE(arg.choices.empty());
+  }
+  EXPECT_EQ(types,
+            "i: int; b: bool; f: float; s: string; n: net; t: data type; is_test: int; "
+            "is: list of int; fs: list of float; ss: list of string; external: any; ");
+}
+
+TEST(OpSchemaTest, ArgumentsOfStringsMayHaveChoices) {
+  OpSchema schema = Schema();
+  schema.ArgOneOf("mode", {"fast", "exact"}, "how", /*required=*/true).ArgOrder();
+  const OpSchema::Parameter &mode = schema.args()[0], &order = schema.args()[1];
+  EXPECT_EQ(mode.type, ArgumentType::kString);
+  EXPECT_EQ(mode.choices, (std::vector<std::string>{"fast", "exact"}));
+  EXPECT_EQ(mode.description, "how");
+  EXPECT_TRUE(mode.required);
+  EXPECT_EQ(order.name, "order");
+  EXPECT_EQ(order.choices, (std::vector<std::string>{"NCHW", "NHWC"}));
+  EXPECT_FALSE(order.required);
+  EXPECT_THROW(schema.Verify(Def(0, 0)), EnforceNotMet);
 }
 
 TEST(OpSchemaTest, InferenceOfUnknownInputsIsUnknown) {

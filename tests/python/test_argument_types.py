@@ -11,7 +11,7 @@ import pytest
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import brew, core, model_helper, workspace
-from caffe2.python._core.argument_types import ACCEPTED, argument_rules, argument_type
+from caffe2.python._core.argument_types import ACCEPTED, argument_rules
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _SCHEMAS = {key: C.OpSchema.get(key) for key in C.registered_operators()
@@ -41,6 +41,12 @@ _WRONG = [
     ("LearningRate", {"policy": 1, "base_lr": 0.1}, "argument policy is 1, must be a string$"),
     ("Reshape", {"shape": b"12"}, "argument shape is '12', must be a list of integers$"),
     ("If", {"then_net": 3}, "argument then_net is 3, must be a NetDef$"),
+    ("Cast", {"to": 1.5}, "argument to is 1.5, must be a data type$"),
+    ("GivenTensorIntFill", {"values": [1.5]}, r"values is \[1.5\], must be a list of integers$"),
+    ("GivenTensorFill", {"values": [1], "dtype": [1]}, r"dtype is \[1\], must be a data type$"),
+    ("SpaceToBatch", {"order": "NHWC"}, "argument order is 'NHWC', must be NCHW$"),
+    ("PReluGradient", {"order": "CHWN"}, "argument order is 'CHWN', must be NCHW or NHWC$"),
+    ("BoxWithNMSLimit", {"soft_nms_method": "cubic"}, "is 'cubic', must be linear or gaussian$"),
     ("Softmax", {"axis": "a" * 1000}, r"argument axis is .{1,90}, must be an integer$"),
 ]
 
@@ -57,8 +63,8 @@ def test_a_wrong_argument_is_refused_at_the_call(op_type, arguments, message):
 
 
 @pytest.mark.parametrize("op_type, arguments, message", [
-    ("TopK", {}, r"operator TopK needs the argument k: \(int > 0\)"),
-    ("If", {"else_net": caffe2_pb2.NetDef()}, "operator If needs the argument then_net: The net")])
+    ("TopK", {}, r"operator TopK needs the argument k: \(int, > 0\) The"),
+    ("If", {"else_net": caffe2_pb2.NetDef()}, r"If needs the argument then_net: \(net\) The net")])
 def test_a_missing_argument_is_refused_when_a_net_gets_the_operator(op_type, arguments, message):
     net = core.Net("n")
     with pytest.raises(ValueError, match=message):
@@ -115,61 +121,93 @@ def test_an_argument_that_was_an_integer_still_counts_as_a_float():
     assert workspace.FetchBlob("y") == [-2.0]
 
 
-# C++ types by which operators read arguments -> types of argument_types.
+# C++ types by which operators read arguments -> types in schemas.
 _CPP = {"int": "int", "int32_t": "int", "int64_t": "int", "uint64_t": "int", "bool": "bool",
         "float": "float", "double": "float", "std::string": "string", "NetDef": "net"}
-# One name, read by templates or by several types.
-_MIXED = {"min", "max", "scale"}
+# One source reads them in several ways, of which these operators take one, or all.
+_SEVERAL_WAYS = {("ImageInput", "output_type"): "data type",  # a number or a name
+                 ("Int8GivenIntTensorFill", "values"): "list of int",
+                 ("Int8GivenTensorFill", "values"): "string"}
+_LIST_OF = {"int": "list of int", "bool": "list of int", "float": "list of float",
+            "string": "list of string"}
 
 
-def _read_types():
-    """{argument: the types by which the sources read it}."""
+def _read_types(paths):
+    """{argument: the types by which these sources read it}; "T" for the parameter of a template."""
     found = collections.defaultdict(set)
-    for folder in ("operators", "distributed", "caffe2", "db"):
-        for path in (_ROOT / folder).rglob("*"):
-            if path.suffix not in (".cc", ".h"):
-                continue
-            for kind, cpp, name in re.findall(
-                    r'Get(Single|Repeated)Argument<\s*([\w:]+)\s*>\(\s*"(\w+)"', path.read_text()):
-                plain = _CPP.get(cpp, cpp)
-                found[name].add(plain if kind == "Single" else plain + "s")
+    for path in paths:
+        text = path.read_text()
+        for form, cpp, name in re.findall(
+                r'Get(Single|Repeated)Argument<\s*([\w:]+)\s*>\(\s*"(\w+)"', text):
+            kind = _CPP.get(cpp, cpp)
+            found[name].add(kind if form == "Single" else _LIST_OF.get(kind, kind))
+        for name in re.findall(r'DataTypeArgument\([^;]*?"(\w+)"', text):
+            found[name].add("data type")
     return found
 
 
+def _stem(path):
+    """"<folder>/<stem>" of a source; "image/image_input" of image_input_op_schema.cc."""
+    return f"{path.parent.name}/{re.split('_op[._]', path.name)[0].split('.')[0]}"
+
+
+def _read_types_by_stem():
+    """{stem: _read_types of its files}; "" for all files."""
+    by_stem = collections.defaultdict(list)
+    for folder in ("operators", "distributed", "caffe2", "db"):
+        for path in (_ROOT / folder).rglob("*"):
+            if path.suffix in (".cc", ".h"):
+                by_stem[_stem(path)].append(path)
+                by_stem[""].append(path)
+    return {stem: _read_types(paths) for stem, paths in by_stem.items()}
+
+
+def _types_read(read, stem, name):
+    """The types by which an operator reads an argument, by its own files; if they do not read it,
+    by files whose names continue its stem, else by all files."""
+    for stems in ([stem], [other for other in read if other.startswith(stem + "_")], [""]):
+        types = set().union(*(read.get(each, {}).get(name, ()) for each in stems))
+        if types:
+            return types, stems != [""]
+    return set(), False
+
+
 def test_types_are_the_ones_that_operators_read():
-    read = _read_types()
-    assert len(read) > 300
+    read = _read_types_by_stem()
+    assert len(read[""]) > 300
     compared = 0
     for op_type, schema in _SCHEMAS.items():
+        stem = _stem(pathlib.Path(schema.file))
         for argument in schema.args:
-            kind = argument_type(argument.name, argument.description)
-            types = read.get(argument.name, set())
-            if kind is None or argument.name in _MIXED or not types:
+            types, own = _types_read(read, stem, argument.name)
+            fields = {ACCEPTED[each][0] for each in types & ACCEPTED.keys()}
+            if argument.type == "any" or not fields:
                 continue
             compared += 1
-            fields = {field for each in types & ACCEPTED.keys() for field in ACCEPTED[each][0]}
-            # Whatever an operator reads is accepted.
-            assert fields & set(ACCEPTED[kind][0]), (op_type, argument.name, kind, types)
-            if len(types) == 1:
-                assert fields <= set(ACCEPTED[kind][0]), (op_type, argument.name, kind, types)
-            elif len({ACCEPTED[each][0] for each in types & ACCEPTED.keys()}) > 1:
-                # The sources do not say which operator reads which type: the description does.
-                assert argument_type("", argument.description), (op_type, argument.name, types)
+            if (op_type, argument.name) in _SEVERAL_WAYS:
+                assert argument.type == _SEVERAL_WAYS[op_type, argument.name]
+                continue
+            if own and not types <= ACCEPTED.keys():
+                continue  # a template reads it by its parameter
+            # Whatever an operator reads is accepted, and nothing else is.
+            assert ACCEPTED[argument.type][0] in fields, (op_type, argument.name, types)
+            assert len(fields) == 1 or not own, (op_type, argument.name, types)
     assert compared > 1000
 
 
 def test_nearly_all_arguments_have_a_type():
     arguments = [argument for schema in _SCHEMAS.values() for argument in schema.args]
-    untyped = {argument.name for argument in arguments
-               if argument_type(argument.name, argument.description) is None
+    untyped = {argument.name for argument in arguments if argument.type == "any"
                and not re.match("(Not read|Accepted|Of Caffe2|Without effect)|.*; not read",
                                 argument.description)}
-    # Types, which may be names or numbers, and values of the type that another argument names.
-    assert untyped <= {"to", "from_type", "dtype", "key_dtype", "value_dtype", "field_types",
-                       "output_type", "value", "values", "missing_value"}
+    assert untyped == {"value", "values"}  # of the type that another argument, or input, names
 
 
-def test_orders_are_known_where_an_operator_reads_them():
-    for op_type in ("Conv", "MaxPool", "SpatialBN", "GroupNorm", "Concat", "ResizeNearest"):
+def test_choices_are_known_where_an_operator_reads_them():
+    for op_type in ("Conv", "MaxPool", "SpatialBN", "GroupNorm", "Concat", "ResizeNearest",
+                    "SpatialBNGradient", "ImageInput"):
         assert argument_rules(_SCHEMAS[op_type])["order"].choices == ("NCHW", "NHWC"), op_type
     assert "order" not in argument_rules(_SCHEMAS["Softmax"])
+    assert argument_rules(_SCHEMAS["Add"])["order"].choices == ()  # names of axes, any letters
+    assert argument_rules(_SCHEMAS["SequenceMask"])["mode"].choices == (
+        "sequence", "window", "upper", "lower", "upperdiag", "lowerdiag")

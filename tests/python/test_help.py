@@ -29,6 +29,17 @@ def test_help_of_an_operator_shows_its_schema():
     assert list(inspect.signature(net.Conv).parameters)[:2] == ["inputs", "outputs"]
 
 
+def test_help_begins_arguments_with_their_types():
+    page = " ".join(pydoc.plain(pydoc.render_doc(core.Net("n").PadImage)).split())
+    assert "mode: (constant, reflect or edge, default constant) What the pads hold" in page
+    assert "value: (float, default 0) The value of the pads" in page
+    assert "order: (NCHW or NHWC, default NCHW) The storage order." in page
+    page = " ".join(core.Net("n").ConstantFill.__doc__.split())
+    assert "shape: (list of int) Shape of the output" in page
+    assert "dtype: (data type) The type of the output." in page
+    assert "value: The value, in the form that `dtype` asks for." in page
+
+
 def test_every_operator_has_help():
     net = core.Net("n")
     for operator in C.registered_operators():

@@ -80,6 +80,10 @@ softmax, loss = net.SoftmaxWithLoss(["y", "label"], 2)
 a, b, c = net.SoftmaxWithLoss(["y", "label"], 2)  # E: (3 expected)
 net.Elu("x", alpha=1)
 net.Elu("x", alpha="high")  # E: Argument "alpha" to "Elu"
+net.Cast("x", "y", to="int32")
+net.Cast("x", "y", to=[1])  # E: Argument "to" to "Cast"
+net.GivenTensorFill([], "y", shape=[1], values=[0.5], dtype=core.DataType.FLOAT)
+net.GivenTensorIntFill([], "y", shape=[1], values=[0.5])  # E: List item 0 has incompatible type
 net.Print("x", [])
 workspace.RunNet(net, "ten")  # E: Argument 2 to "RunNet"
 '''

@@ -168,6 +168,9 @@ class OpSchema:
     """What an operator type accepts and produces."""
     class Argument:
         @property
+        def choices(self) -> list[str]:
+            """The values that a string may have; [] if it may be any string."""
+        @property
         def description(self) -> str:
             ...
         @property
@@ -176,6 +179,9 @@ class OpSchema:
         @property
         def required(self) -> bool:
             ...
+        @property
+        def type(self) -> str:
+            """What it may be, such as "int" or "list of int"; "any" if the schema does not say."""
     def CalculateOutput(self: OpSchema, num_inputs: int) -> int:
         """The number of outputs, or -1 if the schema cannot tell."""
     def _infer_flops(self: OpSchema, op: str | bytes, input_shapes: Sequence[str | bytes]) -> int:

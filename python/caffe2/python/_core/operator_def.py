@@ -20,7 +20,7 @@ from caffe2.python._core.operator_types import (
     operand_limits,
     rules_of_arguments,
 )
-from caffe2.python._core.schema_text import count_text
+from caffe2.python._core.schema_text import alternatives, count_text
 
 
 class OperatorWarning(UserWarning, ValueError):
@@ -89,11 +89,11 @@ def _check_arguments(operator):
     rules, _ = rules_of_arguments(operator.type)
     for argument in operator.arg:
         rule = rules.get(argument.name)
-        if rule is None:
+        if rule is None or rule.type == "any":
             continue
         fields, accepted = ACCEPTED[rule.type]
         if rule.choices:
-            accepted = ", ".join(rule.choices[:-2] + (" or ".join(rule.choices[-2:]),))
+            accepted = alternatives(rule.choices)
         if (_field_of(argument) not in fields
                 or rule.choices and argument.s.decode(errors="replace") not in rule.choices):
             value = GetArgFromArgument(argument)

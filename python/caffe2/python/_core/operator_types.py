@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from caffe2.python import _import_c_extension as C
 from caffe2.python._core.argument_types import ArgumentRule, argument_rules
-from caffe2.python._core.schema_text import known_arguments
+from caffe2.python._core.schema_text import argument_text
 
 _registered_operators = frozenset(C.registered_operators())
 
@@ -96,7 +96,7 @@ def CheckOperatorType(op_type: str) -> None:
 def argument_names(op_type: str) -> frozenset[str] | None:
     """The arguments that the schema of an operator type describes; None if there is no schema."""
     schema = C.OpSchema.get(op_type)
-    return None if schema is None else known_arguments(schema)
+    return None if schema is None else frozenset(argument_rules(schema))
 
 
 @functools.cache
@@ -112,9 +112,10 @@ def operand_limits(op_type: str) -> tuple[tuple[str, int, int], ...]:
 
 @functools.cache
 def rules_of_arguments(op_type: str) -> tuple[dict[str, ArgumentRule], dict[str, str]]:
-    """({argument: its rule}, {required argument: its description}) of an operator type."""
+    """The rules of the arguments of an operator type, by name; and the descriptions of the
+    arguments that must be given, by name."""
     schema = C.OpSchema.get(op_type)
     if schema is None:
         return {}, {}
     return argument_rules(schema), {
-        argument.name: argument.description for argument in schema.args if argument.required}
+        argument.name: argument_text(argument) for argument in schema.args if argument.required}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import keyword
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _WIDTH = 96
@@ -31,6 +31,22 @@ def count_text(least: int, most: int) -> str:
     return f"{least} or more" if most >= _UNLIMITED else f"{least} to {most}"
 
 
+def alternatives(names: Sequence[str]) -> str:
+    """Names as a text: "a, b or c"."""
+    return ", ".join([*names[:-2], " or ".join(names[-2:])])
+
+
+def argument_text(argument: Any) -> str:
+    """What an argument of an OpSchema may be, and its description, which may begin with limits and
+    a default in parentheses: "(int, default 1) The axis."."""
+    kind = alternatives(argument.choices) or argument.type
+    if kind == "any":
+        return argument.description
+    if argument.description.startswith("("):
+        return f"({kind}, {argument.description[1:]}"
+    return f"({kind}) {argument.description}"
+
+
 def schema_doc(schema: Any, op_type: str) -> str:
     """The docstring of an operator: what it computes, inputs, outputs and arguments. `schema` is
     its OpSchema, or None."""
@@ -41,7 +57,7 @@ def schema_doc(schema: Any, op_type: str) -> str:
     outputs = count_text(schema.min_output, schema.max_output)
     lines += _section(f"Inputs ({inputs})", schema.input_desc)
     lines += _section(f"Outputs ({outputs})", schema.output_desc)
-    lines += _section("Arguments", [(arg.name, arg.description) for arg in schema.args])
+    lines += _section("Arguments", [(arg.name, argument_text(arg)) for arg in schema.args])
     if schema.cpu_only:
         lines += ["", _paragraph(f"It has no version for GPUs: {schema.cpu_only}.")]
     return "\n".join(lines)
@@ -54,14 +70,3 @@ def keyword_arguments(schema: Any) -> list[str]:
     return [name for name in dict.fromkeys((*names, *COMMON_ARGUMENTS))
             if name.isidentifier() and not keyword.iskeyword(name)
             and name not in ("inputs", "outputs")]
-
-
-def known_arguments(schema: Any) -> frozenset[str]:
-    """All names of arguments that an OpSchema describes."""
-    names = {arg.name for arg in schema.args}
-    # A window size has one description; it is given for all axes (kernel) or for each (kernel_h).
-    for name in names & {"kernel", "stride", "dilation", "adj"}:
-        names |= {name + "s", name + "_h", name + "_w"}
-    if "pad" in names:
-        names |= {"pads", "pad_t", "pad_l", "pad_b", "pad_r"}
-    return frozenset(names)
