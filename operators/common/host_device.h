@@ -56,30 +56,8 @@ namespace caffe2::host_device {
 using cuda::Narrow;
 using cuda::Widen;
 #else
-template <typename T>
-inline constexpr bool kIs16Bit = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-template <typename T>
-CAFFE2_INLINE auto Widen(T value) {
-  if constexpr (std::is_same_v<T, float16>) {
-    return ToFloat(value);
-  } else if constexpr (std::is_same_v<T, bfloat16>) {
-    return caffe2::Widen(value);
-  } else {
-    return value;
-  }
-}
-template <typename T, typename A>
-CAFFE2_INLINE T Narrow(A value) {
-  if constexpr (std::is_same_v<T, float16>) {
-    return ToFloat16(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, bfloat16>) {
-    bfloat16 result;
-    Store(static_cast<float>(value), &result);
-    return result;
-  } else {
-    return static_cast<T>(value);
-  }
-}
+using caffe2::Narrow;
+using caffe2::Widen;
 #endif
 
 // The bits of a 16-bit number, as a signed integer; comparing them is faster than converting the
