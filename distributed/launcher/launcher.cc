@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <random>
 #include <sstream>
 
@@ -245,6 +246,8 @@ int RunLauncher(const LauncherOptions& options) {
   if (plan.has_password) setenv("REDISCLI_AUTH", store.password.c_str(), 1);
   plan.shows_bar = isatty(STDERR_FILENO) != 0;
   OutputWriter output(STDOUT_FILENO), error(STDERR_FILENO);
+  std::optional<StderrThroughWriter> log;
+  if (plan.shows_bar) log.emplace(&error);
   AttemptOptions attempt;
   attempt.password = store.password;
   attempt.log_dir = options.log_dir;

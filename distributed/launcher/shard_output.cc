@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "caffe2/core/logging.h"
 
@@ -157,6 +158,61 @@ void OutputWriter::ShowBar(const std::string& bar) {
   state_->queue.push_back(kClearLine + bar);
   state_->queued += state_->queue.back().size();
   state_->changed.notify_all();
+}
+
+namespace {
+
+// Never closed: another thread may be writing to the stream when its StderrThroughWriter ends.
+struct StderrLines {
+  std::mutex mutex;                // guards all members
+  OutputWriter* writer = nullptr;  // null: `before` gets the text
+  FILE* before = nullptr;
+  std::string line;
+};
+
+ssize_t WriteStderrLines(void* cookie, const char* data, size_t size) {
+  auto* lines = static_cast<StderrLines*>(cookie);
+  const std::lock_guard<std::mutex> lock(lines->mutex);
+  if (lines->writer == nullptr) return static_cast<ssize_t>(fwrite(data, 1, size, lines->before));
+  lines->line.append(data, size);
+  const size_t whole = lines->line.rfind('\n') + 1;
+  if (whole > 0) lines->writer->Write(lines->line.substr(0, whole));
+  lines->line.erase(0, whole);
+  return static_cast<ssize_t>(size);
+}
+
+StderrLines& LinesOfStderr() {
+  static auto* lines = new StderrLines;
+  return *lines;
+}
+
+FILE* StderrLinesStream() {
+  static FILE* stream = [] {
+    FILE* made = fopencookie(&LinesOfStderr(), "w", {nullptr, WriteStderrLines, nullptr, nullptr});
+    if (made != nullptr) setvbuf(made, nullptr, _IONBF, 0);
+    return made;
+  }();
+  return stream;
+}
+
+}  // namespace
+
+StderrThroughWriter::StderrThroughWriter(OutputWriter* writer) {
+  FILE* stream = StderrLinesStream();
+  if (stream == nullptr) return;  // stderr stays as it is
+  StderrLines& lines = LinesOfStderr();
+  const std::lock_guard<std::mutex> lock(lines.mutex);
+  lines.writer = writer;
+  lines.before = std::exchange(stderr, stream);
+}
+
+StderrThroughWriter::~StderrThroughWriter() {
+  StderrLines& lines = LinesOfStderr();
+  const std::lock_guard<std::mutex> lock(lines.mutex);
+  if (lines.writer == nullptr) return;
+  stderr = lines.before;
+  if (!lines.line.empty()) lines.writer->Write(std::exchange(lines.line, "") + "\n");
+  lines.writer = nullptr;
 }
 
 std::string PrefixLine(int shard, std::string_view line) {

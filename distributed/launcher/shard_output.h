@@ -1,6 +1,7 @@
 // The output of shards: splits it into lines, and shows each line with the number of its shard.
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -54,6 +55,17 @@ class OutputWriter {
  private:
   struct State;
   std::shared_ptr<State> state_;  // shared with the thread, which outlives this if it is stuck
+};
+
+// While it exists, whole lines that this process writes to the C stream `stderr`, as its log, go
+// through the writer, so that they do not land in the row of its bar. One at a time.
+class StderrThroughWriter {
+ public:
+  explicit StderrThroughWriter(OutputWriter* writer);
+  // Writes the rest of an unfinished line.
+  ~StderrThroughWriter();
+  StderrThroughWriter(const StderrThroughWriter&) = delete;
+  StderrThroughWriter& operator=(const StderrThroughWriter&) = delete;
 };
 
 // "[2] line\n".

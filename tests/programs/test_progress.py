@@ -130,6 +130,30 @@ def test_the_launcher_shows_the_bar_of_shard_0_on_its_terminal(shards, databases
     assert "Finished iteration" not in log
 
 
+# Shard 1 prints a line once the bar of shard 0 is on the terminal. The launcher cannot write it to
+# the log of the shard, and says so.
+LATE_LINE = """
+[ $RANK = 1 ] || exec "$@"
+"$@" > /dev/null 2>&1 & until grep -q '^epoch 1/20' "$0"; do sleep 0.05; done
+echo late
+wait $!
+"""
+
+
+def test_lines_of_the_launcher_itself_stand_above_the_bar(databases, tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "shard-1.log").symlink_to("/dev/full")
+    flags = training(databases, tmp_path, num_epochs=20, log_every=1, batch_size=16)
+    status, text = on_terminal(
+        80, BIN / "doppio", "run", "-n", 2, "--log_dir", logs, "--",
+        "bash", "-c", LATE_LINE, logs / "shard-0.log", BIN / "resnet50_trainer", *flags)
+    assert status == 0
+    assert "[1] late" in lines_left(text)
+    [line] = [line for line in lines_left(text) if "the rest of this log is missing" in line]
+    assert re.match(r"W\d{8} .*cannot write ", line)
+
+
 def test_without_a_terminal_shards_log_lines(databases, tmp_path):
     done = run("doppio", "run", "-n", 2, "--", BIN / "resnet50_trainer",
                *training(databases, tmp_path, batch_size=16))
