@@ -103,6 +103,11 @@ ShardTimes RunHeartbeat::Times() const {
   return times;
 }
 
+bool RunHeartbeat::IsSaving() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return status_.state == kSaving;
+}
+
 void RunHeartbeat::Track(const std::string& key, const std::optional<std::string>& value) {
   std::lock_guard<std::mutex> lock(mutex_);
   tracked_[key] = value;
@@ -169,7 +174,7 @@ void RunHeartbeat::LookForBlockedStop(StoreHandler* store) {
     std::lock_guard<std::mutex> lock(mutex_);
     asked = asked_to_stop_;
   }
-  if (gave_up_ || members.empty()) return;
+  if (gave_up_ || members.empty() || place_.options.num_expendable > 0) return;
   if (!asked || !asked()) {
     patience_.reset();
     return;
@@ -399,7 +404,15 @@ void RunHeartbeat::LookForStraggler(StoreHandler* store, const std::vector<Membe
 void RunHeartbeat::WatchWithoutStore() {
   // A process that is gone may be one that may go.
   if (place_.options.num_expendable > 0 || others_done_) return;
-  const std::string line = LostLineWithoutStore(Members());
+  const std::vector<MemberRecord> members = Members();
+  if (IsSaving()) {
+    for (size_t shard = 0; shard < members.size(); ++shard) {
+      const ProcessId& process = members[shard].process;
+      if (process.on_this_host() && !process.IsAlive()) left_.insert(static_cast<int>(shard));
+    }
+    return;
+  }
+  const std::string line = LostLineWithoutStore(members);
   if (!line.empty()) NoteUnconfirmed(line);
 }
 

@@ -126,12 +126,15 @@ class RunHeartbeat {
   // On shard 0: names a straggler in the status, and once a minute in the log.
   void LookForStraggler(StoreHandler* store, const std::vector<MemberRecord>& members);
   ShardTimes Times() const;
+  bool IsSaving() const;
   // Calls give_up_, unless that was done before.
   void GiveUp(const std::string& why);
-  // Once this shard was asked to stop: looks for shards that let it wait in vain. Without a store
-  // it looks only at the processes of this host.
+  // Once this shard was asked to stop: looks for shards that let it wait in vain, unless some are
+  // expendable. Without a store it looks only at the processes of this host.
   void LookForBlockedStop(StoreHandler* store);
-  // Looks for a shard whose process on this host is gone, while the store is unreachable.
+  // Looks for a shard whose process on this host is gone, while the store is unreachable. A shard
+  // that saves takes it for one that has left: others may have done their part, and cannot say so.
+  // If it had not, the next collective operation fails and finds it.
   void WatchWithoutStore();
   // The shards that this one watches. If some shards die, at least one of them is watched by a live
   // shard.
@@ -156,7 +159,7 @@ class RunHeartbeat {
   // By shard; used only by the thread.
   std::map<int, ChangeWatch> heartbeats_;
   std::set<int> lost_;  // expendable shards; used only by the thread
-  std::set<int> left_;  // other shards, which have begun to leave; used only by the thread
+  std::set<int> left_;  // other shards, which count as leaving; used only by the thread
   // The store had lost this shard's member key, and not all tracked keys have been set again. Used
   // only by the thread.
   bool keys_lost_ = false;

@@ -110,7 +110,8 @@ class RunMembership {
   // they expire if the shard dies. The handler must not outlive the membership.
   virtual std::unique_ptr<StoreHandler> MakeStore() = 0;
 
-  // The next heartbeat publishes the status. Never blocks.
+  // The next heartbeat publishes the status. Never blocks. While the state is "saving" and the
+  // store is unreachable, a process that ends is taken for one that has left.
   virtual void UpdateStatus(const ShardStatus& status) = 0;
 
   // Sets a callback that gets the line of Failure() once the run has failed. It is called once: by
@@ -123,6 +124,9 @@ class RunMembership {
   // `give_up(why)` once, and from then on Leave() does not wait either. Set it before the first
   // collective. `asked` is called twice per heartbeat, and by threads that wait for other shards to
   // connect. Neither may throw.
+  //
+  // In a run with expendable shards, which may be silent without harm, only a shard that connects
+  // to others gives up (connect_patience), in the thread that connects.
   virtual void OnStopWhileBlocked(std::function<bool()> asked,
                                   std::function<void(const std::string& why)> give_up) = 0;
   // Says that the other shards have done their part, and only this one has work left: the last

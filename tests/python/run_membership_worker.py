@@ -5,14 +5,18 @@ names the run but the prefix of the store handler. Prints "step <i>" after each 
 """
 
 import argparse
+import pathlib
 import sys
 import time
 
 import data_parallel_worker
 import numpy as np
 
-from caffe2.python import core, model_helper, workspace
+from caffe2.python import checkpoint, core, model_helper, workspace
 from caffe2.python import data_parallel_model as dpm
+from caffe2.python.predictor import predictor_exporter
+from caffe2.python.session import LocalSession
+from caffe2.python.task import Task
 
 
 def make_store(store, run_id):
@@ -23,6 +27,22 @@ def make_store(store, run_id):
         kind.capitalize() + "StoreHandlerCreate", [], ["store_handler"], prefix=run_id,
         join_timeout_ms=30000, **where))
     return "store_handler"
+
+
+def save_model(folder):
+    meta = predictor_exporter.PredictorExportMeta(
+        predict_net=core.Net("predict"), parameters=["cpu_0/x"], inputs=[], outputs=[])
+    predictor_exporter.save_to_db("minidb", f"{folder}/model", meta)
+
+
+def save_job(folder):
+    workspace.SwitchWorkspace("job", True)  # without common worlds, which cannot be saved
+    with checkpoint.Job() as job, job.init_group:
+        init = core.Net("init")
+        init.ConstantFill([], "weights", shape=[1], value=1.0)
+        Task(step=init)
+    manager = checkpoint.CheckpointManager(str(folder), "node", "minidb")
+    checkpoint.JobRunner(job, manager).train(LocalSession())
 
 
 def main():
@@ -36,6 +56,10 @@ def main():
     parser.add_argument("--raise_at", type=int, help="the step after which an exception is raised")
     parser.add_argument("--exit_with", type=int, default=0)
     parser.add_argument("--database", help="minidb that the init net opens")
+    parser.add_argument("--save", help="how shard 0 saves in the end: save_model or save_job")
+    parser.add_argument("--hold", type=pathlib.Path,
+                        help="folder that gets what is saved; no shard ends while it has a file "
+                             "with the number of the shard")
     parser.add_argument("--write_nets", help="file that gets all nets of the model")
     args = parser.parse_args()
 
@@ -59,6 +83,10 @@ def main():
         if step == args.raise_at:
             raise LookupError("the labels ran out")
         time.sleep(args.pause)
+    if args.save and args.shard == 0:
+        globals()[args.save](args.hold)
+    while args.hold and (args.hold / str(args.shard)).exists():
+        time.sleep(0.05)
     sys.exit(args.exit_with)
 
 

@@ -247,6 +247,28 @@ def test_a_shard_that_goes_on_alone_is_waited_for(end, shards, tmp_path):
     assert store.keys("run") == []
 
 
+@pytest.mark.parametrize("save, written", [("save_model", "model"), ("save_job", "node.1")])
+def test_a_shard_that_leaves_without_the_store_is_not_lost_to_one_that_saves(
+    save, written, shards, tmp_path
+):
+    for shard in "01":
+        (tmp_path / shard).touch()
+    store = _RedisStore()
+    saves, leaves = shards.start_all(store, save=save, hold=tmp_path)
+    wait_for_step(leaves, 3)
+    wait_until((tmp_path / written).exists)
+    store.close()
+    (tmp_path / "1").unlink()
+    status, errors = end_of(leaves)
+    assert status == 0, errors
+    time.sleep(8)  # several looks, each of which waits for the store
+    (tmp_path / "0").unlink()
+    status, errors = end_of(saves)
+    assert status == 0, errors
+    assert "goes on without its store" in errors
+    assert "peer lost" not in errors
+
+
 def test_interrupt_ends_the_wait_for_other_shards(store, shards):
     process = shards.start(store, 0)
     wait_until(lambda: "1/member/0" in store.keys("run"))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from caffe2.python import _import_c_extension as C
 from caffe2.python import context, core
 from caffe2.python._core.blob_reference import BlobLike
 from caffe2.python.net_builder import ops
@@ -428,6 +429,7 @@ class JobRunner:
         """Saves all blobs, unless the metadata handler says that checkpoints cannot be accessed. A
         failure is logged, and the training continues."""
         manager = self._require_manager()
+        C.show_progress_state("saving")
         try:
             if not manager.cp_accessible(epoch=None):
                 logger.warning("the checkpoint of epoch %s was not saved: the metadata handler "
