@@ -104,7 +104,8 @@ class Communicator {
   // must call it.
   virtual std::shared_ptr<Communicator> Clone(const std::string& name) = 0;
 
-  // Sets the time limit of each operation. Before the first call it is the limit for connecting.
+  // Sets the time limit of each operation. Before the first call it is
+  // CommunicatorOptions::timeout.
   virtual void SetTimeout(std::chrono::milliseconds timeout) = 0;
 
   // Makes the operation in progress and all later ones throw PeerLost(reason). Any thread may call

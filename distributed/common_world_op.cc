@@ -32,6 +32,7 @@ CommunicatorOptions WorldOptions(const OperatorBase& op) {
                                  op.GetSingleArgument<std::string>("port_range", ""));
   const int timeout = op.GetSingleArgument<int>("timeout_ms", -1);
   if (timeout != -1) options.timeout = milliseconds(timeout);
+  options.connect_timeout = milliseconds(op.GetSingleArgument<int>("connect_timeout_ms", 0));
   CAFFE_ENFORCE(!op.GetSingleArgument<bool>("mpi_rendezvous", false), "CreateCommonWorld ",
                 options.name, ": mpi_rendezvous is not supported; give a store handler instead");
   return options;
@@ -90,6 +91,9 @@ OPERATOR_SCHEMA(CreateCommonWorld)
     .Arg<std::string>("port_range",
                       "The ports at which this shard may listen while the shards connect, like "
                       "\"4000-4010\" (default: any).")
+    .Arg<int>("connect_timeout_ms",
+              "Time limit in milliseconds for connecting this world and its clones, if it is longer "
+              "than timeout_ms (default: 0).")
     .ArgList<std::string>("settings",
                           "What must be the same on all shards that join the run, each as "
                           "\"name=value\" (default: empty).")

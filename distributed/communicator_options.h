@@ -1,6 +1,7 @@
 // How one shard takes part in a communicator, whichever transport carries it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "distributed/peer_sockets.h"
@@ -17,8 +18,12 @@ struct CommunicatorOptions {
   // Network interface, by name or address; empty: the interface that reaches the store.
   std::string interface;
   PortRange ports = {};  // where this shard listens while the shards connect
-  // Time limit for connecting all shards, and for each operation.
+  // Time limit for each operation.
   milliseconds timeout = StoreHandler::kDefaultTimeout;
+  // Time limit for connecting all shards, clones included, if it is longer than `timeout`: a shard
+  // that shares busy cores may be late.
+  milliseconds connect_timeout{0};
+  milliseconds ConnectTimeout() const { return std::max(timeout, connect_timeout); }
 };
 
 }  // namespace caffe2

@@ -373,6 +373,7 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
   CommunicatorOptions options = this->options();
   options.name = name;
   // The shards exchange the new addresses over the existing connections.
+  SetTimeout(options.ConnectTimeout());
   auto exchange = [&](const std::string& text, const Deadline&) {
     const int64_t longest = 512 + 80 * static_cast<int64_t>(size());
     CAFFE_ENFORCE_LE(static_cast<int64_t>(text.size()), longest);
@@ -385,8 +386,10 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
     for (int i = 0; i < size(); ++i) texts.push_back(all.substr(i * longest, longest));
     return texts;
   };
-  auto mesh = GlooMesh::Connect(rank(), size(), address_, options.ports, exchange, options.timeout,
-                                [this](const std::string&) { ThrowIfAborted(); });
+  auto mesh =
+      GlooMesh::Connect(rank(), size(), address_, options.ports, exchange, options.ConnectTimeout(),
+                        [this](const std::string&) { ThrowIfAborted(); });
+  SetTimeout(options.timeout);
   return std::make_shared<GlooCommunicator>(options, address_, std::move(mesh));
 }
 
@@ -422,9 +425,9 @@ std::shared_ptr<Communicator> ConnectGloo(StoreHandler* store, const Communicato
     for (int i = 0; i < options.size; ++i) texts[i] = store->Get(keys[i], deadline.remaining());
     return texts;
   };
-  auto mesh =
-      GlooMesh::Connect(options.rank, options.size, address, options.ports, exchange,
-                        options.timeout, [&](const auto& awaited) { store->CheckWait(awaited); });
+  auto mesh = GlooMesh::Connect(options.rank, options.size, address, options.ports, exchange,
+                                options.ConnectTimeout(),
+                                [&](const auto& awaited) { store->CheckWait(awaited); });
   return std::make_shared<GlooCommunicator>(options, address, std::move(mesh));
 }
 

@@ -24,12 +24,13 @@ class NcclCommunicator final : public Communicator {
       : Communicator(options.rank, options.size),
         name_(options.name),
         timeout_(options.timeout),
+        connect_timeout_(options.connect_timeout),
         device_(device),
         stream_(cuda::GetStream(device, cuda::kCommunicationStream)),
         before_(device),
         launched_(device),
         operation_("joining common world " + options.name),
-        deadline_(options.timeout) {
+        deadline_(options.ConnectTimeout()) {
     group_ = std::make_unique<cuda::NcclGroup>(id, rank(), size(), device, stream_,
                                                [this] { CheckAndSleep(); });
     Register();
@@ -195,6 +196,7 @@ class NcclCommunicator final : public Communicator {
 
   const std::string name_;
   milliseconds timeout_;
+  const milliseconds connect_timeout_;
   const int device_;
   const cuda::Stream stream_;
   cuda::Event before_;    // the work on the compute stream before the last operation
@@ -219,6 +221,7 @@ std::shared_ptr<Communicator> NcclCommunicator::Clone(const std::string& name) {
   options.size = size();
   options.name = name;
   options.timeout = timeout_;
+  options.connect_timeout = connect_timeout_;
   return std::make_shared<NcclCommunicator>(all[0], options, device_);
 }
 
@@ -232,7 +235,7 @@ std::shared_ptr<Communicator> ConnectNccl(StoreHandler* store, const Communicato
                 "common world ", options.name, ": rank ", options.rank,
                 " is not in [0, size = ", options.size, ")");
   if (!options.interface.empty()) setenv("NCCL_SOCKET_IFNAME", options.interface.c_str(), 0);
-  const Deadline deadline(options.timeout);
+  const Deadline deadline(options.ConnectTimeout());
   const std::string key = options.name + "/nccl_id";
   store->SetDeadline(deadline);
   cuda::NcclId id;

@@ -53,7 +53,13 @@ struct ShardOptions {
   std::string port_range;             // "4000-4010": where shards listen; "": any port
   double rendezvous_timeout = 300.0;  // seconds until all shards have joined
   double collective_timeout = 60.0;   // seconds that one collective may take
-  bool use_nccl = false;              // sum gradients between GPUs with NCCL instead of Gloo
+  // Seconds that connecting with the others may take once all have joined. A dead or frozen shard
+  // is found sooner, by its heartbeat.
+  double ConnectTimeout() const {
+    constexpr double kMinConnectTimeout = 30.0;
+    return std::max(collective_timeout, std::min(rendezvous_timeout, kMinConnectTimeout));
+  }
+  bool use_nccl = false;  // sum gradients between GPUs with NCCL instead of Gloo
   // OpenMP threads of the training thread. 0: OMP_NUM_THREADS or, if that is not set, the share of
   // this shard in the cores of the machine (distributed/core_share.h).
   int num_threads = 0;

@@ -23,10 +23,18 @@ std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker
   gloo.transport = "tcp";  // a death must close the connection of its pair alone
   gloo.interface = shards.interface;
   gloo.ports = ParsePortRange("--port_range", shards.port_range);
-  gloo.timeout = Milliseconds(shards.collective_timeout);
-  std::shared_ptr<Communicator> world = ConnectGloo(store.get(), gloo);
-  world->SetTimeout(kNoLimit);
-  return world;
+  gloo.timeout = Milliseconds(shards.ConnectTimeout());
+  // Errors must name the shard of the run, not the rank in the pair.
+  const int peer = shards.IsServer() ? worker : shards.num_shards + server;
+  try {
+    std::shared_ptr<Communicator> world = ConnectGloo(store.get(), gloo);
+    world->SetTimeout(kNoLimit);
+    return world;
+  } catch (const PeerTimeout& error) {
+    throw PeerTimeout(error.what(), peer);
+  } catch (const PeerLost& error) {
+    throw PeerLost(error.what(), error.rank() < 0 ? -1 : peer);
+  }
 }
 
 ParameterWorker::ParameterWorker(const TrainOptions& options, const TrainNets& nets, Workspace* ws,

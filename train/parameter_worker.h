@@ -12,7 +12,8 @@
 namespace caffe2 {
 
 // Makes the common world of a worker (rank 0) and a server (rank 1); both must call it. Throws like
-// ConnectGloo. Later waits in this world have no time limit: the membership finds dead peers.
+// ConnectGloo, with the number of the other process in the run. Later waits in this world have no
+// time limit: the membership finds dead peers.
 std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker, int server,
                                           RunMembership* membership);
 

@@ -94,7 +94,7 @@ void ServerProcess::ServeWorker(int worker) {
     server_.Serve(worker, worlds_[static_cast<size_t>(worker)].get());
   } catch (const std::exception& error) {
     const bool is_lost = IsPeerError(error);
-    if (is_lost && run_->membership()->Failure().empty()) {
+    if (is_lost && !run_->gave_up() && run_->membership()->Failure().empty()) {
       LOG(WARNING) << run_->membership()->DescribeShard(worker)
                    << " is lost, the others go on: " << error.what();
     }
@@ -163,7 +163,9 @@ int ServerProcess::Run(const std::function<int()>& stop) {
       ThrowIoError(ExitCode::kPeerLost, "all workers are lost");
     }
   } catch (const std::exception& error) {
-    ThrowIoError(ExitCodeOf(error), run_->ReportFailure(error));
+    const std::string line = run_->ReportFailure(error);
+    if (run_->gave_up()) throw StoppedEarly(stop(), line);
+    ThrowIoError(ExitCodeOf(error), line);
   }
   run_->Leave();
   return server_.signal();

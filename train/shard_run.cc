@@ -46,6 +46,7 @@ OperatorDef CreateWorld(const ShardOptions& shards) {
       "CreateCommonWorld", std::string(kWorld) + "_op", {kStoreHandler}, {kWorld},
       {MakeArgument("size", shards.num_shards), MakeArgument("rank", shards.shard_id),
        MakeArgument("timeout_ms", static_cast<int>(shards.collective_timeout * 1e3)),
+       MakeArgument("connect_timeout_ms", static_cast<int>(shards.ConnectTimeout() * 1e3)),
        MakeArgument("transport", shards.transport), MakeArgument("interface", shards.interface),
        MakeArgument("port_range", shards.port_range)});
   op.set_engine(kEngine);
@@ -94,9 +95,14 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
     AbortCommunicators(line);
   });
   const auto& stop = options.shards.stop_signal;
-  if (stop && !options.shards.HasServers()) {  // workers may be silent without harm
+  if (stop) {
+    // A server that gives up one worker goes on with the others, to their end.
+    const bool aborts = !options.shards.HasServers();
     membership_->OnStopWhileBlocked([stop] { return stop() != 0; },
-                                    [this, stop](const std::string& why) { GiveUp(stop(), why); });
+                                    [this, stop, aborts](const std::string& why) {
+                                      GiveUp(stop(), why);
+                                      if (aborts) AbortCommunicators(reason_to_give_up_);
+                                    });
   }
   if (options.shards.num_threads == 0) UseCoreShare(*membership_);
   if (options.shards.HasServers()) return;
@@ -123,7 +129,6 @@ ShardRun::~ShardRun() {
 void ShardRun::GiveUp(int signal, const std::string& why) {
   reason_to_give_up_ = MakeString("stopped by signal ", signal, " while it waited for ", why);
   gave_up_ = true;
-  AbortCommunicators(reason_to_give_up_);
 }
 
 void ShardRun::RunControl(const std::string& type, size_t count, const std::string& output) {

@@ -68,6 +68,8 @@ class ShardRun {
   // "shard 1 (host a, pid 17)".
   std::string DescribeShard(int shard) const;
 
+  // True once this shard, which was asked to stop, has given up a wait for others.
+  bool gave_up() const { return gave_up_; }
   // Reports that this shard fails because of `cause`. Returns the line that all shards print. (If
   // this shard was asked to stop while it waited for others in vain, its collective operations
   // throw PeerLost, and the line names the signal and the shard that it waited for.)
@@ -77,7 +79,7 @@ class ShardRun {
   std::string Leave();
 
  private:
-  // Ends the collective operations of this shard, which was asked to stop.
+  // Notes that this shard, which was asked to stop, waited for others in vain.
   void GiveUp(int signal, const std::string& why);
   void SetTimeout(double seconds);
   // Runs a collective operator on the control world and the blob of values.

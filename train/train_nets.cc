@@ -51,6 +51,7 @@ DataParallelOptions ParallelOptions(const TrainOptions& options) {
   parallel.interface = options.shards.interface;
   parallel.port_range = options.shards.port_range;
   parallel.timeout_ms = static_cast<int>(options.shards.collective_timeout * 1e3);
+  parallel.connect_timeout_ms = static_cast<int>(options.shards.ConnectTimeout() * 1e3);
   return parallel;
 }
 

@@ -261,10 +261,12 @@ void AddGradientReduction(NetDef* net, const std::vector<std::vector<ReplicatedB
 }
 
 void AddCommonWorlds(NetDef* init_net, const DataParallelOptions& options) {
-  std::vector<Argument> args = {
-      MakeArgument("size", options.num_shards), MakeArgument("rank", options.shard_id),
-      MakeArgument("timeout_ms", options.timeout_ms), MakeArgument("transport", options.transport),
-      MakeArgument("interface", options.interface)};
+  std::vector<Argument> args = {MakeArgument("size", options.num_shards),
+                                MakeArgument("rank", options.shard_id),
+                                MakeArgument("timeout_ms", options.timeout_ms),
+                                MakeArgument("transport", options.transport),
+                                MakeArgument("interface", options.interface),
+                                MakeArgument("connect_timeout_ms", options.connect_timeout_ms)};
   if (!options.port_range.empty()) args.push_back(MakeArgument("port_range", options.port_range));
   OperatorDef create = MakeOp("CreateCommonWorld", std::string(kAllreduceWorld) + "_op",
                               {options.store_handler}, {kAllreduceWorld}, args);

@@ -25,7 +25,8 @@ struct DataParallelOptions {
   std::string transport = "auto";        // argument of CreateCommonWorld
   std::string interface;                 // network interface; "" lets the transport choose
   std::string port_range;                // "4000-4010": ports to listen on; "": any port
-  int timeout_ms = 30'000;               // for creating a common world and for each collective
+  int timeout_ms = 30'000;               // for each collective
+  int connect_timeout_ms = 30'000;       // for creating a common world; at least timeout_ms
   int64_t bucket_bytes = 25 << 20;       // maximum size of the gradients in one transfer
   int64_t first_bucket_bytes = 1 << 20;  // of the first bucket: small, so that it starts early
 };

@@ -1,11 +1,13 @@
 """Asynchronous training: parameter servers and their workers, as real processes."""
 
 import json
+import signal
 import struct
+import time
 
 import pytest
 
-from conftest import last_line, run, training, wait_for_line
+from conftest import compiled, last_line, run, training, wait_for_line
 from launcher_dialects import free_port
 from redis_server import redis_keys
 
@@ -87,6 +89,54 @@ def test_a_killed_server_ends_the_run_with_one_line(databases, redis_server, sha
     assert ends(results) == [75, 75, -9], results
     lines = [last_line(output) for _, output in results[:2]]
     assert all("peer lost: shard=2 " in line for line in lines), lines
+
+
+# The thread that connects stands still; the heartbeat goes on.
+HANGS = """
+#include <unistd.h>
+int listen(int fd, int backlog) { for (;;) pause(); }
+"""
+
+
+def start_with_one_that_hangs(hangs, databases, folder, shards, **flags):
+    """Two workers and a server (shard 2), which wait for each other; `hangs` never connects."""
+    library = compiled(folder, "hangs", HANGS)
+    args = args_of(databases, folder, run_id="async", **flags)
+    processes = [
+        shards.start(*args, "--num_shards", 3, "--shard_id", shard, "--param_servers", 1,
+                     env={"LD_PRELOAD": str(library)} if shard == hangs else {})
+        for shard in range(3)]
+    end = time.monotonic() + 60
+    while not list((folder / "async").glob("*ready")):
+        assert processes[0].poll() is None and time.monotonic() < end
+        time.sleep(0.005)
+    return processes
+
+
+@pytest.mark.parametrize("hangs, waits, awaited", [
+    (2, 0, "parameters_0_0_cw_op/1 in the store"),
+    (0, 2, "parameters_0_0_cw_op/0 in the store"),
+])
+def test_who_waits_for_a_connection_obeys_a_signal(
+    hangs, waits, awaited, databases, shards, tmp_path
+):
+    processes = start_with_one_that_hangs(
+        hangs, databases, tmp_path, shards, rendezvous_timeout=10_000, collective_timeout=10_000)
+    time.sleep(1)
+    processes[waits].send_signal(signal.SIGTERM)
+    output, _ = processes[waits].communicate(timeout=60)
+    assert processes[waits].returncode == 128 + signal.SIGTERM, output[-2000:]
+    assert f"stopped by signal 15 while it waited for {awaited}" in last_line(output)
+    assert "Its threads" not in output
+
+
+def test_a_server_that_never_connects_is_named(databases, shards, tmp_path):
+    workers = start_with_one_that_hangs(
+        2, databases, tmp_path, shards, rendezvous_timeout=20, collective_timeout=3)[:2]
+    for worker in workers:
+        output, _ = worker.communicate(timeout=120)
+        assert worker.returncode == 75, output[-2000:]
+        assert "peer lost: shard=2 " in last_line(output)
 
 
 def test_tf_config_gives_the_roles(databases, shards, tmp_path):

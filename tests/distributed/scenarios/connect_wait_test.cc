@@ -10,6 +10,7 @@
 #include "distributed/memory_store_handler.h"
 #include "distributed/run_record.h"
 #include "distributed/shared_memory.h"
+#include "distributed/shared_memory_communicator.h"
 #include "tests/distributed/run_membership_test_util.h"
 #include "tests/distributed/test_util.h"
 
@@ -89,6 +90,31 @@ TEST_F(ConnectWaitTest, TheFailureOfAnotherShardEndsTheWait) {
   EXPECT_HAS(error.get(), line);
   EXPECT_HAS(line, "shard=1 ");
 }
+
+// A shard may connect later than an operation may take. Afterwards the limit of operations holds.
+class LateShardTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LateShardTest, IsAwaitedWhileItConnectsOnly) {
+  constexpr int kLimitMs = 300, kLateMs = 1500;
+  const StoreFactory stores = MemoryStores();
+  std::shared_ptr<Communicator> worlds[2], clones[2];
+  RunThreads(2, [&](int rank) {
+    CommunicatorOptions options = Pair(rank);
+    options.transport = GetParam();
+    options.timeout = milliseconds(kLimitMs);
+    options.connect_timeout = kWaitLimit;
+    if (rank == 1) SleepMs(kLateMs);
+    worlds[rank] = ConnectShards(stores("run").get(), options);
+    if (rank == 1) SleepMs(kLateMs);
+    clones[rank] = worlds[rank]->Clone("clone");
+  });
+  for (const auto& world : {clones[0], worlds[0]}) {
+    ASSERT_NE(world, nullptr);
+    EXPECT_HAS(ErrorOf([&] { world->Barrier("barrier"); }), "did not answer within 300 ms");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, LateShardTest, ::testing::Values("tcp", "shared_memory"));
 
 // Passes operations on, and holds up rank 1 after its first gather of values: the other shard then
 // waits for a connection.
