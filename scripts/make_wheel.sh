@@ -44,7 +44,8 @@ done | sort -uV | paste -sd .)
 quietly sdist python -m build --no-isolation --sdist --outdir "$work" .
 tar -C "$work" -xzf "$work"/doppio-*.tar.gz
 export CMAKE_ARGS="${CMAKE_ARGS:-} -DPYTHON_ALSO=$also"
-# Built below the sources, so that ccache finds the same paths the next time.
+# Built below the sources, so that ccache knows the library the next time; it does not know the
+# extension modules, as pybind11 is somewhere else then.
 sources=$(echo "$work"/doppio-*/)
 quietly wheel python -m build --no-isolation --config-setting build-dir=build/release --wheel \
   --outdir "$work/made" "$sources"
