@@ -1,7 +1,10 @@
 #include "db/source_info.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -61,6 +64,11 @@ std::vector<std::string> NamesBeside(const std::string& data_file, const std::st
   const fs::path file = fs::path(data_file).parent_path() / names_file;
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return {};
+  if (access(file.c_str(), R_OK) != 0) {
+    LOG(WARNING) << "classes have no names: cannot read " << file.string() << ": "
+                 << std::strerror(errno);
+    return {};
+  }
   std::vector<std::string> names = ReadClassNames(file.string());
   while (!names.empty() && names.back().empty()) names.pop_back();
   return static_cast<int64_t>(names.size()) == num_labels ? names : std::vector<std::string>{};

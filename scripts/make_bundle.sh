@@ -47,7 +47,8 @@ mkdir -p "$root/share/doc"
 cp LICENSE "$root"
 version=$(sed -n 's/^project(doppio VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 mapfile -t libraries < <(sed "s|^|$root/lib/|" "$stage/libraries.txt")
-mapfile -t compiled_in < <(headers_compiled_in "$build")
+headers=$(headers_compiled_in "$build")
+mapfile -t compiled_in <<<"$headers"
 python3 scripts/make_sbom.py "$root/share/doc" "$version" "${compiled_in[@]}" "${libraries[@]}"
 
 tar -C "$stage" -cf - doppio | xz -T0 -6 >"$archive.part"  # the archive appears whole or not at all

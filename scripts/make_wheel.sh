@@ -44,8 +44,8 @@ done | sort -uV | paste -sd .)
 quietly sdist python -m build --no-isolation --sdist --outdir "$work" .
 tar -C "$work" -xzf "$work"/doppio-*.tar.gz
 export CMAKE_ARGS="${CMAKE_ARGS:-} -DPYTHON_ALSO=$also"
-# Built below the sources, so that ccache knows the library the next time; it does not know the
-# extension modules, as pybind11 is somewhere else then.
+# Built below the sources, so that ccache finds the library the next time. It does not find the
+# extension modules, because the path of pybind11 differs in each build.
 sources=$(echo "$work"/doppio-*/)
 quietly wheel python -m build --no-isolation --config-setting build-dir=build/release --wheel \
   --outdir "$work/made" "$sources"
@@ -68,7 +68,8 @@ info=$(echo "$(unpacked)"/*.dist-info)
 rm -rf "$info/sboms"  # auditwheel's own, without licences
 mkdir "$info/sboms"
 version=$(sed -n 's/^Version: //p' "$info/METADATA")
-mapfile -t compiled_in < <(headers_compiled_in "$sources/build/release")
+headers=$(headers_compiled_in "$sources/build/release")
+mapfile -t compiled_in <<<"$headers"
 python scripts/make_sbom.py "$info/sboms" "$version" "${compiled_in[@]}" "$libraries"/*
 mkdir -p "$info/licenses"
 cp -r "$info/sboms/licenses" "$info/licenses/libraries" && rm -r "$info/sboms/licenses"

@@ -19,9 +19,15 @@ copy_needed_libraries() {
 }
 
 # headers_compiled_in BUILD: an option of scripts/make_sbom.py for each library of headers that the
-# programs and the Python package of a build folder hold.
+# programs and, if it was built, the Python package of a build folder hold. Fails if one is not found.
 headers_compiled_in() {
   local cache=$1/CMakeCache.txt
-  sed -n 's|^Cli11_INCLUDE_DIR:PATH=\(.*\)|--compiled_in=\1/CLI/CLI.hpp|p' "$cache"
-  sed -n 's|^pybind11_INCLUDE_DIRS:INTERNAL=\([^;]*\).*|--compiled_in=\1/pybind11/pybind11.h|p' "$cache"
+  header_of "$cache" Cli11_INCLUDE_DIR:PATH CLI/CLI.hpp || return
+  ! grep -q '^pybind11_INCLUDE_DIRS:' "$cache" || header_of "$cache" pybind11_INCLUDE_DIRS:INTERNAL pybind11/pybind11.h
+}
+header_of() {  # CACHE VARIABLE HEADER
+  local folder
+  folder=$(sed -n "s|^$2=\([^;]*\).*|\1|p" "$1")
+  [ -f "$folder/$3" ] || { echo "$1: $2 does not name the folder of $3" >&2 && return 1; }
+  echo "--compiled_in=$folder/$3"
 }

@@ -262,8 +262,10 @@ HuffmanScan::Result HuffmanScan::State::ReadMcu(Block* const* to) {
 
 HuffmanScan::HuffmanScan(std::string_view bytes, std::vector<uint8_t>* memory)
     : state_(std::make_unique_for_overwrite<State>()) {
-  if (memory->size() < bytes.size() + State::kPadding)
+  if (memory->size() < bytes.size() + State::kPadding) {
+    memory->clear();  // nothing to copy
     memory->resize(bytes.size() + State::kPadding);
+  }
   const auto* begin = reinterpret_cast<const uint8_t*>(bytes.data());
   uint8_t* end = memory->data();
   const uint8_t* read = CopyData(begin, begin + bytes.size(), &end);

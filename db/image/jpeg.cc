@@ -6,11 +6,15 @@
 
 // jpeglib.h needs the two headers above.
 #include <jpeglib.h>
-// These need jpeglib.h. Distributions install the second, libjpeg-turbo's own build does not.
+// These need jpeglib.h. The second describes parts of libjpeg that may change between versions;
+// Debian and Ubuntu install it, libjpeg-turbo's own build does not. Only its major version 2 is
+// used.
 #include <jerror.h>
-#if __has_include(<jpegint.h>)
+#if __has_include(<jpegint.h>) && defined(LIBJPEG_TURBO_VERSION_NUMBER)
+#if LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 && LIBJPEG_TURBO_VERSION_NUMBER < 3000000
 #include <jpegint.h>
 #define CAFFE2_HAS_JPEGINT
+#endif
 #endif
 
 #include <algorithm>
@@ -143,6 +147,12 @@ class Decoder {
   char what_[JMSG_LENGTH_MAX] = "";
 };
 
+#ifdef CAFFE2_HAS_JPEGINT
+constexpr bool kUsesHuffmanScan = true;
+#else
+constexpr bool kUsesHuffmanScan = false;
+#endif
+
 void Decoder::UseHuffmanScan([[maybe_unused]] int reduction, [[maybe_unused]] JDIMENSION left,
                              [[maybe_unused]] JDIMENSION width) {
 #ifdef CAFFE2_HAS_JPEGINT
@@ -150,7 +160,9 @@ void Decoder::UseHuffmanScan([[maybe_unused]] int reduction, [[maybe_unused]] JD
       info_.data_precision != 8 || HasSeveralScans()) {
     return;
   }
+  constexpr size_t kMostKept = size_t{4} << 20;  // for the next file of this thread
   thread_local std::vector<uint8_t> memory;
+  if (memory.size() > kMostKept) std::vector<uint8_t>().swap(memory);
   const std::string_view bytes(reinterpret_cast<const char*>(info_.src->next_input_byte),
                                info_.src->bytes_in_buffer);
   scan_ = std::make_unique<HuffmanScan>(bytes, &memory);
@@ -412,6 +424,8 @@ JpegHeader ReadJpegHeader(std::string_view bytes) {
   header.obstacle = ObstacleOf(bytes, &decoder);
   return header;
 }
+
+bool UsesHuffmanScan() { return kUsesHuffmanScan; }
 
 std::unique_ptr<ImageSource<uint8_t>> OpenJpeg(std::string_view bytes, bool color) {
   auto source = std::make_unique<JpegSource>(bytes, color);

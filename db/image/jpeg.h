@@ -37,6 +37,10 @@ JpegHeader ReadJpegHeader(std::string_view bytes);
 // unnoticed, unless the file is cut short.
 std::unique_ptr<ImageSource<uint8_t>> OpenJpeg(std::string_view bytes, bool color);
 
+// True if such a source reads the Huffman codes of most files with HuffmanScan; false with a
+// version of libjpeg in which its function cannot be replaced.
+bool UsesHuffmanScan();
+
 // A JPEG file of quality 95, with the same pixels as OpenCV's, of an image of 3 channels (blue,
 // green, red) or 1. Throws EnforceNotMet for another number of channels, and with libjpeg's message
 // for an image without pixels or with a side of more than 65500.

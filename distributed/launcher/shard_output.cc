@@ -148,6 +148,11 @@ void OutputWriter::Write(std::string text) {
   state_->changed.notify_all();
 }
 
+void OutputWriter::WaitUntilWritten(milliseconds limit) {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->changed.wait_for(lock, limit, [this] { return state_->Idle() || state_->broken; });
+}
+
 void OutputWriter::ShowBar(const std::string& bar) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   if (state_->broken || bar == state_->bar) return;
@@ -176,7 +181,11 @@ ssize_t WriteStderrLines(void* cookie, const char* data, size_t size) {
   if (lines->writer == nullptr) return static_cast<ssize_t>(fwrite(data, 1, size, lines->before));
   lines->line.append(data, size);
   const size_t whole = lines->line.rfind('\n') + 1;
-  if (whole > 0) lines->writer->Write(lines->line.substr(0, whole));
+  if (whole > 0) {
+    lines->writer->Write(lines->line.substr(0, whole));
+    // The process may be about to abort.
+    lines->writer->WaitUntilWritten(milliseconds(100));
+  }
   lines->line.erase(0, whole);
   return static_cast<ssize_t>(size);
 }

@@ -48,6 +48,8 @@ class OutputWriter {
 
   // Queues whole lines.
   void Write(std::string text);
+  // Waits until all text is written, at most for `limit`.
+  void WaitUntilWritten(milliseconds limit);
   // Shows a text without an end of line below all lines, in place of the last such text; "": none.
   // For terminals only.
   void ShowBar(const std::string& bar);

@@ -74,12 +74,12 @@ works on earlier ones; the outputs keep their addresses from run to run.
               "1: cut a random part of 8 to 100 % of the area and resize it to the crop's size, in "
               "training (default 0).")
     .Arg<int>("pad",
-              "Rows and columns of black pixels (0 before normalisation) on each side of the "
+              "Rows and columns of black pixels (0 before normalization) on each side of the "
               "rescaled image, from which training crops; less than crop, and not with "
               "scale_jitter_type (default 0). Not in Caffe2.")
     .Arg<float>(
         "random_erasing",
-        "In training, the probability that a random box of the normalised crop becomes 0: 2 to 33 "
+        "In training, the probability that a random box of the normalized crop becomes 0: 2 to 33 "
         "% of its area, with sides 0.3 to 3.3 to 1 (default 0; Zhong et al., 2017). Not in Caffe2.")
     .Arg<int>("color", "1 (default): 3 channels, 0: 1 channel.")
     .Arg<int>("mirror", "1: mirror half of the images, in training (default 0).")
@@ -112,7 +112,7 @@ works on earlier ones; the outputs keep their addresses from run to run.
     .Arg<int>("use_caffe_datum", "1: records are caffe Datum, 0 (default): TensorProtos.")
     .Arg<int>("use_gpu_transform",
               "1: on a CUDA device, images are cropped on the host and copied as bytes, and the "
-              "device mirrors, changes colours, normalises and converts them. 0 (default): the "
+              "device mirrors, changes colours, normalizes and converts them. 0 (default): the "
               "host does all. No effect on the CPU.")
     .Arg<int>("decode_on_gpu",
               "1: on a CUDA device with use_gpu_transform, nvJPEG decodes JPEG files; pixels "

@@ -146,3 +146,16 @@ def test_arguments_that_cannot_work(change, message, examples):
 def test_a_model_that_trains_is_not_evaluated(examples):
     with pytest.raises(ValueError, match="^evaluate: model train changes its parameters"):
         evaluate(linear(), examples)
+
+
+def test_a_model_without_parameters_is_not_evaluated(examples):
+    """A net that is never initialized: its parameters must be in the workspace."""
+    with pytest.raises(ValueError, match="^evaluate: model test reads y_w, y_b, which inputs do"):
+        evaluate(linear(False), examples)
+    assert workspace.Blobs() == []
+
+
+def test_a_wrong_seed_leaves_the_workspace_alone(examples):
+    with pytest.raises(ValueError):
+        fit(linear(), examples, seed=-1, log=None)
+    assert workspace.Blobs() == []

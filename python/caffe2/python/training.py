@@ -7,7 +7,7 @@ data_parallel_model's work.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,16 +53,17 @@ def fit(model: ModelHelper, inputs: Inputs, *, epochs: int = 1, batch_size: int 
                          "before fit")
     if (test_model is None) != (test_inputs is None):
         raise ValueError("fit: test_model and test_inputs are given together")
-    data = _Examples("fit", model, inputs, batch_size, metrics)
+    made = {str(blob) for op in model.InitProto().op for blob in op.output}
+    data = _Examples("fit", model, inputs, batch_size, metrics, made)
     test = None
     if test_model is not None and test_inputs is not None:
         _check_test_model("fit: test_model", test_model)
-        test = _Examples("fit: test_model", test_model, test_inputs, batch_size, metrics)
+        test = _Examples("fit: test_model", test_model, test_inputs, batch_size, metrics, made)
+    random = np.random.RandomState(seed)
     _make_parameters(model)
     data.create()
     if test is not None:
         test.create()
-    random = np.random.RandomState(seed)
     history = []
     for epoch in range(1, epochs + 1):
         start = time.monotonic()
@@ -90,10 +91,10 @@ def evaluate(model: ModelHelper, inputs: Inputs, *, batch_size: int = 64,
 
 
 class _Examples:
-    """Arrays that are fed to a model in batches."""
+    """Arrays that are fed to a model in batches. `made` are blobs that the caller makes before."""
 
     def __init__(self, caller: str, model: ModelHelper, inputs: Inputs, batch_size: int,
-                 metrics: Sequence[BlobLike]) -> None:
+                 metrics: Sequence[BlobLike], made: Collection[str] = ()) -> None:
         _check_count("batch_size", batch_size)
         if not inputs:
             raise ValueError(f"{caller}: inputs is empty: give {{blob: array}}")
@@ -109,20 +110,19 @@ class _Examples:
         if any(len(array) != self.count for array in self._arrays.values()):
             rows = ", ".join(f"{blob} {len(array)}" for blob, array in self._arrays.items())
             raise ValueError(f"{caller}: all inputs must have as many rows: {rows}")
-        self._check_names(caller)
+        self._check_names(caller, made)
 
-    def _check_names(self, caller: str) -> None:
+    def _check_names(self, caller: str, before: Collection[str]) -> None:
         net, name = self._model.net.Proto(), self._model.name
         read = {str(blob) for op in net.op for blob in op.input}
         made = {str(blob) for op in net.op for blob in op.output}
-        initial = {str(blob) for op in self._model.InitProto().op for blob in op.output}
-        initial.update(str(blob) for blob in self._model.params)
-        needed = [str(blob) for blob in net.external_input
-                  if blob in read and blob not in initial]
+        params = {str(blob) for blob in self._model.params}
+        needed = [str(blob) for blob in net.external_input if blob in read and blob not in before]
         for blob in self._arrays:
             if blob not in read:
+                inputs = [blob for blob in needed if blob not in params]
                 raise ValueError(f"{caller}: model {name} does not read {blob}; its inputs are "
-                                 f"{', '.join(needed)}")
+                                 f"{', '.join(inputs)}")
         missing = [blob for blob in needed
                    if blob not in self._arrays and not workspace.HasBlob(blob)]
         if missing:
