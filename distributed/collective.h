@@ -146,6 +146,24 @@ class Communicator {
   std::map<std::string, std::string> agreed_;  // "<kind> <name>" -> the detail that was compared
 };
 
+// Gives each operation of a world another time limit until the end of the scope, also if an
+// exception ends it.
+class TimeoutScope {
+ public:
+  TimeoutScope(Communicator* world, std::chrono::milliseconds in_scope,
+               std::chrono::milliseconds afterwards)
+      : world_(world), afterwards_(afterwards) {
+    world_->SetTimeout(in_scope);
+  }
+  ~TimeoutScope() { world_->SetTimeout(afterwards_); }
+  TimeoutScope(const TimeoutScope&) = delete;
+  TimeoutScope& operator=(const TimeoutScope&) = delete;
+
+ private:
+  Communicator* const world_;
+  const std::chrono::milliseconds afterwards_;
+};
+
 // How many collective operations this process has begun. All shards of a run do the same
 // operations, so a shard with a smaller number than the others keeps them waiting.
 struct CollectiveProgress {

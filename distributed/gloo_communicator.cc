@@ -373,7 +373,7 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
   CommunicatorOptions options = this->options();
   options.name = name;
   // The shards exchange the new addresses over the existing connections.
-  SetTimeout(options.ConnectTimeout());
+  const TimeoutScope scope(this, options.ConnectTimeout(), options.timeout);
   auto exchange = [&](const std::string& text, const Deadline&) {
     const int64_t longest = 512 + 80 * static_cast<int64_t>(size());
     CAFFE_ENFORCE_LE(static_cast<int64_t>(text.size()), longest);
@@ -389,7 +389,6 @@ std::shared_ptr<Communicator> GlooCommunicator::Clone(const std::string& name) {
   auto mesh =
       GlooMesh::Connect(rank(), size(), address_, options.ports, exchange, options.ConnectTimeout(),
                         [this](const std::string&) { ThrowIfAborted(); });
-  SetTimeout(options.timeout);
   return std::make_shared<GlooCommunicator>(options, address_, std::move(mesh));
 }
 

@@ -213,15 +213,18 @@ class NcclCommunicator final : public Communicator {
 
 std::shared_ptr<Communicator> NcclCommunicator::Clone(const std::string& name) {
   BeginOperation("cloning common world " + name, false);
-  const cuda::NcclId id = rank() == 0 ? cuda::MakeNcclId() : cuda::NcclId{};
-  std::vector<cuda::NcclId> all(size());
-  GatherPlans(&id, all.data(), sizeof(id));
   CommunicatorOptions options;
   options.rank = rank();
   options.size = size();
   options.name = name;
   options.timeout = timeout_;
   options.connect_timeout = connect_timeout_;
+  const cuda::NcclId id = rank() == 0 ? cuda::MakeNcclId() : cuda::NcclId{};
+  std::vector<cuda::NcclId> all(size());
+  {
+    const TimeoutScope scope(this, options.ConnectTimeout(), options.timeout);
+    GatherPlans(&id, all.data(), sizeof(id));
+  }
   return std::make_shared<NcclCommunicator>(all[0], options, device_);
 }
 

@@ -43,6 +43,7 @@ ParameterServer::ParameterServer(ParameterShard* shard, const ParameterServerOpt
 template <typename Ready>
 void ParameterServer::WaitUntil(std::unique_lock<std::mutex>* lock, const Ready& ready) {
   changed_.wait(*lock, [&] { return !abort_reason_.empty() || ready(); });
+  if (has_no_first_parameters_) throw NoFirstParameters(abort_reason_);
   if (!abort_reason_.empty()) throw IoError(abort_reason_);
 }
 
@@ -163,6 +164,7 @@ void ParameterServer::RemoveWorker(int worker) {
   lost.waiting = nullptr;
   if (!started_ && worker == 0) {
     abort_reason_ = "worker 0 was lost before it gave the first parameters";
+    has_no_first_parameters_ = true;
   }
   ApplyIfComplete();
   changed_.notify_all();

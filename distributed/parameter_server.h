@@ -50,6 +50,12 @@ struct ServerProgress {
   float learning_rate = 0;
 };
 
+// Worker 0 was lost before it gave the first parameters, so the server can serve no worker.
+class NoFirstParameters : public IoError {
+ public:
+  using IoError::IoError;
+};
+
 // Thread-safe.
 class ParameterServer {
  public:
@@ -66,7 +72,7 @@ class ParameterServer {
   void Serve(int worker, Communicator* world);
   // Tells the server that the worker is lost: no call waits for it any more. The caller also aborts
   // the worker's world, which ends its Serve(). If worker 0 is lost before it has given the first
-  // parameters, all waits throw IoError.
+  // parameters, all waits throw NoFirstParameters.
   void RemoveWorker(int worker);
   // Ends all waits of Serve() with IoError(reason).
   void Abort(const std::string& reason);
@@ -104,6 +110,7 @@ class ParameterServer {
   std::vector<Worker> workers_;
   std::vector<float> mean_;
   std::string abort_reason_;
+  bool has_no_first_parameters_ = false;
   bool started_ = false;
   int64_t updates_ = 0;
   int signal_ = 0;

@@ -408,7 +408,9 @@ void RunHeartbeat::WatchWithoutStore() {
   if (IsSaving()) {
     for (size_t shard = 0; shard < members.size(); ++shard) {
       const ProcessId& process = members[shard].process;
-      if (process.on_this_host() && !process.IsAlive()) left_.insert(static_cast<int>(shard));
+      if (process.on_this_host() && !process.IsAlive()) {
+        gone_while_saving_.insert(static_cast<int>(shard));
+      }
     }
     return;
   }
@@ -467,6 +469,8 @@ void RunHeartbeat::NoteExpendableLost(StoreHandler* store, int shard, const std:
 
 void RunHeartbeat::Watch(StoreHandler* store, int shard, const MemberRecord& next) {
   if (others_done_ || left_.count(shard) > 0) return;
+  const bool saves = IsSaving();
+  if (!saves) gone_while_saving_.clear();
   ChangeWatch& heartbeat = heartbeats_[shard];
   const bool expendable = shard < place_.options.num_expendable;
   const bool gone = next.process.on_this_host() && !next.process.IsAlive();
@@ -480,6 +484,8 @@ void RunHeartbeat::Watch(StoreHandler* store, int shard, const MemberRecord& nex
     return;
   }
   if (!gone && !silent) return;
+  // Without the store it could not say that it left.
+  if (saves && gone_while_saving_.count(shard) > 0) return;
   // A shard that has left the run has removed its record.
   if (!store->Check({place_.Key("member", shard)}) && !silent) {
     if (expendable) lost_.insert(shard);

@@ -134,7 +134,8 @@ class RunHeartbeat {
   void LookForBlockedStop(StoreHandler* store);
   // Looks for a shard whose process on this host is gone, while the store is unreachable. A shard
   // that saves takes it for one that has left: others may have done their part, and cannot say so.
-  // If it had not, the next collective operation fails and finds it.
+  // If it had not, the next collective operation fails and finds it, or Watch() does, once the
+  // store is back and this shard has saved. If neither comes, nobody notices that it was lost.
   void WatchWithoutStore();
   // The shards that this one watches. If some shards die, at least one of them is watched by a live
   // shard.
@@ -159,7 +160,10 @@ class RunHeartbeat {
   // By shard; used only by the thread.
   std::map<int, ChangeWatch> heartbeats_;
   std::set<int> lost_;  // expendable shards; used only by the thread
-  std::set<int> left_;  // other shards, which count as leaving; used only by the thread
+  std::set<int> left_;  // other shards, which have said that they leave; used only by the thread
+  // Other shards, whose processes ended without the store while this shard saves: they may have
+  // left. Used only by the thread.
+  std::set<int> gone_while_saving_;
   // The store had lost this shard's member key, and not all tracked keys have been set again. Used
   // only by the thread.
   bool keys_lost_ = false;

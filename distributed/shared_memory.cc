@@ -381,8 +381,6 @@ SharedMemory::Attached SharedMemory::Attach(Communicator* control, const std::st
                                             size_t bytes, milliseconds timeout,
                                             const std::string& refusal, const WaitCheck& check) {
   const int rank = control->rank(), size = control->size();
-  const Deadline deadline(timeout);
-  const BoundedWait wait(deadline, check);
   Outcome own_outcome;
   Place own = Place::Own(refusal);
   OwnedFd listener;
@@ -418,6 +416,9 @@ SharedMemory::Attached SharedMemory::Attach(Communicator* control, const std::st
   }
   if (!attached.obstacle.empty()) return attached;
 
+  // Not before all shards are here: one that is late has the time limit of `control`.
+  const Deadline deadline(timeout);
+  const BoundedWait wait(deadline, check);
   std::shared_ptr<SharedMemory> memory(new SharedMemory(rank, places, bytes));
   try {
     memory->ConnectSockets(places, listener.get(), wait);

@@ -26,9 +26,9 @@ class SharedMemory {
   };
 
   // Maps `bytes` bytes, initially 0, into all shards of `control`. All shards must call it with the
-  // same `name` and size. It takes at most `timeout`. A shard that does not take part passes the
-  // reason as `refusal`; then no shard gets memory. Throws what `control` throws, and PeerLost from
-  // `check`.
+  // same `name` and size. Once all have called it, it takes at most `timeout`; the time limit of
+  // `control` says how late a shard may be. A shard that does not take part passes the reason as
+  // `refusal`; then no shard gets memory. Throws what `control` throws, and PeerLost from `check`.
   static Attached Attach(Communicator* control, const std::string& name, size_t bytes,
                          milliseconds timeout, const std::string& refusal,
                          const WaitCheck& check = {});

@@ -463,7 +463,9 @@ void SharedMemoryCommunicator::DoAllgather(const void* input, void* output, size
 
 SharedMemory::Attached AttachWorld(Communicator* control, const CommunicatorOptions& options,
                                    const std::string& refusal, const WaitCheck& check) {
-  // It takes milliseconds unless something is wrong.
+  // Others may be late until all have attached.
+  const TimeoutScope scope(control, options.ConnectTimeout(), options.timeout);
+  // It takes milliseconds once all are here, unless something is wrong.
   const milliseconds limit = std::min(options.ConnectTimeout() / 2, milliseconds(10000));
   return SharedMemory::Attach(control, options.name, Layout(options.size).total(), limit, refusal,
                               check);
@@ -472,10 +474,8 @@ SharedMemory::Attached AttachWorld(Communicator* control, const CommunicatorOpti
 std::shared_ptr<Communicator> SharedMemoryCommunicator::Clone(const std::string& name) {
   CommunicatorOptions options = this->options();
   options.name = name;
-  SetTimeout(options.ConnectTimeout());
   const SharedMemory::Attached attached =
       AttachWorld(this, options, "", [this](const std::string&) { ThrowIfAborted(); });
-  SetTimeout(options.timeout);
   if (attached.memory == nullptr) {
     ThrowIoError(ExitCode::kSystem, "common world ", name,
                  " gets no shared memory: ", attached.obstacle,
@@ -494,11 +494,9 @@ std::shared_ptr<Communicator> ConnectShards(StoreHandler* store,
   if (automatic || demanded) over_tcp.transport = "tcp";
   std::shared_ptr<Communicator> control = ConnectGloo(store, over_tcp);
   if (options.size == 1) return control;
-  control->SetTimeout(options.ConnectTimeout());  // others may be late until all have attached
   const SharedMemory::Attached attached =
       AttachWorld(control.get(), options, automatic || demanded ? "" : "it asks for transport tcp",
                   [&](const std::string& awaited) { store->CheckWait(awaited); });
-  control->SetTimeout(options.timeout);
   if (attached.memory != nullptr) {
     if (options.rank == 0) {
       LOG(INFO) << "common world " << options.name << ": " << options.size

@@ -69,7 +69,8 @@ class ServerProcess {
   std::vector<std::shared_ptr<Communicator>> worlds_;  // by worker; null before it has connected
   std::vector<std::string> lost_;  // by worker: why it was given up; empty: it was not
   int running_;                    // threads that serve workers
-  std::exception_ptr error_;       // of this server
+  std::exception_ptr error_;       // of this server, or NoFirstParameters
+  bool own_error_ = false;         // error_ has another cause than the loss of workers
 };
 
 void ServerProcess::OnLost(int worker, const std::string& line) {
@@ -100,7 +101,10 @@ void ServerProcess::ServeWorker(int worker) {
     }
     if (is_lost) server_.RemoveWorker(worker);
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!is_lost && !error_) error_ = std::current_exception();
+    if (!is_lost && !error_) {
+      error_ = std::current_exception();
+      own_error_ = dynamic_cast<const NoFirstParameters*>(&error) == nullptr;
+    }
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   --running_;
@@ -148,7 +152,10 @@ int ServerProcess::Run(const std::function<int()>& stop) {
     WaitForWorkers(stop);
   } catch (const std::exception&) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!error_) error_ = std::current_exception();
+    if (!error_) {
+      error_ = std::current_exception();
+      own_error_ = true;
+    }
   }
   if (HasError()) {
     server_.Abort("the server has failed");
@@ -163,9 +170,11 @@ int ServerProcess::Run(const std::function<int()>& stop) {
       ThrowIoError(ExitCode::kPeerLost, "all workers are lost");
     }
   } catch (const std::exception& error) {
-    const std::string line = run_->ReportFailure(error);
-    if (run_->gave_up()) throw StoppedEarly(stop(), line);
-    ThrowIoError(ExitCodeOf(error), line);
+    if (run_->gave_up() && !own_error_) {
+      // It follows from the workers that this server gave up, or another server ended the run.
+      throw StoppedEarly(stop(), run_->ReportFailure(PeerLost(error.what(), -1)));
+    }
+    ThrowIoError(ExitCodeOf(error), run_->ReportFailure(error));
   }
   run_->Leave();
   return server_.signal();

@@ -203,7 +203,7 @@ std::string ShardRun::DescribeShard(int shard) const {
 
 std::string ShardRun::ReportFailure(const std::exception& cause) {
   if (!membership_) return cause.what();
-  if (gave_up_) return membership_->ReportFailure(reason_to_give_up_, false);
+  if (gave_up_ && IsPeerError(cause)) return membership_->ReportFailure(reason_to_give_up_, false);
   return membership_->ReportFailure(cause.what(), IsPeerError(cause), SuspectOf(cause));
 }
 

@@ -72,7 +72,8 @@ class ShardRun {
   bool gave_up() const { return gave_up_; }
   // Reports that this shard fails because of `cause`. Returns the line that all shards print. (If
   // this shard was asked to stop while it waited for others in vain, its collective operations
-  // throw PeerLost, and the line names the signal and the shard that it waited for.)
+  // throw PeerLost, and the line names the signal and the shard that it waited for. Any other cause
+  // is in the line itself.)
   std::string ReportFailure(const std::exception& cause);
   // Ends the run cleanly, after the last exchange. Returns the line of a failure as
   // RunMembership::Leave() does.

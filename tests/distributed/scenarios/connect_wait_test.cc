@@ -116,6 +116,19 @@ TEST_P(LateShardTest, IsAwaitedWhileItConnectsOnly) {
 
 INSTANTIATE_TEST_SUITE_P(Transports, LateShardTest, ::testing::Values("tcp", "shared_memory"));
 
+// The time limit of attaching begins when all shards are there.
+TEST(SharedMemoryWaitTest, AShardMayAttachLaterThanTheLimitOfConnecting) {
+  const StoreFactory stores = MemoryStores();
+  RunThreads(2, [&](int rank) {
+    const auto control = ConnectGloo(stores("run").get(), Pair(rank));
+    if (rank == 1) SleepMs(2500);
+    const auto attached =
+        SharedMemory::Attach(control.get(), "memory", 4096, milliseconds(2000), "");
+    EXPECT_EQ(attached.obstacle, "");
+    EXPECT_NE(attached.memory, nullptr);
+  });
+}
+
 // Passes operations on, and holds up rank 1 after its first gather of values: the other shard then
 // waits for a connection.
 class StallingCommunicator final : public Communicator {

@@ -185,6 +185,40 @@ TEST(RunMembershipRedisTest, AShardThatLeavesWithoutTheStoreIsNotLostToOneThatSa
   }
 }
 
+// Shard 1 is killed while shard 0 saves and the store stands still. Both go on afterwards.
+TEST(RunMembershipRedisTest, AShardThatDiesDuringASaveIsLostOnceTheStoreIsBack) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  RedisOptions redis_options = redis.options();
+  redis_options.command_timeout = milliseconds(300);
+  const StoreFactory stores = RedisStores(redis_options);
+  const auto results = RunShards(
+      2,
+      [&](int shard) {
+        const auto run = RunMembership::Join(stores, Options(2, shard));
+        ShardStatus status;
+        status.state = "saving";
+        run->UpdateStatus(status);
+        SleepMs(7000);
+        status.state = "training";
+        run->UpdateStatus(status);
+        const Deadline limit(milliseconds(20000));
+        while (run->Failure().empty() && !limit.expired()) SleepMs(10);
+        return run->Failure();
+      },
+      40,
+      [&](const std::vector<pid_t>& pids) {
+        SleepMs(1500);
+        redis.Signal(SIGSTOP);
+        SleepMs(1500);
+        kill(pids[1], SIGKILL);
+        SleepMs(2000);
+        redis.Signal(SIGCONT);
+      });
+  EXPECT_EQ(results[0].status, 0);
+  EXPECT_HAS(results[0].message, "peer lost: shard=1 ");
+}
+
 // Joins two shards, the second one late, after `disturb` has done something to the server.
 void JoinDespite(const std::function<void(std::unique_ptr<PrivateRedis>*)>& disturb) {
   auto redis = std::make_unique<PrivateRedis>();
