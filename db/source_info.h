@@ -34,9 +34,9 @@ std::string Describe(const LeftOutFiles& files, const std::string& source);
 
 // What is known about the images of a source before they are read.
 struct SourceInfo {
-  // The names of the classes, by label: the folders of a source of type `images` or `tar`, the names
-  // that CIFAR and STL-10 have in a file, or the lines of the ClassNamesFile of any source. Empty if
-  // the labels have no names.
+  // The names of the classes, by label: the folders of a source of type `images` or `tar`, the
+  // names that CIFAR and STL-10 have in a file, or the lines of the ClassNamesFile of any source.
+  // Empty if the labels have no names.
   std::vector<std::string> names = {};
   int64_t num_labels = 0;  // all labels are smaller; 0: not known
   bool by_class = false;   // records of several classes come class after class

@@ -91,9 +91,10 @@ OPERATOR_SCHEMA(CreateCommonWorld)
     .Arg<std::string>("port_range",
                       "The ports at which this shard may listen while the shards connect, like "
                       "\"4000-4010\" (default: any).")
-    .Arg<int>("connect_timeout_ms",
-              "Time limit in milliseconds for connecting this world and its clones, if it is longer "
-              "than timeout_ms (default: 0).")
+    .Arg<int>(
+        "connect_timeout_ms",
+        "Time limit in milliseconds for connecting this world and its clones, if it is longer "
+        "than timeout_ms (default: 0).")
     .ArgList<std::string>("settings",
                           "What must be the same on all shards that join the run, each as "
                           "\"name=value\" (default: empty).")

@@ -90,6 +90,7 @@ def convert(*words):
 
 def error_of(capsys, *words, command=convert_command):
     """(exit status, the one line that a failing command prints)."""
+    capsys.readouterr()  # what commands before it wrote
     status = command.main([str(word) for word in words], "convert")
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("convert: ") and err.count("\n") == 1, err
