@@ -247,7 +247,8 @@ def test_arguments_are_looked_up_anew_after_a_library_was_loaded(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", core.UnknownArgumentWarning)
         core.CreateOperator("LoadedLater", [], [], extent=1)  # the type has no schema
-        extend = types.SimpleNamespace(name="extend", description="", required=False)
+        extend = types.SimpleNamespace(name="extend", type="any", choices=[], description="",
+                                       required=False)
         schema = types.SimpleNamespace(args=[extend])
         monkeypatch.setattr(core.C, "OpSchema", types.SimpleNamespace(get=lambda op_type: schema))
         core.RefreshRegisteredOperators()
