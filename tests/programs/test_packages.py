@@ -173,15 +173,33 @@ def test_the_bill_names_libraries_that_are_compiled_in(tmp_path):
     assert done.stderr == f"error: no package of this system or from PyPI owns {other}\n"
 
 
-def test_the_headers_of_a_build_are_found(tmp_path):
-    (tmp_path / "CMakeCache.txt").write_text(
-        "Cli11_INCLUDE_DIR:PATH=/a b/include\n"
-        "pybind11_INCLUDE_DIRS:INTERNAL=/venv/pybind11/include;/usr/include/python3.11\n")
+def headers_compiled_in(build):
     function = ". scripts/needed_libraries.sh && headers_compiled_in"
-    done = subprocess.run(["bash", "-c", f'{function} "$1"', "-", tmp_path],
-                          cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["--compiled_in=/a b/include/CLI/CLI.hpp",
-                                        "--compiled_in=/venv/pybind11/include/pybind11/pybind11.h"]
+    return subprocess.run(["bash", "-c", f'{function} "$1"', "-", build],
+                          cwd=ROOT, capture_output=True, text=True)
+
+
+def test_the_headers_of_a_build_are_found(tmp_path):
+    for header in ("a b/CLI/CLI.hpp", "venv/pybind11/pybind11.h"):
+        (tmp_path / header).parent.mkdir(parents=True)
+        (tmp_path / header).write_text("")
+    cli11 = f"Cli11_INCLUDE_DIR:PATH={tmp_path}/a b\n"
+    cache = tmp_path / "CMakeCache.txt"
+    cache.write_text(
+        f"{cli11}pybind11_INCLUDE_DIRS:INTERNAL={tmp_path}/venv;/usr/include/python3.11\n")
+    done = headers_compiled_in(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"--compiled_in={tmp_path}/a b/CLI/CLI.hpp",
+                                        f"--compiled_in={tmp_path}/venv/pybind11/pybind11.h"]
+    cache.write_text(cli11)  # a build without Python
+    assert len(headers_compiled_in(tmp_path).stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("cache", ["", "Cli11_INCLUDE_DIR:PATH=/absent\n"])
+def test_a_header_that_is_not_found_is_an_error(cache, tmp_path):
+    (tmp_path / "CMakeCache.txt").write_text(cache)
+    done = headers_compiled_in(tmp_path)
+    assert done.returncode != 0 and "CLI/CLI.hpp" in done.stderr, done
 
 
 @pytest.fixture

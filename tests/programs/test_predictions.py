@@ -174,7 +174,7 @@ def test_each_shard_has_a_line_on_the_page(databases, shards, tmp_path):
             assert 0 <= speed["input_wait"] <= 1 and 0 < speed["exchanging"] <= 1
     assert run("doppio", "report", tmp_path / "logs").returncode == 0
     text = (tmp_path / "logs" / "report.html").read_text()
-    assert "Images per second, by shard" in text and ">shard 1</text>" in text
+    assert "Images per second, by shard" in text and "</i>shard 1</span>" in text
 
 
 def test_without_a_log_dir_nothing_is_noted(databases, tmp_path):
