@@ -33,7 +33,15 @@ void RunEnd::LeaveTogether(const std::function<bool(int)>& is_gone) {
 void RunEnd::WithdrawOwnKeys() {
   heartbeat_->Stop();
   published_ = heartbeat_->TakeTracked();
-  for (const std::string& key : published_) store_->Remove(key);
+  for (const std::string& key : published_) {
+    store_->Remove(key);
+    // A dead expendable shard leaves its address in the world of a pair, which only this shard
+    // knows.
+    if (options().num_expendable == 0) continue;
+    for (const int rank : {0, 1}) {
+      store_->Remove(MakeString(key.substr(0, key.rfind('/')), "/", rank));
+    }
+  }
   store_->Remove(MakeString("status/", options().shard_id));
   store_->Remove(place_.Key("heartbeat", options().shard_id));
   store_->Remove(place_.Key("member", options().shard_id));

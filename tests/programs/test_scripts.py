@@ -145,6 +145,7 @@ def built_tree(tree):
     (tree / "build/release/bin").mkdir(parents=True)
     (tree / "build/release/bin/resnet50_trainer").touch()
     (tree / "CMakeLists.txt").write_text("project(doppio VERSION 1.2.3)\n")
+    (tree / "build/release/CMakeCache.txt").write_text("Cli11_INCLUDE_DIR:PATH=/usr/include\n")
     shutil.copy(ROOT / "LICENSE", tree)
     stub(tree, "cmake", 'mkdir -p "$4/lib" && cp /bin/true "$4/lib/libcaffe2.so"')
     with open(tree / "scripts/dependencies.sh", "a") as dependencies:
