@@ -1,10 +1,11 @@
 """`--trace`: a timeline of some iterations, of all shards."""
 
 import json
+import shutil
 
 import pytest
 
-from conftest import last_line, run, training
+from conftest import last_line, run, training, wait_for_line
 
 
 def timeline(path):
@@ -120,11 +121,22 @@ def test_a_run_that_ends_first_says_so(databases, tmp_path):
     assert "the run ended before iteration 11" in done.output and not path.exists()
 
 
-def test_a_file_that_cannot_be_written_ends_no_run(databases, tmp_path):
+def test_a_file_that_cannot_be_written_is_refused_at_the_start(databases, tmp_path):
     done = run("resnet50_trainer", *training(
         databases, tmp_path, trace="/proc/nothing/out.json", trace_iterations="1-2"))
-    assert done.returncode == 0, done.output
-    assert "There is no timeline" in done.output and "/proc/nothing/out.json" in done.output
+    assert done.returncode == 73 and "/proc/nothing" in last_line(done.output), done.output
+
+
+def test_a_folder_that_is_gone_at_the_end_ends_no_run(databases, shards, tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    process = shards.start(*training(databases, tmp_path, trace=folder / "out.json",
+                                     trace_iterations="1-100000", num_epochs=40))
+    wait_for_line(process, "Finished iteration")
+    shutil.rmtree(folder)
+    (status, output), = shards.wait()
+    assert status == 0, output
+    assert "There is no timeline" in output and f"{folder}/out.json" in output
 
 
 @pytest.mark.parametrize("flags, text", [
