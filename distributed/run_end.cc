@@ -35,9 +35,8 @@ void RunEnd::WithdrawOwnKeys() {
   published_ = heartbeat_->TakeTracked();
   for (const std::string& key : published_) {
     store_->Remove(key);
-    // A dead expendable shard leaves its address in the world of a pair, which only this shard
-    // knows.
     if (options().num_expendable == 0) continue;
+    // Here worlds are pairs, and only this shard knows the address that its dead partner left.
     for (const int rank : {0, 1}) {
       store_->Remove(MakeString(key.substr(0, key.rfind('/')), "/", rank));
     }

@@ -11,7 +11,8 @@
 namespace caffe2 {
 
 // The log line about one pass of all shards over a database. `expected` are the key sums of the
-// database, `read` those of the pass. Sets *right to whether each record was read exactly once.
+// database, `read` the key sums of the pass. Sets *right to true if each record was read exactly
+// once, otherwise to false.
 std::string DescribeCoverage(int64_t pass, const db::KeySums& expected, const db::KeySums& read,
                              bool* right);
 

@@ -26,8 +26,8 @@ struct WorkspaceMemory {
   int64_t distinct_bytes = 0;
 };
 
-// Measures the tensors that the workspace sees, its own and those of its parents. Reads no values.
-// Strings count without their text. Must not be called while a net runs.
+// Measures the tensors of the workspace and of its parents. Reads no values. Strings count without
+// their text. Must not be called while a net runs.
 WorkspaceMemory MeasureMemory(const Workspace& ws);
 
 }  // namespace caffe2
