@@ -99,7 +99,7 @@ def test_mnist_data_parallel_trains_alone(tmp_path):
 def test_cifar10(tmp_path):
     data = write_db(tmp_path / "db", tensor_protos((3, 32, 32), 200))
     log = run("cifar10", "--train_data", data, "--test_data", data, "--batch_size", "20",
-              "--iterations", "60", "--test_iterations", "10",
+              "--iterations", "120", "--test_iterations", "10",
               "--checkpoint_every", "50", "--save_model_name", "cifar", cwd=tmp_path)
     assert accuracy_in(log) > 0.9
     check_exported(tmp_path / "cifar", (3, 32, 32))

@@ -63,7 +63,7 @@ def train(args: argparse.Namespace) -> None:
     add_training_operators(model, add_model(model, data), label, args)
     if args.checkpoint_every:
         add_checkpoints(model, args.checkpoint_every, args.save_model_name or "cifar10_checkpoint")
-    image_classifier.create(model)
+    image_classifier.create(model, args.seed)
     image_classifier.run_training(model, args.iterations)
 
 

@@ -39,8 +39,10 @@ def add_input(model: ModelHelper, args: argparse.Namespace,
     return add_images(model, args, model.CreateDB("dbreader_" + db, db=db, db_type=args.db_type))
 
 
-def create(model: ModelHelper) -> None:
-    """Initializes the parameters that the model defines and creates its net."""
+def create(model: ModelHelper, seed: int = 1) -> None:
+    """Initializes the parameters that the model defines, of which the seed draws the values, and
+    creates its net."""
+    model.param_init_net.set_rand_seed(seed)
     workspace.RunNetOnce(model.param_init_net)
     workspace.CreateNet(model.net, overwrite=True)
 
@@ -98,5 +100,6 @@ def make_parser(description: str, batch_size: int, iterations: int,
     parser.add_argument("--iterations", type=int, default=iterations, help="batches to train on")
     parser.add_argument("--test_iterations", type=int, default=100, help="batches to test on")
     parser.add_argument("--base_learning_rate", type=float, default=base_learning_rate)
+    parser.add_argument("--seed", type=int, default=1, help="draws the first parameters")
     parser.add_argument("--save_model_name", help="path prefix of the files to write")
     return parser

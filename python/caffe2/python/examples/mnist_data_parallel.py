@@ -49,6 +49,7 @@ def build(name: str, db: str, args: argparse.Namespace, rendezvous: dict[str, An
         model, lambda model: image_classifier.add_images(model, args, reader), add_forward,
         optimizer_builder_fun=add_optimizer if trains else None, devices=[0],
         rendezvous=rendezvous if trains else None)
+    model.param_init_net.set_rand_seed(args.seed)
     dpm.RunInitNet(model)
     return model
 

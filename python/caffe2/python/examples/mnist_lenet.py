@@ -49,7 +49,7 @@ def train(args: argparse.Namespace) -> None:
     model = ModelHelper(name="train_net", arg_scope=image_classifier.ARG_SCOPE)
     data, label = image_classifier.add_input(model, args, args.train_data)
     add_training_operators(model, add_lenet(model, data), label, args)
-    image_classifier.create(model)
+    image_classifier.create(model, args.seed)
     image_classifier.run_training(model, args.iterations)
 
 
