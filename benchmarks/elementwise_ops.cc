@@ -3,10 +3,14 @@
 //   elementwise_ops [--types Relu,Add] [--dtypes float,bfloat16] [--sizes 4096,1048576]
 //
 // Prints one JSON object a line: {"case": "Relu/float/4096", "unit": "us", "least": ...}. Inputs
-// are uniform in [0.01, 1), where all functions are defined.
+// are uniform in [0.01, 1), where all functions are defined. A loop over few bytes takes up to
+// twice as long if its tensors lie at the same place of their pages; so each case is timed at
+// several distances between them, and the least time counts.
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
+#include <memory>
 #include <sstream>
 
 #include "benchmarks/net_measure.h"
@@ -45,32 +49,57 @@ void FeedUniform(const std::string& dtype, int64_t n, uint64_t seed, const std::
   }
 }
 
-void Time(const OperatorDef& def, const std::string& dtype, int64_t n, Workspace* ws) {
+// Types of operators, and the least seconds of each.
+using Times = std::vector<std::pair<std::string, double>>;
+
+double Time(const OperatorDef& def, Workspace* ws) {
   const auto op = CreateOperator(def, ws);
   CAFFE_ENFORCE(op->Run());
-  const std::string name = def.type() + "/" + dtype + "/" + std::to_string(n);
-  std::printf("{\"case\": \"%s\", \"unit\": \"us\", \"least\": %.5g}\n", name.c_str(),
-              LeastSeconds(op.get()) * 1e6);
+  return LeastSeconds(op.get());
 }
 
-// The operator, and the operators that its gradient consists of.
-void TimeWithGradient(const std::string& type, const std::string& dtype, int64_t n) {
+// The operator, and the operators that its gradient consists of: their types and seconds.
+// Tensors are `gap` bytes farther apart than the allocator would place them.
+Times TimeWithGradient(const std::string& type, const std::string& dtype, int64_t n, size_t gap) {
   Workspace ws;
-  FeedUniform(dtype, n, 1, "a", &ws);
-  FeedUniform(dtype, n, 2, "b", &ws);
-  FeedUniform(dtype, n, 3, "dy", &ws);
+  std::vector<std::unique_ptr<char[]>> gaps;
+  const auto feed = [&](const char* name, uint64_t seed) {
+    gaps.push_back(std::make_unique<char[]>(gap));
+    FeedUniform(dtype, n, seed, name, &ws);
+  };
+  feed("a", 1), feed("b", 2), feed("dy", 3);
+  gaps.push_back(std::make_unique<char[]>(gap));
   OperatorDef def;
   def.set_type(type);
   def.add_input("a");
   if (OpSchemaRegistry::Schema(type)->min_input() == 2) def.add_input("b");
   def.add_output("y");
   if (type == "Pow") *def.add_arg() = MakeArgument("exponent", 1.7f);
-  Time(def, dtype, n, &ws);
+  Times times{{type, Time(def, &ws)}};
   GradientWrapper gradient;
   gradient.dense = "dy";
   try {
-    for (const OperatorDef& op : GetGradientForOp(def, {gradient}).ops) Time(op, dtype, n, &ws);
+    for (const OperatorDef& op : GetGradientForOp(def, {gradient}).ops) {
+      gaps.push_back(std::make_unique<char[]>(gap));
+      times.emplace_back(op.type(), Time(op, &ws));
+    }
   } catch (const EnforceNotMet&) {  // there is none
+  }
+  return times;
+}
+
+void PrintLeast(const std::string& type, const std::string& dtype, int64_t n) {
+  Times least;
+  for (size_t gap : {0, 1088, 2176, 3264}) {
+    const Times times = TimeWithGradient(type, dtype, n, gap);
+    if (least.empty()) least = times;
+    for (size_t i = 0; i < times.size(); ++i) {
+      least[i].second = std::min(least[i].second, times[i].second);
+    }
+  }
+  for (const auto& [name, seconds] : least) {
+    std::printf("{\"case\": \"%s/%s/%lld\", \"unit\": \"us\", \"least\": %.5g}\n", name.c_str(),
+                dtype.c_str(), static_cast<long long>(n), seconds * 1e6);
   }
 }
 
@@ -78,7 +107,7 @@ int Run() {
   for (const std::string& type : Split(FLAGS_types)) {
     for (const std::string& dtype : Split(FLAGS_dtypes)) {
       for (const std::string& n : Split(FLAGS_sizes)) {
-        TimeWithGradient(type, dtype, std::stoll(n));
+        PrintLeast(type, dtype, std::stoll(n));
       }
     }
   }
