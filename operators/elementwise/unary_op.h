@@ -87,8 +87,11 @@ class MapOp final : public Operator<Context> {
   template <typename T>
   bool DoRunWithType() {
     using R = typename Result::template Of<T>;
-    if (InputSize() > 1) CheckSameSizes(*this);
     const Tensor& first = Input(0);
+    for (int i = 1; i < InputSize(); ++i) {
+      if (Input(i).numel() != first.numel()) [[unlikely]]
+        CheckSameSizes(*this);  // it throws
+    }
     const T* x = first.template data<T>();
     const auto other = [&](int i) { return Input(i).template data<T>(); };
     Output(0)->ResizeLike(first);
