@@ -10,7 +10,9 @@ BUILD_PACKAGES=(
   libdnnl-dev libopencv-dev libjpeg-dev libcli11-dev
 )
 # To build and run the tests and benchmarks.
-TEST_PACKAGES=(libgtest-dev git redis-server redis-tools wget python3 python3-dev python3-venv)
+TEST_PACKAGES=(
+  libgtest-dev git redis-server redis-tools wget zsh openmpi-bin python3 python3-dev python3-venv
+)
 # To compile with clang's sanitizers (scripts/fuzz.sh, scripts/check_sanitizers.sh).
 CLANG_PACKAGES=(clang libomp-dev)
 # To check formatting and style.
@@ -35,7 +37,7 @@ PYTHON_PACKAGES=(
 )
 
 # Likewise, for tests that are skipped without them: not every Python has a wheel of these.
-OPTIONAL_PYTHON_PACKAGES=('onnxruntime>=1.16')
+OPTIONAL_PYTHON_PACKAGES=('onnxruntime>=1.16' 'matplotlib>=3.5')
 
 # To make a wheel, with what pyproject.toml requires for it.
 WHEEL_PYTHON_PACKAGES=(
