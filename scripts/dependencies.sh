@@ -9,9 +9,10 @@ BUILD_PACKAGES=(
   libhiredis-dev libgloo-dev libssl-dev libmicrohttpd-dev
   libdnnl-dev libopencv-dev libjpeg-dev libcli11-dev
 )
-# To build and run the tests and benchmarks.
+# To build and run the tests and benchmarks. mpirun does not start without ssh.
 TEST_PACKAGES=(
-  libgtest-dev git redis-server redis-tools wget zsh openmpi-bin python3 python3-dev python3-venv
+  libgtest-dev git redis-server redis-tools wget zsh openmpi-bin openssh-client
+  python3 python3-dev python3-venv
 )
 # To compile with clang's sanitizers (scripts/fuzz.sh, scripts/check_sanitizers.sh).
 CLANG_PACKAGES=(clang libomp-dev)
