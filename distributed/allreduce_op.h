@@ -1,4 +1,5 @@
-// Allreduce, AllreduceBucket and AwaitCollectives: sums of tensors over all shards.
+// Allreduce, AllreduceBucket and AwaitCollectives: sums of tensors over all shards. They throw what
+// Communicator (collective.h) throws.
 #pragma once
 
 #include "distributed/common_world_op.h"

@@ -112,8 +112,8 @@ void Communicator::Agree(const std::string& operation, const std::string& detail
   for (int rank = 1; rank < size_; ++rank) {
     plans[rank].text[sizeof own.text - 1] = '\0';
     if (std::memcmp(plans[0].text, plans[rank].text, sizeof own.text) == 0) continue;
-    const std::string message = MakeString("the shards disagree: rank 0 runs ", plans[0].text,
-                                           "; rank ", rank, " runs ", plans[rank].text);
+    const std::string message = MakeString("the shards disagree: shard 0 runs ", plans[0].text,
+                                           "; shard ", rank, " runs ", plans[rank].text);
     Abort(message);
     CAFFE_THROW(message);
   }

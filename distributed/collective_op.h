@@ -1,4 +1,5 @@
-// Broadcast, Barrier, Allgather, AllgatherRows and ReduceScatter.
+// Broadcast, Barrier, Allgather, AllgatherRows and ReduceScatter. They throw what Communicator
+// (collective.h) throws.
 #pragma once
 
 #include <algorithm>

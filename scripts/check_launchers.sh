@@ -18,7 +18,7 @@
 #              hosts: two network namespaces with their own names, process ids and sshd; then the
 #              same again, and one of them dies
 # redis        mnist_trainer with --redis_host, twice under one run_id, and after kill -9
-# caffe2       the Python trainers of Caffe2 in CAFFE2_TRAINERS (a folder; default: those of the
+# caffe2       the Python trainers of Caffe2 in CAFFE2_TRAINERS (a folder; default: from the
 #              wheel of torch 1.12.1), unmodified, twice under one run_id, and after kill -9;
 #              skipped if they cannot be had
 #

@@ -68,7 +68,7 @@ bin=$root/bin
 torch_program=$scripts/torch_gpu.py
 [ -e "$torch_program" ] || torch_program=$here/benchmarks/torch_gpu.py
 
-# CUDA's libraries: those of PyTorch's packages, else the toolkit's. For our programs alone: the
+# CUDA's libraries, from PyTorch's packages or else from the toolkit. For our programs alone: the
 # system's and PyTorch have their own.
 packages=$(timeout 60 python3 - 2>/dev/null <<'PYTHON'
 import glob, nvidia

@@ -15,8 +15,8 @@ list_tests() {
 
 # decide STATUS SECONDS <LOG: what became of each test that a process ran, "passed|skipped|failed|
 # crashed|unfinished NAME TEXT", until the first failure; "crashed exit-of-the-process" if it ended
-# badly behind them. A test that had less than 20 of the process's
-# SECONDS when time ran out is not decided.
+# badly after them. A test that had less than 20 of the process's SECONDS when time ran out is not
+# decided.
 decide() {
   awk -v status="$1" -v seconds="$2" '
     /\[ RUN      \] / { running = $NF; text = ""; next }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Makes an archive that runs on machines without our packages:
 #   scripts/make_bundle.sh [--tests] [preset] [ARCHIVE.tar.xz]
-# In it, under doppio/: bin (programs), lib (our libraries and all they need but for those of the C
-# and C++ runtime and of CUDA), python (the package), scripts, LICENSE, and share/doc: of which
+# In it, under doppio/: bin (programs), lib (our libraries and all they need except the C and
+# C++ runtime and CUDA), python (the package), scripts, LICENSE, and share/doc: of which
 # packages the other libraries are (doppio.cdx.json, CycloneDX) and their licences. It runs where glibc and libstdc++
-# are as new as here, unpacked anywhere. Not in it: libcaffe2_image_files and OpenCV's codecs behind
-# it (over 130 libraries): of image files it decodes JPEG, and says so of others.
+# are as new as here, unpacked anywhere. Not in it: libcaffe2_image_files and the codecs of OpenCV
+# that it needs (over 130 libraries): of image files it decodes JPEG, and says so of others.
 # --tests adds the test programs and benchmarks that scripts/gpu_check.sh runs. NVJPEG, the path of
 # libnvjpeg.so.13 or .12, goes into lib, too; without it one that the system's linker knows, if any.
 set -euo pipefail

@@ -22,7 +22,6 @@ class ArgumentHelper {
   explicit ArgumentHelper(const NetDef& def);
 
   bool HasArgument(const std::string& name) const { return arguments_.count(name) != 0; }
-  bool HasAnyArgument() const { return !arguments_.empty(); }
   // The value, or `default_value` if there is no such argument.
   template <typename T>
   T GetSingleArgument(const std::string& name, const T& default_value) const;

@@ -25,7 +25,6 @@ class Blob {
   }
   TypeMeta meta() const { return meta_; }
   std::string TypeName() const { return meta_.name(); }
-  const void* GetRaw() const { return object_.get(); }
 
   // Throws EnforceNotMet, naming both types, if the blob does not hold a T.
   template <typename T>
@@ -48,13 +47,6 @@ class Blob {
     object_ = std::move(object);
     meta_ = TypeMeta::Make<T>();
     return raw;
-  }
-  // Holds an object owned elsewhere, which must outlive its use here.
-  template <typename T>
-  T* ShareExternal(T* object) {
-    object_ = std::shared_ptr<void>(object, [](void*) {});
-    meta_ = TypeMeta::Make<T>();
-    return object;
   }
   void Reset() {
     object_.reset();

@@ -89,7 +89,6 @@ class OpSchema {
   using TensorInference =
       std::function<std::vector<TensorShape>(const OperatorDef&, const std::vector<TensorShape>&)>;
   OpSchema& TensorInferenceFunction(TensorInference function);
-  bool HasTensorInference() const { return static_cast<bool>(tensor_inference_); }
   // Shapes of all outputs. A shape that cannot be inferred has unknown_shape set; a type that
   // cannot be inferred is UNDEFINED. Nothing can be inferred if the shape of an input tensor is
   // unknown. Throws EnforceNotMet, naming the operator, if it does not accept such inputs.

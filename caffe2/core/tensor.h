@@ -124,7 +124,6 @@ class Tensor {
   void ShrinkTo(int64_t outer);
   void FreeMemory();  // drops storage, keeps shape and type
 
-  size_t capacity_nbytes() const { return capacity_; }
   // True if both begin at the same address; false for a View with an offset.
   bool shares_storage_with(const Tensor& other) const { return data_ && data_ == other.data_; }
 

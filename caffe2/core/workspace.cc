@@ -75,14 +75,6 @@ Blob* Workspace::GetBlob(const std::string& name) {
 
 bool Workspace::RemoveBlob(const std::string& name) { return blobs_.erase(name) != 0; }
 
-Blob* Workspace::RenameBlob(const std::string& from, const std::string& to) {
-  CAFFE_ENFORCE(!HasBlob(to), "blob ", to, " already exists");
-  auto node = blobs_.extract(from);
-  CAFFE_ENFORCE(!node.empty(), "blob ", from, " does not exist in this workspace");
-  node.key() = to;
-  return blobs_.insert(std::move(node)).position->second.get();
-}
-
 NetBase* Workspace::CreateNet(const NetDef& net, bool overwrite) {
   return CreateNet(std::make_shared<const NetDef>(net), overwrite);
 }

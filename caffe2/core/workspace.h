@@ -51,9 +51,6 @@ class Workspace {
   // Removes the blob. False if this workspace does not own it. Nets that use it must have been
   // deleted.
   bool RemoveBlob(const std::string& name);
-  // Throws if `to` exists or this workspace does not own `from`. Nets that use the blob go on using
-  // it.
-  Blob* RenameBlob(const std::string& from, const std::string& to);
   // Makes blobs of another workspace visible here: child name -> parent name. Throws if the parent
   // lacks a blob or this workspace owns a blob of the child name.
   void AddBlobMapping(const Workspace* parent,

@@ -160,9 +160,9 @@ void Decoder::UseHuffmanScan([[maybe_unused]] int reduction, [[maybe_unused]] JD
       info_.data_precision != 8 || HasSeveralScans()) {
     return;
   }
-  constexpr size_t kMostKept = size_t{4} << 20;  // for the next file of this thread
+  constexpr size_t kMaxKept = size_t{4} << 20;  // for the next file of this thread
   thread_local std::vector<uint8_t> memory;
-  if (memory.size() > kMostKept) std::vector<uint8_t>().swap(memory);
+  if (memory.size() > kMaxKept) std::vector<uint8_t>().swap(memory);
   const std::string_view bytes(reinterpret_cast<const char*>(info_.src->next_input_byte),
                                info_.src->bytes_in_buffer);
   scan_ = std::make_unique<HuffmanScan>(bytes, &memory);

@@ -34,7 +34,7 @@ constexpr milliseconds kGrowthCheck{1000};  // between calls of can_grow
 // A shard that has written nothing for this long does not save (as StopWatchdog::kWrite in
 // trainers). Shards that save get so many times `stop_grace`.
 constexpr milliseconds kSaveSilence{15000};
-constexpr int kMostGraces = 10;
+constexpr int kMaxGraces = 10;
 
 // The lines of one shard.
 class ShardLog {
@@ -358,7 +358,7 @@ class Attempt {
     SayAll(number);
     next_signal_ = SIGKILL;
     next_step_ = Clock::now() + options_.stop_grace;
-    last_step_ = Clock::now() + kMostGraces * options_.stop_grace;
+    last_step_ = Clock::now() + kMaxGraces * options_.stop_grace;
   }
 
   // Lets shards that save go on. Returns false if there are none, or if their time is over.

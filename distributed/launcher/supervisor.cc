@@ -37,7 +37,7 @@ constexpr int kDrainMs = 2000;
 // How often the supervisor looks whether a program that was told to end writes files, and how much
 // it must have written since the last report. Lines of a log are less.
 constexpr int kWriteLookMs = 500;
-constexpr int64_t kLeastWritten = int64_t{64} << 10;
+constexpr int64_t kMinWritten = int64_t{64} << 10;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
 
 int NumberIn(const Environment& environment, const char* name, int otherwise) {
@@ -122,7 +122,7 @@ class PrefixedStream {
 // Whether the processes below this one write files.
 class WriteWatch {
  public:
-  // True if they have written kLeastWritten since the construction or the last true.
+  // True if they have written kMinWritten since the construction or the last true.
   bool Look() {
     auto now = BytesWritten();
     for (const auto& [pid, bytes] : now) {
@@ -130,7 +130,7 @@ class WriteWatch {
       unreported_ += bytes - (before == last_.end() ? 0 : before->second);
     }
     last_ = std::move(now);
-    if (unreported_ < kLeastWritten) return false;
+    if (unreported_ < kMinWritten) return false;
     unreported_ = 0;
     return true;
   }

@@ -164,9 +164,9 @@ TEST_P(CommunicatorTest, DisagreementIsNamedOnEveryShard) {
     const char* name;
     const char* text;
   };
-  const Case cases[] = {{101, false, "x", "rank 2 runs Allreduce of 101 x float, root 0: x"},
-                        {100, true, "x", "rank 2 runs Allreduce of 100 x float16, root 0: x"},
-                        {100, false, "y", "rank 2 runs Allreduce of 100 x float, root 0: y"}};
+  const Case cases[] = {{101, false, "x", "shard 2 runs Allreduce of 101 x float, root 0: x"},
+                        {100, true, "x", "shard 2 runs Allreduce of 100 x float16, root 0: x"},
+                        {100, false, "y", "shard 2 runs Allreduce of 100 x float, root 0: y"}};
   for (const Case& wrong : cases) {
     std::atomic<int> named{0};
     RunRanks(3, [&](Communicator* world) {
@@ -177,7 +177,7 @@ TEST_P(CommunicatorTest, DisagreementIsNamedOnEveryShard) {
                          odd && wrong.half ? TypeMeta::Make<float16>() : TypeMeta::Make<float>());
         ADD_FAILURE() << "no error on rank " << world->rank();
       } catch (const EnforceNotMet& e) {
-        EXPECT_NE(std::string(e.what()).find("rank 0 runs Allreduce of 100 x float, root 0: x"),
+        EXPECT_NE(std::string(e.what()).find("shard 0 runs Allreduce of 100 x float, root 0: x"),
                   std::string::npos)
             << e.what();
         named += std::string(e.what()).find(wrong.text) != std::string::npos;

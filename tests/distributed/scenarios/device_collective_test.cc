@@ -266,8 +266,8 @@ TEST_P(DeviceCollectiveTest, ShardsAgreeOnWhatIsRecorded) {
       }
       const std::string error = ErrorOf([&] { net->Run(); });
       EXPECT_HAS(error,
-                 "the shards disagree: rank 0 runs AllreduceBucket sum in a CUDA graph; "
-                 "rank 1 runs AllreduceBucket sum outside of CUDA graphs");
+                 "the shards disagree: shard 0 runs AllreduceBucket sum in a CUDA graph; "
+                 "shard 1 runs AllreduceBucket sum outside of CUDA graphs");
     });
   }
 }
@@ -317,8 +317,8 @@ TEST_P(DeviceCollectiveTest, DisagreementNamesBothSides) {
     const std::string error = ErrorOf([&] {
       shard->Run(shard->MakeOp("Allreduce", {"cw", "x"}, {"x"}));
     });
-    EXPECT_HAS(error, "the shards disagree: rank 0 runs Allreduce of 3 x float");
-    EXPECT_HAS(error, "rank 1 runs Allreduce of 4 x float");
+    EXPECT_HAS(error, "the shards disagree: shard 0 runs Allreduce of 3 x float");
+    EXPECT_HAS(error, "shard 1 runs Allreduce of 4 x float");
   });
 }
 
