@@ -17,27 +17,38 @@ class RedisServer:
     def __init__(self, password=None):
         if shutil.which("redis-server") is None:
             pytest.skip("redis-server is not installed")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
         self.process = None
         self.password = password
-        self.start()
+        for _ in range(3):  # somebody may take the port before the server does
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.port = probe.getsockname()[1]
+            if self._listens():
+                return
+        pytest.fail("redis-server does not start")
 
     def start(self):
-        """Starts it (again), without any keys, and waits until it listens."""
+        """Starts it again, without any keys, and waits until it listens."""
+        if not self._listens():
+            pytest.fail("redis-server does not start again")
+
+    def _listens(self):
+        """Starts the server; False if it does not listen, as when its port is taken."""
         wanted = [] if self.password is None else ["--requirepass", self.password]
         self.process = subprocess.Popen(
             ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "",
              "--appendonly", "no", *wanted],
             stdout=subprocess.DEVNULL,
         )
-        for _ in range(100):
+        for _ in range(1200):
             with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
+                answers = client.connect_ex(("127.0.0.1", self.port)) == 0
+            if self.process.poll() is not None:
+                return False
+            if answers:
+                return True
             time.sleep(0.05)
-        pytest.fail("redis-server does not start")
+        return False
 
     def kill(self):
         if self.process.poll() is None:

@@ -73,7 +73,7 @@ TEST(PrivateStoreTest, ItsPasswordIsNeeded) {
   redis.password.clear();
   EXPECT_HAS(ErrorOf([&] { NewRedisStore(redis, "run")->TryGet("store"); }), "NOAUTH");
   options.password = "wrong";
-  const std::string error = ErrorOf([&] { FindPrivateStore(options, milliseconds(300)); });
+  const std::string error = ErrorOf([&] { FindPrivateStore(options, milliseconds(3000)); });
   EXPECT_HAS(error, "WRONGPASS");
   EXPECT_HAS(error, "no store at tcp://127.0.0.1");
   EXPECT_EQ(error.find("wrong "), error.find("wrong [")) << error;

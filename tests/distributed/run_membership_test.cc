@@ -119,7 +119,7 @@ TEST_P(RunMembershipTest, KilledRunIsTakenOverAtOnce) {
     const bool last = generation[0] == '3';
     const auto results = RunMembers(2, [&](RunMembership* run) {
       if (!last) {
-        SleepMs(100);
+        NoteThatAllHaveJoined(run, true);
         raise(SIGKILL);
       }
       return std::to_string(run->generation());
@@ -179,12 +179,12 @@ TEST_P(RunMembershipTest, FewerShardsLeaveNothingOfMoreThatWereKilled) {
 TEST_P(RunMembershipTest, LiveRunIsRefusedToOthersAndGoesOn) {
   const auto results = RunShards(3, [&](int shard) {
     if (shard == 2) {  // a whole other run, of one shard
-      SleepMs(600);
+      stores_("run")->Wait({"1/ready"}, milliseconds(20000));
       RunMembership::Join(stores_, Options(1, 0));
       return std::string("joined");
     }
     auto run = RunMembership::Join(stores_, Options(2, shard));
-    SleepMs(1500);
+    SleepMs(3000);
     run->ThrowIfFailed();
     run->Leave();
     return std::string("unharmed");
@@ -309,8 +309,11 @@ TEST_P(RunMembershipTest, KilledShardIsBlamedAlikeByAll) {
     if (run->DescribeShard(1).find(MakeString("pid ", getpid(), ")")) != std::string::npos) {
       raise(SIGKILL);
     }
-    while (run->Failure().empty()) SleepMs(10);
-    SleepMs(50);
+    const auto was_told = [&] {
+      std::lock_guard<std::mutex> lock(mutex);
+      return !told.empty();
+    };
+    while (!was_told()) SleepMs(10);
     std::lock_guard<std::mutex> lock(mutex);
     const std::string line = run->ReportFailure("Allreduce failed", true, 2);
     return line == told ? line : "told " + told + ", reported " + line;

@@ -118,12 +118,12 @@ TEST_P(StoreHandlerTest, PrefixSeparatesKeys) {
 TEST_P(StoreHandlerTest, KeysExpireWhereTheStoreKeepsTime) {
   if (GetParam().find("file") == 0) GTEST_SKIP() << "files do not expire";
   auto store = stores_("run");
-  store->Put("short", "1", milliseconds(100));
-  store->SetFields("fields", {{"host", "a"}, {"pid", "17"}}, milliseconds(100));
+  store->Put("short", "1", milliseconds(2000));
+  store->SetFields("fields", {{"host", "a"}, {"pid", "17"}}, milliseconds(2000));
   store->Set("long", "1");
   store->Expire("long", milliseconds(60000));
   EXPECT_TRUE(store->Check({"short", "long", "fields"}));
-  SleepMs(200);
+  SleepMs(2200);
   EXPECT_FALSE(store->Check({"short"}));
   EXPECT_FALSE(store->Check({"fields"}));
   EXPECT_TRUE(store->Check({"long"}));

@@ -72,7 +72,7 @@ PrivateRedis::PrivateRedis(const std::vector<std::string>& arguments, int port)
   }
   // Until it answers, or has ended because the program does not exist.
   const auto start = Clock::now();
-  while (SecondsSince(start) < 10) {
+  while (SecondsSince(start) < 60) {
     int status;
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       pid_ = -1;

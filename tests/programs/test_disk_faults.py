@@ -18,7 +18,7 @@ def test_a_run_whose_save_hangs_obeys_the_first_signal(slow_disk, databases, sha
     process = shards.start(*saving(databases, tmp_path), env={**slow_disk, "SLOW_WRITES": slow})
     wait_for_line(process, "Wrote checkpoint")
     slow.write_text("10000000")
-    time.sleep(2)  # until a save hangs, and training waits for it
+    time.sleep(5)  # until a save hangs, and training waits for it
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=100)
     assert process.returncode == 143, output[-2000:]
@@ -40,7 +40,7 @@ def test_a_shard_whose_save_hangs_tells_the_others_the_signal(
         for shard in range(2))
     wait_for_line(writer, "Wrote checkpoint")
     slow.write_text("10000000")
-    time.sleep(2)
+    time.sleep(5)
     writer.send_signal(signal.SIGTERM)
     output, _ = writer.communicate(timeout=100)
     assert writer.returncode == 143, output[-2000:]

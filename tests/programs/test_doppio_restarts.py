@@ -167,7 +167,7 @@ def test_a_run_grows_once_the_host_file_has_more_slots(databases, tmp_path):
     try:
         wait_until(checkpoint.exists, limit=120)
         hosts.write_text("localhost slots=3\n")
-        output, _ = process.communicate(timeout=LIMIT)
+        output, _ = process.communicate(timeout=5 * LIMIT)
     finally:
         process.kill()
     assert process.returncode == 0, output[-3000:]

@@ -1,5 +1,6 @@
 """`--metrics_port`: the metrics of a run for Prometheus."""
 
+import random
 import re
 import socket
 import time
@@ -13,7 +14,9 @@ from conftest import last_line, run, training
 
 def free_ports(count):
     """The first of `count` ports in a row that nobody uses now."""
-    for first in range(21000, 31000, count):
+    starts = list(range(21000, 31000, count))
+    random.shuffle(starts)  # another run of the tests on this machine may look, too
+    for first in starts:
         sockets = []
         try:
             for port in range(first, first + count):

@@ -150,7 +150,7 @@ def test_a_shard_that_dies_after_redis_is_named(databases, redis_server, shards,
     shards.processes[1].kill()
     begin = time.monotonic()
     status, output = shards.wait()[0]
-    assert time.monotonic() - begin < 15
+    assert time.monotonic() - begin < 40
     assert 0 < status < 128, output
     assert "shard=1" in last_line(output), output[-500:]
     assert "store is unreachable" in last_line(output) or "store:" in last_line(output)

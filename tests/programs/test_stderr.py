@@ -1,8 +1,9 @@
-"""A pipe behind stderr that is full or closed, closed descriptors, and the hangup signal."""
+"""A pipe on stderr that is full or closed, closed descriptors, and the hangup signal."""
 
 import fcntl
 import json
 import os
+import select
 import signal
 import subprocess
 import time
@@ -46,7 +47,9 @@ def test_a_late_reader_learns_how_much_was_lost(databases, tmp_path):
     flags = {**CHATTY, "num_epochs": 1000, "save_model_name": ""}
     process = start(training(databases, tmp_path, **flags), writing)
     os.close(writing)
-    time.sleep(4)
+    while not select.select([reading], [], [], 0.1)[0]:
+        assert process.poll() is None
+    time.sleep(3)  # the pipe is full, and the trainer has lost its patience
     text = b""
     begin = time.monotonic()
     while b"texts were lost here" not in text and time.monotonic() - begin < LIMIT:

@@ -23,7 +23,7 @@ def test_a_run_whose_read_hangs_is_saved_and_goes_on(
     )
     wait_for_line(process, "Finished iteration 10/")
     slow.write_text("10000000")
-    time.sleep(2)  # until the batches that are read ahead are used up
+    time.sleep(5)  # until the batches that are read ahead are used up
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + number, output[-2000:]
@@ -84,7 +84,7 @@ def test_a_shard_whose_read_hangs_tells_the_others_the_signal(
         wait_for_line(process, "Finished iteration")
     slow = tmp_path / "slow0"
     slow.write_text("10000000")
-    time.sleep(2)
+    time.sleep(5)
     hangs.send_signal(signal.SIGTERM)
     output, _ = hangs.communicate(timeout=60)
     assert hangs.returncode == 143, output[-2000:]

@@ -265,10 +265,11 @@ def test_the_gradient_of_the_data_stays_if_something_names_it(passes, reader, ke
     assert workspace.HasBlob("cpu_0/x_grad") == there
     if there:
         expected = (y - 1) / 4 @ weights
-        np.testing.assert_allclose(workspace.FetchBlob("cpu_0/x_grad"), expected, rtol=1e-4)
+        np.testing.assert_allclose(
+            workspace.FetchBlob("cpu_0/x_grad"), expected, rtol=1e-4, atol=1e-6)
         if reader == "operator":
             doubled = workspace.FetchBlob("cpu_0/doubled")
-            np.testing.assert_allclose(doubled, 2 * expected, rtol=1e-4)
+            np.testing.assert_allclose(doubled, 2 * expected, rtol=1e-4, atol=1e-6)
 
 
 def test_passes_of_devices():

@@ -31,6 +31,7 @@ def train(model, steps):
     x = rng.standard_normal((16, 3)).astype(np.float32)
     workspace.FeedBlob("x", x)
     workspace.FeedBlob("y", x @ np.float32([[1, -2], [3, 0], [0, 1]]) + 1)
+    model.param_init_net.set_rand_seed(1)
     workspace.RunNetOnce(model.param_init_net)
     workspace.CreateNet(model.net, overwrite=True)
     losses = []

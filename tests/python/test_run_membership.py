@@ -139,8 +139,9 @@ def test_status_shows_the_training_and_goes_with_it(store, shards):
     assert status["epoch"] == "0"
     assert 1 <= int(status["iteration"]) <= 60
     assert float(status["loss"]) > 0
-    # 16 rows every 0.05 s or more, from which the time of the step itself is taken away.
-    assert 0 < float(status["images_per_second"]) <= 16 / 0.05
+    # 16 rows every 0.05 s or more, from which the time of the step itself is taken away. The first
+    # window holds one step more than pauses.
+    assert 0 < float(status["images_per_second"]) <= 1.15 * 16 / 0.05
     assert {"generation", "status/0", "1/member/0", "1/ready"} <= set(store.keys("run"))
     assert [end_of(process)[0] for process in processes] == [0, 0]
     assert store.keys("run") == []

@@ -55,7 +55,7 @@ def test_the_steps_are_those_of_numpy(examples):
         assert found["loss"] == pytest.approx(total / ROWS, rel=1e-4)
         tested = mean_loss(examples["x"], examples["target"], weights, bias)
         assert found["test_loss"] == pytest.approx(tested, rel=1e-4)
-    np.testing.assert_allclose(workspace.FetchBlob("y_w"), weights, rtol=1e-4)
+    np.testing.assert_allclose(workspace.FetchBlob("y_w"), weights, rtol=1e-4, atol=1e-6)
 
 
 def test_a_second_call_goes_on(examples):

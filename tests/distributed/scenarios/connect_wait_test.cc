@@ -95,7 +95,7 @@ TEST_F(ConnectWaitTest, TheFailureOfAnotherShardEndsTheWait) {
 class LateShardTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(LateShardTest, IsAwaitedWhileItConnectsOnly) {
-  constexpr int kLimitMs = 300, kLateMs = 1500;
+  constexpr int kLimitMs = 2000, kLateMs = 4000;
   const StoreFactory stores = MemoryStores();
   std::shared_ptr<Communicator> worlds[2], clones[2];
   RunThreads(2, [&](int rank) {
@@ -110,7 +110,8 @@ TEST_P(LateShardTest, IsAwaitedWhileItConnectsOnly) {
   });
   for (const auto& world : {clones[0], worlds[0]}) {
     ASSERT_NE(world, nullptr);
-    EXPECT_HAS(ErrorOf([&] { world->Barrier("barrier"); }), "did not answer within 300 ms");
+    EXPECT_HAS(ErrorOf([&] { world->Barrier("barrier"); }),
+               MakeString("did not answer within ", kLimitMs, " ms"));
   }
 }
 
