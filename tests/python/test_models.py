@@ -134,6 +134,73 @@ def test_arg_scope():
     assert brew.double(model, "x", "xx") == "xx"
 
 
+def state(model):
+    """All that a helper may change in a model."""
+    lists = model.params, model._computed_params, model.weights, model.biases
+    nets = model.net, model.param_init_net
+    return (
+        [list(map(str, each)) for each in lists], list(model._parameters_info),
+        [net.Proto().SerializeToString() for net in nets],
+        [dict(workspace.operator_tracebacks[net.Name()]) for net in nets],
+        [{blob for blob in ("x", "y_w", "y_b", "y_u", "y_xv", "y_riv") if net.BlobIsDefined(blob)}
+         for net in nets])
+
+
+@brew.Register
+def two_layers(model, blob_in, blob_out):
+    hidden = brew.fc(model, blob_in, model.net.NextScopedBlob("hidden"), 3, 5)
+    return brew.fc(model, hidden, blob_out, 5, 4, axis=[1, 2])
+
+
+REFUSED = {
+    "conv": lambda m: brew.conv(m, "x", "y", 3, 4, kernel=3, stride="two"),
+    "two groups": lambda m: brew.group_conv_deprecated(m, "x", "y", 4, 4, kernel=3, group=2,
+                                                       stride="two"),
+    "no name": lambda m: brew.fc(m, "x", None, 3, 4, axis=[1, 2]),
+    "fc_decomp": lambda m: brew.fc_decomp(m, "x", "y", 3, 4, axis=[1, 2]),
+    "helper of helpers": lambda m: brew.two_layers(m, "x", "y"),
+    "spatial_bn": lambda m: brew.spatial_bn(m, "x", "y", 3, epsilon="small"),
+    "bias": lambda m: brew.fc(m, "x", "y", 3, 4, bias_init=("ZeroFil", {})),
+    "loop": lambda m: brew.loop(m, "again", [], reader_of("unknown")),
+}
+
+
+def reader_of(blob):
+    model = ModelHelper("body")
+    model.net.Relu(blob, "inside")
+    return model
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_helper_leaves_its_model_as_it_was(name):
+    model = ModelHelper("refused")
+    brew.fc(model, "data", "first", 2, 3)
+    before = state(model)
+    with pytest.raises((AttributeError, TypeError, ValueError)):
+        REFUSED[name](model)
+    assert state(model) == before
+    assert model.net.NextScopedBlob("hidden") == "hidden"
+    assert model.net.NextName() == f"{model.net.Name()}_blob_0"
+
+
+def test_a_model_can_be_used_after_a_refused_helper():
+    refused, other = ModelHelper("mended"), ModelHelper("mended")
+    with pytest.raises(ValueError, match="stride"):
+        brew.conv(refused, "x", None, 3, 4, kernel=3, stride="two")
+    with pytest.raises(ValueError, match="unknown"):
+        brew.loop(refused, "again", [], reader_of("unknown"))
+    for model in refused, other:
+        brew.conv(model, "x", None, 3, 4, kernel=3, stride=2)
+        brew.loop(model, "again", ["x"], reader_of("x"))
+        model.Validate()
+    assert [[blob.replace(refused.net.Name(), other.net.Name()) for blob in op.output]
+            for op in refused.net.Proto().op] == [op.output for op in other.net.Proto().op]
+    assert len(refused.params) == len(refused.param_init_net.Proto().op) == 2
+    workspace.FeedBlob("x", np.ones((1, 3, 8, 8), np.float32))
+    workspace.RunNetOnce(refused.param_init_net)
+    assert workspace.RunNetOnce(refused.net)
+
+
 def image_helpers():
     return {
         "conv": lambda m: brew.conv(m, "x", "y", 4, 6, kernel=3, pad=1, group=2),

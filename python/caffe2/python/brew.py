@@ -2,7 +2,7 @@
 
 ``brew.conv(model, "data", "conv1", 3, 64, kernel=7)``. Each takes the model first, then input and
 output blobs. Arguments of model.arg_scope and of brew.arg_scope are passed to the helpers that take
-them.
+them. A helper that raises an exception leaves the model as it was.
 """
 
 from __future__ import annotations
@@ -80,10 +80,12 @@ def Register(helper: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(helper)
     def call(*args, **kwargs):
-        scoped = _model_of(args, kwargs).arg_scope
+        model = _model_of(args, kwargs)
+        scoped = model.arg_scope
         if not takes_any:
             scoped = {key: value for key, value in scoped.items() if key in parameters}
-        return helper(*args, **{**scoped, **get_current_scope().get(name, {}), **kwargs})
+        with model._undone_if_refused():
+            return helper(*args, **{**scoped, **get_current_scope().get(name, {}), **kwargs})
 
     _registry[name] = call
     globals()[name] = call

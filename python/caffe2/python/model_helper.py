@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from caffe2.proto import caffe2_pb2
@@ -14,6 +15,7 @@ from caffe2.python._core.gradients import Gradient
 from caffe2.python._core.net import Net
 from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python._core.operator_types import CheckOperatorType
+from caffe2.python._core.refused_calls import undone_if_refused
 from caffe2.python.modeling import initializers
 from caffe2.python.modeling.parameter_info import ParameterInfo, ParameterTags, Tags
 from caffe2.python.modeling.parameter_sharing import parameter_sharing_context
@@ -192,6 +194,22 @@ class ModelHelper(OperatorMethods):
             self.weights.append(param)
         if ParameterTags.BIAS in tags:
             self.biases.append(param)
+
+    @contextlib.contextmanager
+    def _undone_if_refused(self) -> Iterator[None]:
+        """Takes back what the block has added to the model and its nets if it raises."""
+        lists = self.params, self._computed_params, self.weights, self.biases
+        counts = [len(each) for each in lists]
+        known = len(self._parameters_info)
+        try:
+            with undone_if_refused(self.net), undone_if_refused(self.param_init_net):
+                yield
+        except Exception:
+            for each, count in zip(lists, counts):
+                del each[count:]
+            while len(self._parameters_info) > known:
+                self._parameters_info.popitem()
+            raise
 
     @staticmethod
     def _normalize_namescope(namescope):

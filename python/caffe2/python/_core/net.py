@@ -48,6 +48,7 @@ from caffe2.python._core.operator_help import operator_method
 from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
 from caffe2.python._core.records import NewRecord, names_of_blobs, record_by_prefix
+from caffe2.python._core.refused_calls import undone_if_refused
 from caffe2.python._core.schema_fields import Field, Struct
 from caffe2.python._core.ssa import select_operators
 from caffe2.python._core.unique_names import UniqueNames
@@ -83,7 +84,7 @@ class Net(OperatorMethods):
         self._next_name_index = 0
         self._op_outputs: set[str] = set()
         self._external_input_map: set[str] = set()
-        self._registered_blob_names: set[str] = set()
+        self._registered_blob_names: dict[str, None] = {}  # of NextBlob, the newest last
         self._next_indices: dict[str, int] = {}  # of NextName; all lower ones are taken
         self._attr_dict: dict[str, list[Any]] = {}
         self._input_record: Field | None = None
@@ -189,13 +190,8 @@ class Net(OperatorMethods):
         return self._create_and_add(op_type, inputs, outputs, **kwargs)
 
     def _create_and_add(self, op_type, inputs=(), outputs=None, **kwargs):
-        declared = len(self._net.external_input)
-        try:
+        with undone_if_refused(self):
             op = self._create_operator(op_type, rectify_blobs(inputs), outputs, kwargs)
-        except Exception:
-            self._external_input_map.difference_update(self._net.external_input[declared:])
-            del self._net.external_input[declared:]
-            raise
         self._ExtendOps([op])
         operator_tracebacks[self._net.name][len(self._net.op) - 1] = creation_line()
         for observe in operator_observers:
@@ -279,7 +275,7 @@ class Net(OperatorMethods):
         while name in self._registered_blob_names or self.BlobIsDefined(name):
             name = f"{prefix}_auto_{index}"
             index += 1
-        self._registered_blob_names.add(name)
+        self._registered_blob_names[name] = None
         return BlobReference(name)
 
     def NextScopedBlob(self, prefix: str = "unnamed") -> BlobReference:
