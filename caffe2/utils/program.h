@@ -29,9 +29,9 @@ struct ProgramOptions {
 //
 // `--help` prints `usage` and the program's own flags in the groups of `options.help`, `--version`
 // the version, the commit and the options of the build; both return 0 without running `body`. An
-// unknown flag and a wrong value return 64. SIGPIPE and SIGXFSZ are ignored, so that writing to a
-// closed pipe or socket, or beyond the limit on file sizes, is an ordinary error. A full pipe at
-// stderr does not block the program (stderr_stream.h).
+// unknown flag and a wrong value return 64, also beside these two. SIGPIPE and SIGXFSZ are ignored,
+// so that writing to a closed pipe or socket, or beyond the limit on file sizes, is an ordinary
+// error. A full pipe at stderr does not block the program (stderr_stream.h).
 //
 // OpenMP loops use the cores that the process may use (caffe2/core/cpu_cores.h), unless
 // OMP_NUM_THREADS is set. Idle OpenMP threads soon go to sleep, so that they do not take the cores

@@ -1,4 +1,5 @@
 // doppio train: starts a trainer, by a recipe or not, alone or on several shards.
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,18 +51,32 @@ std::vector<char*> Pointers(Words* words) {
   ThrowIoError(ExitCode::kSystem, "cannot start ", words[0], ": ", std::strerror(errno));
 }
 
-// Runs a program to its end.
-void RunChild(Words words) {
+// Runs a program to its end, and returns the status of waitpid.
+int RunChild(Words words, bool shows_output) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (!shows_output) {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  }
   pid_t child = 0;
   const int error =
-      posix_spawn(&child, words[0].c_str(), nullptr, nullptr, Pointers(&words).data(), environ);
+      posix_spawn(&child, words[0].c_str(), &actions, nullptr, Pointers(&words).data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     ThrowIoError(ExitCode::kSystem, "cannot start ", words[0], ": ", std::strerror(error));
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (status != 0) ThrowIoError(ExitCode::kSystem, words[0], " failed (see above)");
+  return status;
+}
+
+// Lets the trainer check its flags, so that a wrong one is told once and not by each shard. Returns
+// the status with which it refuses them, or 0.
+int CheckFlags(Words command) {
+  command.insert(command.begin() + 1, "--version");  // ends the trainer once it has read all flags
+  const int status = RunChild(command, /*shows_output=*/false);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
 // The folder of digits that render_digits draws, for machines without MNIST. It stays for the next
@@ -80,8 +95,11 @@ fs::path DrawnDigits() {
   fs::create_directories(drawn, error);
   if (error)
     ThrowIoError(ExitCode::kCannotWrite, "cannot make ", drawn.string(), ": ", error.message());
-  RunChild({ProgramNamed("render_digits"), "--output_dir=" + drawn.string(), "--train=20000",
-            "--test=4000"});
+  const std::string program = ProgramNamed("render_digits");
+  const int status =
+      RunChild({program, "--output_dir=" + drawn.string(), "--train=20000", "--test=4000"},
+               /*shows_output=*/true);
+  if (status != 0) ThrowIoError(ExitCode::kSystem, program, " failed (see above)");
   fs::rename(drawn, folder, error);
   if (error) fs::remove_all(drawn);  // another process was first
   return folder;
@@ -258,6 +276,8 @@ int Train(TrainFlags flags, const Words& words) {
     command.insert(command.end(), demo.begin(), demo.end());
   }
   command.insert(command.end(), words.begin(), words.end());
+  const int refused = flags.num_shards == 0 ? 0 : CheckFlags(command);
+  if (refused != 0) return refused;
   std::string line;
   for (const std::string& word : command) line += " " + ShellQuote(word);
   std::fprintf(stderr, "doppio: train: starts%s\n", line.c_str());

@@ -168,6 +168,24 @@ def test_train_starts_shards(mnist, tmp_path):
     assert "images/s of 2 shards" in done.output
 
 
+@pytest.mark.parametrize(("words", "line"), [
+    (["--bacth_size=8"], "unknown flag --bacth_size: did you mean --batch_size?"),
+    (["--kv_store", "dist", "--network", "mlp"], None),  # advice of several words
+    (["--num_epochs"], "--num_epochs has no value: write --num_epochs=VALUE"),
+    (["--num_epochs", "two"], '--num_epochs is "two", must be a whole number (int32)'),
+    (["--flagfile", "none.flags"], "cannot read --flagfile none.flags: No such file or directory"),
+])
+def test_a_wrong_flag_is_told_once_for_all_shards(words, line, tmp_path):
+    one = run("doppio", "train", "--use_cpu", *words, cwd=tmp_path)
+    done = run("doppio", "train", "-n", "2", "--use_cpu", *words, cwd=tmp_path)
+    program = "mnist_trainer" if "mlp" in words else "resnet50_trainer"
+    assert done.output.startswith(f"{program}: ") and done.output.count("\n") == 1, done.output
+    if line is not None:
+        assert done.output == f"{program}: {line}\n"
+    assert done.output == last_line(one.output) + "\n"
+    assert done.returncode == one.returncode != 0
+
+
 def test_the_demo_draws_digits_once(tmp_path):
     words = ["doppio", "train", "--demo", "mnist", "--num_examples=1280", "--test_epoch_size=500",
              "--log_dir", "runs"]  # a value that is also a command
