@@ -35,7 +35,7 @@ TEST(ModelZooTest, LeNetRecognizesMnist) {
 TEST(ModelZooTest, PredictorExportLoadsByName) {
   REQUIRE_TEST_DATA();
   Model model("lenet_mnist/init_net.pb", "lenet_mnist/predict_net.pb");
-  // The parameters come from the database: those of the init net are overwritten.
+  // The parameters must come from the database: zeros overwrite what the init net made.
   const std::vector<std::string> parameters(model.net().external_input().begin(),
                                             model.net().external_input().end());
   OperatorDef load;
@@ -141,7 +141,7 @@ TEST(ModelZooTest, IncompleteStatisticsAreNamed) {
   model.Create("in", input);
   try {
     model.Run(input);
-    FAIL() << "statistics of one element were taken for those of five channels";
+    FAIL() << "statistics of one element were taken for five channels";
   } catch (const EnforceNotMet& error) {
     EXPECT_NE(std::string(error.what()).find("conv1_rm"), std::string::npos) << error.what();
   }

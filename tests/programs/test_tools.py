@@ -19,7 +19,7 @@ def succeed(program, *args, **options):
 
 
 def write_picture(path, bright_row):
-    """Writes a grey 28x28 picture like those of the databases, of label (bright_row - 4) / 2."""
+    """Writes a grey 28x28 picture as the databases hold, of label (bright_row - 4) / 2."""
     pixels = bytearray(20 for _ in range(28 * 28))
     for row in range(bright_row, bright_row + 4):
         pixels[row * 28 + 4 : row * 28 + 24] = bytes([230] * 20)
@@ -377,7 +377,7 @@ def test_mnist_trainer_goes_on_from_an_epoch(databases, tmp_path):
 
 @pytest.mark.parametrize("num_shards", [1, 2, 4])
 def test_a_run_of_40_is_one_of_17_and_23(num_shards, databases, shards, tmp_path):
-    """Models of a run that was stopped inside an epoch are those of one that was not."""
+    """A run that was stopped inside an epoch makes the same models as one that was not."""
     models = {}
     for name, parts in (("whole", [40]), ("parts", [17, 40])):
         folder = tmp_path / name

@@ -130,7 +130,7 @@ TEST_P(SpatialBNTest, FusedFormsEqualTheSeparateOnes) {
   }
 }
 
-// The fused gradients are those of the chain of separate operators.
+// The fused operators have the same gradients as the chain of separate ones.
 TEST_P(SpatialBNTest, FusedGradientsEqualTheSeparateOnes) {
   const std::vector<float> dy = RandomValues(CheckedNumel(dims_), 7);
   const std::vector<int64_t> dims = Fetch(ws_, "X").sizes();

@@ -207,7 +207,7 @@ TEST_P(PoolTest, BFloat16) {
   ExpectImage(ws_, "Y", c_.y, Reference(c_, Rounded(x_), false, false), nhwc_, 4e-3f, 4e-3f);
 }
 
-// The gradients of bfloat16 tensors are those of the same values in float, rounded once.
+// bfloat16 tensors have the gradients that the same values have in float, rounded once.
 TEST_P(PoolTest, BFloat16Gradient) {
   const std::vector<float> dy = Rounded(RandomValues(CheckedNumel(c_.y), 5));
   for (const char* type : {"MaxPool", "AveragePool"}) {

@@ -283,7 +283,7 @@ NetDef LstmNet() {
   return net;
 }
 
-// Places operators, and those of the nets in their arguments.
+// Places the operators of the net, and of the nets in their arguments, on the GPU.
 NetDef PlacedOnCuda(NetDef net) {
   for (OperatorDef& op : *net.mutable_op()) {
     op = OnCuda(op);

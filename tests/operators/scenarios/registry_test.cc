@@ -25,18 +25,18 @@ constexpr int kMaxNamed = 64;
 // Operator types whose output shapes cannot be known before they run, and why.
 const std::map<std::string, std::string>& InferenceExempt() {
   static const std::map<std::string, std::string> exempt = {
-      {"DequeueBlobs", "the shapes are those of the records"},
-      {"DequeueRebatchingQueue", "the shapes are those of the records"},
+      {"DequeueBlobs", "the shapes are in the records"},
+      {"DequeueRebatchingQueue", "the shapes are in the records"},
       {"EnqueueBlobs", "it moves its inputs away"},
       {"FusedRandRowwiseQuantizedToFloat", "the width is in the bytes"},
       {"GetAllBlobNames", "the shape is the number of blobs"},
       {"Load", "the shapes are those in the file"},
       {"RecurrentNetworkGradient",
        "its last input is no tensor, and shapes are inferred from tensors only"},
-      {"SafeDequeueBlobs", "the shapes are those of the records"},
+      {"SafeDequeueBlobs", "the shapes are in the records"},
       {"SafeEnqueueBlobs", "it moves its inputs away"},
-      {"TensorProtosDBInput", "the shapes are those of the records"},
-      {"WeightedSampleDequeueBlobs", "the shapes are those of the records"},
+      {"TensorProtosDBInput", "the shapes are in the records"},
+      {"WeightedSampleDequeueBlobs", "the shapes are in the records"},
   };
   return exempt;
 }

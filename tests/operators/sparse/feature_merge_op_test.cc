@@ -57,7 +57,8 @@ void FeedSingle(Workspace* ws, const std::string& name, const Record& record) {
   Feed(ws, name + "_lengths", {n}, lengths);
 }
 
-// Compares lengths, keys, value lengths, value keys and values, those of `outputs` that are named.
+// Compares the blobs of a record that `outputs` names: lengths, keys, value lengths, value keys,
+// values.
 void ExpectRecord(const Workspace& ws, const Strings& outputs, const Record& expected) {
   Workspace reference;
   FeedRecord(&reference, "", expected);
