@@ -42,9 +42,8 @@ ParameterServer::ParameterServer(ParameterShard* shard, const ParameterServerOpt
 
 template <typename Ready>
 void ParameterServer::WaitUntil(std::unique_lock<std::mutex>* lock, const Ready& ready) {
-  changed_.wait(*lock, [&] { return !abort_reason_.empty() || ready(); });
-  if (has_no_first_parameters_) throw NoFirstParameters(abort_reason_);
-  if (!abort_reason_.empty()) throw IoError(abort_reason_);
+  changed_.wait(*lock, [&] { return abort_ || ready(); });
+  if (abort_) std::rethrow_exception(abort_);
 }
 
 int ParameterServer::FirstLive() const {
@@ -72,7 +71,7 @@ void ParameterServer::Apply(const float* gradients) {
 }
 
 void ParameterServer::ApplyIfComplete() {
-  if (!abort_reason_.empty()) return;  // gradients that waited may be gone
+  if (abort_) return;  // gradients that waited may be gone
   std::vector<const float*> gradients;
   for (const Worker& worker : workers_) {
     if (!worker.live || worker.finished) continue;
@@ -163,8 +162,8 @@ void ParameterServer::RemoveWorker(int worker) {
   lost.live = false;
   lost.waiting = nullptr;
   if (!started_ && worker == 0) {
-    abort_reason_ = "worker 0 was lost before it gave the first parameters";
-    has_no_first_parameters_ = true;
+    abort_ = std::make_exception_ptr(
+        NoFirstParameters("worker 0 was lost before it gave the first parameters"));
   }
   ApplyIfComplete();
   changed_.notify_all();
@@ -172,7 +171,7 @@ void ParameterServer::RemoveWorker(int worker) {
 
 void ParameterServer::Abort(const std::string& reason) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (abort_reason_.empty()) abort_reason_ = reason;
+  if (!abort_) abort_ = std::make_exception_ptr(IoError(reason));
   changed_.notify_all();
 }
 

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -109,8 +110,7 @@ class ParameterServer {
   std::condition_variable changed_;
   std::vector<Worker> workers_;
   std::vector<float> mean_;
-  std::string abort_reason_;
-  bool has_no_first_parameters_ = false;
+  std::exception_ptr abort_;  // what all waits throw
   bool started_ = false;
   int64_t updates_ = 0;
   int signal_ = 0;

@@ -70,7 +70,6 @@ class ServerProcess {
   std::vector<std::string> lost_;  // by worker: why it was given up; empty: it was not
   int running_;                    // threads that serve workers
   std::exception_ptr error_;       // of this server, or NoFirstParameters
-  bool own_error_ = false;         // error_ has another cause than the loss of workers
 };
 
 void ServerProcess::OnLost(int worker, const std::string& line) {
@@ -101,10 +100,7 @@ void ServerProcess::ServeWorker(int worker) {
     }
     if (is_lost) server_.RemoveWorker(worker);
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!is_lost && !error_) {
-      error_ = std::current_exception();
-      own_error_ = dynamic_cast<const NoFirstParameters*>(&error) == nullptr;
-    }
+    if (!is_lost && !error_) error_ = std::current_exception();
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   --running_;
@@ -152,10 +148,7 @@ int ServerProcess::Run(const std::function<int()>& stop) {
     WaitForWorkers(stop);
   } catch (const std::exception&) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!error_) {
-      error_ = std::current_exception();
-      own_error_ = true;
-    }
+    if (!error_) error_ = std::current_exception();
   }
   if (HasError()) {
     server_.Abort("the server has failed");
@@ -170,7 +163,8 @@ int ServerProcess::Run(const std::function<int()>& stop) {
       ThrowIoError(ExitCode::kPeerLost, "all workers are lost");
     }
   } catch (const std::exception& error) {
-    if (run_->gave_up() && !own_error_) {
+    const bool is_own = error_ && dynamic_cast<const NoFirstParameters*>(&error) == nullptr;
+    if (run_->gave_up() && !is_own) {
       // It follows from the workers that this server gave up, or another server ended the run.
       throw StoppedEarly(stop(), run_->ReportFailure(PeerLost(error.what(), -1)));
     }
