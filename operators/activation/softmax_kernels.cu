@@ -1,3 +1,4 @@
+// Kernels of Softmax, and of SoftmaxWithLoss, LabelCrossEntropy, Accuracy and AveragedLoss.
 #include "caffe2/cuda/kernel.h"
 #include "operators/activation/softmax_kernels.h"
 
