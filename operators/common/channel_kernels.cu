@@ -20,15 +20,15 @@ __device__ inline float InverseStd(float spread, bool is_variance, double epsilo
 
 // The first element of channel c: a value near its mean, so that sums of squares lose no digits.
 template <typename T>
-__device__ inline float ShiftOf(const ChannelLayout& layout, const T* x, int64_t c) {
-  return Widen(x[layout.channels_last ? c : c * layout.spatial]);
+__device__ inline float ShiftOf(const ChannelShape& shape, const T* x, int64_t c) {
+  return Widen(x[shape.channels_last ? c : c * shape.spatial]);
 }
 
 // Sums of x - shift and of (x - shift)^2.
 template <typename T>
 struct Moments {
   static constexpr int kSums = 2;
-  ChannelLayout layout;
+  ChannelShape shape;
   const T* x;
 
   template <int N>
@@ -39,7 +39,7 @@ struct Moments {
   __device__ Of<N> Begin(int64_t c, int step) const {
     Of<N> of;
 #pragma unroll
-    for (int k = 0; k < N; ++k) of.shift[k] = ShiftOf(layout, x, c + k * step);
+    for (int k = 0; k < N; ++k) of.shift[k] = ShiftOf(shape, x, c + k * step);
     return of;
   }
   template <int N>
@@ -274,11 +274,11 @@ struct InputGradient {
 };
 
 template <typename T>
-void FinishGradientSums(const ChannelLayout& layout, const BatchNormGradient<T>& in,
+void FinishGradientSums(const ChannelShape& shape, const BatchNormGradient<T>& in,
                         const GradientFactors& to, const float* sums, cuda::Stream stream) {
-  const int64_t count = layout.batch * layout.spatial;
-  const int64_t parts = in.sum_dscale != nullptr ? 0 : ChannelSumParts(layout);
-  FinishChannels<2>("BatchNormGradientFactors", layout.channels, parts, sums, stream,
+  const int64_t count = shape.batch * shape.spatial;
+  const int64_t parts = in.sum_dscale != nullptr ? 0 : ChannelSumParts(shape);
+  FinishChannels<2>("BatchNormGradientFactors", shape.channels, parts, sums, stream,
                     [=] __device__(int64_t c, const double* total) {
                       float dscale = 0, dbias = 0;
                       if (count == 0) {
@@ -301,34 +301,33 @@ void FinishGradientSums(const ChannelLayout& layout, const BatchNormGradient<T>&
 
 }  // namespace
 
-int64_t ChannelSumParts(const ChannelLayout& layout) {
-  const int64_t count = layout.batch * layout.spatial;
-  const int64_t blocks = layout.channels_last
-                             ? (layout.channels + cuda::kThreads - 1) / cuda::kThreads
-                             : layout.channels;
+int64_t ChannelSumParts(const ChannelShape& shape) {
+  const int64_t count = shape.batch * shape.spatial;
+  const int64_t blocks =
+      shape.channels_last ? (shape.channels + cuda::kThreads - 1) / cuda::kThreads : shape.channels;
   const int64_t wanted = kMaxSumBlocks / std::max<int64_t>(1, blocks);
   return std::max<int64_t>(1, std::min({wanted, kMaxParts, (count + kPerPart - 1) / kPerPart}));
 }
 
-int64_t BatchNormScratch(const ChannelLayout& layout) {
-  return (kMaxSums * ChannelSumParts(layout) + kChannelArrays) * layout.channels;
+int64_t BatchNormScratch(const ChannelShape& shape) {
+  return (kMaxSums * ChannelSumParts(shape) + kChannelArrays) * shape.channels;
 }
 
 template <typename T>
-void LaunchBatchNormStatistics(const ChannelLayout& layout, const T* x,
-                               const BatchNormStatistics& to, float* scratch, cuda::Stream stream) {
-  if (layout.channels == 0) return;
+void LaunchBatchNormStatistics(const ChannelShape& shape, const T* x, const BatchNormStatistics& to,
+                               float* scratch, cuda::Stream stream) {
+  if (shape.channels == 0) return;
   const bool given = to.sums != nullptr;
-  if (!given) SumChannels<T>("BatchNormSums", layout, stream, Moments<T>{layout, x}, scratch, x);
+  if (!given) SumChannels<T>("BatchNormSums", shape, stream, Moments<T>{shape, x}, scratch, x);
   FinishChannels<2>(
-      "BatchNormStatistics", layout.channels, given ? 0 : ChannelSumParts(layout), scratch, stream,
+      "BatchNormStatistics", shape.channels, given ? 0 : ChannelSumParts(shape), scratch, stream,
       [=] __device__(int64_t c, const double* total) {
         double shift = 0, sum = total[0], squares = total[1];
         if (to.sums != nullptr) {
           sum = to.sums[c];
           squares = to.square_sums[c];
         } else {
-          shift = ShiftOf(layout, x, c);
+          shift = ShiftOf(shape, x, c);
         }
         const double mean = sum / to.count;
         const double difference = squares / to.count - mean * mean;
@@ -345,18 +344,18 @@ void LaunchBatchNormStatistics(const ChannelLayout& layout, const T* x,
 }
 
 template <typename T>
-void LaunchBatchNormApply(const ChannelLayout& layout, const T* x, const float* mean,
+void LaunchBatchNormApply(const ChannelShape& shape, const T* x, const float* mean,
                           const float* spread, bool is_variance, double epsilon, const float* scale,
                           const float* bias, const T* z, bool relu, T* y, cuda::Stream stream) {
-  MapChannels<T>(z == nullptr ? "BatchNorm" : "BatchNormAdd", layout, stream,
+  MapChannels<T>(z == nullptr ? "BatchNorm" : "BatchNormAdd", shape, stream,
                  Normalize<T>{x, z, mean, spread, scale, bias, is_variance, epsilon, relu, y}, x, z,
                  y);
 }
 
 template <typename T>
-void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradient<T>& gradient,
+void LaunchBatchNormGradient(const ChannelShape& shape, const BatchNormGradient<T>& gradient,
                              float* scratch, cuda::Stream stream) {
-  const int64_t channels = layout.channels;
+  const int64_t channels = shape.channels;
   if (channels == 0) return;
   const GradientFactors to{scratch, scratch + channels, scratch + 2 * channels,
                            scratch + 3 * channels};
@@ -368,17 +367,17 @@ void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradien
   });
   GradientMask<T> mask{in, to.factor};
   if (in.sum_dscale == nullptr) {
-    SumChannels<T>("BatchNormGradientSums", layout, stream, GradientSums<T>{mask}, sums, in.x,
-                   in.dy, in.y, in.dz);
+    SumChannels<T>("BatchNormGradientSums", shape, stream, GradientSums<T>{mask}, sums, in.x, in.dy,
+                   in.y, in.dz);
   }
-  FinishGradientSums(layout, in, to, sums, stream);
+  FinishGradientSums(shape, in, to, sums, stream);
   if (in.dx == nullptr) return;
   if (in.y != nullptr) {  // dz is masked already
     mask.in.dy = in.dz;
     mask.in.y = nullptr;
     mask.in.bias = nullptr;
   }
-  MapChannels<T>("BatchNormGradient", layout, stream, InputGradient<T>{mask, to}, in.x, mask.in.dy,
+  MapChannels<T>("BatchNormGradient", shape, stream, InputGradient<T>{mask, to}, in.x, mask.in.dy,
                  in.dx);
 }
 
@@ -395,30 +394,30 @@ void LaunchBnParams(int64_t channels, const float* scale, const float* bias, flo
 }
 
 template <typename T>
-void LaunchChannelEpilogue(const ChannelLayout& layout, const T* bias, const T* z, bool relu, T* y,
+void LaunchChannelEpilogue(const ChannelShape& shape, const T* bias, const T* z, bool relu, T* y,
                            cuda::Stream stream) {
-  MapChannels<T>(z == nullptr ? "ChannelEpilogue" : "ChannelEpilogueAdd", layout, stream,
+  MapChannels<T>(z == nullptr ? "ChannelEpilogue" : "ChannelEpilogueAdd", shape, stream,
                  Epilogue<T>{bias, z, relu, y}, z, y);
 }
 
 template <typename T>
-void LaunchChannelSums(const ChannelLayout& layout, const T* x, float* scratch, T* sums,
+void LaunchChannelSums(const ChannelShape& shape, const T* x, float* scratch, T* sums,
                        cuda::Stream stream) {
-  if (layout.channels == 0) return;
-  SumChannels<T>("ChannelSums", layout, stream, PlainSum<T>{x}, scratch, x);
-  FinishChannels<1>("FinishChannelSums", layout.channels, ChannelSumParts(layout), scratch, stream,
+  if (shape.channels == 0) return;
+  SumChannels<T>("ChannelSums", shape, stream, PlainSum<T>{x}, scratch, x);
+  FinishChannels<1>("FinishChannelSums", shape.channels, ChannelSumParts(shape), scratch, stream,
                     [=] __device__(int64_t c, const double* total) {
                       sums[c] = Narrow<T>(static_cast<float>(total[0]));
                     });
 }
 
 template <typename T>
-void LaunchChannelProducts(const ChannelLayout& layout, const T* x, const T* g, const float* mean,
+void LaunchChannelProducts(const ChannelShape& shape, const T* x, const T* g, const float* mean,
                            const float* inverse_std, float* scratch, float* first, float* second,
                            cuda::Stream stream) {
-  if (layout.channels == 0) return;
-  SumChannels<T>("ChannelProducts", layout, stream, Products<T>{x, g, mean}, scratch, x, g);
-  FinishChannels<2>("FinishChannelProducts", layout.channels, ChannelSumParts(layout), scratch,
+  if (shape.channels == 0) return;
+  SumChannels<T>("ChannelProducts", shape, stream, Products<T>{x, g, mean}, scratch, x, g);
+  FinishChannels<2>("FinishChannelProducts", shape.channels, ChannelSumParts(shape), scratch,
                     stream, [=] __device__(int64_t c, const double* total) {
                       first[c] = static_cast<float>(total[0]);
                       second[c] = static_cast<float>(total[1]) *
@@ -426,18 +425,18 @@ void LaunchChannelProducts(const ChannelLayout& layout, const T* x, const T* g, 
                     });
 }
 
-#define INSTANTIATE(T)                                                                           \
-  template void LaunchBatchNormStatistics<T>(const ChannelLayout&, const T*,                     \
-                                             const BatchNormStatistics&, float*, cuda::Stream);  \
-  template void LaunchBatchNormApply<T>(const ChannelLayout&, const T*, const float*,            \
-                                        const float*, bool, double, const float*, const float*,  \
-                                        const T*, bool, T*, cuda::Stream);                       \
-  template void LaunchBatchNormGradient<T>(const ChannelLayout&, const BatchNormGradient<T>&,    \
-                                           float*, cuda::Stream);                                \
-  template void LaunchChannelEpilogue<T>(const ChannelLayout&, const T*, const T*, bool, T*,     \
-                                         cuda::Stream);                                          \
-  template void LaunchChannelSums<T>(const ChannelLayout&, const T*, float*, T*, cuda::Stream);  \
-  template void LaunchChannelProducts<T>(const ChannelLayout&, const T*, const T*, const float*, \
+#define INSTANTIATE(T)                                                                             \
+  template void LaunchBatchNormStatistics<T>(const ChannelShape&, const T*,                        \
+                                             const BatchNormStatistics&, float*, cuda::Stream);    \
+  template void LaunchBatchNormApply<T>(const ChannelShape&, const T*, const float*, const float*, \
+                                        bool, double, const float*, const float*, const T*, bool,  \
+                                        T*, cuda::Stream);                                         \
+  template void LaunchBatchNormGradient<T>(const ChannelShape&, const BatchNormGradient<T>&,       \
+                                           float*, cuda::Stream);                                  \
+  template void LaunchChannelEpilogue<T>(const ChannelShape&, const T*, const T*, bool, T*,        \
+                                         cuda::Stream);                                            \
+  template void LaunchChannelSums<T>(const ChannelShape&, const T*, float*, T*, cuda::Stream);     \
+  template void LaunchChannelProducts<T>(const ChannelShape&, const T*, const T*, const float*,    \
                                          const float*, float*, float*, float*, cuda::Stream)
 INSTANTIATE(float);
 INSTANTIATE(float16);

@@ -6,18 +6,12 @@
 #include <cstdint>
 
 #include "caffe2/cuda/stream.h"
+#include "operators/common/channel_shape.h"
 
 namespace caffe2 {
 
-// An image seen as `batch` x `spatial` elements of each channel, like ChannelShape
-// (operators/norm/spatial_bn_kernels.h).
-struct ChannelLayout {
-  int64_t batch = 0, channels = 0, spatial = 0;
-  bool channels_last = false;
-};
-
 // The number of floats that the functions below need as scratch.
-int64_t BatchNormScratch(const ChannelLayout& layout);
+int64_t BatchNormScratch(const ChannelShape& shape);
 
 // Parameters and outputs of the statistics of a batch, in training.
 struct BatchNormStatistics {
@@ -30,7 +24,7 @@ struct BatchNormStatistics {
   float *running_mean = nullptr, *running_variance = nullptr;
 };
 template <typename T>
-void LaunchBatchNormStatistics(const ChannelLayout& layout, const T* x,
+void LaunchBatchNormStatistics(const ChannelShape& shape, const T* x,
                                const BatchNormStatistics& statistics, float* scratch,
                                cuda::Stream stream);
 
@@ -38,7 +32,7 @@ void LaunchBatchNormStatistics(const ChannelLayout& layout, const T* x,
 // may be null; act is Relu or the identity. `spread` is 1 / deviation or, with `is_variance`, the
 // variance.
 template <typename T>
-void LaunchBatchNormApply(const ChannelLayout& layout, const T* x, const float* mean,
+void LaunchBatchNormApply(const ChannelShape& shape, const T* x, const float* mean,
                           const float* spread, bool is_variance, double epsilon, const float* scale,
                           const float* bias, const T* z, bool relu, T* y, cuda::Stream stream);
 
@@ -59,7 +53,7 @@ struct BatchNormGradient {
   T* dx = nullptr;  // output; null: only the sums and dz are computed
 };
 template <typename T>
-void LaunchBatchNormGradient(const ChannelLayout& layout, const BatchNormGradient<T>& gradient,
+void LaunchBatchNormGradient(const ChannelShape& shape, const BatchNormGradient<T>& gradient,
                              float* scratch, cuda::Stream stream);
 
 // Fills the rows scale, bias, factor and shift of bn_params (operators/norm/bn_params.h) from the
@@ -70,16 +64,16 @@ void LaunchBnParams(int64_t channels, const float* scale, const float* bias, flo
 // y = act(y + bias[channel] + z), in place; bias and z may be null, act is Relu or the
 // identity.
 template <typename T>
-void LaunchChannelEpilogue(const ChannelLayout& layout, const T* bias, const T* z, bool relu, T* y,
+void LaunchChannelEpilogue(const ChannelShape& shape, const T* bias, const T* z, bool relu, T* y,
                            cuda::Stream stream);
-// sums[c] = the sum of channel c; `scratch` holds BatchNormScratch(layout) floats.
+// sums[c] = the sum of channel c; `scratch` holds BatchNormScratch(shape) floats.
 template <typename T>
-void LaunchChannelSums(const ChannelLayout& layout, const T* x, float* scratch, T* sums,
+void LaunchChannelSums(const ChannelShape& shape, const T* x, float* scratch, T* sums,
                        cuda::Stream stream);
 // first[c] = the sum of g; second[c] = the sum of g * (x - mean) * inverse_std or, if mean and
 // inverse_std are null, the sum of g * x.
 template <typename T>
-void LaunchChannelProducts(const ChannelLayout& layout, const T* x, const T* g, const float* mean,
+void LaunchChannelProducts(const ChannelShape& shape, const T* x, const T* g, const float* mean,
                            const float* inverse_std, float* scratch, float* first, float* second,
                            cuda::Stream stream);
 

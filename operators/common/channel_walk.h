@@ -56,14 +56,14 @@ struct ChannelDivision {
   dim3 grid, block;
   int64_t per_part;
 };
-inline ChannelDivision DivideChannels(const ChannelLayout& layout, int pack, int64_t parts) {
-  const int64_t count = layout.batch * layout.spatial;
-  if (!layout.channels_last) {
+inline ChannelDivision DivideChannels(const ChannelShape& shape, int pack, int64_t parts) {
+  const int64_t count = shape.batch * shape.spatial;
+  if (!shape.channels_last) {
     const int64_t per_part = (count / pack + parts - 1) / parts;
-    return {dim3(static_cast<unsigned>(layout.channels), static_cast<unsigned>(parts)),
+    return {dim3(static_cast<unsigned>(shape.channels), static_cast<unsigned>(parts)),
             dim3(cuda::kThreads), per_part};
   }
-  const int64_t packs = layout.channels / pack;
+  const int64_t packs = shape.channels / pack;
   unsigned strip = 1;
   while (strip < cuda::kWarp && strip < packs) strip *= 2;
   return {dim3(static_cast<unsigned>((packs + strip - 1) / strip), static_cast<unsigned>(parts)),
@@ -72,53 +72,53 @@ inline ChannelDivision DivideChannels(const ChannelLayout& layout, int pack, int
 
 // The first channel of the thread. It can be past the last channel.
 template <int N>
-__device__ inline int64_t FirstChannel(const ChannelLayout& layout) {
-  return layout.channels_last ? (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N
-                              : static_cast<int64_t>(blockIdx.x);
+__device__ inline int64_t FirstChannel(const ChannelShape& shape) {
+  return shape.channels_last ? (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N
+                             : static_cast<int64_t>(blockIdx.x);
 }
 // Calls visit(i) for each pack of the thread, where i is its first element.
 template <int N, class Visit>
-__device__ inline void VisitPacks(const ChannelLayout& layout, int64_t c, int64_t per_part,
+__device__ inline void VisitPacks(const ChannelShape& shape, int64_t c, int64_t per_part,
                                   const Visit& visit) {
-  const int64_t count = layout.batch * layout.spatial / (layout.channels_last ? 1 : N);
+  const int64_t count = shape.batch * shape.spatial / (shape.channels_last ? 1 : N);
   const int64_t begin = blockIdx.y * per_part;
   const int64_t end = begin + per_part < count ? begin + per_part : count;
-  if (layout.channels_last) {
+  if (shape.channels_last) {
     for (int64_t row = begin + threadIdx.y; row < end; row += blockDim.y) {
-      visit(row * layout.channels + c);
+      visit(row * shape.channels + c);
     }
     return;
   }
   for (int64_t pack = begin + threadIdx.x; pack < end; pack += blockDim.x) {
     const int64_t e = pack * N;
-    visit((e / layout.spatial * layout.channels + c) * layout.spatial + e % layout.spatial);
+    visit((e / shape.spatial * shape.channels + c) * shape.spatial + e % shape.spatial);
   }
 }
 
 template <int N, class F>
-__global__ void MapChannelsKernel(ChannelLayout layout, int64_t per_part, F f) {
-  const int64_t c = FirstChannel<N>(layout);
-  if (c >= layout.channels) return;
-  const auto of = f.template Begin<N>(c, layout.channels_last ? 1 : 0);
-  VisitPacks<N>(layout, c, per_part, [&](int64_t i) { f.Do(of, i); });
+__global__ void MapChannelsKernel(ChannelShape shape, int64_t per_part, F f) {
+  const int64_t c = FirstChannel<N>(shape);
+  if (c >= shape.channels) return;
+  const auto of = f.template Begin<N>(c, shape.channels_last ? 1 : 0);
+  VisitPacks<N>(shape, c, per_part, [&](int64_t i) { f.Do(of, i); });
 }
 
 // Writes sum v of part p of channel c to sums[(v * gridDim.y + p) * channels + c].
 template <int N, class F>
-__global__ void SumChannelsKernel(ChannelLayout layout, int64_t per_part, F f, float* sums) {
+__global__ void SumChannelsKernel(ChannelShape shape, int64_t per_part, F f, float* sums) {
   constexpr int kSums = F::kSums;
   __shared__ float partial[N][cuda::kThreads];
-  const int64_t c = FirstChannel<N>(layout);
+  const int64_t c = FirstChannel<N>(shape);
   Sums<kSums, N> sum{};
-  if (c < layout.channels) {
-    const auto of = f.template Begin<N>(c, layout.channels_last ? 1 : 0);
-    VisitPacks<N>(layout, c, per_part, [&](int64_t i) { f.Add(of, i, &sum); });
+  if (c < shape.channels) {
+    const auto of = f.template Begin<N>(c, shape.channels_last ? 1 : 0);
+    VisitPacks<N>(shape, c, per_part, [&](int64_t i) { f.Add(of, i, &sum); });
   }
   const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
 #pragma unroll
   for (int v = 0; v < kSums; ++v) {
-    float* to = sums + (v * static_cast<int64_t>(gridDim.y) + blockIdx.y) * layout.channels + c;
-    if (!layout.channels_last) {
+    float* to = sums + (v * static_cast<int64_t>(gridDim.y) + blockIdx.y) * shape.channels + c;
+    if (!shape.channels_last) {
       float total = 0;
 #pragma unroll
       for (int k = 0; k < N; ++k) total += sum.v[v][k];
@@ -130,7 +130,7 @@ __global__ void SumChannelsKernel(ChannelLayout layout, int64_t per_part, F f, f
 #pragma unroll
     for (int k = 0; k < N; ++k) partial[k][thread] = sum.v[v][k];
     __syncthreads();
-    if (threadIdx.y != 0 || c >= layout.channels) continue;
+    if (threadIdx.y != 0 || c >= shape.channels) continue;
 #pragma unroll
     for (int k = 0; k < N; ++k) {
       float total = 0;
@@ -175,8 +175,8 @@ __global__ __launch_bounds__(cuda::kWarp* kFinishLanes) void FinishChannelsKerne
 // True if packs of `pack` elements never cross a row or channel and all arrays are aligned for
 // them.
 template <typename... P>
-bool MayPack(const ChannelLayout& layout, int pack, const P*... arrays) {
-  const int64_t run = layout.channels_last ? layout.channels : layout.spatial;
+bool MayPack(const ChannelShape& shape, int pack, const P*... arrays) {
+  const int64_t run = shape.channels_last ? shape.channels : shape.spatial;
   return run % pack == 0 && (cuda::IsAligned(arrays) && ...);
 }
 // The number of elements of T in 16 bytes.
@@ -186,37 +186,37 @@ constexpr int kChannelPack = static_cast<int>(16 / sizeof(T));
 // Calls f.Do for all elements of an image. `arrays` are the arrays of T that f reads and writes, or
 // null.
 template <typename T, class F, typename... P>
-void MapChannels(const char* name, const ChannelLayout& layout, cuda::Stream stream, const F& f,
+void MapChannels(const char* name, const ChannelShape& shape, cuda::Stream stream, const F& f,
                  const P*... arrays) {
-  const int64_t count = layout.batch * layout.spatial;
-  if (count == 0 || layout.channels == 0) return;
+  const int64_t count = shape.batch * shape.spatial;
+  if (count == 0 || shape.channels == 0) return;
   const auto launch = [&]<int N>(std::integral_constant<int, N>) {
-    const ChannelDivision one = DivideChannels(layout, N, 1);
-    const int64_t rows = layout.channels_last ? one.block.y : cuda::kThreads * int64_t{N};
+    const ChannelDivision one = DivideChannels(shape, N, 1);
+    const int64_t rows = shape.channels_last ? one.block.y : cuda::kThreads * int64_t{N};
     const int64_t max = std::max<int64_t>(1, cuda::kMaxBlocks / one.grid.x);
-    const ChannelDivision by = DivideChannels(layout, N, std::min(max, (count + rows - 1) / rows));
-    cuda::Launch(name, MapChannelsKernel<N, F>, by.grid, by.block, stream, layout, by.per_part, f);
+    const ChannelDivision by = DivideChannels(shape, N, std::min(max, (count + rows - 1) / rows));
+    cuda::Launch(name, MapChannelsKernel<N, F>, by.grid, by.block, stream, shape, by.per_part, f);
   };
   constexpr int kPack = kChannelPack<T>;
-  MayPack(layout, kPack, arrays...) ? launch(std::integral_constant<int, kPack>())
-                                    : launch(std::integral_constant<int, 1>());
+  MayPack(shape, kPack, arrays...) ? launch(std::integral_constant<int, kPack>())
+                                   : launch(std::integral_constant<int, 1>());
 }
 
 // The number of parts in which SumChannels adds up a channel.
-int64_t ChannelSumParts(const ChannelLayout& layout);
-// Calls f.Add for all elements of an image. `sums` takes F::kSums * ChannelSumParts(layout) *
+int64_t ChannelSumParts(const ChannelShape& shape);
+// Calls f.Add for all elements of an image. `sums` takes F::kSums * ChannelSumParts(shape) *
 // channels floats.
 template <typename T, class F, typename... P>
-void SumChannels(const char* name, const ChannelLayout& layout, cuda::Stream stream, const F& f,
+void SumChannels(const char* name, const ChannelShape& shape, cuda::Stream stream, const F& f,
                  float* sums, const P*... arrays) {
   const auto launch = [&]<int N>(std::integral_constant<int, N>) {
-    const ChannelDivision by = DivideChannels(layout, N, ChannelSumParts(layout));
-    cuda::Launch(name, SumChannelsKernel<N, F>, by.grid, by.block, stream, layout, by.per_part, f,
+    const ChannelDivision by = DivideChannels(shape, N, ChannelSumParts(shape));
+    cuda::Launch(name, SumChannelsKernel<N, F>, by.grid, by.block, stream, shape, by.per_part, f,
                  sums);
   };
   constexpr int kPack = kChannelPack<T>;
-  MayPack(layout, kPack, arrays...) ? launch(std::integral_constant<int, kPack>())
-                                    : launch(std::integral_constant<int, 1>());
+  MayPack(shape, kPack, arrays...) ? launch(std::integral_constant<int, kPack>())
+                                   : launch(std::integral_constant<int, 1>());
 }
 
 // Calls f(c, total) for each channel with its V sums, from the `parts` that SumChannels wrote. The

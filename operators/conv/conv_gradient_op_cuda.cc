@@ -41,7 +41,7 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
       FilterGradient(conv_, x.data<T>(), dy.data<T>(), to, device, stream);
       return true;
     });
-    if (d_bias) d_bias->Compute(conv_.layout(), dy.data<T>(), device, stream);
+    if (d_bias) d_bias->Compute(conv_.y_channels(), dy.data<T>(), device, stream);
     if (outputs_.input_gradient) InputGradient<T>(x, filter, dy);
     return true;
   }
@@ -52,11 +52,11 @@ class CudaConvGradientOp final : public Operator<CUDAContext> {
    public:
     BiasGradient(CudaConvGradientOp* op, const Tensor& filter)
         : result_(Resized(op->Output(1), filter.size(0)), op->conv_.GradientType(filter)) {}
-    void Compute(const ChannelLayout& layout, const T* dy, int device, cuda::Stream stream) {
-      const auto nbytes = static_cast<int64_t>(BatchNormScratch(layout) * sizeof(float));
+    void Compute(const ChannelShape& shape, const T* dy, int device, cuda::Stream stream) {
+      const auto nbytes = static_cast<int64_t>(BatchNormScratch(shape) * sizeof(float));
       const cuda::Scratch sums(nbytes, device, stream, "sums for a bias");
       result_.Compute(device, stream, [&](T* to) {
-        LaunchChannelSums(layout, dy, static_cast<float*>(sums.get()), to, stream);
+        LaunchChannelSums(shape, dy, static_cast<float*>(sums.get()), to, stream);
         return true;
       });
     }

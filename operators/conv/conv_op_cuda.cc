@@ -47,7 +47,8 @@ void PreparedConv::Prepare(const Tensor& x, const Tensor& filter) {
   y_dims_ = shape.y.ToDims(arguments_.order());
   problem_ = MakeCudaConvProblem(shape, arguments_.channels_last(), x.dtype());
   patches_ = FewChannelsConv::Make(problem_);
-  layout_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(), arguments_.channels_last()};
+  y_channels_ = {shape.y.batch, shape.y.channels, shape.y.SpatialSize(),
+                 arguments_.channels_last()};
 }
 
 namespace {
@@ -146,7 +147,7 @@ class CudaConvOp final : public Operator<CUDAContext> {
     cuda::Convolve(cuda::ConvDirection::kForward, in.problem(), in.x(), in.filter(), nullptr,
                    y_data, context_.device_id(), context_.stream());
     if (!has_bias_ && kEpilogue == Epilogue::kNone) return true;
-    LaunchChannelEpilogue(conv_.layout(), bias, z, kRelu, y_data, context_.stream());
+    LaunchChannelEpilogue(conv_.y_channels(), bias, z, kRelu, y_data, context_.stream());
     return true;
   }
 

@@ -31,7 +31,7 @@ class PreparedConv {
   // The equivalent problem that is faster in cuDNN, if there is one.
   const std::optional<FewChannelsConv>& patches() const { return patches_; }
   const std::vector<int64_t>& y_dims() const { return y_dims_; }
-  const ChannelLayout& layout() const { return layout_; }  // of Y
+  const ChannelShape& y_channels() const { return y_channels_; }  // of Y
   bool empty() const { return problem_.x[0] == 0; }
   // The type of the gradients of filter and bias: the filter's, or float (argument
   // float_gradients).
@@ -45,7 +45,7 @@ class PreparedConv {
   std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
   cuda::ConvProblem problem_;
   std::optional<FewChannelsConv> patches_;
-  ChannelLayout layout_;
+  ChannelShape y_channels_;
 };
 
 // The operands that cuDNN gets: the operator's own arrays, or patches, which this object owns.

@@ -57,7 +57,7 @@ class ConvTransposeBase : public Operator<CPUContext> {
     problem_ =
         MakeConvProblem(shape, arguments_.channels_last(), x.dtype(), filter.dtype(), TypeMeta());
     y_dims_ = shape.x.ToDims(arguments_.order());
-    y_channels_ = ChannelShape::Make(y_dims_, arguments_.order());
+    y_channels_ = ChannelShapeOf(y_dims_, arguments_.order());
     x_dims_ = x.sizes();
     filter_dims_ = filter.sizes();
     zeros_.assign(shape.x.channels, 0.f);

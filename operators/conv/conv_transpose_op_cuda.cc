@@ -58,7 +58,8 @@ class ConvTransposeBase : public Operator<CUDAContext> {
     filter_dims_ = filter.sizes();
     y_dims_ = shape.x.ToDims(arguments_.order());
     problem_ = MakeCudaConvProblem(shape, arguments_.channels_last(), x.dtype());
-    layout_ = {shape.x.batch, shape.x.channels, shape.x.SpatialSize(), arguments_.channels_last()};
+    y_channels_ = {shape.x.batch, shape.x.channels, shape.x.SpatialSize(),
+                   arguments_.channels_last()};
   }
 
   // As cuda::Convolve, for the convolution from Y to X: `big` is Y and `small` is X.
@@ -71,7 +72,7 @@ class ConvTransposeBase : public Operator<CUDAContext> {
   const WindowArguments arguments_;
   std::vector<int64_t> x_dims_, filter_dims_, y_dims_;
   cuda::ConvProblem problem_;
-  ChannelLayout layout_;  // of Y
+  ChannelShape y_channels_;  // of Y
 };
 
 // X, filter, [bias] -> Y.
@@ -93,9 +94,10 @@ class CudaConvTransposeOp final : public ConvTransposeBase {
                       context_.device_id(), context_.stream());
     if (InputSize() < 3) return true;
     const Tensor& bias = Input(2);
-    CAFFE_ENFORCE(bias.numel() == layout_.channels, "the bias must have one value for each of the ",
-                  layout_.channels, " channels of Y, found ", bias.numel());
-    LaunchChannelEpilogue<T>(layout_, As<T>(bias, &bias_copy, &context_), nullptr,
+    CAFFE_ENFORCE(bias.numel() == y_channels_.channels,
+                  "the bias must have one value for each of the ", y_channels_.channels,
+                  " channels of Y, found ", bias.numel());
+    LaunchChannelEpilogue<T>(y_channels_, As<T>(bias, &bias_copy, &context_), nullptr,
                              /*relu=*/false, y_data, context_.stream());
     return true;
   }
@@ -146,16 +148,17 @@ class CudaConvTransposeGradientOp final : public ConvTransposeBase {
 
   template <typename T>
   void BiasGradient(const T* dy) {
-    Output(1)->Resize(layout_.channels);
+    Output(1)->Resize(y_channels_.channels);
     float* data = Output(1)->template mutable_data<float>();
-    if (layout_.batch * layout_.spatial == 0) {
+    if (y_channels_.batch * y_channels_.spatial == 0) {
       cuda::SetBytesAsync(data, 0, Output(1)->nbytes(), context_.stream());
       return;
     }
     Tensor scratch(context_.device());
-    scratch.Resize(BatchNormScratch(layout_));
-    ConvertedOutput<T> sums(TypeMeta::Make<float>(), layout_.channels, data, &context_);
-    LaunchChannelSums(layout_, dy, scratch.mutable_data<float>(), sums.data(), context_.stream());
+    scratch.Resize(BatchNormScratch(y_channels_));
+    ConvertedOutput<T> sums(TypeMeta::Make<float>(), y_channels_.channels, data, &context_);
+    LaunchChannelSums(y_channels_, dy, scratch.mutable_data<float>(), sums.data(),
+                      context_.stream());
     sums.Finish();
   }
 

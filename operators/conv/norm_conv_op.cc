@@ -54,7 +54,7 @@ template <>
 struct NormConvDevice<CPUContext>::State {
   StorageOrder order;
 
-  ChannelShape ShapeOf(const Tensor& x) const { return ChannelShape::Make(x.sizes(), order); }
+  ChannelShape ShapeOf(const Tensor& x) const { return ChannelShapeOf(x.sizes(), order); }
 };
 
 template <>

@@ -17,9 +17,9 @@ struct NormConvDevice<CUDAContext>::State {
   PreparedConv conv;
   StorageOrder order;
 
-  ChannelLayout LayoutOf(const Tensor& x) const {
-    const ImageShape shape = ImageShape::FromDims(x.sizes(), order);
-    return {shape.batch, shape.channels, shape.SpatialSize(), order == StorageOrder::kNHWC};
+  ChannelShape ShapeOf(const Tensor& x) const {
+    const ImageShape image = ImageShape::FromDims(x.sizes(), order);
+    return {image.batch, image.channels, image.SpatialSize(), order == StorageOrder::kNHWC};
   }
 };
 
@@ -94,13 +94,13 @@ template <>
 void NormConvDevice<CUDAContext>::Normalize(const NormedImage& image, Tensor* y,
                                             CUDAContext* context) {
   CheckLike(image.x, image.z, "Z");
-  const ChannelLayout layout = state_->LayoutOf(image.x);
+  const ChannelShape shape = state_->ShapeOf(image.x);
   const auto row = [&](int r) {
-    return BnParamsRowOf(*image.bn_params, kBnParamsRows, r, layout.channels);
+    return BnParamsRowOf(*image.bn_params, kBnParamsRows, r, shape.channels);
   };
   y->ResizeLike(image.x);
   WithTypeOf(image.x, [&]<typename T>(const T* none) {
-    LaunchBatchNormApply(layout, image.x.data<T>(), row(kMeanRow), row(kInverseStdRow),
+    LaunchBatchNormApply(shape, image.x.data<T>(), row(kMeanRow), row(kInverseStdRow),
                          /*is_variance=*/false, 0, row(kScaleRow), row(kBiasRow),
                          image.z != nullptr ? image.z->data<T>() : none, /*relu=*/true,
                          y->mutable_data<T>(), context->stream());
@@ -112,12 +112,12 @@ template <>
 void NormConvDevice<CUDAContext>::MaskGradient(const NormedImage& image, const Tensor& y,
                                                const Tensor& dy, Tensor* g, Tensor* d_bn_params,
                                                CUDAContext* context) {
-  const ChannelLayout layout = state_->LayoutOf(image.x);
+  const ChannelShape shape = state_->ShapeOf(image.x);
   const auto row = [&](int r) {
-    return BnParamsRowOf(*image.bn_params, kBnParamsRows, r, layout.channels);
+    return BnParamsRowOf(*image.bn_params, kBnParamsRows, r, shape.channels);
   };
   g->ResizeLike(image.x);
-  float* sums = ResizeBnParams(kBnParamsGradientRows, layout.channels, d_bn_params);
+  float* sums = ResizeBnParams(kBnParamsGradientRows, shape.channels, d_bn_params);
   Tensor scratch(context->device());
   WithTypeOf(image.x, [&]<typename T>(const T*) {
     BatchNormGradient<T> in;
@@ -128,9 +128,9 @@ void NormConvDevice<CUDAContext>::MaskGradient(const NormedImage& image, const T
     in.mean = row(kMeanRow);
     in.spread = row(kInverseStdRow);
     in.dz = g->mutable_data<T>();
-    in.dscale = sums + kDScaleRow * layout.channels;
-    in.dbias = sums + kDBiasRow * layout.channels;
-    LaunchBatchNormGradient(layout, in, Resize(BatchNormScratch(layout), &scratch),
+    in.dscale = sums + kDScaleRow * shape.channels;
+    in.dbias = sums + kDBiasRow * shape.channels;
+    LaunchBatchNormGradient(shape, in, Resize(BatchNormScratch(shape), &scratch),
                             context->stream());
     return true;
   });
@@ -146,7 +146,7 @@ bool NormConvDevice<CUDAContext>::Forward(const NormedImage& image, const Tensor
   CheckLike(image.x, image.z, "Z");
   y->Resize(conv.y_dims());
   if (normed != nullptr) normed->ResizeLike(image.x);
-  const int64_t filters = conv.layout().channels;
+  const int64_t filters = conv.y_channels().channels;
   float *sum = Resize(filters, sums), *square_sum = Resize(filters, square_sums);
   Tensor filter_copy(context->device());
   NormCopies copies(context->device());

@@ -6,12 +6,12 @@ namespace caffe2 {
 template <>
 void ScaleColumns(int64_t n, int64_t d, const float* x, const float* w, const float* b, float* y,
                   CUDAContext* context) {
-  ScaleLayout({n, d, 1, true}, x, w, b, y, context);
+  ScaleChannels({n, d, 1, true}, x, w, b, y, context);
 }
 template <>
 void SumColumnProducts(int64_t n, int64_t d, const float* x, const float* g, float* sum_gx,
                        float* sum_g, CUDAContext* context) {
-  SumLayoutProducts({n, d, 1, true}, x, g, sum_gx, sum_g, context);
+  SumChannelProducts({n, d, 1, true}, x, g, sum_gx, sum_g, context);
 }
 
 REGISTER_CUDA_OPERATOR(ElementwiseLinear, ElementwiseLinearOp<CUDAContext>);

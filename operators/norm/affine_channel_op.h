@@ -21,7 +21,7 @@ class AffineChannelBase : public Operator<Context> {
  protected:
   // The shape of an image; throws unless `values` has one float for each channel.
   ChannelShape CheckShapes(const Tensor& image, const Tensor& values, const char* name) const {
-    const ChannelShape shape = ChannelShape::Make(image.sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(image.sizes(), order_);
     CAFFE_ENFORCE(values.numel() == shape.channels, name,
                   " must have one element for each channel of the image: ", name, " has shape ",
                   ShapeString(values.sizes()), ", the image ", ShapeString(image.sizes()));

@@ -17,7 +17,7 @@ class ChannelStatsOp final : public Operator<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& x = Input(0);
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     for (int i = 0; i < 2; ++i) Output(i)->Resize(shape.channels);
     // The sums of g and g * (x - mean) with g = x and mean = 0.
     zeros_.assign(shape.channels, 0.f);
@@ -49,7 +49,7 @@ class ChannelBackpropStatsOp final : public Operator<CPUContext> {
     const Tensor& dy = Input(3);
     CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY must have the shape of X: dY has shape ",
                   ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     for (int i : {1, 2}) {
       CAFFE_ENFORCE(Input(i).numel() == shape.channels, "input ", i, " (", debug_def().input(i),
                     ") must have one value for each of the ", shape.channels, " channels, found ",

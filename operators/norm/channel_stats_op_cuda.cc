@@ -1,6 +1,6 @@
 // ChannelStats and ChannelBackpropStats on CUDA devices.
 #include "operators/activation/activation_types.h"
-#include "operators/norm/channel_layout_cuda.h"
+#include "operators/norm/channel_scratch_cuda.h"
 
 namespace caffe2 {
 namespace {
@@ -22,8 +22,7 @@ class CudaChannelStatsOp final : public Operator<CUDAContext> {
     const Tensor &x = Input(0), &g = Input(kBackprop ? 3 : 0);
     CAFFE_ENFORCE(g.sizes() == x.sizes(), "dY must have the shape of X: dY has shape ",
                   ShapeString(g.sizes()), ", X ", ShapeString(x.sizes()));
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
-    const ChannelLayout layout = LayoutOf(shape);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     const float *mean = nullptr, *inverse_std = nullptr;
     if (kBackprop) {
       mean = ChannelInput(1, shape);
@@ -33,7 +32,7 @@ class CudaChannelStatsOp final : public Operator<CUDAContext> {
     Tensor scratch(context_.device());
     // The sum of dY comes second there, and the sum of X first here.
     LaunchChannelProducts(
-        layout, x.data<T>(), g.data<T>(), mean, inverse_std, ResizeScratch(layout, &scratch),
+        shape, x.data<T>(), g.data<T>(), mean, inverse_std, ResizeScratch(shape, &scratch),
         Output(kBackprop ? 1 : 0)->template mutable_data<float>(),
         Output(kBackprop ? 0 : 1)->template mutable_data<float>(), context_.stream());
     return true;

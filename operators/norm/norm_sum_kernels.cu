@@ -100,24 +100,24 @@ struct Backward {
 }  // namespace
 
 template <typename T>
-void LaunchNormSumNormRelu(const ChannelLayout& layout, const TwoNormedImages<T>& in, T* y,
+void LaunchNormSumNormRelu(const ChannelShape& shape, const TwoNormedImages<T>& in, T* y,
                            cuda::Stream stream) {
-  MapChannels<T>("NormSumNormRelu", layout, stream, Forward<T>{{in, layout.channels}, y}, in.x,
-                 in.z, y);
+  MapChannels<T>("NormSumNormRelu", shape, stream, Forward<T>{{in, shape.channels}, y}, in.x, in.z,
+                 y);
 }
 
 template <typename T>
-void LaunchNormSumNormReluGradient(const ChannelLayout& layout, const TwoNormedImages<T>& in,
+void LaunchNormSumNormReluGradient(const ChannelShape& shape, const TwoNormedImages<T>& in,
                                    const T* dy, T* g, float* d_bn_params, float* dz_bn_params,
                                    float* scratch, cuda::Stream stream) {
-  const int64_t channels = layout.channels;
+  const int64_t channels = shape.channels;
   if (channels == 0) return;
-  SumChannels<T>("NormSumNormReluGradient", layout, stream, Backward<T>{{in, channels}, dy, g},
+  SumChannels<T>("NormSumNormReluGradient", shape, stream, Backward<T>{{in, channels}, dy, g},
                  scratch, in.x, in.z, dy, g);
   const float *inverse_std = in.bn_params + kInverseStdRow * channels,
               *z_inverse_std = in.z_bn_params + kInverseStdRow * channels;
   FinishChannels<3>(
-      "FinishNormSumGradient", channels, ChannelSumParts(layout), scratch, stream,
+      "FinishNormSumGradient", channels, ChannelSumParts(shape), scratch, stream,
       [=] __device__(int64_t c, const double* total) {
         const auto sum = static_cast<float>(total[0]);
         d_bn_params[kDBiasRow * channels + c] = dz_bn_params[kDBiasRow * channels + c] = sum;
@@ -126,11 +126,11 @@ void LaunchNormSumNormReluGradient(const ChannelLayout& layout, const TwoNormedI
       });
 }
 
-#define INSTANTIATE(T)                                                                            \
-  template void LaunchNormSumNormRelu<T>(const ChannelLayout&, const TwoNormedImages<T>&, T*,     \
-                                         cuda::Stream);                                           \
-  template void LaunchNormSumNormReluGradient<T>(const ChannelLayout&, const TwoNormedImages<T>&, \
-                                                 const T*, T*, float*, float*, float*,            \
+#define INSTANTIATE(T)                                                                           \
+  template void LaunchNormSumNormRelu<T>(const ChannelShape&, const TwoNormedImages<T>&, T*,     \
+                                         cuda::Stream);                                          \
+  template void LaunchNormSumNormReluGradient<T>(const ChannelShape&, const TwoNormedImages<T>&, \
+                                                 const T*, T*, float*, float*, float*,           \
                                                  cuda::Stream)
 INSTANTIATE(float);
 INSTANTIATE(float16);

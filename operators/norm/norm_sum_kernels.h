@@ -6,7 +6,7 @@
 
 namespace caffe2 {
 
-// Two images of one layout and their bn_params, 6 x C (bn_params.h).
+// Two images of one shape and their bn_params, 6 x C (bn_params.h).
 template <typename T>
 struct TwoNormedImages {
   const T *x = nullptr, *z = nullptr;
@@ -15,13 +15,13 @@ struct TwoNormedImages {
 
 // y = relu(normalized x + normalized z). y may be x or z.
 template <typename T>
-void LaunchNormSumNormRelu(const ChannelLayout& layout, const TwoNormedImages<T>& in, T* y,
+void LaunchNormSumNormRelu(const ChannelShape& shape, const TwoNormedImages<T>& in, T* y,
                            cuda::Stream stream);
 
 // g = dy where the sum is positive, else 0; g may be dy. Also computes d_bn_params and dz_bn_params
-// (2 x C, bn_params.h) from g. `scratch` holds BatchNormScratch(layout) floats.
+// (2 x C, bn_params.h) from g. `scratch` holds BatchNormScratch(shape) floats.
 template <typename T>
-void LaunchNormSumNormReluGradient(const ChannelLayout& layout, const TwoNormedImages<T>& in,
+void LaunchNormSumNormReluGradient(const ChannelShape& shape, const TwoNormedImages<T>& in,
                                    const T* dy, T* g, float* d_bn_params, float* dz_bn_params,
                                    float* scratch, cuda::Stream stream);
 

@@ -19,7 +19,7 @@ class NormSumNormBase : public Operator<Context> {
   // The shape of both images. Throws EnforceNotMet if an input does not fit.
   ChannelShape CheckInputs() const {
     const Tensor& x = Input(0);
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     CheckLike(x, &Input(2), "Z");
     for (const int input : {1, 3})
       BnParamsRowOf(Input(input), kBnParamsRows, kMeanRow, shape.channels);

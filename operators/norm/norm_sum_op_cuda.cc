@@ -1,6 +1,6 @@
 // NormSumNormRelu and its gradient on CUDA devices.
 #include "operators/activation/activation_types.h"
-#include "operators/norm/channel_layout_cuda.h"
+#include "operators/norm/channel_scratch_cuda.h"
 #include "operators/norm/norm_sum_kernels.h"
 #include "operators/norm/norm_sum_op.h"
 
@@ -31,7 +31,7 @@ class CudaNormSumNormReluOp final : public NormSumNormCudaBase {
   bool DoRunWithType() {
     const ChannelShape shape = CheckInputs();
     Output(0)->ResizeLike(Input(0));
-    LaunchNormSumNormRelu(LayoutOf(shape), Images<T>(shape), Output(0)->template mutable_data<T>(),
+    LaunchNormSumNormRelu(shape, Images<T>(shape), Output(0)->template mutable_data<T>(),
                           context_.stream());
     return true;
   }
@@ -48,14 +48,13 @@ class CudaNormSumNormReluGradientOp final : public NormSumNormCudaBase {
   template <typename T>
   bool DoRunWithType() {
     const ChannelShape shape = CheckInputs();
-    const ChannelLayout layout = LayoutOf(shape);
     Output(0)->ResizeLike(Input(0));
     T* g = Output(0)->template mutable_data<T>();
     float* sums = ResizeBnParams(kBnParamsGradientRows, shape.channels, Output(1));
     float* z_sums = ResizeBnParams(kBnParamsGradientRows, shape.channels, Output(2));
     Tensor scratch(context_.device());
-    LaunchNormSumNormReluGradient(layout, Images<T>(shape), Input(4).data<T>(), g, sums, z_sums,
-                                  ResizeScratch(layout, &scratch), context_.stream());
+    LaunchNormSumNormReluGradient(shape, Images<T>(shape), Input(4).data<T>(), g, sums, z_sums,
+                                  ResizeScratch(shape, &scratch), context_.stream());
     return true;
   }
 };

@@ -12,7 +12,7 @@ class SpatialBNFinalizeOp final : public SpatialBNFinalizeBase<CPUContext> {
   using SpatialBNFinalizeBase::SpatialBNFinalizeBase;
 
   bool RunOnDevice() override {
-    const ChannelShape shape = ChannelShape::Make(Input(0).sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(Input(0).sizes(), order_);
     const float *sums = ChannelInput(1, shape), *squares = ChannelInput(2, shape);
     const float *scale = ChannelInput(3, shape), *bias = ChannelInput(4, shape);
     ChannelInput(5, shape);
@@ -56,7 +56,7 @@ class SpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CPUContext> {
     const Tensor &x = Input(0), &g = Input(2);
     CAFFE_ENFORCE(g.sizes() == x.sizes(), "g must have the shape of X: g has shape ",
                   ShapeString(g.sizes()), ", X ", ShapeString(x.sizes()));
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     const int64_t channels = shape.channels;
     const float* d_scale = BnParamsRowOf(Input(3), kBnParamsGradientRows, kDScaleRow, channels);
     const float* d_bias = BnParamsRowOf(Input(3), kBnParamsGradientRows, kDBiasRow, channels);

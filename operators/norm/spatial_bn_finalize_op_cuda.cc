@@ -1,5 +1,5 @@
 // SpatialBNFinalize and its gradient on CUDA devices.
-#include "operators/norm/channel_layout_cuda.h"
+#include "operators/norm/channel_scratch_cuda.h"
 #include "operators/norm/spatial_bn_finalize_op.h"
 
 namespace caffe2 {
@@ -10,7 +10,7 @@ class CudaSpatialBNFinalizeOp final : public SpatialBNFinalizeBase<CUDAContext> 
   using SpatialBNFinalizeBase::SpatialBNFinalizeBase;
 
   bool RunOnDevice() override {
-    const ChannelShape shape = ChannelShape::Make(Input(0).sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(Input(0).sizes(), order_);
     float* bn_params = ResizeBnParams(kBnParamsRows, shape.channels, Output(1));
     BatchNormStatistics to;
     to.epsilon = epsilon_;
@@ -28,7 +28,7 @@ class CudaSpatialBNFinalizeOp final : public SpatialBNFinalizeBase<CUDAContext> 
     if (to.count == 0) {  // an empty batch has no statistics
       cuda::SetBytesAsync(bn_params, 0, 2 * shape.channels * sizeof(float), context_.stream());
     } else {
-      LaunchBatchNormStatistics<float>(LayoutOf(shape), nullptr, to, nullptr, context_.stream());
+      LaunchBatchNormStatistics<float>(shape, nullptr, to, nullptr, context_.stream());
     }
     LaunchBnParams(shape.channels, scale, bias, bn_params, context_.stream());
     return true;
@@ -48,7 +48,7 @@ class CudaSpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CUDAContext
     const Tensor &x = Input(0), &g = Input(2);
     CAFFE_ENFORCE(g.sizes() == x.sizes(), "g must have the shape of X: g has shape ",
                   ShapeString(g.sizes()), ", X ", ShapeString(x.sizes()));
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     const auto row = [&](int r) {
       return BnParamsRowOf(Input(1), kBnParamsRows, r, shape.channels);
     };
@@ -64,10 +64,9 @@ class CudaSpatialBNFinalizeGradientOp final : public SpatialBNOpBase<CUDAContext
     in.dbias = ChannelOutput(2, shape);
     Output(0)->ResizeLike(x);
     in.dx = Output(0)->template mutable_data<T>();
-    const ChannelLayout layout = LayoutOf(shape);
     Tensor scratch(context_.device());
-    scratch.Resize(BatchNormScratch(layout));
-    LaunchBatchNormGradient(layout, in, scratch.mutable_data<float>(), context_.stream());
+    scratch.Resize(BatchNormScratch(shape));
+    LaunchBatchNormGradient(shape, in, scratch.mutable_data<float>(), context_.stream());
     return true;
   }
 };

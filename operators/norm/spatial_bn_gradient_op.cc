@@ -30,7 +30,7 @@ class SpatialBNGradientOp final : public SpatialBNOpBase<CPUContext> {
     const Tensor& dy = Input(kAt.dy);
     CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY must have the shape of X: dY has shape ",
                   ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     const float* scale = ChannelInput(kAt.scale, shape);
     for (auto* values : {&inverse_std_, &factor_, &by_x_, &constant_}) {
       values->resize(shape.channels);

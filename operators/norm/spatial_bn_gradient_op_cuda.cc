@@ -1,6 +1,6 @@
 // The gradients of SpatialBN and of its fused forms on CUDA devices.
 #include "operators/activation/activation_types.h"
-#include "operators/norm/channel_layout_cuda.h"
+#include "operators/norm/channel_scratch_cuda.h"
 #include "operators/norm/spatial_bn_op.h"
 
 namespace caffe2 {
@@ -25,8 +25,7 @@ class CudaSpatialBNGradientOp final : public SpatialBNOpBase<CUDAContext> {
     const Tensor &x = Input(0), &dy = Input(kAt.dy);
     CAFFE_ENFORCE(dy.sizes() == x.sizes(), "dY must have the shape of X: dY has shape ",
                   ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
-    const ChannelLayout layout = LayoutOf(shape);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     BatchNormGradient<T> in;
     in.x = x.data<T>();
     in.dy = dy.data<T>();
@@ -47,7 +46,7 @@ class CudaSpatialBNGradientOp final : public SpatialBNOpBase<CUDAContext> {
     Output(0)->ResizeLike(x);
     in.dx = Output(0)->template mutable_data<T>();
     Tensor scratch(context_.device());
-    LaunchBatchNormGradient(layout, in, ResizeScratch(layout, &scratch), context_.stream());
+    LaunchBatchNormGradient(shape, in, ResizeScratch(shape, &scratch), context_.stream());
     return true;
   }
 

@@ -348,7 +348,7 @@ NormalizeGradient<T> At(NormalizeGradient<T> in, int64_t offset, int64_t channel
 
 }  // namespace
 
-ChannelShape ChannelShape::Make(const std::vector<int64_t>& dims, StorageOrder order) {
+ChannelShape ChannelShapeOf(const std::vector<int64_t>& dims, StorageOrder order) {
   const ImageShape image = ImageShape::FromDims(dims, order);
   CAFFE_ENFORCE(image.channels > 0, "an image of shape ", ShapeString(dims), " has no channels");
   ChannelShape shape{image.batch, image.channels, image.SpatialSize(),

@@ -5,20 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "operators/common/channel_shape.h"
 #include "operators/conv/conv_pool_shape.h"
 
 namespace caffe2 {
 
-// An image seen as `batch` x `spatial` elements of each channel.
-struct ChannelShape {
-  int64_t batch = 0;
-  int64_t channels = 0;
-  int64_t spatial = 0;
-  bool channels_last = false;
-
-  static ChannelShape Make(const std::vector<int64_t>& dims, StorageOrder order);
-  int64_t PerChannel() const { return batch * spatial; }
-};
+// The channels of an image of these dimensions. Throws EnforceNotMet if it has none.
+ChannelShape ChannelShapeOf(const std::vector<int64_t>& dims, StorageOrder order);
 
 // How the backward pass finds out where a Relu after the normalization passed its input on.
 enum class ReluMask {

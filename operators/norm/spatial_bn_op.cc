@@ -19,7 +19,7 @@ class SpatialBNOp final : public SpatialBNForwardBase<CPUContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& x = Input(0);
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     const float* scale = ChannelInput(1, shape);
     const float* bias = ChannelInput(2, shape);
     const float* mean = ChannelInput(3, shape);

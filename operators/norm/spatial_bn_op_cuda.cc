@@ -1,6 +1,6 @@
 // SpatialBN and its fused forms on CUDA devices.
 #include "operators/activation/activation_types.h"
-#include "operators/norm/channel_layout_cuda.h"
+#include "operators/norm/channel_scratch_cuda.h"
 #include "operators/norm/spatial_bn_op.h"
 
 namespace caffe2 {
@@ -19,19 +19,18 @@ class CudaSpatialBNOp final : public SpatialBNForwardBase<CUDAContext> {
   template <typename T>
   bool DoRunWithType() {
     const Tensor& x = Input(0);
-    const ChannelShape shape = ChannelShape::Make(x.sizes(), order_);
-    const ChannelLayout layout = LayoutOf(shape);
+    const ChannelShape shape = ChannelShapeOf(x.sizes(), order_);
     const float *scale = ChannelInput(1, shape), *bias = ChannelInput(2, shape);
     const float *mean = ChannelInput(3, shape), *spread = ChannelInput(4, shape);
     const T* z = Addend<T>(x);
     if (!is_test_) {
-      ComputeStatistics<T>(shape, layout, x);
+      ComputeStatistics<T>(shape, x);
       mean = Output(3)->template data<float>();
       spread = Output(4)->template data<float>();
     }
     Tensor* y = Output(0);
     y->ResizeLike(x);
-    LaunchBatchNormApply(layout, x.data<T>(), mean, spread, is_test_, epsilon_, scale, bias, z,
+    LaunchBatchNormApply(shape, x.data<T>(), mean, spread, is_test_, epsilon_, scale, bias, z,
                          kEpilogue != BatchNormEpilogue::kNone, y->template mutable_data<T>(),
                          context_.stream());
     return true;
@@ -39,7 +38,7 @@ class CudaSpatialBNOp final : public SpatialBNForwardBase<CUDAContext> {
 
  private:
   template <typename T>
-  void ComputeStatistics(const ChannelShape& shape, const ChannelLayout& layout, const Tensor& x) {
+  void ComputeStatistics(const ChannelShape& shape, const Tensor& x) {
     BatchNormStatistics to;
     to.epsilon = epsilon_;
     to.momentum = momentum_;
@@ -59,7 +58,7 @@ class CudaSpatialBNOp final : public SpatialBNForwardBase<CUDAContext> {
       to.square_sums = ChannelInput(sums_ + 1, shape);
     }
     Tensor scratch(context_.device());
-    LaunchBatchNormStatistics(layout, x.data<T>(), to, ResizeScratch(layout, &scratch),
+    LaunchBatchNormStatistics(shape, x.data<T>(), to, ResizeScratch(shape, &scratch),
                               context_.stream());
   }
 };
