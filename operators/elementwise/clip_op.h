@@ -7,6 +7,7 @@ namespace caffe2 {
 
 struct ClipFunction {
   static constexpr const char* kName = "Clip";
+  // Arguments min and max. Throws EnforceNotMet if min is larger.
   explicit ClipFunction(const OperatorBase& op);
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {

@@ -7,8 +7,6 @@
 namespace caffe2 {
 namespace {
 
-using MeanTypes = TensorTypes<float, float16, bfloat16>;
-
 struct MeanFunctor : SumReducer {
   // The last step on the sum of n inputs.
   template <typename T>
@@ -66,29 +64,6 @@ class VariadicOp final : public Operator<Context> {
   }
 };
 
-// dX_k = dY / n.
-template <class Context>
-class MeanGradientOp final : public Operator<Context> {
- public:
-  USE_OPERATOR_FUNCTIONS(MeanGradientOp);
-  bool RunOnDevice() override { return MeanTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& dY = Input(0);
-    const T* dy = dY.data<T>();
-    const float scale = 1.f / static_cast<float>(OutputSize());
-    // Output 0 may overwrite dY, so it is written last.
-    for (int k = OutputSize() - 1; k >= 0; --k) {
-      Tensor* dX = Output(k);
-      dX->ResizeLike(dY);
-      T* dx = dX->template mutable_data<T>();
-      for (int64_t i = 0; i < dY.numel(); ++i) dx[i] = Narrow<T>(scale * Widen(dy[i]));
-    }
-    return true;
-  }
-};
-
 class GetSelectGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
@@ -135,7 +110,7 @@ void DescribeSelectGradient(OpSchema& schema) {
 
 REGISTER_CPU_OPERATOR(Max, VariadicOp<CPUContext, MaxReducer, NumericTypes>);
 REGISTER_CPU_OPERATOR(Min, VariadicOp<CPUContext, MinReducer, NumericTypes>);
-REGISTER_CPU_OPERATOR(Mean, VariadicOp<CPUContext, MeanFunctor, MeanTypes>);
+REGISTER_CPU_OPERATOR(Mean, VariadicOp<CPUContext, MeanFunctor, RealTypes>);
 REGISTER_CPU_OPERATOR(MaxGradient, SelectGradientOp<CPUContext>);
 REGISTER_CPU_OPERATOR(MinGradient, SelectGradientOp<CPUContext>);
 REGISTER_CPU_OPERATOR(MeanGradient, MeanGradientOp<CPUContext>);

@@ -1,9 +1,10 @@
-// The gradient of Max and Min, for the host and for devices.
+// The gradients of Max, Min and Mean, for the host and for devices.
 #pragma once
 
 #include "operators/common/combination_functions.h"
 #include "operators/common/element_type.h"
 #include "operators/common/host_device_op.h"
+#include "operators/elementwise/scale_op.h"
 
 namespace caffe2 {
 
@@ -28,6 +29,27 @@ class SelectGradientOp final : public Operator<Context> {
       Output(k)->ResizeLike(X);
       ForEach(X.numel(), SelectGradient<T>{y, dy, x, Output(k)->template mutable_data<T>()},
               &context_);
+    }
+    return true;
+  }
+};
+
+// dX_k = dY / n for each of the n outputs.
+template <class Context>
+class MeanGradientOp final : public Operator<Context> {
+ public:
+  USE_OPERATOR_FUNCTIONS(MeanGradientOp);
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
+
+  template <typename T>
+  bool DoRunWithType() {
+    const Tensor& dY = Input(0);
+    const T* dy = dY.template data<T>();
+    const ScaleFunction scale(1.f / static_cast<float>(OutputSize()));
+    // Output 0 may overwrite dY, so it is written last.
+    for (int k = OutputSize() - 1; k >= 0; --k) {
+      Output(k)->ResizeLike(dY);
+      MapElements(scale, dY.numel(), &context_, Output(k)->template mutable_data<T>(), dy);
     }
     return true;
   }

@@ -30,33 +30,6 @@ class CudaVariadicOp final : public Operator<CUDAContext> {
   }
 };
 
-// dX_k = dY / n
-class CudaMeanGradientOp final : public Operator<CUDAContext> {
- public:
-  using Operator<CUDAContext>::Operator;
-  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
-
-  template <typename T>
-  bool DoRunWithType() {
-    const Tensor& dY = Input(0);
-    const T* dy = dY.data<T>();
-    // Output 0 may overwrite dY, so it is written last.
-    for (int k = OutputSize() - 1; k >= 0; --k) {
-      Output(k)->ResizeLike(dY);
-      ForEach(dY.numel(),
-              CombineInputs<T>{.combination = Combination::kSum,
-                               .count = 1,
-                               .x = {dy},
-                               .factor = 1.f / static_cast<float>(OutputSize()),
-                               .start = nullptr,
-                               .partial = nullptr,
-                               .y = Output(k)->template mutable_data<T>()},
-              &context_);
-    }
-    return true;
-  }
-};
-
 using Max = CudaVariadicOp<Combination::kMax, NumericTypes>;
 using Min = CudaVariadicOp<Combination::kMin, NumericTypes>;
 using Mean = CudaVariadicOp<Combination::kSum, RealTypes>;
@@ -66,7 +39,7 @@ REGISTER_CUDA_OPERATOR(Min, Min);
 REGISTER_CUDA_OPERATOR(Mean, Mean);
 REGISTER_CUDA_OPERATOR(MaxGradient, SelectGradientOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(MinGradient, SelectGradientOp<CUDAContext>);
-REGISTER_CUDA_OPERATOR(MeanGradient, CudaMeanGradientOp);
+REGISTER_CUDA_OPERATOR(MeanGradient, MeanGradientOp<CUDAContext>);
 
 }  // namespace
 }  // namespace caffe2

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "caffe2/core/operator.h"
-#include "operators/optimizer/global_rate_functions.h"
+#include "operators/elementwise/scale_op.h"
 
 namespace caffe2 {
 
@@ -11,21 +11,19 @@ template <class Context>
 class ScaleBlobsOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
-  ScaleBlobsOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws), scale_(this->template GetSingleArgument<float>("scale", 1.f)) {}
+  ScaleBlobsOp(const OperatorDef& def, Workspace* ws) : Operator<Context>(def, ws), scale_(*this) {}
   bool RunOnDevice() override {
     for (int k = 0; k < InputSize(); ++k) {
       const Tensor& X = Input(k);
       const float* x = X.data<float>();
       Output(k)->ResizeLike(X);
-      MapElements(ScaleElements{scale_}, X.numel(), &context_,
-                  Output(k)->template mutable_data<float>(), x);
+      MapElements(scale_, X.numel(), &context_, Output(k)->template mutable_data<float>(), x);
     }
     return true;
   }
 
  private:
-  float scale_;
+  const ScaleFunction scale_;
 };
 
 }  // namespace caffe2

@@ -1,4 +1,4 @@
-// Scale: Y = scale * X.
+// Scale: Y = scale * X. Other operators also use the function.
 #pragma once
 
 #include "operators/common/host_device.h"
@@ -7,7 +7,8 @@ namespace caffe2 {
 
 struct ScaleFunction {
   static constexpr const char* kName = "Scale";
-  explicit ScaleFunction(const OperatorBase& op);
+  explicit ScaleFunction(const OperatorBase& op);  // the argument `scale`
+  explicit ScaleFunction(float scale) : scale(scale) {}
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return static_cast<N>(scale) * x;

@@ -2,8 +2,6 @@
 // param, [indices, grad] -> param; grad is not read.
 #pragma once
 
-#include <limits>
-
 #include "operators/common/host_device_op.h"
 #include "operators/common/update_rows.h"
 #include "operators/optimizer/optimizer_check.h"
@@ -16,12 +14,7 @@ class EnsureClippedOp final : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   EnsureClippedOp(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        limit_{this->template GetSingleArgument<float>("min", std::numeric_limits<float>::lowest()),
-               this->template GetSingleArgument<float>("max", std::numeric_limits<float>::max())} {
-    CAFFE_ENFORCE(limit_.low <= limit_.high, "argument min (", limit_.low,
-                  ") is larger than argument max (", limit_.high, ")");
-  }
+      : Operator<Context>(def, ws), limit_(*this) {}
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
     Tensor* Y = Output(0);
@@ -39,7 +32,7 @@ class EnsureClippedOp final : public Operator<Context> {
   }
 
  private:
-  const LimitValue limit_;
+  const ClipFunction limit_;
 };
 
 }  // namespace caffe2

@@ -63,12 +63,7 @@ struct GFtrlColumns {
   }
 };
 
-// ScaleElements: y = factor x. MoveTowards: average += share (x - average).
-struct ScaleElements {
-  static constexpr const char* kName = "WeightScale";
-  float factor;
-  CAFFE2_HOST_DEVICE float operator()(float x) const { return factor * x; }
-};
+// average += share (x - average).
 struct MoveTowards {
   static constexpr const char* kName = "WeightAverage";
   float share;

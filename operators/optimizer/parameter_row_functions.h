@@ -3,6 +3,7 @@
 #pragma once
 
 #include "operators/common/host_device.h"
+#include "operators/elementwise/clip_op.h"
 
 namespace caffe2 {
 
@@ -52,16 +53,11 @@ struct ShrinkRow {
   }
 };
 
-// Limits values, and rows of values, to [low, high]. NaN stays.
-struct LimitValue {
-  static constexpr const char* kName = "EnsureClipped";
-  float low, high;
-  CAFFE2_HOST_DEVICE float operator()(float x) const { return x < low ? low : x > high ? high : x; }
-};
+// Limits the values of a row.
 struct LimitRow {
   static constexpr const char* kName = "EnsureClippedRows";
   int64_t width;
-  LimitValue limit;
+  ClipFunction limit;
   float* p;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, int64_t /*position*/, Team team) const {

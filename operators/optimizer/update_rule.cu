@@ -50,7 +50,6 @@ INSTANTIATE_UPDATE_ROWS(NormalizeRow<float>);
 INSTANTIATE_UPDATE_ROWS(NormalizeRow<float16>);
 INSTANTIATE_UPDATE_ROWS(ShrinkRow);
 INSTANTIATE_UPDATE_ROWS(LimitRow);
-INSTANTIATE_MAP(LimitValue, float);
 INSTANTIATE_UPDATE_ROWS(CountRow);
 
 INSTANTIATE_FOR_EACH(AdagradRates);
@@ -58,7 +57,6 @@ INSTANTIATE_FOR_EACH(LarsFactor);
 INSTANTIATE_FOR_EACH(StormStep);
 INSTANTIATE_FOR_EACH(WngradStep);
 INSTANTIATE_FOR_EACH(GFtrlColumns);
-INSTANTIATE_MAP(ScaleElements, float);
 template void LaunchMap(const MoveTowards&, int64_t, cuda::Stream, float*, const float*,
                         const float*);
 INSTANTIATE_FOR_EACH_REAL(ClipByScaling);

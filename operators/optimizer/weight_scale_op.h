@@ -6,7 +6,7 @@
 
 #include "operators/common/host_device_op.h"
 #include "operators/common/shape_input.h"
-#include "operators/optimizer/global_rate_functions.h"
+#include "operators/elementwise/scale_op.h"
 
 namespace caffe2 {
 
@@ -28,7 +28,7 @@ class WeightScaleOp final : public Operator<Context> {
     const float factor = iteration % stepsize_ == 0 && iteration < end_ ? scale_ : 1.f;
     const float* from = w.data<float>();
     Output(0)->ResizeLike(w);
-    MapElements(ScaleElements{factor}, w.numel(), &context_,
+    MapElements(ScaleFunction(factor), w.numel(), &context_,
                 Output(0)->template mutable_data<float>(), from);
     return true;
   }
