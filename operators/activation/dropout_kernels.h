@@ -20,9 +20,5 @@ struct RandomPlace {
 template <typename T>
 void LaunchDropout(int64_t n, const T* x, const RandomPlace& place, uint64_t bound, float scale,
                    bool* keep, T* y, cuda::Stream stream);
-// dx = dy * scale where keep[i], else 0. dx may be dy.
-template <typename T>
-void LaunchDropoutGradient(int64_t n, const T* dy, const bool* keep, float scale, T* dx,
-                           cuda::Stream stream);
 
 }  // namespace caffe2

@@ -1,23 +1,16 @@
 #include "operators/activation/dropout_op.h"
 
-#include "operators/common/element_type.h"
-
 namespace caffe2 {
 
 template <>
 template <typename T>
 void DropoutOp<CPUContext>::Drop(int64_t n, const T* x, uint64_t bound, bool* keep, T* y) {
   RandomGenerator& random = context_.random();
+  const KeptElement value{scale()};
   for (int64_t i = 0; i < n; ++i) {
     keep[i] = random() >= bound;
-    y[i] = Narrow<T>(keep[i] ? Widen(x[i]) * scale() : 0.f);
+    y[i] = Narrow<T>(value(Widen(x[i]), keep[i]));
   }
-}
-
-template <>
-template <typename T>
-void DropoutGradientOp<CPUContext>::DropGradient(int64_t n, const T* dy, const bool* keep, T* dx) {
-  for (int64_t i = 0; i < n; ++i) dx[i] = Narrow<T>(keep[i] ? Widen(dy[i]) * scale() : 0.f);
 }
 
 REGISTER_CPU_OPERATOR(Dropout, DropoutOp<CPUContext>);

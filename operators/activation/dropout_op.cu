@@ -1,5 +1,6 @@
-#include "caffe2/cuda/kernel.h"
+#include "operators/activation/dropout_functions.h"
 #include "operators/activation/dropout_kernels.h"
+#include "operators/common/host_device_kernel.h"
 
 namespace caffe2 {
 namespace {
@@ -38,6 +39,7 @@ void LaunchDropout(int64_t n, const T* x, const RandomPlace& place, uint64_t bou
                    bool* keep, T* y, cuda::Stream stream) {
   // A turn handles one block of random words: four elements, or fewer at both ends of the array.
   const RandomPlace from = place;
+  const KeptElement value{scale};
   const int64_t blocks = n == 0 ? 0 : (n + 3 + 3) / 4;
   cuda::ForEach("Dropout", blocks, stream, [=] __device__(int64_t b) {
     const uint64_t position = from.address != nullptr ? *from.address : from.position;
@@ -48,23 +50,15 @@ void LaunchDropout(int64_t n, const T* x, const RandomPlace& place, uint64_t bou
       if (i < 0 || i >= n) continue;
       const bool kept = random.word[k] >= bound;
       keep[i] = kept;
-      y[i] = Narrow<T>(kept ? Widen(x[i]) * scale : 0.f);
+      y[i] = Narrow<T>(value(Widen(x[i]), kept));
     }
   });
-}
-
-template <typename T>
-void LaunchDropoutGradient(int64_t n, const T* dy, const bool* keep, float scale, T* dx,
-                           cuda::Stream stream) {
-  cuda::Map(
-      "DropoutGradient", n, stream,
-      [scale] __device__(float g, bool kept) { return kept ? g * scale : 0.f; }, dx, dy, keep);
 }
 
 #define INSTANTIATE(T)                                                                          \
   template void LaunchDropout<T>(int64_t, const T*, const RandomPlace&, uint64_t, float, bool*, \
                                  T*, cuda::Stream);                                             \
-  template void LaunchDropoutGradient<T>(int64_t, const T*, const bool*, float, T*, cuda::Stream)
+  template void LaunchMap(const KeptElement&, int64_t, cuda::Stream, T*, const T*, const bool*)
 INSTANTIATE(float);
 INSTANTIATE(float16);
 INSTANTIATE(bfloat16);

@@ -2,11 +2,10 @@
 // scales the others; in test, copies.
 #pragma once
 
-#include "caffe2/core/operator.h"
+#include "operators/activation/dropout_functions.h"
+#include "operators/common/host_device_op.h"
 
 namespace caffe2 {
-
-using DropoutTypes = TensorTypes<float, float16, bfloat16>;
 
 // The arguments of the forward and the gradient operator.
 template <class Context>
@@ -34,7 +33,7 @@ class DropoutOp final : public DropoutBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using DropoutBase<Context>::DropoutBase;
-  bool RunOnDevice() override { return DropoutTypes::Dispatch(this, Input(0).dtype()); }
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
     const Tensor& x = Input(0);
@@ -68,7 +67,7 @@ class DropoutGradientOp final : public DropoutBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   using DropoutBase<Context>::DropoutBase;
-  bool RunOnDevice() override { return DropoutTypes::Dispatch(this, Input(0).dtype()); }
+  bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
     const Tensor& dy = Input(0);
@@ -87,14 +86,10 @@ class DropoutGradientOp final : public DropoutBase<Context> {
     CAFFE_ENFORCE(mask.numel() == dy.numel(),
                   "the mask must have as many elements as dY: the mask has shape ",
                   ShapeString(mask.sizes()), ", dY ", ShapeString(dy.sizes()));
-    DropGradient(dy.numel(), dy_data, mask.data<bool>(), dx_data);
+    MapElements(KeptElement{this->scale()}, dy.numel(), &context_, dx_data, dy_data,
+                mask.data<bool>());
     return true;
   }
-
- private:
-  // dx = dy * scale() where keep[i], else 0.
-  template <typename T>
-  void DropGradient(int64_t n, const T* dy, const bool* keep, T* dx);
 };
 
 }  // namespace caffe2

@@ -1,8 +1,8 @@
 // Dropout on CUDA devices: it drops the same elements as on the CPU.
-#include "caffe2/cuda/context_cuda.h"
 #include "caffe2/cuda/host_values.h"
 #include "operators/activation/dropout_kernels.h"
 #include "operators/activation/dropout_op.h"
+#include "operators/common/host_device_cuda.h"
 
 namespace caffe2 {
 
@@ -22,12 +22,6 @@ void DropoutOp<CUDAContext>::Drop(int64_t n, const T* x, uint64_t bound, bool* k
     place.position = take();
   }
   LaunchDropout(n, x, place, bound, scale(), keep, y, context_.stream());
-}
-
-template <>
-template <typename T>
-void DropoutGradientOp<CUDAContext>::DropGradient(int64_t n, const T* dy, const bool* keep, T* dx) {
-  LaunchDropoutGradient(n, dy, keep, scale(), dx, context_.stream());
 }
 
 REGISTER_CUDA_OPERATOR(Dropout, DropoutOp<CUDAContext>);
