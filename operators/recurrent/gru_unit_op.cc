@@ -3,29 +3,22 @@
 // with the gates in the order r, u, g. The reset gate r is part of the products that give g and is
 // not used here (K. Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014).
 #include "caffe2/utils/simd.h"
-#include "operators/common/host_device_math.h"
 #include "operators/recurrent/recurrent_unit.h"
+#include "operators/recurrent/recurrent_unit_functions.h"
 
 namespace caffe2 {
 namespace {
 
 CAFFE2_SIMD_CLONES void GruRow(int64_t d, const float* x, const float* h_prev, float* h) {
 #pragma omp simd
-  for (int64_t j = 0; j < d; ++j) {
-    const float u = host_device::Sigmoid(x[d + j]);
-    h[j] = h_prev[j] * u + Tanh(x[2 * d + j]) * (1.f - u);
-  }
+  for (int64_t j = 0; j < d; ++j) h[j] = GruStep(x + j, d, h_prev[j]);
 }
 
 CAFFE2_SIMD_CLONES void GruGradientRow(int64_t d, const float* x, const float* h_prev,
                                        const float* dh, float* dx, float* dh_prev) {
 #pragma omp simd
   for (int64_t j = 0; j < d; ++j) {
-    const float u = host_device::Sigmoid(x[d + j]), g = Tanh(x[2 * d + j]);
-    dh_prev[j] = dh[j] * u;
-    dx[j] = 0.f;
-    dx[d + j] = dh[j] * (h_prev[j] - g) * u * (1.f - u);
-    dx[2 * d + j] = dh[j] * (1.f - u) * (1.f - g * g);
+    GruStepGradient(x + j, d, h_prev[j], dh[j], dx + j, dh_prev + j);
   }
 }
 

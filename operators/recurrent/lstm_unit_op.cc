@@ -3,40 +3,24 @@
 // with the gates in the order i, f, o, g (S. Hochreiter, J. Schmidhuber, "Long short-term memory",
 // Neural Computation 9, 1997; forget gate: F. Gers et al., "Learning to forget", 1999).
 #include "caffe2/utils/simd.h"
-#include "operators/common/host_device_math.h"
 #include "operators/recurrent/recurrent_unit.h"
+#include "operators/recurrent/recurrent_unit_functions.h"
 
 namespace caffe2 {
 namespace {
 
-using host_device::Sigmoid;
-
 CAFFE2_SIMD_CLONES void LstmRow(int64_t d, float forget_bias, const float* x, const float* c_prev,
                                 float* h, float* c) {
 #pragma omp simd
-  for (int64_t j = 0; j < d; ++j) {
-    const float i = Sigmoid(x[j]), f = Sigmoid(x[d + j] + forget_bias), o = Sigmoid(x[2 * d + j]);
-    const float cell = f * c_prev[j] + i * Tanh(x[3 * d + j]);
-    c[j] = cell;
-    h[j] = o * Tanh(cell);
-  }
+  for (int64_t j = 0; j < d; ++j) LstmStep(x + j, d, forget_bias, c_prev[j], h + j, c + j);
 }
 
-// With dc' = dc + dh o (1 - tanh(c)^2), the gradient of the cell from both outputs: each gate gets
-// dc' (o: dh) times the other factor of its product times its own derivative.
 CAFFE2_SIMD_CLONES void LstmGradientRow(int64_t d, float forget_bias, const float* x,
                                         const float* c_prev, const float* c, const float* dh,
                                         const float* dc, float* dx, float* dc_prev) {
 #pragma omp simd
   for (int64_t j = 0; j < d; ++j) {
-    const float i = Sigmoid(x[j]), f = Sigmoid(x[d + j] + forget_bias), o = Sigmoid(x[2 * d + j]);
-    const float g = Tanh(x[3 * d + j]), tanh_c = Tanh(c[j]);
-    const float dcell = dc[j] + dh[j] * o * (1.f - tanh_c * tanh_c);
-    dc_prev[j] = dcell * f;
-    dx[j] = dcell * g * i * (1.f - i);
-    dx[d + j] = dcell * c_prev[j] * f * (1.f - f);
-    dx[2 * d + j] = dh[j] * tanh_c * o * (1.f - o);
-    dx[3 * d + j] = dcell * i * (1.f - g * g);
+    LstmStepGradient(x + j, d, forget_bias, c_prev[j], c[j], dh[j], dc[j], dx + j, dc_prev + j);
   }
 }
 

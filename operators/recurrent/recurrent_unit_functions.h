@@ -1,5 +1,11 @@
-// The element-wise parts of recurrent cells, for devices (host_device.h): element i of N rows of D
-// units. Arithmetic is in float. Formulas: lstm_unit_op.cc and gru_unit_op.cc.
+// The element-wise parts of recurrent cells, for the host and for devices (host_device.h).
+// Arithmetic is in float. Formulas: lstm_unit_op.cc and gru_unit_op.cc.
+//
+// LstmStep, GruStep and their gradients compute one unit; the host calls them in loops over the
+// units of a row. Gate k of a unit is gate[k * d], and so are gradients of gates. An array that is
+// written may be one that a value came from.
+//
+// LstmUnit, GruUnit and their gradients are functors for devices: element i of N rows of D units.
 #pragma once
 
 #include "operators/common/host_device_math.h"
@@ -24,12 +30,54 @@ struct UnitStep {
 };
 
 template <typename T>
-CAFFE2_HOST_DEVICE float GateOf(const T& x, float bias = 0) {
-  return host_device::Sigmoid(host_device::Widen(x) + bias);
+CAFFE2_HOST_DEVICE_INLINE float SigmoidOf(T x) {
+  return host_device::Sigmoid(host_device::Widen(x));
 }
 template <typename T>
-CAFFE2_HOST_DEVICE float TanhOf(const T& x) {
-  return std::tanh(static_cast<float>(host_device::Widen(x)));
+CAFFE2_HOST_DEVICE_INLINE float TanhOf(T x) {
+  return host_device::Tanh(host_device::Widen(x));
+}
+
+template <typename T>
+CAFFE2_HOST_DEVICE_INLINE void LstmStep(const T* gate, int64_t d, float forget_bias, T c_prev, T* h,
+                                        T* c) {
+  const float i = SigmoidOf(gate[0]), o = SigmoidOf(gate[2 * d]);
+  const float f = host_device::Sigmoid(host_device::Widen(gate[d]) + forget_bias);
+  const float cell = f * host_device::Widen(c_prev) + i * TanhOf(gate[3 * d]);
+  *c = host_device::Narrow<T>(cell);
+  *h = host_device::Narrow<T>(o * host_device::Tanh(cell));
+}
+
+// With dc' = dc + dh o (1 - tanh(c)^2), the gradient of the cell from both outputs: each gate gets
+// dc' (o: dh) times the other factor of its product times its own derivative.
+template <typename T>
+CAFFE2_HOST_DEVICE_INLINE void LstmStepGradient(const T* gate, int64_t d, float forget_bias,
+                                                T c_prev, T c, T dh, T dc, T* dgate, T* dc_prev) {
+  const float i = SigmoidOf(gate[0]), o = SigmoidOf(gate[2 * d]);
+  const float f = host_device::Sigmoid(host_device::Widen(gate[d]) + forget_bias);
+  const float g = TanhOf(gate[3 * d]), tanh_c = TanhOf(c), dhidden = host_device::Widen(dh);
+  const float dcell = host_device::Widen(dc) + dhidden * o * (1.f - tanh_c * tanh_c);
+  *dc_prev = host_device::Narrow<T>(dcell * f);
+  dgate[0] = host_device::Narrow<T>(dcell * g * i * (1.f - i));
+  dgate[d] = host_device::Narrow<T>(dcell * host_device::Widen(c_prev) * f * (1.f - f));
+  dgate[2 * d] = host_device::Narrow<T>(dhidden * tanh_c * o * (1.f - o));
+  dgate[3 * d] = host_device::Narrow<T>(dcell * i * (1.f - g * g));
+}
+
+template <typename T>
+CAFFE2_HOST_DEVICE_INLINE T GruStep(const T* gate, int64_t d, T h_prev) {
+  const float u = SigmoidOf(gate[d]);
+  return host_device::Narrow<T>(host_device::Widen(h_prev) * u + TanhOf(gate[2 * d]) * (1.f - u));
+}
+
+template <typename T>
+CAFFE2_HOST_DEVICE_INLINE void GruStepGradient(const T* gate, int64_t d, T h_prev, T dh, T* dgate,
+                                               T* dh_prev) {
+  const float u = SigmoidOf(gate[d]), g = TanhOf(gate[2 * d]), dhidden = host_device::Widen(dh);
+  *dh_prev = host_device::Narrow<T>(dhidden * u);
+  dgate[0] = T{};
+  dgate[d] = host_device::Narrow<T>(dhidden * (host_device::Widen(h_prev) - g) * u * (1.f - u));
+  dgate[2 * d] = host_device::Narrow<T>(dhidden * (1.f - u) * (1.f - g * g));
 }
 
 template <typename T>
@@ -43,14 +91,9 @@ struct LstmUnit {
     if (step.HasEnded(e)) {
       h[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(h_prev[e])));
       c[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(c_prev[e])));
-      return;
+    } else {
+      LstmStep(x + step.Gate(e, 4), step.units, forget_bias, c_prev[e], h + e, c + e);
     }
-    const int64_t d = step.units;
-    const T* gate = x + step.Gate(e, 4);
-    const float i = GateOf(gate[0]), f = GateOf(gate[d], forget_bias), o = GateOf(gate[2 * d]);
-    const float cell = f * host_device::Widen(c_prev[e]) + i * TanhOf(gate[3 * d]);
-    c[e] = host_device::Narrow<T>(cell);
-    h[e] = host_device::Narrow<T>(o * std::tanh(cell));
   }
 };
 
@@ -64,25 +107,16 @@ struct LstmUnitGradient {
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
     const int64_t d = step.units;
     T* dgate = dx + step.Gate(e, 4);
-    const float dhidden = host_device::Widen(dh[e]),
-                dcarried = host_device::Widen(dc[e]);  // the outputs may be the same arrays
+    const T dhidden = dh[e], dcarried = dc[e];  // the outputs may be the same arrays
     if (step.HasEnded(e)) {
-      dh_prev[e] = host_device::Narrow<T>(step.Kept(dhidden));
-      dc_prev[e] = host_device::Narrow<T>(step.Kept(dcarried));
+      dh_prev[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(dhidden)));
+      dc_prev[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(dcarried)));
       for (int k = 0; k < 4; ++k) dgate[k * d] = T{};
       return;
     }
-    const T* gate = x + step.Gate(e, 4);
-    const float i = GateOf(gate[0]), f = GateOf(gate[d], forget_bias), o = GateOf(gate[2 * d]);
-    const float g = TanhOf(gate[3 * d]), tanh_c = TanhOf(c[e]);
-    const float before = host_device::Widen(c_prev[e]);
-    const float dcell = dcarried + dhidden * o * (1.f - tanh_c * tanh_c);
     dh_prev[e] = T{};  // the previous hidden state acts through the gates only
-    dc_prev[e] = host_device::Narrow<T>(dcell * f);
-    dgate[0] = host_device::Narrow<T>(dcell * g * i * (1.f - i));
-    dgate[d] = host_device::Narrow<T>(dcell * before * f * (1.f - f));
-    dgate[2 * d] = host_device::Narrow<T>(dhidden * tanh_c * o * (1.f - o));
-    dgate[3 * d] = host_device::Narrow<T>(dcell * i * (1.f - g * g));
+    LstmStepGradient(x + step.Gate(e, 4), d, forget_bias, c_prev[e], c[e], dhidden, dcarried, dgate,
+                     dc_prev + e);
   }
 };
 
@@ -93,11 +127,11 @@ struct GruUnit {
   const T *h_prev, *x;
   T* h;
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
-    const float before = host_device::Widen(h_prev[e]);
-    const T* gate = x + step.Gate(e, 3);
-    const float u = GateOf(gate[step.units]), g = TanhOf(gate[2 * step.units]);
-    h[e] =
-        host_device::Narrow<T>(step.HasEnded(e) ? step.Kept(before) : before * u + g * (1.f - u));
+    if (step.HasEnded(e)) {
+      h[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(h_prev[e])));
+    } else {
+      h[e] = GruStep(x + step.Gate(e, 3), step.units, h_prev[e]);
+    }
   }
 };
 
@@ -109,15 +143,13 @@ struct GruUnitGradient {
   T *dh_prev, *dx;
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
     const int64_t d = step.units;
-    const T* gate = x + step.Gate(e, 3);
     T* dgate = dx + step.Gate(e, 3);
-    const float u = GateOf(gate[d]), g = TanhOf(gate[2 * d]), dhidden = host_device::Widen(dh[e]);
-    const bool ended = step.HasEnded(e);
-    const float update = dhidden * (host_device::Widen(h_prev[e]) - g) * u * (1.f - u);
-    dgate[0] = T{};
-    dgate[d] = host_device::Narrow<T>(ended ? 0.f : update);
-    dgate[2 * d] = host_device::Narrow<T>(ended ? 0.f : dhidden * (1.f - u) * (1.f - g * g));
-    dh_prev[e] = host_device::Narrow<T>(ended ? step.Kept(dhidden) : dhidden * u);
+    if (step.HasEnded(e)) {
+      dh_prev[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(dh[e])));
+      for (int k = 0; k < 3; ++k) dgate[k * d] = T{};
+    } else {
+      GruStepGradient(x + step.Gate(e, 3), d, h_prev[e], dh[e], dgate, dh_prev + e);
+    }
   }
 };
 
