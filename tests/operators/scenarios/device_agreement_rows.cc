@@ -121,7 +121,43 @@ std::vector<Row> ActivationRows() {
        "the error function of each is within 2 ulps",
        At::kOperands},
       {"GeluGradient", {kModest, kModest}, 128, gate, At::kOperands, Args("fast_gelu", true)},
+      {"DropoutGrad", {kAny, kBool}, 0, "", At::kResult, Args("ratio", 0.3f)},
   };
+}
+
+std::vector<Row> RecurrentRows() {
+  using enum In;
+  const char* const sum = "the sigmoid and the hyperbolic tangent of each are within 5 ulps";
+  const char* const product = "products of up to five such functions and of 1 minus them";
+  const std::vector<Argument> keep, drop = Args("drop_states", true);
+  std::vector<Row> rows;
+  for (const auto& args : {keep, drop}) {
+    rows.push_back({"LSTMUnit",
+                    {kModest, kInside, kFourGates, kLengths, kTimestep},
+                    24,
+                    sum,
+                    At::kOperands,
+                    args,
+                    {-1, -1}});
+    rows.push_back({"LSTMUnitGradient",
+                    {kModest, kInside, kFourGates, kLengths, kTimestep, kModest, kInside, kPositive,
+                     kPositive},
+                    48,
+                    product,
+                    At::kResult,
+                    args,
+                    {-1, -1, -1}});
+    rows.push_back(
+        {"GRUUnit", {kModest, kThreeGates, kLengths, kTimestep}, 24, sum, At::kOperands, args});
+    rows.push_back({"GRUUnitGradient",
+                    {kPositive, kThreeGates, kLengths, kTimestep, kModest, kModest},
+                    48,
+                    product,
+                    At::kResult,
+                    args,
+                    {-1, -1}});
+  }
+  return rows;
 }
 
 std::vector<Row> BinaryRows() {
@@ -330,6 +366,7 @@ std::vector<Row> UpdateRows() {
 
 const std::map<std::string, std::string>& NotElementwise() {
   constexpr char sums[] = "sums over many elements have another order on each device";
+  constexpr char nets[] = "runs a net, or moves and adds up states of one";
   static const std::map<std::string, std::string> types = {
       {"ClipByGlobalNorm", sums},
       {"ElementwiseLinearGradient", sums},
@@ -351,16 +388,20 @@ const std::map<std::string, std::string>& NotElementwise() {
       {"Wngrad", sums},
       {"SparseWngrad", sums},
       {"YellowFin", sums},
-      {"Dropout", "each device draws its own random numbers"},
-      {"DropoutGrad", "its mask is the one of Dropout"},
+      {"Dropout", "draws random numbers; DropoutAgreementTest compares it"},
       {"LearningRate", "runs on the host"},
+      {"RecurrentNetwork", nets},
+      {"RecurrentNetworkGradient", nets},
+      {"rnn_internal_apply_link", nets},
+      {"rnn_internal_accumulate_gradient_input", nets},
   };
   return types;
 }
 
 std::vector<Row> AgreementRows() {
   std::vector<Row> all;
-  for (const auto& rows : {UnaryRows(), ActivationRows(), BinaryRows(), UpdateRows()}) {
+  for (const auto& rows :
+       {UnaryRows(), ActivationRows(), RecurrentRows(), BinaryRows(), UpdateRows()}) {
     all.insert(all.end(), rows.begin(), rows.end());
   }
   return all;

@@ -22,6 +22,10 @@ enum class In {
   kColumns,  // [kWidth]
   kPositiveColumns,
   kRowFactors,  // [kRowCount]
+  // Of the type under test, [kRowCount, 3 kWidth] and [kRowCount, 4 kWidth], in [-1, 0]: a
+  // sigmoid of them is at most 1/2, so 1 minus it keeps its digits.
+  kThreeGates,
+  kFourGates,
   // Of a type of their own.
   kBool,
   kRowBool,   // [kRowCount]
@@ -36,6 +40,8 @@ enum class In {
   kLastSeen,  // int64 [kRowCount]: iterations up to the one of kIter
   kCounts,    // double [kRowCount]
   kMaskBits,  // uint8 [kRowCount, 2]: a bit for each column
+  kLengths,   // int32 [kRowCount]: from 0 to 8
+  kTimestep,  // one int32, 5
 };
 
 constexpr int64_t kRowCount = 1502, kWidth = 9, kSize = kRowCount * kWidth;
@@ -65,7 +71,8 @@ struct Row {
   std::vector<int> outputs = {-1};  // the input that the output overwrites, or -1
 };
 
-// The elementwise operators and update rules; some have several rows, with other arguments.
+// The elementwise operators, recurrent units and update rules; some have several rows, with other
+// arguments.
 std::vector<Row> AgreementRows();
 
 // Operators of these families that add up many elements, in an order of the device, or are no

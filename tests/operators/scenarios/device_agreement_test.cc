@@ -93,6 +93,15 @@ void FeedInput(Workspace* ws, const Row& row, int i) {
       return Feed(ws, name, {kWidth}, numbers);
     case In::kRowFactors:
       return feed(In::kModest, {kRowCount});
+    case In::kThreeGates:
+    case In::kFourGates: {
+      const int64_t columns = kWidth * (kind == In::kThreeGates ? 3 : 4);
+      std::vector<T> gates;
+      for (const float v : Numbers(In::kInside, kRowCount * columns, i + 1)) {
+        gates.push_back(To<T>(-std::fabs(v)));
+      }
+      return Feed(ws, name, {kRowCount, columns}, gates);
+    }
     case In::kBool:
     case In::kRowBool: {
       Tensor flags(kind == In::kBool ? all : Shape{kRowCount}, CPU);
@@ -138,6 +147,13 @@ void FeedInput(Workspace* ws, const Row& row, int i) {
       for (int64_t k = 0; k < 2 * kRowCount; ++k) bits.push_back(static_cast<uint8_t>(37 * k));
       return Feed(ws, name, {kRowCount, 2}, bits);
     }
+    case In::kLengths: {
+      Ints lengths;
+      for (int32_t k = 0; k < kRowCount; ++k) lengths.push_back(k % 9);
+      return Feed(ws, name, {kRowCount}, lengths);
+    }
+    case In::kTimestep:
+      return Feed<int32_t>(ws, name, {1}, {5});
     case In::kCounts: {
       std::vector<double> counts;
       for (int64_t k = 0; k < kRowCount; ++k) counts.push_back(0.3 * static_cast<double>(k % 7));
@@ -304,6 +320,18 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceAgreementTest, ::testing::ValuesIn(Agreement
                            return std::string(info.param.type) + "_" + std::to_string(info.index);
                          });
 
+// The random numbers stand in two places: caffe2/core/random.cc and activation/dropout_op.cu.
+TEST(DropoutAgreementTest, DropsTheElementsThatTheCpuDrops) {
+  NEED_CUDA();
+  OperatorDef op = Op("Dropout", {"X"}, {"Y", "mask"}, Args("ratio", 0.3f));
+  op.mutable_device_option()->set_random_seed(7);
+  Workspace host, device;
+  for (Workspace* ws : {&host, &device}) Feed(ws, "X", {1003}, std::vector<float>(1003, 2));
+  host.RunOperatorOnce(op);
+  RunOp(&device, op, kInferenceOptional);
+  EXPECT_EQ(FetchValues<float>(device, "Y"), FetchValues<float>(host, "Y"));
+}
+
 // Each operator of these families with a CUDA version is compared, or has a reason why not.
 TEST(DeviceAgreementTableTest, HasAllOperatorsOfTheFamilies) {
   NEED_CUDA();
@@ -320,7 +348,7 @@ TEST(DeviceAgreementTableTest, HasAllOperatorsOfTheFamilies) {
   for (const std::string& type : DeviceOperatorRegistry(CUDA)->Keys()) {
     const OpSchema* schema = OpSchemaRegistry::Schema(type);
     if (schema == nullptr) continue;
-    for (const char* family : {"/activation/", "/elementwise/", "/optimizer/"}) {
+    for (const char* family : {"/activation/", "/elementwise/", "/optimizer/", "/recurrent/"}) {
       if (std::string(schema->file()).find(family) == std::string::npos) continue;
       ++found;
       EXPECT_TRUE(compared.count(type) || NotElementwise().count(type))
