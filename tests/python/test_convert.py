@@ -141,6 +141,23 @@ def test_onnx_both_ways(tmp_path):
     assert formats.read(f"{tmp_path}/four.onnx").shapes == {"x": [4, 3, 7, 8]}
 
 
+def test_onnx_keeps_a_softmax_over_several_axes(tmp_path):
+    pytest.importorskip("onnx")
+    net = core.Net("softmax")
+    net.AddExternalInput("x", "w", "b")
+    net.Conv(["x", "w", "b"], "c", kernel=3)
+    net.Softmax("c", "y", axis=1)
+    net.AddExternalOutput("y")
+    values = {name: small_model().values[name] for name in "wb"}
+    model = Model(net.Proto(), values, ["x"], ["y"], {"x": [0, 3, 7, 8]})
+    formats.write(model, f"{tmp_path}/a.mdl")
+    for source, target in (("a.mdl", "a.onnx"), ("a.onnx", "b.mdl"), ("b.mdl", "b.onnx")):
+        assert convert(tmp_path / source, tmp_path / target) == 0
+    again = formats.read(f"{tmp_path}/b.onnx")
+    assert again.shapes == {"x": [0, 3, 7, 8]}
+    np.testing.assert_allclose(predict(again, X), predict(model, X), rtol=1e-5)
+
+
 @pytest.mark.parametrize("form", ["nchw", "nhwc"])
 def test_onnxruntime_computes_the_same(form, tmp_path):
     pytest.importorskip("onnx")

@@ -77,6 +77,10 @@ OPERATORS = {
                      {"b": random(3, seed=1)}),
     "mul_numpy": ("Mul", ["x", "y"], {}, (2, 3, 4), {"y": random(3, 1, seed=1)}),
     "reshape": ("Reshape", ["x"], {"shape": [0, -1]}, (2, 3, 4), {}),
+    "shape": ("Shape", ["x"], {}, (2, 3, 4), {}),
+    "shape_of_axes": ("Shape", ["x"], {"axes": [2, 0]}, (2, 3, 4), {}),
+    "reshape_to_an_input": ("Reshape", ["x", "to"], {}, (2, 3, 4), {
+        "to": np.array([0, -1, 2], np.int64)}),
     "flatten": ("Flatten", ["x"], {"axis": 2}, (2, 3, 4), {}),
     "transpose": ("Transpose", ["x"], {"axes": [2, 0, 1]}, (2, 3, 4), {}),
     "transpose_reverse": ("Transpose", ["x"], {}, (2, 3, 4), {}),
@@ -315,6 +319,16 @@ def test_models_of_newer_operator_sets(opset):
     np.testing.assert_allclose(backend.run_model(converted, [x])[0], expected["y"], rtol=1e-6)
 
 
+def test_a_shape_that_is_computed_is_refused():
+    net = core.Net("computed")
+    net.AddExternalInput("x", "to")
+    net.Reshape(["x", "to"], ["y", "old_shape"])
+    net.AddExternalOutput("y")
+    with pytest.raises(error.Unsupported, match="shape of the output y does not follow"):
+        frontend.caffe2_net_to_onnx_model(net.Proto(), {"to": np.array([6], np.int64)}, {
+            "x": (TensorProto.FLOAT, (2, 3)), "to": (TensorProto.INT64, (1,))})
+
+
 def test_in_place_operators_get_names_of_their_own():
     net = core.Net("in_place")
     net.AddExternalInput("x")
@@ -393,6 +407,7 @@ def test_helpers(tmp_path, caplog):
     ("lenet_mnist", "data", (2, 1, 28, 28)),
     ("lenet_mnist_onnx", "1", (2, 1, 28, 28)),
     ("squeezenet", "data", (1, 3, 227, 227)),
+    ("mtcnn_pnet", "data", (1, 3, 60, 40)),
     ("resnet32_cifar10", "data", (2, 3, 32, 32)),
     ("super_resolution_onnx", "1", (1, 1, 224, 224)),
 ])
@@ -407,7 +422,10 @@ def test_real_models(folder, blob, shape):
     x = random(*shape, seed=9, low=0.0)
     _, expected = helper.c2_native_run_net(init, predict, {blob: x})
     model = frontend.caffe2_net_to_onnx_model(predict, init, {blob: (TensorProto.FLOAT, shape)})
-    results = backend.run_model(model, {blob: x})
-    assert len(results) > 0
-    for output, result in zip(model.graph.output, results):
-        np.testing.assert_allclose(result, expected[output.name], rtol=1e-4, atol=1e-5)
+    init, predict = backend.onnx_graph_to_caffe2_net(model)
+    again = frontend.caffe2_net_to_onnx_model(predict, init, {blob: (TensorProto.FLOAT, shape)})
+    for each in (model, again):
+        results = backend.run_model(each, {blob: x})
+        assert len(results) > 0
+        for output, result in zip(each.graph.output, results):
+            np.testing.assert_allclose(result, expected[output.name], rtol=1e-4, atol=1e-5)

@@ -16,8 +16,8 @@ from caffe2.python import _import_c_extension as C
 from caffe2.python import core
 from caffe2.python.onnx.backend_rep import Caffe2Rep
 from caffe2.python.onnx.error import Unsupported
-from caffe2.python.onnx.frontend import CAFFE2_TYPES
 from caffe2.python.onnx.helper import Inputs, fill_operator, named_outputs
+from caffe2.python.onnx.shapes import CAFFE2_TYPES
 
 _OLDEST_OPSET, _NEWEST_OPSET = 6, 28
 

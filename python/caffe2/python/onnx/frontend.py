@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import collections
 import logging
-from collections.abc import Mapping, Sequence
-from typing import NoReturn, Union
+from collections.abc import Mapping
+from typing import NoReturn
 
 import numpy as np
 import onnx
@@ -14,14 +14,9 @@ from onnx import helper as onnx_helper
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python import workspace
 from caffe2.python.onnx.error import Unsupported
 from caffe2.python.onnx.layout import to_nchw
-
-# {input: (element type of onnx.TensorProto, shape)}
-ValueInfo = Mapping[str, tuple[int, Sequence[Union[int, str]]]]
-# {blob: array}
-Values = Mapping[str, np.ndarray]
+from caffe2.python.onnx.shapes import CAFFE2_TYPES, ValueInfo, Values, infer_shapes
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +34,6 @@ _SAME_MEANING = {
 _BINARY = {"Add": "Add", "Sub": "Sub", "Mul": "Mul", "Div": "Div"}
 _LEGACY_SAME, _LEGACY_CEIL = 2, 3
 _IMAGE = ("N", "C", "H", "W")  # where the shape of images is not known
-_FREE = 2  # what free dimensions are while shapes are inferred
 
 
 class _Operator:
@@ -221,6 +215,15 @@ def _reshape(op):
     op.node("Reshape", [op.input[0], shape], op.output[:1])
 
 
+def _shape(op):
+    axes = op.arg("axes")
+    if not axes:
+        op.node("Shape", op.input, op.output)
+        return
+    shape = op.node("Shape", op.input, op.new_name("all"))
+    op.node("Gather", [shape, op.constant(np.array(axes, np.int64), "axes")], op.output, axis=0)
+
+
 def _channel_shuffle(op):
     groups = op.arg("group", 1)
     channels = op.shape(op.input[0])[1]
@@ -320,8 +323,9 @@ _TRANSLATORS = {
     "FCTransposed": _fc, "InstanceNorm": _instance_norm, "MatMul": _matmul,
     "MaxPool": _pool, "NCHW2NHWC": _to_channels_last,
     "NHWC2NCHW": _to_channels_first, "PRelu": _prelu, "PadImage": _pad_image,
-    "Reshape": _reshape, "ResizeNearest": _resize_nearest, "Scale": _scale, "Slice": _slice,
-    "Softmax": _softmax, "SpatialBN": _spatial_bn, "Split": _split, "Squeeze": _with_axes,
+    "Reshape": _reshape, "ResizeNearest": _resize_nearest, "Scale": _scale, "Shape": _shape,
+    "Slice": _slice, "Softmax": _softmax, "SpatialBN": _spatial_bn, "Split": _split,
+    "Squeeze": _with_axes,
     "Elu": _with_attributes("Elu", alpha=("alpha", 1.0)),
     "Flatten": _with_attributes("Flatten", axis=("axis", 1)),
     "LRN": _with_attributes("LRN", size=("size", None), alpha=("alpha", None),
@@ -342,40 +346,6 @@ def _initial_values(init_net):
     return {name: ws.fetch_blob(name) for op in init_net.op for name in op.output}
 
 
-def _infer_shapes(predict_net, inputs, free):
-    """Shapes and types of all blobs, if the free dimensions of the inputs are `free`."""
-    return workspace.InferShapesAndTypes(
-        [predict_net],
-        {name: [free if isinstance(dim, str) else dim for dim in shape]
-         for name, (_, shape) in inputs.items()},
-        blob_types={name: CAFFE2_TYPES[kind] for name, (kind, _) in inputs.items()})
-
-
-def _with_free_dimensions(predict_net, inputs, shapes):
-    """The shapes of _infer_shapes(..., 2), in which the dimensions that depend on the free ones of
-    the inputs have their name, or None if they are another number."""
-    names = {dim for _, shape in inputs.values() for dim in shape if isinstance(dim, str)}
-    if not names:
-        return shapes
-    if len(names) > 1:
-        raise ValueError(f"free dimensions are called {sorted(names)}; they must have one name")
-    (name,) = names
-    others, _ = _infer_shapes(predict_net, inputs, _FREE + 1)
-    return {blob: [a if a == b else name if (a, b) == (_FREE, _FREE + 1) else None
-                   for a, b in zip(shape, others.get(blob, shape))]
-            for blob, shape in shapes.items()}
-
-
-CAFFE2_TYPES = {
-    TensorProto.FLOAT: caffe2_pb2.TensorProto.FLOAT,
-    TensorProto.INT32: caffe2_pb2.TensorProto.INT32,
-    TensorProto.INT64: caffe2_pb2.TensorProto.INT64,
-    TensorProto.BOOL: caffe2_pb2.TensorProto.BOOL,
-    TensorProto.DOUBLE: caffe2_pb2.TensorProto.DOUBLE,
-    TensorProto.FLOAT16: caffe2_pb2.TensorProto.FLOAT16,
-    TensorProto.UINT8: caffe2_pb2.TensorProto.UINT8,
-    TensorProto.INT8: caffe2_pb2.TensorProto.INT8,
-}
 _ONNX_TYPES = {caffe2: kind for kind, caffe2 in CAFFE2_TYPES.items()}
 
 
@@ -404,8 +374,8 @@ def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
     known = dict(value_info)
     for name, array in initial.items():
         known.setdefault(name, (onnx_helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
-    shapes, types = _infer_shapes(predict_net, known, _FREE)
-    described = _with_free_dimensions(predict_net, known, shapes)
+    values = {name: array for name, array in initial.items() if name not in value_info}
+    shapes, types, described = infer_shapes(predict_net, known, values)
 
     used_names = {name for op in predict_net.op for name in (*op.input, *op.output)} | set(known)
     # blob -> its present name in the graph, where each name is written once
@@ -434,7 +404,9 @@ def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
         constants += operator.constants
 
     def describe(name, renamed):
-        shape = described.get(name)
+        if name not in described:
+            raise Unsupported(f"the shape of the output {name} does not follow from the inputs")
+        shape = described[name]
         kind = _ONNX_TYPES.get(types.get(name), TensorProto.FLOAT)
         return onnx_helper.make_tensor_value_info(renamed, kind, shape)
 
@@ -448,8 +420,8 @@ def caffe2_net_to_onnx_graph(predict_net: caffe2_pb2.NetDef,
         else:
             log.warning("ONNX has no counterpart of the output %s, which is left out", name)
     read = {name for op in predict_net.op for name in op.input}
-    initializers = [numpy_helper.from_array(array, name) for name, array in initial.items()
-                    if name in read and name not in value_info]
+    initializers = [numpy_helper.from_array(array, name) for name, array in values.items()
+                    if name in read]
     return onnx_helper.make_graph(
         nodes, predict_net.name or "net", inputs, outputs, [*initializers, *constants])
 
