@@ -127,6 +127,38 @@ def test_a_text_net_and_a_net_that_also_makes_its_input(tmp_path):
     assert sorted(read.values) == sorted(model.values)
 
 
+def test_a_placeholder_is_not_the_shape_of_the_input(tmp_path, capsys):
+    model = small_model()
+    init = caffe2_pb2.NetDef(name="init")
+    init.op.extend(fill_operator(value, name) for name, value in model.values.items())
+    init.op.add(type="ConstantFill", output=["x"]).arg.add(name="shape", ints=[1, 1])
+    (tmp_path / "i.pb").write_bytes(init.SerializeToString())
+    (tmp_path / "p.pb").write_bytes(model.net.SerializeToString())
+    pair = f"{tmp_path}/i.pb,{tmp_path}/p.pb"
+    read = formats.read(pair)
+    assert read.inputs == ["x"] and read.shapes == {} and "x" not in read.values
+    out = inspect(capsys, pair)
+    assert out.startswith("input x: ?\n") and "give the shape of the input" in out
+    status, line = error_of(capsys, pair, tmp_path / "a.onnx")
+    assert status == 65 and "the shape of the input x is not known" in line
+
+
+def test_a_net_of_one_batch_size_gets_a_hint(tmp_path, capsys):
+    pytest.importorskip("onnx")
+    net = core.Net("fixed")
+    net.AddExternalInput("x")
+    net.Reshape("x", ["y", "old_shape"], shape=[1, 3, 56])
+    net.AddExternalOutput("y")
+    formats.write(Model(net.Proto(), {}, ["x"], ["y"], {"x": [1, 3, 7, 8]}), f"{tmp_path}/a.mdl")
+    status, line = error_of(capsys, tmp_path / "a.mdl", tmp_path / "a.onnx")
+    assert status == 65 and line.endswith("the net takes batches of 1: give --batch_size 1\n")
+    _, line = error_of(capsys, tmp_path / "a.mdl", tmp_path / "a.onnx", "--input_shape", "2,7,8")
+    assert "--batch_size" not in line
+    _, line = error_of(capsys, tmp_path / "a.mdl", tmp_path / "a.onnx", "--batch_size", 2)
+    assert "cannot reshape" in line and "--batch_size" not in line
+    assert convert(tmp_path / "a.mdl", tmp_path / "a.onnx", "--batch_size", 1) == 0
+
+
 def test_onnx_both_ways(tmp_path):
     pytest.importorskip("onnx")
     model = small_model()
@@ -379,6 +411,7 @@ def test_wrong_calls_and_files(tmp_path, capsys):
     good, target = tmp_path / "a.mdl", tmp_path / "out.mdl"
     (tmp_path / "junk.mdl").write_bytes(b"\x05\0\0\0nonsense" * 9)
     (tmp_path / "junk.pb").write_bytes(b"\xff\xfe" * 30)
+    (tmp_path / "empty").touch()
     cut = tmp_path / "cut.mdl"
     cut.write_bytes(good.read_bytes()[:-50])
     for words, status, text in (
@@ -393,7 +426,9 @@ def test_wrong_calls_and_files(tmp_path, capsys):
             ((tmp_path / "junk.pb", target), 64, "junk.pb alone has no parameters"),
             ((good, target, "--like", good), 64, "--like is only for parameters"),
             ((tmp_path / "none.mdl", target), 66, "No such file"),
-            ((tmp_path / "none", target), 66, "no such folder"),
+            ((tmp_path / "none", target), 66, "no such file or folder"),
+            ((tmp_path / "empty", target), 64, "empty: the format of files without an ending"),
+            ((good, target, "--batch", 2), 64, "unknown option --batch; do you mean --batch_size"),
             ((tmp_path / "junk.mdl", target), 65, "junk.mdl is not an exported predictor"),
             ((cut, target), 65, "cut.mdl is not an exported predictor"),
             ((f"{tmp_path}/junk.pb,{tmp_path}/junk.pb", target), 65, "junk.pb is not a NetDef"),
@@ -402,7 +437,7 @@ def test_wrong_calls_and_files(tmp_path, capsys):
         found, line = error_of(capsys, *words)
         assert (found, text in line) == (status, True), (words, found, line)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "a.mdl", "cut.mdl", "junk.mdl", "junk.pb"]
+        "a.mdl", "cut.mdl", "empty", "junk.mdl", "junk.pb"]
 
 
 def test_a_model_of_images_says_how_they_become_its_input(tmp_path, capsys):
@@ -563,6 +598,13 @@ def test_inspect_a_net_without_parameters(tmp_path, capsys):
     (tmp_path / "predict.pb").write_bytes(small_model().net.SerializeToString())
     out = inspect(capsys, tmp_path / "predict.pb")
     assert "input x: ?" in out and "--input_shape" in out
+    net = small_model().net
+    net.external_input[:] = ["w", "b", "fb", "x", "fw"]  # as old model zoos have it
+    (tmp_path / "predict.pb").write_bytes(net.SerializeToString())
+    assert inspect(capsys, tmp_path / "predict.pb").startswith("input x: ?\n")
+    del net.external_input[:]
+    (tmp_path / "predict.pb").write_bytes(net.SerializeToString())
+    assert inspect(capsys, tmp_path / "predict.pb").startswith("input x: ?\n")
     status, line = error_of(capsys, tmp_path / "none.pb", command=inspect_command)
     assert status == 66 and "none.pb" in line
     formats.write(small_model(), f"{tmp_path}/a.mdl")

@@ -6,14 +6,17 @@ import argparse
 import difflib
 import math
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from caffe2.python.convert.errors import USAGE, ConvertError
 from caffe2.python.convert.model import Model
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises ConvertError for wrong arguments."""
+    """Raises ConvertError for wrong arguments. Options have no short forms."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(allow_abbrev=False, **arguments)
 
     def error(self, message: str) -> NoReturn:
         """Raises ConvertError."""
@@ -24,7 +27,7 @@ class Parser(argparse.ArgumentParser):
         known = list(self._option_string_actions)
         for word in words:
             name = word.partition("=")[0]
-            if not name.startswith("--") or any(option.startswith(name) for option in known):
+            if not name.startswith("--") or name in (*known, "--"):
                 continue
             close = difflib.get_close_matches(name, known, n=1)
             self.error(f"unknown option {name}" + (f"; do you mean {close[0]}?" if close else ""))

@@ -22,9 +22,10 @@ def format_of(path: str) -> str:
     if "," in path or os.path.isdir(path) or path.endswith("/"):
         return "pair"
     end = os.path.splitext(path)[1].lower()
-    if end not in _ENDS:
-        raise ConvertError(f"{path}: the format of files that end in {end} is not known; name "
-                           f"{KNOWN}", USAGE)
+    if end not in _ENDS or (not end and os.path.isfile(path)):
+        ending = f"that end in {end}" if end else "without an ending"
+        raise ConvertError(f"{path}: the format of files {ending} is not known; name {KNOWN}",
+                           USAGE)
     return _ENDS[end]
 
 

@@ -85,28 +85,32 @@ def model_of_nets(
     """The model of an init net, or None, and a predict net, which come from files of these names.
 
     Runs the init net on the CPU, so it may only have operators that untrusted models may use. The
-    inputs of the model are the external inputs that the init net does not fill. If it fills all of
-    them, as with some exporters, or is None, the input is the first one. Raises ConvertError.
+    inputs of the model are the blobs that the predict net reads and the init net does not fill. If
+    it fills all of them, as with some exporters, the input is the first one that the predict net
+    declares; if `init` is None, the first one that it reads. Raises ConvertError.
     """
     if not predict.op:
         raise ConvertError(f"{predict_name}: the net has no operators")
     values, shapes = {}, {}
     if init is not None:
         values = initial_values(init, init_name)
-    external = list(predict.external_input) or _read_first(predict)
+    read = _read_first(predict)
+    external = list(dict.fromkeys([*predict.external_input, *read]))
     inputs = [name for name in external if name not in values] or external[:1]
     for name in inputs:
         made = values.pop(name, None)
-        if made is not None and array_of(made).ndim > 1:
+        # One element is a placeholder.
+        if made is not None and array_of(made).ndim > 1 and array_of(made).size > 1:
             shapes[name] = list(array_of(made).shape)
     used = {name for op in predict.op for name in op.input}
     outputs = list(predict.external_output) or list(predict.op[-1].output[:1])
     net = caffe2_pb2.NetDef.FromString(predict.SerializeToString())
     values = {name: value for name, value in values.items() if name in used}
-    net.external_input[:] = [*inputs, *values]
+    parameters = list(values)
+    if init is None:  # all but one are parameters, and a net may declare them first
+        inputs, parameters = [*read, *external][:1], external
+    net.external_input[:] = list(dict.fromkeys([*inputs, *parameters]))
     net.external_output[:] = outputs
-    if init is None:
-        inputs = inputs[:1]
     return Model(net, values, inputs, outputs, shapes)
 
 

@@ -44,13 +44,13 @@ def read(path: str) -> Model:
     predict_net.pb. Raises ConvertError."""
     init, predict = paths_of(path)
     if "," not in path and not os.path.isdir(path):
-        raise ConvertError(f"cannot read {path}: there is no such folder", NO_INPUT)
+        raise ConvertError(f"cannot read {path}: there is no such file or folder", NO_INPUT)
     return model_of_nets(_read_net(init), _read_net(predict), init, predict)
 
 
 def read_predict_net(path: str) -> Model:
-    """The model of a predict net alone, without parameters. Its input is its first external
-    input. Raises ConvertError."""
+    """The model of a predict net alone, without parameters. For its input see model_of_nets. Raises
+    ConvertError."""
     return model_of_nets(None, _read_net(path), "", path)
 
 

@@ -6,7 +6,14 @@ from google.protobuf.message import DecodeError
 
 from caffe2.python.convert.errors import ConvertError, needs, one_line
 from caffe2.python.convert.files import read_bytes, whole_file
-from caffe2.python.convert.model import Model, float_values, model_of_nets, need_shapes, try_to_run
+from caffe2.python.convert.model import (
+    Model,
+    float_values,
+    infer_shapes,
+    model_of_nets,
+    need_shapes,
+    try_to_run,
+)
 
 _INFO = "doppio."  # prefix of the keys of Model.info among ONNX's metadata
 
@@ -49,6 +56,18 @@ def read(path: str) -> Model:
     return model
 
 
+def _hint(model, batch):
+    """What helps if the net takes batches of its own size and no others."""
+    own = max(model.shapes[model.inputs[0]][0], 1)
+    if batch is not None:
+        return ""
+    try:
+        infer_shapes(model, own)
+    except ConvertError:
+        return ""
+    return f"; the net takes batches of {own}: give --batch_size {own}"
+
+
 def write(model: Model, path: str, batch: int | None = None) -> None:
     """Writes a model for batches of `batch`, or of any size. Raises ConvertError."""
     onnx, _, frontend, unsupported = _import_onnx()
@@ -63,7 +82,9 @@ def write(model: Model, path: str, batch: int | None = None) -> None:
     except unsupported as error:
         raise ConvertError(one_line(error)) from error
     except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
-        raise ConvertError(f"the model cannot be written as ONNX: {one_line(error)}") from error
+        raise ConvertError(
+            f"the model cannot be written as ONNX: {one_line(error)}{_hint(model, batch)}"
+        ) from error
     try_to_run(model)
     onnx.helper.set_model_props(proto, {_INFO + key: value for key, value in model.info.items()})
     with whole_file(path) as temporary, open(temporary, "wb") as file:
