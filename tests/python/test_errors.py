@@ -75,6 +75,49 @@ def test_optimizers_refuse_what_cannot_work():
         optimizer.build_sgd(model, base_learning_rate=np.float32(0.1))
 
 
+def test_helpers_refuse_what_no_layer_can_have():
+    model = model_helper.ModelHelper("m")
+    for call, text in (
+            (lambda: brew.conv(model, "x", "y", 3, "a", kernel=3),
+             "conv: dim_out is 'a', must be a positive integer"),
+            (lambda: brew.conv(model, "x", "y", -3, 4, kernel=3), "conv: dim_in is -3"),
+            (lambda: brew.fc(model, "x", "y", "a", 3), "fc: dim_in is 'a'"),
+            (lambda: brew.fc(model, "x", "y", 4, dim_out=None), "fc: dim_out is None"),
+            (lambda: brew.fc(model, "x", "y", 4, -3), "fc: dim_out is -3"),
+            (lambda: brew.spatial_bn(model, "x", "y", "3"), "spatial_bn: dim_in is '3'"),
+            (lambda: brew.fc(model, "x", "y", 4, 3, weight_init="XavierFill"),
+             "such as ('XavierFill', {})"),
+            (lambda: brew.conv(model, "x", "y", 3, 4, kernel=-1), "kernel is -1"),
+            (lambda: brew.conv(model, "x", "y", 3, 4, kernel=[3, 0]), "kernel is [3, 0]"),
+            (lambda: brew.conv(model, "x", "y", 3, 4, kernel=3, stride=-1),
+             "conv: stride is -1, must be at least 1"),
+            (lambda: brew.max_pool(model, "x", "y", kernel=0), "max_pool: kernel is 0"),
+            (lambda: brew.max_pool(model, "x", "y", kernel_h=2, kernel_w=-2), "kernel_w is -2"),
+            (lambda: brew.dropout(model, "x", "y", ratio=7.), "dropout: ratio is 7.0, must be"),
+            (lambda: brew.dropout(model, "x", "y", ratio=float("nan")), "ratio is nan"),
+            (lambda: model_helper.ModelHelper("m", arg_scope={"oder": "NHWC"}),
+             "arg_scope has no key oder; did you mean order?"),
+            (lambda: optimizer.build_sgd(model, 0.1, policy="stepp"),
+             "SgdOptimizer: there is no policy 'stepp'; did you mean step?"),
+            (lambda: optimizer.build_sgd(model, 0.1, policy="qq"), "no policy 'qq', but fixed"),
+            (lambda: optimizer.build_sgd(model, 0.1, momentm=3),
+             "SgdOptimizer has no argument momentm; did you mean momentum?")):
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert text in str(caught.value) and "\n" not in str(caught.value)
+    assert not model.net.Proto().op and not model.params
+
+
+def test_helpers_take_all_that_caffe2_takes():
+    model = model_helper.ModelHelper("m", arg_scope={"order": "NCHW", "is_test": 1})
+    brew.conv(model, "x", "a", np.int64(3), 4, kernel=(3, 1), stride_h=2, stride_w=1)
+    brew.average_pool(model, "a", "b", kernel=0, global_pooling=True)
+    brew.dropout(model, "b", "c", ratio=0)
+    brew.fc(model, "c", "d", 4, 3, weight_init=("MSRAFill", {}, "more"))
+    assert [op.type for op in model.net.Proto().op] == ["Conv", "AveragePool", "Dropout", "FC"]
+    optimizer.SgdOptimizer(0.1, policy="step", gamma=0.5, stepsize=3, iter_val=2)
+
+
 def test_unknown_arguments_warn_at_the_line_of_the_caller():
     net = core.Net("n")
     with pytest.warns(core.UnknownArgumentWarning, match="Conv has no argument kernal; did you "

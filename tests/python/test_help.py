@@ -25,6 +25,8 @@ def test_help_of_an_operator_shows_its_schema():
             assert f"{argument.name}:" in page and f"{argument.name}=" in page
         for name, _ in (*C.OpSchema.get("Conv").input_desc, *C.OpSchema.get("Conv").output_desc):
             assert f"  {name}:" in page
+    signature = str(inspect.signature(net.Conv))
+    assert "kernel=...," in signature and "Ellipsis" not in signature
     assert net.Conv.__name__ == "Conv"
     assert list(inspect.signature(net.Conv).parameters)[:2] == ["inputs", "outputs"]
 

@@ -33,6 +33,7 @@ def add_input(model: ModelHelper) -> None:
 
 def add_model(model: ModelHelper, loss_scale: float) -> list[core.BlobReference]:
     scores = brew.fc(model, "data", "scores", dim_in=4, dim_out=1)
+    brew.convolution(model, scores, "c")  # E: has no attribute "convolution"
     return [model.net.Scale(model.net.AveragedLoss(scores, "loss"), scale=loss_scale)]
 
 

@@ -11,8 +11,9 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from caffe2.python._core.layer_checks import check_layer
 from caffe2.python.helpers.algebra import (
     arg_min,
     batch_mat_mul,
@@ -84,8 +85,10 @@ def Register(helper: Callable[..., Any]) -> Callable[..., Any]:
         scoped = model.arg_scope
         if not takes_any:
             scoped = {key: value for key, value in scoped.items() if key in parameters}
+        named = {**scoped, **get_current_scope().get(name, {}), **kwargs}
+        check_layer(name, {**named, **dict(zip(parameters, args))})
         with model._undone_if_refused():
-            return helper(*args, **{**scoped, **get_current_scope().get(name, {}), **kwargs})
+            return helper(*args, **named)
 
     _registry[name] = call
     globals()[name] = call
@@ -101,10 +104,11 @@ def _unknown_helper(name):
     return AttributeError(f"Helper function {name} not registered.{hint}")
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise _unknown_helper(name)
+if not TYPE_CHECKING:  # type checkers would take any name for a helper
+    def __getattr__(name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _unknown_helper(name)
 
 
 def has_helper(helper_or_name: Any) -> bool:

@@ -12,6 +12,7 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import core, recurrent, scope, workspace
 from caffe2.python._core.blob_reference import BlobLike, BlobReference, BlobsLike
 from caffe2.python._core.gradients import Gradient
+from caffe2.python._core.layer_checks import check_spelling
 from caffe2.python._core.net import Net
 from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python._core.operator_types import CheckOperatorType
@@ -122,6 +123,7 @@ class ModelHelper(OperatorMethods):
         self.grad_map: dict[str, Gradient] = {}
         self._arg_scope = dict(_DEFAULT_ARG_SCOPE)
         if arg_scope is not None:
+            check_spelling("arg_scope", "key", arg_scope, (*_DEFAULT_ARG_SCOPE, "ws_nbytes_limit"))
             self._arg_scope.update(arg_scope)
 
     @property

@@ -11,6 +11,16 @@ from caffe2.python import _import_c_extension as C
 from caffe2.python._core.schema_text import keyword_arguments, schema_doc
 
 
+class _OperatorsDefault:
+    """The default of an argument that only the operator knows."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+_DEFAULT = _OperatorsDefault()
+
+
 @functools.cache
 def operator_doc(op_type: str) -> str:
     """The docstring of an operator: what it computes, inputs, outputs and arguments."""
@@ -25,7 +35,7 @@ def operator_signature(op_type: str) -> inspect.Signature:
     return inspect.Signature([
         kind("inputs", kind.POSITIONAL_OR_KEYWORD, default=()),
         kind("outputs", kind.POSITIONAL_OR_KEYWORD, default=None),
-        *(kind(name, kind.KEYWORD_ONLY, default=...)
+        *(kind(name, kind.KEYWORD_ONLY, default=_DEFAULT)
           for name in keyword_arguments(C.OpSchema.get(op_type))),
         kind("arguments", kind.VAR_KEYWORD)])
 
