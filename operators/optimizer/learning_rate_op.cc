@@ -44,7 +44,7 @@ The sign of the rate depends on the operator that uses it: MomentumSGDUpdate and
 subtract, WeightedSum adds.
 )DOC")
     .Arg<float>("base_lr", "The rate that the policy multiplies.", true)
-    .Arg<std::string>("policy", "One of the names above.", true)
+    .ArgOneOf("policy", LearningRatePolicyNames(), "One of the names above.", true)
     .Arg<int>("iter_offset",
               "(default 0) Added to iter: for a run that goes on with another batch size. Caffe2 "
               "has no such argument.")

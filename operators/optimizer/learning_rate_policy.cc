@@ -189,11 +189,10 @@ LearningRatePolicy Composite(const Arguments& a) {
   };
 }
 
-}  // namespace
+using PolicyMaker = LearningRatePolicy (*)(const Arguments&);
 
-LearningRatePolicy MakeLearningRatePolicy(const std::string& name, const std::string& prefix,
-                                          const ArgumentHelper& arguments) {
-  static const std::map<std::string, LearningRatePolicy (*)(const Arguments&)> makers = {
+const std::map<std::string, PolicyMaker>& PolicyMakers() {
+  static const std::map<std::string, PolicyMaker> makers = {
       {"fixed", Fixed},
       {"alter", Alter},
       {"step", Step},
@@ -208,10 +207,23 @@ LearningRatePolicy MakeLearningRatePolicy(const std::string& name, const std::st
       {"gate", Gate},
       {"slope", Slope},
   };
-  const auto it = makers.find(name);
-  if (it == makers.end()) {
+  return makers;
+}
+
+}  // namespace
+
+std::vector<std::string> LearningRatePolicyNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, maker] : PolicyMakers()) names.push_back(name);
+  return names;
+}
+
+LearningRatePolicy MakeLearningRatePolicy(const std::string& name, const std::string& prefix,
+                                          const ArgumentHelper& arguments) {
+  const auto it = PolicyMakers().find(name);
+  if (it == PolicyMakers().end()) {
     std::string known;
-    for (const auto& [known_name, maker] : makers) known += " " + known_name;
+    for (const std::string& known_name : LearningRatePolicyNames()) known += " " + known_name;
     CAFFE_THROW("unknown learning rate policy \"", name, "\"; known:", known);
   }
   return it->second(Arguments(name, prefix, arguments));

@@ -15,14 +15,9 @@ from caffe2.python import core, scope, utils, workspace
 from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._core.layer_checks import check_spelling
 from caffe2.python._core.net import Net
-from caffe2.python._core.schema_text import keyword_arguments
 from caffe2.python.modeling.parameter_info import ParameterInfo
 
 _OPTIMIZER_ITERATION_NAME = "optimizer_iteration"
-
-# How a learning rate changes: the policies of the operator LearningRate.
-_POLICIES = ("fixed", "alter", "step", "exp", "inv", "poly", "cosine", "linearWarmup",
-             "constantWarmup", "hill", "composite", "gate", "slope")
 
 # State of an optimizer: blobs of one parameter (local) and of all (shared).
 AuxOptimizerParams = namedtuple("AuxOptimizerParams", ["local", "shared"])
@@ -223,15 +218,15 @@ class RateOptimizer(Optimizer):
         super().__init__()
         if isinstance(rate, bool) or not isinstance(rate, numbers.Real):
             raise ValueError(f"{type(self).__name__}: {self._RATE} must be a number, not {rate!r}")
-        if policy not in _POLICIES:
-            near = difflib.get_close_matches(str(policy), _POLICIES, 1)
+        arguments = {argument.name: argument for argument in C.OpSchema.get("LearningRate").args}
+        policies = arguments["policy"].choices
+        if policy not in policies:
+            near = difflib.get_close_matches(str(policy), policies, 1)
             raise ValueError(
                 f"{type(self).__name__}: there is no policy {policy!r}"
-                + (f"; did you mean {near[0]}?" if near else f", but {', '.join(_POLICIES)}"))
+                + (f"; did you mean {near[0]}?" if near else f", but {', '.join(policies)}"))
         own = inspect.signature(type(self)).parameters
-        check_spelling(type(self).__name__, "argument",
-                       set(kwargs or {}) - set(keyword_arguments(C.OpSchema.get("LearningRate"))),
-                       own)
+        check_spelling(type(self).__name__, "argument", set(kwargs or {}) - set(arguments), own)
         setattr(self, self._RATE, rate)
         self.policy = policy
         self.init_kwargs = kwargs or {}
