@@ -1,12 +1,14 @@
 // doppio: one program with sub-commands. Each is a file in examples/doppio.
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "caffe2/core/closest_word.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
 #include "caffe2/utils/version.h"
 #include "examples/doppio/commands.h"
+#include "examples/doppio/help_format.h"
 
 namespace caffe2 {
 namespace {
@@ -47,8 +49,18 @@ std::pair<const CLI::App*, std::string> Chosen(const CLI::App& program) {
   return {command, path};
 }
 
+// "data prepare" for "prepare"; "" if no command has such a sub-command.
+std::string PathTo(const std::string& command, const CLI::App& program) {
+  for (const CLI::App* outer : program.get_subcommands(kAll)) {
+    for (const CLI::App* each : outer->get_subcommands(kAll)) {
+      if (each->get_name() == command) return outer->get_name() + " " + command;
+    }
+  }
+  return "";
+}
+
 // What does the work of a command that people look for here; "" if that is not known.
-std::string HintOn(const std::string& command) {
+std::string HintOn(const std::string& command, const CLI::App& program) {
   if (command == "evaluate" || command == "test") {
     return "use resnet50_trainer --evaluate --load_model_path M.mdl --test_data DATA";
   }
@@ -59,10 +71,12 @@ std::string HintOn(const std::string& command) {
   if (command == "predict") {
     return "predict is a program of its own: predict --model M.mdl PICTURE...";
   }
+  const std::string path = PathTo(command, program);
+  if (!path.empty()) return "use doppio " + path;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const bool program =
+  const bool own_program =
       command.find('/') == std::string::npos && std::filesystem::is_regular_file(folder / command);
-  return program ? command + " is a program of its own: " + command + " --help" : "";
+  return own_program ? command + " is a program of its own: " + command + " --help" : "";
 }
 
 // Says what a word that cannot be parsed may have meant. CLI11 only says that it was not expected.
@@ -72,7 +86,7 @@ std::string HintOn(const std::string& command) {
   const std::string help = " (see doppio " + (path.empty() ? "" : path + " ") + "--help)";
   const std::string start = path.empty() ? "" : path + ": ";
   if (word[0] != '-' && !names.empty()) {
-    const std::string hint = path.empty() ? HintOn(word) : "";
+    const std::string hint = path.empty() ? HintOn(word, program) : "";
     if (!hint.empty()) ThrowUsage("there is no command ", word, ": ", hint);
     ThrowUsage(start, "there is no command ", word, DidYouMean(word, names), help);
   }
@@ -82,6 +96,16 @@ std::string HintOn(const std::string& command) {
   }
   ThrowUsage(start, "unexpected argument \"", word, "\"",
              path == "run" ? ": write the command of the shards after --" : "", help);
+}
+
+// Refuses an option that the command does not know. Where one is mistyped, another error follows:
+// it is missed, or its value stands where something else is expected.
+void RefuseUnknownOption(const CLI::App& program) {
+  const CLI::App* command = Chosen(program).first;
+  if (command->get_allow_extras() || command->get_prefix_command()) return;
+  for (const std::string& word : program.remaining(/*recurse=*/true)) {
+    if (word.size() > 1 && word[0] == '-') RefuseWord(program, word);
+  }
 }
 
 // Says which commands there are.
@@ -114,25 +138,43 @@ Words CallForHelp(const CLI::App& program, const Words& words) {
   return call;
 }
 
+// By what people do.
+void SortIntoGroups(CLI::App* program) {
+  const std::vector<std::pair<std::string, Words>> groups = {
+      {"Run", {"train", "run", "top", "runs", "clean"}},
+      {"Data", {"data"}},
+      {"Results", {"report", "compare", "convert", "inspect", "quantize"}},
+      {"Machine", {"doctor"}},
+      {"Help", {"help", "completion"}},
+  };
+  for (const auto& [group, commands] : groups) {
+    for (const std::string& name : commands) program->get_subcommand(name)->group(group);
+  }
+}
+
 // Parses the words before "--". Returns the action, which is empty after --help and --version.
 Action Parse(Words words, const Words& command) {
   CLI::App program("Doppio " + Version() + ": trains nets on several shards.", "doppio");
   Action action;
   // A word after a command is never another one: it may be a value for a trainer.
   program.require_subcommand(0, 1);
+  program.formatter(std::make_shared<HelpFormat>());
+  program.set_help_flag("-h,--help", "print this help");
   program.set_version_flag("--version",
-                           "doppio, Doppio " + VersionAndCommit() + "\n" + BuildOptions());
+                           "doppio, Doppio " + VersionAndCommit() + "\n" + BuildOptions(),
+                           "print the version, the commit and the options of the build");
   AddTrainCommand(&program, &action);
   AddRunCommand(command, &program, &action);
   AddShardCommand(command, &program, &action);
-  AddDoctorCommand(&program, &action);
+  AddStoreCommands(&program, &action);
   AddDataCommand(&program, &action);
   AddReportCommand(&program, &action);
   AddCompareCommand(&program, &action);
   AddPythonCommands(&program, &action);
-  AddStoreCommands(&program, &action);
+  AddDoctorCommand(&program, &action);
   program.add_subcommand("help", "show the help of a command: doppio help data prepare");
   AddCompletionCommand(&program, &action);
+  SortIntoGroups(&program);
   if (!words.empty() && words[0] == "help") words = CallForHelp(program, words);
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
@@ -142,7 +184,11 @@ Action Parse(Words words, const Words& command) {
     return nullptr;
   } catch (const CLI::ExtrasError&) {
     RefuseWord(program, program.remaining(/*recurse=*/true).at(0));
+  } catch (const UsageError&) {  // of a validator
+    RefuseUnknownOption(program);
+    throw;
   } catch (const CLI::ParseError& error) {
+    RefuseUnknownOption(program);
     const std::string path = Chosen(program).second;
     const std::string start = path.empty() ? "" : path + ": ";
     ThrowUsage(start, error.what(), " (see doppio ", path.empty() ? "" : path + " ", "--help)");

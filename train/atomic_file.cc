@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <vector>
@@ -87,6 +88,13 @@ std::string ChecksumRecord(uint32_t crc) {
   return std::string(reinterpret_cast<const char*>(lengths), sizeof(lengths)) + key + value;
 }
 
+void WriteTemporary(const AtomicFile& file, const std::string& path, const std::string& contents) {
+  std::ofstream stream(file.temporary_path(), std::ios::binary);
+  stream << contents;
+  stream.close();
+  if (!stream) Fail("write", path);
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const FileTarget& target)
@@ -141,12 +149,19 @@ void AtomicFile::Publish() {
        O_RDONLY | O_DIRECTORY);
 }
 
+void CheckCanWrite(const std::string& path) {
+  const AtomicFile file({path});
+  WriteTemporary(file, path, "");
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    errno = EISDIR;
+    Fail("write", path);
+  }
+}
+
 void WriteWholeFile(const std::string& path, const std::string& contents) {
   AtomicFile file({path});
-  std::ofstream stream(file.temporary_path(), std::ios::binary);
-  stream << contents;
-  stream.close();
-  if (!stream) Fail("write", path);
+  WriteTemporary(file, path, contents);
   file.Publish();
 }
 

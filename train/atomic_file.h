@@ -53,6 +53,10 @@ class AtomicFile {
   bool published_ = false;
 };
 
+// Throws IoError unless a file can be written there now. Leaves the path as it is. For programs
+// that work long before they write.
+void CheckCanWrite(const std::string& path);
+
 // Writes a file, which appears complete or not at all. Throws IoError.
 void WriteWholeFile(const std::string& path, const std::string& contents);
 

@@ -7,6 +7,7 @@
 #include "examples/doppio/data/inspect.h"
 #include "examples/doppio/data/kinds.h"
 #include "examples/doppio/data/prepare.h"
+#include "examples/doppio/help_format.h"
 #include "train/atomic_file.h"
 
 namespace caffe2 {
@@ -23,6 +24,7 @@ int RunInspect(const InspectFlags& flags) {
   data::InspectOptions options = flags.options;
   options.test_part = flags.part == "test";
   options.pictures = flags.html.empty() ? 0 : kPictures;
+  if (!flags.html.empty()) CheckCanWrite(flags.html);  // before hours of decoding
   const data::Inspection found = data::Inspect(options);
   if (!flags.html.empty()) WriteWholeFile(flags.html, data::InspectionHtml(found));
   const std::string text = flags.json ? data::InspectionJson(found) : data::InspectionText(found);
@@ -40,7 +42,9 @@ void AddPrepare(CLI::App* data, Action* action) {
     kinds += "\n  " + kind.name + ": " + kind.files + "; from " + kind.from;
   }
   prepare->footer(
-      "Nothing is downloaded. What --input must hold, and where it comes from:" + kinds +
+      Examples({"doppio data prepare mnist --input mnist --output train_db --test_output test_db",
+                "doppio data prepare folder --input photos --output photos_db --shuffle"}) +
+      "\n\nNothing is downloaded. What --input must hold, and where it comes from:" + kinds +
       "\nA database appears when it is complete. If the command is interrupted, run it again: it "
       "goes on where it stopped. A database that exists already is compared.");
   prepare
@@ -77,7 +81,10 @@ void AddInspect(CLI::App* data, Action* action) {
   const auto flags = std::make_shared<InspectFlags>();
   CLI::App* inspect = data->add_subcommand(
       "inspect", "look at every record: doppio data inspect DB [--html out.html]");
-  inspect->footer("The exit status is 65 if records are damaged.");
+  inspect->footer(
+      Examples({"doppio data inspect train_db", "doppio data inspect photos --html photos.html",
+                "doppio data inspect mnist --part test --json"}) +
+      "\n\nThe exit status is 65 if records are damaged.");
   inspect->add_option("path", flags->options.path, "a database, or a data set as it is published")
       ->required();
   inspect->add_option("--db_type", flags->options.db_type,

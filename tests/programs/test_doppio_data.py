@@ -339,6 +339,21 @@ def test_a_missing_folder_is_named(pictures, tmp_path):
         73, f"doppio: cannot write {folder}/x.html: there is no folder {folder}\n")
 
 
+def test_a_page_that_cannot_be_written_is_refused_before_the_records_are_read(pictures, tmp_path):
+    """A copy of the page that is there already stays as it is."""
+    none = tmp_path / "none"
+    done = run("doppio", "data", "inspect", tmp_path / "absent", "--html", none / "x.html")
+    assert (done.returncode, done.output) == (
+        73, f"doppio: cannot write {none}/x.html: there is no folder {none}\n")
+    done = run("doppio", "data", "inspect", pictures, "--html", pictures)
+    assert (done.returncode, done.output) == (
+        73, f"doppio: cannot write {pictures}: Is a directory\n")
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    done = run("doppio", "data", "inspect", tmp_path / "absent", "--html", page)
+    assert (done.returncode, page.read_text()) == (66, "old")
+
+
 class Page(html.parser.HTMLParser):
     """Collects the tags of a page and checks that they are closed."""
 
@@ -393,11 +408,18 @@ def test_a_damaged_database_is_refused_or_named(databases, tmp_path):
     (["prepare", "mnist", "--output", "x"], 64,
      "data prepare: --input is required (see doppio data prepare --help)"),
     (["prepare", "foo"], 64, "there is no data set foo. Known: mnist, cifar10, "),
+    (["prepare", "mnist", "--inptu", "x"], 64,
+     "data prepare: unknown option --inptu; do you mean --input? (see doppio data prepare --help)"),
+    (["prepare", "--inptu", "x", "mnist"], 64, "unknown option --inptu; do you mean --input?"),
+    (["prepare", "mnist", "--thread", "0", "--output=y"], 64, "do you mean --threads?"),
+    (["inspect", "--jsno"], 64, "data inspect: unknown option --jsno; do you mean --json?"),
     (["prepare"], 64, "data prepare: kind is required (see doppio data prepare --help)"),
     (["prepare", "mnist", "--input", ".", "--ouput", "x"], 64, "do you mean --output?"),
     (["prepare", "mnist", "--input", ".", "--output", "x", "--db", "sqlite"], 64, "--db is sqlite"),
     (["prepare", "mnist", "--input", ".", "--output", "x", "--threads", 0], 64, "--threads"),
-    (["inspect", "/nowhere"], 66, "/nowhere"),
+    (["inspect", "/nowhere"], 66,
+     "there is no database or data set at /nowhere: correct the path, or make a database from a "
+     "data set with doppio data prepare"),
     (["inspcet", "x"], 64, "data: there is no command inspcet; do you mean inspect?"),
     ([], 64, "data: a command is missing (prepare, inspect; see doppio data --help)"),
 ])

@@ -54,6 +54,19 @@ TEST(AtomicFileTest, LeavesNothingWhenNotPublished) {
   EXPECT_EQ(FilesIn(directory.Path(".")), 1u);
 }
 
+TEST(AtomicFileTest, ChecksPathsBeforeTheyAreWritten) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("page");
+  CheckCanWrite(path);
+  EXPECT_EQ(FilesIn(directory.Path(".")), 0u);
+  WriteText(path, "old");
+  CheckCanWrite(path);
+  EXPECT_EQ(ReadText(path), "old");
+  EXPECT_EQ(FilesIn(directory.Path(".")), 1u);
+  EXPECT_THROW(CheckCanWrite(directory.Path("none/page")), IoError);
+  EXPECT_THROW(CheckCanWrite(directory.Path(".")), IoError);
+}
+
 // A process that is killed while it writes leaves its file to the next one.
 TEST(AtomicFileTest, RemovesWhatDeadProcessesLeft) {
   const TemporaryDirectory directory;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -70,9 +71,17 @@ Seen LookAt(const std::string& record, bool wants_picture) {
   return seen;
 }
 
+void CheckExists(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) || error) return;
+  ThrowIoError(ExitCode::kNoInput, "there is no database or data set at ", path,
+               ": correct the path, or make a database from a data set with doppio data prepare");
+}
+
 class Inspector {
  public:
   Inspector(const InspectOptions& options, Inspection* found) : options_(options), found_(*found) {
+    CheckExists(options.path);
     const db::DataSet set = db::FindDataSet(options.path, options.db_type);
     const bool data_set = !set.type.empty();
     found_.source = !data_set ? options.path : options.test_part ? set.test : set.train;

@@ -5,18 +5,24 @@ from __future__ import annotations
 import argparse
 import difflib
 import math
+import textwrap
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from caffe2.python.convert.errors import USAGE, ConvertError
 from caffe2.python.convert.model import Model
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises ConvertError for wrong arguments. Options have no short forms."""
+    """Raises ConvertError for wrong arguments. Options have no short forms. Its help ends with
+    examples, which are given without the name of the command, and notes."""
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(allow_abbrev=False, **arguments)
+    def __init__(self, prog: str, description: str, examples: Sequence[str], notes: str) -> None:
+        lines = "".join(f"  {prog} {example}\n" for example in examples)
+        super().__init__(
+            prog=prog, description=textwrap.fill(description),
+            epilog=f"Examples:\n{lines}\n{textwrap.fill(notes, break_on_hyphens=False)}",
+            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         """Raises ConvertError."""

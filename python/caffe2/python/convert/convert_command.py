@@ -22,7 +22,10 @@ from caffe2.python.convert.errors import USAGE, ConvertError, run_command
 def _parser(name):
     parser = Parser(
         prog=name, description="Turns a model into another format.",
-        epilog=f"Formats by name: {formats.KNOWN}.")
+        examples=("model.mdl model.onnx",
+                  "model.onnx model.mdl --mean 104,117,123 --std 58,57,57",
+                  "resnet18.pth resnet18.mdl"),
+        notes=f"Formats by name: {formats.KNOWN}.")
     parser.add_argument("source", help="the model to read")
     parser.add_argument("target", help="the model to write; a file that is there is replaced")
     parser.add_argument("--like", metavar="MODEL", help="a model whose net belongs to the "

@@ -17,7 +17,9 @@ from caffe2.python.convert.layers import draw, layers_of
 def _parser(name):
     parser = Parser(
         prog=name, description="Shows the layers of a model.",
-        epilog=f"Formats by name: {formats.KNOWN}, or predict_net.pb alone.")
+        examples=("model.mdl", "model.onnx --input_shape 3,224,224 --svg net.svg",
+                  "model.mdl --json"),
+        notes=f"Formats by name: {formats.KNOWN}, or predict_net.pb alone.")
     parser.add_argument("model", help="the model to read")
     parser.add_argument("--like", metavar="MODEL", help="a model whose net belongs to the "
                         "parameters of MODEL; torchvision's ResNets need none")

@@ -23,7 +23,11 @@ def _parser(name):
         prog=name,
         description="Turns the floats of a trained model into levels of 8 bits, which "
         "compute faster. Their ranges follow from example images.",
-        epilog=f"Formats by name: {formats.KNOWN}. The result is a .mdl, or two nets. Give images "
+        examples=(
+            "model.mdl --calibration_data photos",
+            "model.mdl --calibration_data train_db --num_images 500 --output small.mdl",
+        ),
+        notes=f"Formats by name: {formats.KNOWN}. The result is a .mdl, or two nets. Give images "
         "as the program predict does; what the model says about them is the default.",
     )
     parser.add_argument("model", help="the model to read")
