@@ -13,7 +13,7 @@ void IterationMeans::Add(const IterationStatus& status) {
   speeds_.Add(status.shards);
 }
 
-IterationReport IterationMeans::Take(int64_t batch_size, int num_shards, double waited) {
+IterationReport IterationMeans::Peek(int64_t batch_size, int num_shards, double waited) const {
   const auto n = static_cast<double>(iterations_);
   const double seconds = std::max(seconds_, 1e-9);
   IterationReport report;
@@ -26,6 +26,11 @@ IterationReport IterationMeans::Take(int64_t batch_size, int num_shards, double 
   // All shards run at the same speed.
   report.job_images_per_second = report.images_per_second * num_shards;
   report.input_wait = (waited - waited_before_) / seconds;
+  return report;
+}
+
+IterationReport IterationMeans::Take(int64_t batch_size, int num_shards, double waited) {
+  IterationReport report = Peek(batch_size, num_shards, waited);
   report.shards = speeds_.Take(batch_size);
   iterations_ = 0;
   loss_ = accuracy_ = accuracy_top5_ = seconds_ = 0;

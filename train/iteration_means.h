@@ -19,6 +19,8 @@ class IterationMeans {
   // been added. `batch_size` is the number of images of one shard in an iteration, `waited` the
   // seconds that this shard has waited for images since the run began.
   IterationReport Take(int64_t batch_size, int num_shards, double waited);
+  // The same without the speeds of shards; goes on with what was added.
+  IterationReport Peek(int64_t batch_size, int num_shards, double waited) const;
 
  private:
   // Sums over iterations.

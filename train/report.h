@@ -95,6 +95,9 @@ class TrainListener {
   virtual void OnState(const std::string& state) {}
   virtual void OnEpochStart(int epoch, int num_epochs) {}
   virtual void OnIteration(const IterationReport& report) {}
+  // For people who wait: about once a second, if iterations end without a report, the means since
+  // the last report. `shards` is empty.
+  virtual void OnProgress(const IterationReport& report) {}
   virtual void OnTest(const TestReport& report) {}
   virtual void OnEpochEnd(const EpochReport& report) {}
   virtual void OnModelSaved(const std::string& path) {}

@@ -27,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 // After a read or write that hangs: for telling the other shards, and for the destructors, which
 // may wait for the thread that reads.
 constexpr double kSecondsToReport = 10, kSecondsToUnwind = 2;
+constexpr double kSecondsToShow = 1;  // progress that is not logged
 
 RecordKind KindOf(const TrainOptions& options, const std::string& source) {
   return source == kSyntheticData ? RecordKind::kDatum : RecordKindOf(options.data.db_type, source);
@@ -446,14 +447,18 @@ void Trainer::Report(const IterationStatus& status, bool last) {
   run_->UpdateStatus(shard_status_);
   const int64_t every = options_.output.log_every, now = progress_.total_iterations;
   const bool due = now / every > (now - status.iterations) / every;
-  if (!due && !last) return;
-  IterationReport report =
-      means_.Take(options_.schedule.batch_size, run_->num_shards(), WaitedForInput());
+  if (!due && !last && SecondsSince(shown_) < kSecondsToShow) return;
+  shown_ = std::chrono::steady_clock::now();
+  const int64_t batch = options_.schedule.batch_size;
+  const bool logs = due || last;
+  IterationReport report = logs ? means_.Take(batch, run_->num_shards(), WaitedForInput())
+                                : means_.Peek(batch, run_->num_shards(), WaitedForInput());
   report.epoch = progress_.epoch;
   report.iteration = progress_.epoch_iterations;
   report.epoch_iterations = progress_.epoch_iterations + IterationsLeft();
   report.total_iterations = progress_.total_iterations;
   report.learning_rate = LearningRate();
+  if (!logs) return listener_->OnProgress(report);
   listener_->OnIteration(report);
   shard_status_.images_per_second = report.images_per_second;
   shard_status_.loss = report.loss;

@@ -1,6 +1,7 @@
 // The training loop.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -135,6 +136,7 @@ class Trainer {
   ShardIterations unexchanged_;  // sums since the last exchange, of this shard
   ShardSeconds unsent_;          // of this shard, since the last exchange
   IterationMeans means_;         // since the last report
+  std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
   int stop_signal_ = 0;
   int64_t taken_before_ = 0;      // records, before the iteration under way
   int64_t started_at_ = 0;        // total iterations when this process began to train

@@ -93,8 +93,8 @@ class BackwardBuilder {
 
   void SeedLoss(const std::string& loss, const std::string& gradient) {
     auto it = current_.find(loss);
-    CAFFE_ENFORCE(it != current_.end(), "net ", net_.name(), " computes no blob ", loss,
-                  " to differentiate");
+    CAFFE_ENFORCE(it != current_.end(), net_.name().empty() ? "the net" : "net " + net_.name(),
+                  " computes no blob ", loss, " to differentiate");
     const Version value{loss, it->second};
     Contribution seed;
     if (auto writer = writer_.find(value); writer != writer_.end()) seed.forward = writer->second;

@@ -7,6 +7,7 @@
 #include "caffe2/utils/json_text.h"
 #include "examples/doppio/commands.h"
 #include "examples/doppio/doctor/checks.h"
+#include "examples/doppio/help_format.h"
 #include "examples/doppio/redis_flags.h"
 
 namespace caffe2 {
@@ -110,14 +111,17 @@ void AddDoctorCommand(CLI::App* program, Action* action) {
   CLI::App* doctor =
       program->add_subcommand("doctor", "look whether this machine is ready for training");
   doctor->footer(
+      Examples({"doppio doctor", "doppio doctor --dir checkpoints --redis_host 10.0.0.5"}) +
+      "\n\n"
       "Each line is OK, a warning or an error, with what to do. The exit status is 0 without "
       "errors, else as docs/launchers.md says for the first one.");
-  CLI::Option* host = doctor->add_option("--redis_host", flags->redis.host,
-                                         "also look at the Redis server on this host");
-  AddRedisOptions(doctor, &flags->redis, &flags->password_file);
   doctor->add_option("--dir", flags->folder,
                      "folder for the test of the disk; default: the current one");
   doctor->add_flag("--json", flags->json, "print JSON");
+  CLI::Option* host = doctor->add_option("--redis_host", flags->redis.host,
+                                         "also look at the Redis server on this host");
+  host->group(kRedisGroup);
+  AddRedisOptions(doctor, &flags->redis, &flags->password_file);
   doctor->callback([flags, host, action] {
     flags->check_redis = host->count() > 0;
     *action = [flags] { return Run(*flags); };

@@ -5,6 +5,8 @@
 namespace caffe2 {
 
 void AddRedisOptions(CLI::App* command, RedisOptions* redis, std::string* password_file) {
+  const std::string group = command->option_defaults()->get_group();
+  command->option_defaults()->group(kRedisGroup);
   command->add_option("--redis_port", redis->port, "its port; default: 6379")
       ->check(CLI::Range(1, 65535));
   command->add_option("--redis_user", redis->user, "user name for it");
@@ -18,6 +20,11 @@ void AddRedisOptions(CLI::App* command, RedisOptions* redis, std::string* passwo
                       "PEM file with a certificate for a server that asks for one");
   command->add_option("--redis_key_file", redis->key_file,
                       "PEM file with its private key; default: in --redis_cert_file");
+  command->option_defaults()->group(group);
+}
+
+std::string RedisRemedy(const std::string& address) {
+  return "start redis-server there, open its port in the firewall, or correct " + address;
 }
 
 void CheckTlsFiles(const RedisOptions& redis, const std::string& remedy) {

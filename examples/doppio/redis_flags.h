@@ -8,9 +8,15 @@
 
 namespace caffe2 {
 
-// Adds --redis_port, --redis_user, --redis_password_file and the options of TLS. `redis` and
-// `password_file` must outlive the parsing.
+// The group of these options in --help.
+constexpr char kRedisGroup[] = "Redis and TLS";
+
+// Adds --redis_port, --redis_user, --redis_password_file and the options of TLS, in their group.
+// `redis` and `password_file` must outlive the parsing.
 void AddRedisOptions(CLI::App* command, RedisOptions* redis, std::string* password_file);
+
+// What to do if a server cannot be reached. `address` names the options that may be wrong.
+std::string RedisRemedy(const std::string& address);
 
 // Throws UsageError if files for TLS are named but TLS is off. `remedy` says what to give, for
 // instance "--redis_tls".

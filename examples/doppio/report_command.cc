@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "examples/doppio/commands.h"
+#include "examples/doppio/help_format.h"
 #include "examples/doppio/report/page.h"
 #include "train/atomic_file.h"
 
@@ -15,7 +16,8 @@ void AddReportCommand(CLI::App* program, Action* action) {
   const auto flags = std::make_shared<Flags>();
   CLI::App* command = program->add_subcommand(
       "report", "write a page about a run: doppio report LOG_DIR [--output report.html]");
-  command->footer("The page needs no server and no other file.");
+  command->footer(Examples({"doppio report runs/1", "doppio report runs/1 --output lenet.html"}) +
+                  "\n\nThe page needs no server and no other file.");
   command->add_option("directory", flags->directory, "what a trainer wrote with --log_dir")
       ->required();
   command->add_option("--output", flags->output, "the page; default: report.html in the directory");
@@ -40,6 +42,8 @@ void AddCompareCommand(CLI::App* program, Action* action) {
   command->add_option("first", flags->a, "what a trainer wrote with --log_dir")->required();
   command->add_option("second", flags->b, "the same of the other run")->required();
   command->add_option("--html", flags->html, "also write a page with curves");
+  command->footer(
+      Examples({"doppio compare runs/1 runs/2", "doppio compare runs/1 runs/2 --html both.html"}));
   command->callback([flags, action] {
     *action = [flags] {
       const auto a = report::ReadRunRecords(flags->a), b = report::ReadRunRecords(flags->b);

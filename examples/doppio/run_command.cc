@@ -5,6 +5,7 @@
 #include "caffe2/core/usage_error.h"
 #include "distributed/launcher/launcher.h"
 #include "examples/doppio/commands.h"
+#include "examples/doppio/help_format.h"
 
 namespace caffe2 {
 
@@ -34,7 +35,13 @@ void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, A
   LauncherOptions& launch = flags->launch;
   CLI::App* run = program->add_subcommand(
       "run", "start the shards of a run: doppio run -n SHARDS -- COMMAND...");
-  run->footer("docs/launchers.md says what the shards are told, and how a run ends.");
+  run->footer(
+      Examples(
+          {"doppio run -n 2 -- mnist_trainer --recipe mnist_lenet --train_data mnist --use_cpu",
+           "doppio run -H node1:4,node2:4 --max_restarts 3 -- resnet50_trainer --train_data "
+           "photos --num_gpus 1",
+           "doppio run -n 2 --log_dir logs -- python3 train.py"}) +
+      "\n\ndocs/launchers.md says what the shards are told, and how a run ends.");
   std::vector<std::string> engines;
   for (const auto& [name, engine] : LaunchEngines()) engines.push_back(name);
 
@@ -51,7 +58,7 @@ void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, A
          "or ssh if other hosts are given")
       ->check(CLI::IsMember(engines));
   run->add_option("--max_restarts", launch.max_restarts,
-                  "start all shards again after a failure, at most this many times")
+                  "start all shards again after a failure, at most this many times; default: 0")
       ->check(restarts);
   run->add_option(
          "--min_shards", launch.min_shards,

@@ -14,8 +14,10 @@
 #include "distributed/private_store.h"
 #include "distributed/run_inspection.h"
 #include "distributed/signed_store.h"
+#include "distributed/store_handler.h"
 #include "distributed/store_url.h"
 #include "examples/doppio/commands.h"
+#include "examples/doppio/help_format.h"
 #include "examples/doppio/redis_flags.h"
 
 namespace caffe2 {
@@ -33,18 +35,23 @@ struct StoreFlags {
   double interval = 1;
 };
 
+// Last, because people give the other options more often.
 void AddStoreOptions(const std::shared_ptr<StoreFlags>& flags, CLI::App* command) {
+  const std::string group = command->option_defaults()->get_group();
+  command->option_defaults()->group("Store");
   command->add_option(
       "--store", flags->url,
-      "the store: redis://HOST, file:///DIRECTORY, or tcp://HOST:PORT of a run; default: "
-      "the store of doppio run on this machine");
+      "redis://HOST, file:///DIRECTORY, or tcp://HOST:PORT of a run; default: the store of doppio "
+      "run on this machine");
   command->add_option("--redis_host", flags->redis.host, "host of the Redis server");
-  AddRedisOptions(command, &flags->redis, &flags->password_file);
+  command->add_option("--file_store_path", flags->directory, "the directory of a file store");
   command->add_option(
       "--secret_file", flags->secret_file,
       "file with the secret that signs the run's values; default: as for the trainers");
-  command->add_option("--redis_db", flags->redis.database, "number of its database");
-  command->add_option("--file_store_path", flags->directory, "the directory of a file store");
+  command->option_defaults()->group(group);
+  AddRedisOptions(command, &flags->redis, &flags->password_file);
+  command->add_option("--redis_db", flags->redis.database, "number of its database; default: 0")
+      ->group(kRedisGroup);
 }
 
 // Connects to the store that shard 0 of a run keeps. Without another password the run id is it.
@@ -145,12 +152,14 @@ std::string TopText(const RunView& run) {
   std::vector<Row> rows = {{"SHARD", "HOST", "PID", "STATE", "EPOCH", "ITERATION", "IMAGES/S",
                             "LOSS", "COLLECTIVE", "WAITS FOR"}};
   double speed = 0;
+  bool speed_known = false;
   for (size_t s = 0; s < run.shards.size(); ++s) {
     const ShardView& shard = run.shards[s];
     const bool alive = shard.life == ShardLife::kAlive;
     const std::string images = Shown(shard.status, "images_per_second");
     const bool logged = images != "0";  // the first --log_every iterations are over
     if (alive) speed += std::atof(images.c_str());
+    speed_known |= alive && logged && images != "-";
     rows.push_back(
         {std::to_string(s), Shown(shard.status, "host"), Shown(shard.status, "pid"),
          alive ? Shown(shard.status, "state") : LifeText(shard.life), Shown(shard.status, "epoch"),
@@ -160,7 +169,8 @@ std::string TopText(const RunView& run) {
          ListText(shard.waits_for)});
   }
   return MakeString("run ", run.run_id, ", generation ", run.generation, ", ", run.shards.size(),
-                    " shards, ", LifeText(run.life()), ", ", speed, " images/s\n") +
+                    " shards, ", LifeText(run.life()), ", ", speed_known ? MakeString(speed) : "-",
+                    " images/s\n") +
          (run.failure.empty() ? "" : run.failure + "\n") + Table(rows);
 }
 
@@ -267,12 +277,24 @@ int Clean(const StoreFlags& flags) {
   return 0;
 }
 
+// Says what to do if the Redis server that the words name does not answer.
+int RunOnStore(int (*body)(const StoreFlags&), const StoreFlags& flags) {
+  try {
+    return body(flags);
+  } catch (const StoreUnreachable& error) {
+    const bool redis = flags.url.rfind("redis", 0) == 0;
+    if (!redis && flags.redis.host.empty()) throw;
+    throw StoreUnreachable(MakeString(
+        error.what(), ": ", RedisRemedy(redis ? "--store" : "--redis_host and --redis_port")));
+  }
+}
+
 CLI::App* AddStoreCommand(const std::string& name, const std::string& description,
                           int (*body)(const StoreFlags&), CLI::App* program, Action* action,
                           const std::shared_ptr<StoreFlags>& flags) {
   CLI::App* command = program->add_subcommand(name, description);
-  AddStoreOptions(flags, command);
-  command->callback([flags, body, action] { *action = [flags, body] { return body(*flags); }; });
+  command->callback(
+      [flags, body, action] { *action = [flags, body] { return RunOnStore(body, *flags); }; });
   return command;
 }
 
@@ -286,7 +308,8 @@ void AddStoreCommands(CLI::App* program, Action* action) {
   top->add_flag("--once", flags->once, "print the table once, for scripts");
   top->add_flag("--check", flags->check,
                 "print the table once, and fail with status 75 unless all shards are alive");
-  top->add_option("--interval", flags->interval, "seconds between two tables; default: 1")
+  top->add_option("--interval", flags->interval,
+                  "seconds between two tables, 0.1 to 3600; default: 1")
       ->check([](const std::string& text) {
         double seconds = 0;
         const bool number = CLI::detail::lexical_cast(text, seconds);
@@ -294,11 +317,21 @@ void AddStoreCommands(CLI::App* program, Action* action) {
                    ? std::string()
                    : "must be from 0.1 to 3600, found " + text;
       });
-  AddStoreCommand("runs", "list the runs of a store, live and dead", Runs, program, action, flags)
-      ->add_option("--run_id", flags->run_id, "the run of a tcp:// store");
+  AddStoreOptions(flags, top);
+  top->footer(Examples({"doppio top", "doppio top --run_id mnist-1 --once",
+                        "doppio top --store redis://10.0.0.5 --run_id mnist-1 --check"}));
+  CLI::App* runs = AddStoreCommand("runs", "list the runs of a store, live and dead", Runs, program,
+                                   action, flags);
+  runs->add_option("--run_id", flags->run_id, "the run of a tcp:// store");
+  AddStoreOptions(flags, runs);
+  runs->footer(Examples({"doppio runs", "doppio runs --redis_host 10.0.0.5",
+                         "doppio runs --store file:///tmp/store"}));
   CLI::App* clean = AddStoreCommand("clean", "remove what dead runs have left in a store", Clean,
                                     program, action, flags);
   clean->add_option("--run_id", flags->run_id, "only this run; default: all that are dead");
+  AddStoreOptions(flags, clean);
+  clean->footer(Examples({"doppio clean --redis_host 10.0.0.5",
+                          "doppio clean --run_id mnist-1 --store file:///tmp/store"}));
 }
 
 }  // namespace caffe2

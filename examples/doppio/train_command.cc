@@ -21,6 +21,7 @@
 #include "db/source_info.h"
 #include "distributed/launcher/launch_plan.h"
 #include "examples/doppio/commands.h"
+#include "examples/doppio/help_format.h"
 #include "train/input.h"
 #include "train/recipes.h"
 
@@ -287,8 +288,13 @@ int Train(TrainFlags flags, const Words& words) {
   Become(run);
 }
 
-std::string ListOfRecipes() {
-  std::string text = "Recipes:\n";
+// Read when the help is asked for.
+std::string TrainFooter() {
+  std::string text = Examples({"doppio train --demo mnist",
+                               "doppio train --recipe cifar10_resnet20 --data cifar-10-batches-bin",
+                               "doppio train --data photos --model resnet18 --use_cpu",
+                               "doppio train -n 2 --recipe mnist_lenet --data mnist --dry_run"}) +
+                     "\n\nRecipes:\n";
   for (const Recipe& recipe : Recipes()) {
     text += MakeString("  ", recipe.name, ": ", recipe.what, "; ", recipe.reached, "\n");
   }
@@ -309,7 +315,7 @@ void AddTrainCommand(CLI::App* program, Action* action) {
       "start a trainer: doppio train --recipe NAME --data DIRECTORY FLAGS...; without a recipe "
       "resnet50_trainer, or mnist_trainer if --network is given");
   train->allow_extras();
-  train->footer(ListOfRecipes);
+  train->footer(TrainFooter);
   train->add_option("--recipe", flags->recipe, "what to train, and how");
   train
       ->add_option("--demo", flags->demo,

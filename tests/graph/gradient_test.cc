@@ -220,7 +220,8 @@ TEST(GradientTest, ErrorsNameOperatorAndBlob) {
   const std::string unknown_loss = ErrorOf([] {
     GetBackwardPass(Net({Op("Mul", {"x", "x"}, {"y"})}), {{"absent", ""}});
   });
-  EXPECT_NE(unknown_loss.find("absent"), std::string::npos) << unknown_loss;
+  EXPECT_NE(unknown_loss.find("the net computes no blob absent"), std::string::npos)
+      << unknown_loss;
 
   const std::string overwritten = ErrorOf([] {
     GetBackwardPass(Net({Op("Mul", {"x", "w"}, {"y"}), Op("Sigmoid", {"u"}, {"x"})}), {{"y", ""}});

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from PIL import Image
 
-from conftest import run
+from conftest import last_line, run
 
 FLAGS = {"batch_size": "32", "base_learning_rate": "0.1", "trace": "",
          "train_data": "/data/<train>"}
@@ -266,6 +266,17 @@ def test_compare(tmp_path, losses):
     parsed = Page(page.read_text())
     assert parsed.tags.count("svg") == 7
     assert parsed.value("batch_size") == "32"
+    assert "the settings are equal" not in done.output + page.read_text()
+
+
+def test_compare_says_that_settings_are_equal(tmp_path, losses):
+    a, b = (write_run(tmp_path / name, losses, [0.6]) for name in "ab")
+    page = tmp_path / "page.html"
+    done = run("doppio", "compare", a, b, "--html", page)
+    assert done.returncode == 0, done.output
+    assert last_line(done.output) == "the settings are equal"
+    Page(page.read_text())
+    assert "<p>None: the settings are equal.</p>" in page.read_text()
 
 
 def test_a_missing_folder_is_named(tmp_path, losses):

@@ -80,8 +80,10 @@ def test_top_counts_iterations_that_are_not_logged(store, databases, shards, tmp
     counts = []
     deadline = time.monotonic() + 60
     while len(counts) < 2 and time.monotonic() < deadline:
-        rows = rows_of(doppio("top", "--once", "--run_id", "top-2", *store[1]).output, "SHARD")
+        output = doppio("top", "--once", "--run_id", "top-2", *store[1]).output
+        rows = rows_of(output, "SHARD")
         assert all((row["IMAGES/S"], row["LOSS"]) == ("-", "-") for row in rows)
+        assert output.splitlines()[0].endswith(", - images/s")
         now = min(int(row["ITERATION"]) if row["ITERATION"] != "-" else 0 for row in rows)
         if now > (counts[-1] if counts else 0):
             counts.append(now)
@@ -181,7 +183,11 @@ def test_clean_says_that_there_is_nothing_to_remove(store):
     (["runs", "--store", "tcp://a:1"], 64, "--store tcp://a:1 needs --run_id"),
     (["top", "--store", "tcp://127.0.0.1:1", "--run_id", "x"], 69, "no store at tcp://127.0.0.1:1"),
     (["runs", "--file_store_path", "/nothing"], 69, "/nothing"),
-    (["clean", "--redis_host", "127.0.0.1", "--redis_port", "1"], 69, "127.0.0.1:1"),
+    (["clean", "--redis_host", "127.0.0.1", "--redis_port", "1"], 69,
+     "127.0.0.1:1: Connection refused: start redis-server there, open its port in the firewall, or "
+     "correct --redis_host and --redis_port"),
+    (["top", "--store", "redis://127.0.0.1:1"], 69, "start redis-server there, open its port in "
+     "the firewall, or correct --store"),
     (["top", "--interval", "0", "--redis_host", "a"], 64,
      "top: --interval: must be from 0.1 to 3600, found 0 (see doppio top --help)"),
     (["top", "--interval", "soon", "--redis_host", "a"], 64,

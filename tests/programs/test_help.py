@@ -118,6 +118,7 @@ def test_a_wrong_value_in_a_file_names_the_file(tmp_path):
     ("evaluate", "use resnet50_trainer --evaluate --load_model_path M.mdl --test_data DATA"),
     ("export", "use doppio convert M.mdl M.onnx; trainers save .mdl files"),
     ("ls", "doppio runs lists runs, doppio train --help recipes"),
+    ("prepare", "use doppio data prepare"),
     ("mnist_trainer", "mnist_trainer is a program of its own: mnist_trainer --help"),
 ])
 def test_commands_that_people_look_for(word, hint):
@@ -170,6 +171,73 @@ def test_help_is_a_command_too(words):
     assert asked.returncode == 0
     assert asked.output == run("doppio", *words, "--help").output
     assert "show the help of a command" in run("doppio", "--help").output
+
+
+def test_commands_are_grouped_by_what_people_do():
+    text = run("doppio", "--help").output
+    groups = re.findall(r"^(\w+):\n((?:  .*\n)+)", text, re.MULTILINE)
+    commands = {name: re.findall(r"^  (\w+) ", lines, re.MULTILINE) for name, lines in groups}
+    assert list(commands) == ["Options", "Run", "Data", "Results", "Machine", "Help"]
+    assert commands["Run"] == ["train", "run", "top", "runs", "clean"]
+    assert commands["Data"] == ["data"] and commands["Machine"] == ["doctor"]
+    assert commands["Results"] == ["report", "compare", "convert", "inspect", "quantize"]
+
+
+def flags_of(text):
+    """What a help says can be given: "--name", and "-n"."""
+    heads = re.findall(r"^ {2}(-.*)$", text, re.MULTILINE)
+    return {flag for head in heads for flag in re.findall(r"(?<![\w-])--?[a-z_]+", re.sub(
+        r"--\[no\]", "--", head), re.IGNORECASE)}
+
+
+MODULES = ["convert", "inspect", "quantize"]
+
+
+@pytest.mark.parametrize("command", [
+    "train", "run", "top", "runs", "clean", "data prepare", "data inspect", "report", "compare",
+    "doctor", *MODULES])
+def test_examples_of_commands_can_be_given(command):
+    asked = run("doppio", *command.split(), "--help", env={"DOPPIO_PYTHON": sys.executable})
+    if command in MODULES and asked.returncode != 0:
+        pytest.skip("the Python package is not built")
+    assert asked.returncode == 0, asked.output
+    examples = asked.output.partition("\nExamples:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(examples) >= 2
+    for example in examples:
+        assert example.startswith(f"  doppio {command}")
+        own, _, words = example.partition(" -- ")
+        known = flags_of(asked.output.partition("Examples:")[0])
+        if command == "train":
+            known |= flags_of(run("resnet50_trainer", "--help").output)
+        used = re.findall(r" (--?[a-zA-Z]\w*)", own)
+        assert set(used) <= known, (example, known)
+        program = words.split(" ")[0]
+        if program in TRAINERS:
+            used = re.findall(r" (--[a-z]\w*)", words)
+            assert set(used) <= flags_of(run(program, "--help").output), example
+
+
+@pytest.mark.parametrize("command", ["top", "runs", "clean"])
+def test_options_of_redis_come_last(command):
+    text = run("doppio", command, "--help").output
+    heads = ["--run_id", "\nStore:", "--store", "--secret_file", "\nRedis and TLS:", "--redis_port",
+             "--redis_db"]
+    places = [text.index(head) for head in heads]
+    assert places == sorted(places)
+    assert "\n\n\n" not in text
+
+
+@pytest.mark.parametrize("command, lines", [
+    ("run", ["-n,--num_shards NUMBER (1 to 65536)\n", "--via local|mpi|slurm|ssh  ",
+             "-x,--export TEXT  "]),
+    ("top", ["--redis_port NUMBER (1 to 65535)\n", "--interval NUMBER  ", "--once  "]),
+    ("data prepare", ["kind TEXT (required)  ", "--input TEXT (required)  ",
+                      "--max_bad_records NUMBER (0 or more)\n"]),
+])
+def test_values_are_written_as_people_write_them(command, lines):
+    text = run("doppio", *command.split(), "--help").output
+    assert [line for line in lines if "\n  " + line not in text] == []
+    assert not re.search(r":INT|INT in|REQUIRED|:\{", text)
 
 
 def test_help_on_nothing_known_gets_a_suggestion():

@@ -3,7 +3,9 @@
 import os
 import pty
 import re
+import select
 import subprocess
+import time
 
 import pytest
 
@@ -103,6 +105,28 @@ def test_a_terminal_shows_one_line_no_longer_than_itself(columns, databases, tmp
     assert re.sub("|".join([BAR, "epoch 3/3", "100.0 %", *FIELDS, "[, ]"]), "", last) == ""
     assert len(re.findall("Job: epoch", text)) == 3
     assert not any(set(bars("\r\x1b[K" + line)) for line in lines_left(text))
+
+
+def test_a_terminal_shows_progress_between_logged_iterations(databases, tmp_path):
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        list(map(str, [BIN / "resnet50_trainer", *training(
+            databases, tmp_path, epoch_size=10_000_000, save_model_name="", log_every=10**9)])),
+        stdin=subprocess.DEVNULL, stdout=end, stderr=end,
+        env=clean_environment(OMP_NUM_THREADS=1))
+    os.close(end)
+    text, deadline = "", time.monotonic() + 60
+    try:
+        while len(bars(text)) < 2 and time.monotonic() < deadline:
+            if select.select([terminal], [], [], 1)[0]:
+                text += os.read(terminal, 65536).decode(errors="replace")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)
+    assert len(bars(text)) >= 2, text
+    assert re.match(r"epoch 1/\d+.*ETA .*loss [\d.]+.*(images|img)/s", bars(text)[0])
+    assert "Finished iteration" not in text
 
 
 @pytest.mark.parametrize("shards", [1, 2])

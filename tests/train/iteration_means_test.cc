@@ -38,6 +38,28 @@ TEST(IterationMeansTest, WeighsByIterationsAndStartsAnew) {
   EXPECT_EQ(report.input_wait, 0.5);  // since the report before
 }
 
+TEST(IterationMeansTest, PeeksWithoutStartingAnew) {
+  IterationMeans means;
+  means.AddSeconds(0.5);
+  IterationStatus status = Status(1, 8);
+  status.shards = {{.iterations = 1, .all = 2}, {.iterations = 1, .all = 4}};
+  means.Add(status);
+  for (int i = 0; i < 2; ++i) {
+    const IterationReport report = means.Peek(16, 2, 0.25);
+    EXPECT_EQ(report.loss, 8);
+    EXPECT_EQ(report.job_images_per_second, 64);
+    EXPECT_EQ(report.input_wait, 0.5);
+    EXPECT_TRUE(report.shards.empty());
+  }
+  means.AddSeconds(0.5);
+  means.Add(status);
+  const IterationReport report = means.Take(16, 2, 0.5);
+  EXPECT_EQ(report.iterations, 2);
+  EXPECT_EQ(report.input_wait, 0.5);
+  ASSERT_EQ(report.shards.size(), 2);
+  EXPECT_EQ(report.shards[0].images_per_second, 8);
+}
+
 TEST(IterationMeansTest, HasTheSpeedsOfAllShards) {
   IterationMeans means;
   IterationStatus status = Status(1, 1);

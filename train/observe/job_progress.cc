@@ -109,7 +109,12 @@ void ProgressBar::OnEpochStart(int epoch, int num_epochs) {
   log_->OnEpochStart(epoch, num_epochs);
 }
 
-void ProgressBar::OnIteration(const IterationReport& report) {
+void ProgressBar::OnProgress(const IterationReport& report) {
+  // The launcher writes each of its lines to a log, too.
+  if (!of_launcher_) ShowReport(report);
+}
+
+void ProgressBar::ShowReport(const IterationReport& report) {
   const auto [percent, eta] = progress_.Now(report, SecondsSince(start_));
   const std::string epoch = Format("epoch %d/%d", report.epoch + 1, progress_.num_epochs());
   // Ranked by what people look at first.

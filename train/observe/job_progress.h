@@ -64,12 +64,14 @@ class ProgressBar : public TrainListener {
   void OnStart(const StartReport& report) override;
   void OnState(const std::string& state) override { log_->OnState(state); }
   void OnEpochStart(int epoch, int num_epochs) override;
-  void OnIteration(const IterationReport& report) override;
+  void OnIteration(const IterationReport& report) override { ShowReport(report); }
+  void OnProgress(const IterationReport& report) override;
   void OnTest(const TestReport& report) override;
   void OnEpochEnd(const EpochReport& report) override;
   void OnModelSaved(const std::string& path) override;
 
  private:
+  void ShowReport(const IterationReport& report);
   void Show(const StatusBar& bar);
   void Clear();
 

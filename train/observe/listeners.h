@@ -29,6 +29,9 @@ class Listeners : public TrainListener {
   void OnIteration(const IterationReport& report) override {
     for (auto& each : list_) each->OnIteration(report);
   }
+  void OnProgress(const IterationReport& report) override {
+    for (auto& each : list_) each->OnProgress(report);
+  }
   void OnTest(const TestReport& report) override {
     for (auto& each : list_) each->OnTest(report);
   }

@@ -11,6 +11,7 @@
 #include "distributed/redis_connection.h"
 #include "distributed/tcp_port.h"
 #include "examples/doppio/doctor/checks.h"
+#include "examples/doppio/redis_flags.h"
 
 namespace caffe2::doctor {
 namespace {
@@ -145,9 +146,7 @@ Findings CheckRedis(const RedisOptions& options) {
     return {CheckServer(&redis, name), CheckProtection(&redis, options), CheckEviction(&redis),
             CheckRedisClock(&redis)};
   } catch (const StoreUnreachable& error) {
-    return {Error("Redis", error.what(),
-                  "start redis-server there, open its port in the firewall, "
-                  "or correct --redis_host and --redis_port",
+    return {Error("Redis", error.what(), RedisRemedy("--redis_host and --redis_port"),
                   ExitCodeOf(error))};
   } catch (const std::exception& error) {
     return {Error("Redis", error.what(),

@@ -164,6 +164,8 @@ std::string Notes(const RunRecords& run) {
   return html;
 }
 
+constexpr char kEqual[] = "the settings are equal";
+
 // The names of flags whose values differ.
 std::vector<std::string> Differences(const RunRecords& a, const RunRecords& b) {
   std::set<std::string> names;
@@ -242,10 +244,12 @@ std::string ComparePage(const RunRecords& a, const RunRecords& b) {
   }
   body += Table(rows) + "<h2>Settings that differ</h2>";
   rows = Row(Head("flag") + Head("A") + Head("B"));
-  for (const std::string& name : Differences(a, b)) {
+  const std::vector<std::string> different = Differences(a, b);
+  for (const std::string& name : different) {
     rows += Row(Head(name) + LongCell(FlagOf(a, name)) + LongCell(FlagOf(b, name)));
   }
-  body += Table(rows) + "<h2>Curves</h2><div class=\"grid\">";
+  body += different.empty() ? "<p>None: " + std::string(kEqual) + ".</p>" : Table(rows);
+  body += "<h2>Curves</h2><div class=\"grid\">";
   for (const Curve& curve : kCurves) {
     body += Card(std::string(curve.title) + (curve.of_tests ? ", training" : ""),
                  BothRuns(a, b, curve, &RunRecords::iterations));
@@ -262,10 +266,9 @@ std::string CompareText(const RunRecords& a, const RunRecords& b) {
   };
   add("", "A", "B");
   for (const Compared& row : CompareResults(a, b)) add(row.name, row.a, row.b);
-  for (const std::string& name : Differences(a, b)) {
-    add("--" + name, FlagOf(a, name), FlagOf(b, name));
-  }
-  return text;
+  const std::vector<std::string> different = Differences(a, b);
+  for (const std::string& name : different) add("--" + name, FlagOf(a, name), FlagOf(b, name));
+  return text + (different.empty() ? std::string(kEqual) + "\n" : "");
 }
 
 }  // namespace caffe2::report
