@@ -217,11 +217,16 @@ TEST(GradientTest, DeviceOfTheForwardOperatorIsKept) {
 }
 
 TEST(GradientTest, ErrorsNameOperatorAndBlob) {
-  const std::string unknown_loss = ErrorOf([] {
-    GetBackwardPass(Net({Op("Mul", {"x", "x"}, {"y"})}), {{"absent", ""}});
-  });
-  EXPECT_NE(unknown_loss.find("the net computes no blob absent"), std::string::npos)
-      << unknown_loss;
+  NetDef net = Net({Op("Mul", {"x", "x"}, {"y"})});
+  net.set_name("products");
+  const auto unknown_loss = [&] {
+    return ErrorOf([&] { GetBackwardPass(net, {{"absent", ""}}); });
+  };
+  EXPECT_NE(unknown_loss().find("net products computes no blob absent"), std::string::npos)
+      << unknown_loss();
+  net.clear_name();
+  EXPECT_NE(unknown_loss().find("the net computes no blob absent"), std::string::npos)
+      << unknown_loss();
 
   const std::string overwritten = ErrorOf([] {
     GetBackwardPass(Net({Op("Mul", {"x", "w"}, {"y"}), Op("Sigmoid", {"u"}, {"x"})}), {{"y", ""}});
