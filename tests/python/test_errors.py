@@ -99,7 +99,8 @@ def test_helpers_refuse_what_no_layer_can_have():
              "arg_scope has no key oder; did you mean order?"),
             (lambda: optimizer.build_sgd(model, 0.1, policy="stepp"),
              "SgdOptimizer: there is no policy 'stepp'; did you mean step?"),
-            (lambda: optimizer.build_sgd(model, 0.1, policy="qq"), "no policy 'qq', but alter, composite"),
+            (lambda: optimizer.build_sgd(model, 0.1, policy="qq"),
+             "no policy 'qq', but alter, composite"),
             (lambda: optimizer.build_sgd(model, 0.1, momentm=3),
              "SgdOptimizer has no argument momentm; did you mean momentum?")):
         with pytest.raises(ValueError) as caught:
