@@ -79,8 +79,10 @@ def options_of_doppio():
     for command in commands:  # grows
         text = run("doppio", *command, "--help").output
         options |= set(re.findall(r"--(\w+)", text))
-        listed = text.partition("\nSubcommands:\n")[2]
-        commands += [(*command, name) for name in re.findall(r"^  (\w+)", listed, re.MULTILINE)]
+        groups = re.findall(r"^(?:Run|Data|Results|Machine|Help|Subcommands):\n((?:  .*\n)+)", text,
+                            re.MULTILINE)
+        names = re.findall(r"^  (\w+)", "".join(groups), re.MULTILINE)
+        commands += [(*command, name) for name in names]
     # Three are modules of Python, which a build may lack.
     for module in (ROOT / "python" / "caffe2" / "python" / "convert").glob("*_command.py"):
         options |= set(re.findall(r'add_argument\(\s*"--(\w+)"', module.read_text()))

@@ -51,7 +51,7 @@ def test_installed_programs_use_the_installed_libraries(prefix):
         libraries = check_output("ldd", program, env=environment)
         assert "not found" not in libraries, program
         assert str(prefix / "lib" / "libcaffe2.so") in libraries.replace("/bin/..", "")
-        listed = "Subcommands:" if program.name == "doppio" else "Flags:"
+        listed = "Results:" if program.name == "doppio" else "Flags:"
         assert listed in check_output(program, "--help", env=environment)
     listed = check_output(prefix / "bin" / "print_registered_core_operators", env=environment)
     assert "Conv" in listed
