@@ -38,7 +38,7 @@ _WRONG = [
     ("SpatialBN", {"epsilon": core.BlobReference("e")}, "epsilon is 'e', must be a number$"),
     ("GaussianFill", {"shape": [1.5]}, r"shape is \[1.5\], must be a list of integers$"),
     ("CreateDB", {"db": 5, "db_type": "lmdb"}, "argument db is 5, must be a string$"),
-    ("LearningRate", {"policy": 1, "base_lr": 0.1}, "argument policy is 1, must be a string$"),
+    ("LearningRate", {"policy": 1, "base_lr": 0.1}, "policy is 1, must be alter, .* or step$"),
     ("Reshape", {"shape": b"12"}, "argument shape is '12', must be a list of integers$"),
     ("If", {"then_net": 3}, "argument then_net is 3, must be a NetDef$"),
     ("Cast", {"to": 1.5}, "argument to is 1.5, must be a data type$"),
