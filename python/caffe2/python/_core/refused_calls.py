@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from caffe2.python._core.errors import operator_tracebacks
 
-if TYPE_CHECKING:
-    from caffe2.python._core.net import Net
-
 
 @contextlib.contextmanager
-def undone_if_refused(net: Net) -> Iterator[None]:
-    """Takes back what the block has added to a net if it raises an exception."""
+def undone_if_refused(net: Any) -> Iterator[None]:
+    """Takes back what the block has added to a Net if it raises an exception."""
     proto = net.Proto()
     fields = proto.op, proto.external_input, proto.external_output
     counts = [len(field) for field in fields]
