@@ -98,8 +98,8 @@ std::string HintOn(const std::string& command, const CLI::App& program) {
              path == "run" ? ": write the command of the shards after --" : "", help);
 }
 
-// Refuses an option that the command does not know. Where one is mistyped, another error follows:
-// it is missed, or its value stands where something else is expected.
+// Refuses an option that the command does not know. To be called when the parser reports another
+// error, which a mistyped option may have caused: an option is missing, or a value is left over.
 void RefuseUnknownOption(const CLI::App& program) {
   const CLI::App* command = Chosen(program).first;
   if (command->get_allow_extras() || command->get_prefix_command()) return;

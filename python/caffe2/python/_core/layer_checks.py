@@ -29,8 +29,8 @@ def _check_window(helper, arguments):
 
 def check_layer(helper: str, arguments: Mapping[str, Any]) -> None:
     """Raises ValueError, which names helper, argument and value, for arguments by name that no
-    layer can have: sizes that are no positive integers, a ratio outside of [0, 1), or an initial
-    value that is not a pair."""
+    layer can have: sizes that are no positive integers, a ratio outside of [0, 1), or a name
+    where an operator and its arguments are needed."""
     for name in _DIMS:
         if name in arguments and not (_is_integer(arguments[name]) and arguments[name] > 0):
             raise ValueError(f"{helper}: {name} is {arguments[name]!r}, must be a positive integer")

@@ -40,8 +40,8 @@ def add_input(model: ModelHelper, args: argparse.Namespace,
 
 
 def create(model: ModelHelper, seed: int = 1) -> None:
-    """Initializes the parameters that the model defines, of which the seed draws the values, and
-    creates its net."""
+    """Creates the model's net, after the parameters that the model defines. Runs with the same seed
+    draw the same parameters."""
     model.param_init_net.set_rand_seed(seed)
     workspace.RunNetOnce(model.param_init_net)
     workspace.CreateNet(model.net, overwrite=True)
