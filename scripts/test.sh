@@ -2,7 +2,7 @@
 # Builds and runs all tests: scripts/test.sh [preset]
 # C++ suites run by CTest, Python suites by pytest. The last line of the summary counts the tests:
 # "N passed, N failed, N skipped". A suite that could not run, or not to its end, counts as failed,
-# and the line before the last names it. Fails if anything failed.
+# and the line names it after the counts. Fails if anything failed.
 # CAFFE2_TEST_DATA names the folder of real data for the tests that need some; without it they
 # are skipped and counted as such.
 set -uo pipefail

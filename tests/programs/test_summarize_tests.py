@@ -17,6 +17,10 @@ GTEST = """<?xml version="1.0" encoding="UTF-8"?>
 <testcase name="Later" status="notrun" result="suppressed" classname="Relu"/>{more}
 </testsuite></testsuites>"""
 
+GTEST_SKIPPED = """
+<testcase name="Half" status="run" result="skipped" classname="Relu">
+<skipped message="relu_op_test.cc:20&#x0A;no GPU"/></testcase>"""
+
 GTEST_FAILURE = """
 <testcase name="Gradient" status="run" result="completed" classname="Relu">
 <failure message="relu_op_test.cc:12&#x0A;Expected equality"/></testcase>"""
@@ -57,8 +61,16 @@ def test_cases_of_all_suites_are_added_up(tmp_path):
     python = run_pytest(tmp_path, "python", PYTEST.format(condition=True))
     status, lines = summarize(tmp_path, "core=0", python)
     assert status == 0
-    assert lines == ["skipped: Relu.OnDevice relu_op_test.cc:9", "skipped: Relu.Later disabled",
+    assert lines == ["skipped 1: no GPU (Relu.OnDevice)", "skipped 1: disabled (Relu.Later)",
                      "3 passed, 0 failed, 2 skipped"]
+
+
+def test_skipped_cases_are_counted_by_reason(tmp_path):
+    (tmp_path / "core.xml").write_text(GTEST.format(more=""))
+    (tmp_path / "more.xml").write_text(GTEST.format(more=GTEST_SKIPPED))
+    _, lines = summarize(tmp_path, "core=0", "more=0")
+    assert lines == ["skipped 3: no GPU (Relu.OnDevice, ...)",
+                     "skipped 2: disabled (Relu.Later, ...)", "2 passed, 0 failed, 5 skipped"]
 
 
 def test_failed_cases_are_named_and_counted_once(tmp_path):
@@ -66,10 +78,17 @@ def test_failed_cases_are_named_and_counted_once(tmp_path):
     python = run_pytest(tmp_path, "python", PYTEST.format(condition=False))
     status, lines = summarize(tmp_path, "core=8", python)
     assert status == 1
-    assert [line.strip() for line in lines if line.startswith("failed")] == [
-        "failed: Relu.Gradient", "failed: test_it.test_bad"]
-    assert lines[-1] == "2 passed, 2 failed, 2 skipped"
-    assert not any(line.startswith("suites that did not finish") for line in lines)
+    assert lines[2:] == [
+        "failed: Relu.Gradient", "    relu_op_test.cc:12", "    Expected equality",
+        "failed: test_it.test_bad", "    assert False", "2 passed, 2 failed, 2 skipped"]
+
+
+def test_long_messages_are_cut(tmp_path):
+    report = GTEST_FAILURE.replace("Expected equality", "&#x0A;".join("abcdefghijklmn"))
+    (tmp_path / "core.xml").write_text(GTEST.format(more=report))
+    _, lines = summarize(tmp_path, "core=8")
+    assert lines[-4:] == ["    j", "    k", "    ... 3 lines more",
+                          "1 passed, 1 failed, 2 skipped"]
 
 
 @pytest.mark.parametrize(
@@ -91,17 +110,16 @@ def test_a_suite_that_did_not_finish_is_a_failure(tmp_path, report, outcome, rea
         (tmp_path / "bad.xml").write_text(report)
     status, lines = summarize(tmp_path, "good=0", f"bad={outcome}")
     assert status == 1
-    assert lines[-2].startswith(f"suites that did not finish: bad ({reason}")
     passed, skipped = (2, 4) if "though" in reason else (1, 2)
-    assert lines[-1] == f"{passed} passed, 1 failed, {skipped} skipped"
+    assert lines[-1].startswith(
+        f"{passed} passed, 1 failed, {skipped} skipped; did not finish: bad ({reason}")
 
 
 def test_all_suites_that_did_not_finish_are_named(tmp_path):
     status, lines = summarize(tmp_path, "core=139", "python=no Python environment")
     assert status == 1
-    assert lines == ["suites that did not finish: core (no report, exit status 139), "
-                     "python (no report, no Python environment)",
-                     "0 passed, 2 failed, 0 skipped"]
+    assert lines == ["0 passed, 2 failed, 0 skipped; did not finish: core (no report, exit status "
+                     "139), python (no report, no Python environment)"]
 
 
 def test_a_suite_that_pytest_cannot_collect_is_named(tmp_path):
@@ -109,9 +127,8 @@ def test_a_suite_that_pytest_cannot_collect_is_named(tmp_path):
     assert suite == "python=2"
     status, lines = summarize(tmp_path, suite)
     assert status == 1
-    assert lines[-2:] == [
-        "suites that did not finish: python (not all tests could be collected)",
-        "0 passed, 1 failed, 0 skipped"]
+    assert lines[-1] == ("0 passed, 1 failed, 0 skipped; "
+                         "did not finish: python (not all tests could be collected)")
 
 
 def test_no_suites_are_a_failure(tmp_path):
@@ -123,4 +140,4 @@ def test_only_skipped_tests_are_a_failure(tmp_path):
     suite = run_pytest(tmp_path, "python", "import pytest\n" + skipping.split("def test_bad")[0])
     assert suite == "python=0"
     assert summarize(tmp_path, suite) == (
-        1, ["skipped: test_it.test_good no data", "0 passed, 0 failed, 1 skipped"])
+        1, ["skipped 1: no data (test_it.test_good)", "0 passed, 0 failed, 1 skipped"])
