@@ -54,9 +54,14 @@ def mnist(databases, models, **flags):
             *(f"--{name}={value}" for name, value in values.items())]
 
 
-def trainer_of(rank):
-    """The pid of the trainer that is shard `rank`."""
-    for pid in alive(str(BIN / "mnist_trainer")):
+def trainers(models):
+    """The pids of the trainers of mnist(databases, models), of their launcher and supervisors."""
+    return alive(f"--model_prefix={models / 'mlp'}")
+
+
+def trainer_of(rank, models):
+    """The pid of the trainer that is shard `rank` of mnist(databases, models)."""
+    for pid in trainers(models):
         program = pathlib.Path(f"/proc/{pid}/exe").resolve()
         with open(f"/proc/{pid}/environ") as environment:
             is_it = f"\0RANK={rank}\0" in "\0" + environment.read()

@@ -51,7 +51,7 @@ def test_a_restarted_trainer_goes_on_from_its_checkpoint(databases, tmp_path):
     process = start("run", "-n", 2, "--max_restarts", 3, *mnist(databases, tmp_path, **flags))
     try:
         wait_until((tmp_path / "checkpoint").exists)
-        os.kill(trainer_of(1), signal.SIGKILL)
+        os.kill(trainer_of(1, tmp_path), signal.SIGKILL)
         output, _ = process.communicate(timeout=LIMIT)
     finally:
         process.kill()
@@ -90,7 +90,7 @@ def test_a_trainer_that_is_killed_again_and_again_ends_with_the_same_parameters(
                 # Each start gets as far as a checkpoint of its own, then loses a trainer.
                 if left and "Wrote checkpoint" in line and len(resumed) >= 2 * (
                         len(kills) - len(left)):
-                    os.kill(trainer_of(left.pop(0)), signal.SIGKILL)
+                    os.kill(trainer_of(left.pop(0), folder), signal.SIGKILL)
             assert process.wait(timeout=LIMIT) == 0
         finally:
             process.kill()

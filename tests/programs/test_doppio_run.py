@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from doppio_runs import alive, doppio, mnist, shell, start, trainer_of, wait_until
+from doppio_runs import alive, doppio, mnist, shell, start, trainer_of, trainers, wait_until
 
 from conftest import BIN, LIMIT, last_line, run, wait_for_line
 from launcher_dialects import clean_environment
@@ -70,7 +70,7 @@ def test_trainers_meet_at_a_store_with_a_secret_password(databases, tmp_path):
         wait_for_line(process, "all 2 shards joined")
         environments = []
         for rank in range(2):
-            with open(f"/proc/{trainer_of(rank)}/environ") as file:
+            with open(f"/proc/{trainer_of(rank, tmp_path)}/environ") as file:
                 environments += re.findall(r"REDISCLI_AUTH=([^\0]+)", file.read())
         (password,) = set(environments)
         assert len(password) > 40
@@ -83,7 +83,7 @@ def test_trainers_meet_at_a_store_with_a_secret_password(databases, tmp_path):
         process.kill()
     assert process.returncode == 128 + 15, output
     assert password not in output
-    assert not alive(str(BIN / "mnist_trainer"))
+    assert not trainers(tmp_path)
 
 
 def test_trainers_train(databases, tmp_path):
@@ -195,7 +195,7 @@ def test_a_killed_trainer_is_blamed(databases, tmp_path):
     process = start("run", "-n", 4, *mnist(databases, tmp_path, num_examples=10**6))
     try:
         wait_for_line(process, "Batch [")
-        os.kill(trainer_of(2), signal.SIGKILL)
+        os.kill(trainer_of(2, tmp_path), signal.SIGKILL)
         output, _ = process.communicate(timeout=60)
     finally:
         process.kill()
