@@ -1,5 +1,4 @@
 #include "caffe2/cuda/kernel.h"
-#include "operators/activation/prelu_functions.h"
 #include "operators/norm/normalization_kernels.h"
 
 namespace caffe2 {
@@ -123,32 +122,6 @@ __device__ inline float LrnScale(const AcrossChannels& l, const LrnWindow& w, co
 
 int64_t NumelOf(const AcrossChannels& l) { return l.outer * l.channels * l.inner; }
 
-constexpr int64_t kSlopeParts = 64;  // blocks that share a channel
-int64_t SlopeParts(const AcrossChannels& l) {
-  const int64_t parts = l.outer * l.inner / (4 * kThreads) + 1;
-  return std::min(parts, kSlopeParts);
-}
-
-// Block (channel, part) handles a share of the channel's elements. Channels are along x, because
-// the y axis of a grid may be too short for them.
-template <typename T>
-__global__ void PReluGradientKernel(AcrossChannels l, const T* x, const float* slope, const T* dy,
-                                    double* partial, T* dx) {
-  const int64_t channel = blockIdx.x, count = l.outer * l.inner;
-  const int64_t first = static_cast<int64_t>(blockIdx.y) * kThreads + threadIdx.x;
-  const int64_t step = static_cast<int64_t>(gridDim.y) * kThreads;
-  const float factor = slope[channel];
-  double sum = 0;
-  for (int64_t i = first; i < count; i += step) {
-    const int64_t at = (i / l.inner * l.channels + channel) * l.inner + i % l.inner;
-    const float value = Widen(x[at]), gradient = Widen(dy[at]);
-    sum += PReluFunction().GradientB(gradient, value, factor);
-    dx[at] = Narrow<T>(PReluFunction().GradientA(gradient, value, factor));
-  }
-  sum = BlockSum<kThreads>(sum);
-  if (threadIdx.x == 0) partial[channel * gridDim.y + blockIdx.y] = sum;
-}
-
 }  // namespace
 
 template <typename T>
@@ -210,23 +183,6 @@ void LaunchLrnGradient(const AcrossChannels& layout, const LrnWindow& window, co
   });
 }
 
-int64_t PReluScratch(const AcrossChannels& layout) { return SlopeParts(layout) * layout.channels; }
-
-template <typename T>
-void LaunchPReluGradient(const AcrossChannels& layout, const T* x, const float* slope, const T* dy,
-                         double* scratch, T* dx, float* dslope, cuda::Stream stream) {
-  if (layout.channels == 0) return;
-  const int64_t parts = SlopeParts(layout);
-  cuda::Launch("PReluGradient", PReluGradientKernel<T>,
-               dim3(static_cast<unsigned>(layout.channels), static_cast<unsigned>(parts)), kThreads,
-               stream, layout, x, slope, dy, scratch, dx);
-  cuda::ForEach("AddSlopes", layout.channels, stream, [=] __device__(int64_t c) {
-    double sum = 0;
-    for (int64_t part = 0; part < parts; ++part) sum += scratch[c * parts + part];
-    dslope[c] = static_cast<float>(sum);
-  });
-}
-
 #define INSTANTIATE(T)                                                                         \
   template void LaunchNormalizeRows(const NormalizedRows&, const RowNormalization<T>&,         \
                                     cuda::Stream);                                             \
@@ -235,9 +191,7 @@ void LaunchPReluGradient(const AcrossChannels& layout, const T* x, const float* 
   template void LaunchLrn(const AcrossChannels&, const LrnWindow&, const T*, T*, T*,           \
                           cuda::Stream);                                                       \
   template void LaunchLrnGradient(const AcrossChannels&, const LrnWindow&, const T*, const T*, \
-                                  const T*, float*, T*, cuda::Stream);                         \
-  template void LaunchPReluGradient(const AcrossChannels&, const T*, const float*, const T*,   \
-                                    double*, T*, float*, cuda::Stream)
+                                  const T*, float*, T*, cuda::Stream)
 INSTANTIATE(float);
 INSTANTIATE(float16);
 INSTANTIATE(bfloat16);

@@ -1,4 +1,4 @@
-// InstanceNorm, LayerNorm, LRN and PRelu on CUDA devices. Pointers are device memory. T is float,
+// InstanceNorm, LayerNorm and LRN on CUDA devices. Pointers are device memory. T is float,
 // float16 or bfloat16; values of a channel or row are float. Sums are computed in double, in a
 // fixed order.
 #pragma once
@@ -69,12 +69,5 @@ void LaunchLrn(const AcrossChannels& layout, const LrnWindow& window, const T* x
 template <typename T>
 void LaunchLrnGradient(const AcrossChannels& layout, const LrnWindow& window, const T* x,
                        const T* y, const T* dy, float* scratch, T* dx, cuda::Stream stream);
-
-// The gradients of PReluFunction (operators/activation/prelu_functions.h). `scratch` holds
-// PReluScratch(layout) doubles.
-int64_t PReluScratch(const AcrossChannels& layout);
-template <typename T>
-void LaunchPReluGradient(const AcrossChannels& layout, const T* x, const float* slope, const T* dy,
-                         double* scratch, T* dx, float* dslope, cuda::Stream stream);
 
 }  // namespace caffe2

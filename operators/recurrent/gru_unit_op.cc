@@ -4,7 +4,6 @@
 // not used here (K. Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014).
 #include "caffe2/utils/simd.h"
 #include "operators/recurrent/recurrent_unit.h"
-#include "operators/recurrent/recurrent_unit_functions.h"
 
 namespace caffe2 {
 namespace {
@@ -28,7 +27,7 @@ class GRUUnitOp final : public RecurrentUnitBase<CPUContext> {
 
   bool RunOnDevice() override {
     int next = 0;
-    const Step step = ReadStep(H_PREV, 3, &next);
+    const UnitStep step = ReadStep(H_PREV, 3, &next);
     const float *h_prev = Input(H_PREV).data<float>(), *x = Input(GATES).data<float>();
     float* h = OutputLike(0, H_PREV);
     const int64_t d = step.units;
@@ -54,7 +53,7 @@ class GRUUnitGradientOp final : public RecurrentUnitBase<CPUContext> {
 
   bool RunOnDevice() override {
     int next = 0;  // becomes the index of H; dH follows
-    const Step step = ReadStep(H_PREV, 3, &next);
+    const UnitStep step = ReadStep(H_PREV, 3, &next);
     const float *h_prev = Input(H_PREV).data<float>(), *x = Input(GATES).data<float>(),
                 *dh = DataLike(next + 1, H_PREV);
     float *dh_prev = OutputLike(DH_PREV, H_PREV), *dx = OutputLike(DGATES, GATES);

@@ -1,17 +1,18 @@
 // GRUUnit and its gradient on CUDA devices.
-#include "operators/recurrent/recurrent_unit_cuda.h"
+#include "operators/common/host_device_cuda.h"
+#include "operators/recurrent/recurrent_unit.h"
 
 namespace caffe2 {
 namespace {
 
-class CudaGruUnitOp final : public CudaRecurrentUnit {
+class CudaGruUnitOp final : public RecurrentUnitBase<CUDAContext> {
  public:
-  using CudaRecurrentUnit::CudaRecurrentUnit;
+  using RecurrentUnitBase::RecurrentUnitBase;
   bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
     int next = 0;
-    const UnitStep step = ReadUnitStep(H_PREV, 3, &next);
+    const UnitStep step = ReadStep(H_PREV, 3, &next);
     ForEach(
         Input(H_PREV).numel(),
         GruUnit<T>{step, Input(H_PREV).data<T>(), Input(GATES).data<T>(), OutputLike<T>(0, H_PREV)},
@@ -23,14 +24,14 @@ class CudaGruUnitOp final : public CudaRecurrentUnit {
   enum { H_PREV, GATES };
 };
 
-class CudaGruUnitGradientOp final : public CudaRecurrentUnit {
+class CudaGruUnitGradientOp final : public RecurrentUnitBase<CUDAContext> {
  public:
-  using CudaRecurrentUnit::CudaRecurrentUnit;
+  using RecurrentUnitBase::RecurrentUnitBase;
   bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
     int next = 0;  // becomes the index of H; dH follows
-    const UnitStep step = ReadUnitStep(H_PREV, 3, &next);
+    const UnitStep step = ReadStep(H_PREV, 3, &next);
     const T* dh = DataLike<T>(next + 1, H_PREV);
     ForEach(Input(H_PREV).numel(),
             GruUnitGradient<T>{step, Input(H_PREV).data<T>(), Input(GATES).data<T>(), dh,

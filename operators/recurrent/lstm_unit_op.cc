@@ -4,7 +4,6 @@
 // Neural Computation 9, 1997; forget gate: F. Gers et al., "Learning to forget", 1999).
 #include "caffe2/utils/simd.h"
 #include "operators/recurrent/recurrent_unit.h"
-#include "operators/recurrent/recurrent_unit_functions.h"
 
 namespace caffe2 {
 namespace {
@@ -31,7 +30,7 @@ class LSTMUnitOp final : public RecurrentUnitBase<CPUContext> {
 
   bool RunOnDevice() override {
     int next = 0;
-    const Step step = ReadStep(C_PREV, 4, &next);
+    const UnitStep step = ReadStep(C_PREV, 4, &next);
     const float *h_prev = DataLike(H_PREV, C_PREV), *c_prev = Input(C_PREV).data<float>(),
                 *x = Input(GATES).data<float>();
     float *h = OutputLike(H, C_PREV), *c = OutputLike(C, C_PREV);
@@ -62,7 +61,7 @@ class LSTMUnitGradientOp final : public RecurrentUnitBase<CPUContext> {
 
   bool RunOnDevice() override {
     int next = 0;  // becomes the index of H; C, dH and dC follow
-    const Step step = ReadStep(C_PREV, 4, &next);
+    const UnitStep step = ReadStep(C_PREV, 4, &next);
     const float *c_prev = Input(C_PREV).data<float>(), *x = Input(GATES).data<float>(),
                 *c = DataLike(next + 1, C_PREV), *dh = DataLike(next + 2, C_PREV),
                 *dc = DataLike(next + 3, C_PREV);

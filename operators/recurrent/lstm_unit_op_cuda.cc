@@ -1,17 +1,18 @@
 // LSTMUnit and its gradient on CUDA devices.
-#include "operators/recurrent/recurrent_unit_cuda.h"
+#include "operators/common/host_device_cuda.h"
+#include "operators/recurrent/recurrent_unit.h"
 
 namespace caffe2 {
 namespace {
 
-class CudaLstmUnitOp final : public CudaRecurrentUnit {
+class CudaLstmUnitOp final : public RecurrentUnitBase<CUDAContext> {
  public:
-  using CudaRecurrentUnit::CudaRecurrentUnit;
+  using RecurrentUnitBase::RecurrentUnitBase;
   bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
     int next = 0;
-    const UnitStep step = ReadUnitStep(C_PREV, 4, &next);
+    const UnitStep step = ReadStep(C_PREV, 4, &next);
     const T* h_prev = DataLike<T>(H_PREV, C_PREV);
     ForEach(Input(C_PREV).numel(),
             LstmUnit<T>{step, GetSingleArgument<float>("forget_bias", 0.f), h_prev,
@@ -26,14 +27,14 @@ class CudaLstmUnitOp final : public CudaRecurrentUnit {
   enum { H, C };
 };
 
-class CudaLstmUnitGradientOp final : public CudaRecurrentUnit {
+class CudaLstmUnitGradientOp final : public RecurrentUnitBase<CUDAContext> {
  public:
-  using CudaRecurrentUnit::CudaRecurrentUnit;
+  using RecurrentUnitBase::RecurrentUnitBase;
   bool RunOnDevice() override { return RealTypes::Dispatch(this, Input(0).dtype()); }
   template <typename T>
   bool DoRunWithType() {
     int next = 0;  // becomes the index of H; C, dH and dC follow
-    const UnitStep step = ReadUnitStep(C_PREV, 4, &next);
+    const UnitStep step = ReadStep(C_PREV, 4, &next);
     LstmUnitGradient<T> gradient{step,
                                  GetSingleArgument<float>("forget_bias", 0.f),
                                  Input(C_PREV).data<T>(),

@@ -9,6 +9,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/parallel.h"
+#include "operators/recurrent/recurrent_unit_functions.h"
 
 namespace caffe2 {
 
@@ -28,26 +29,15 @@ class RecurrentUnitBase : public Operator<Context> {
   }
 
  protected:
-  // One step of a batch: N rows of D units.
-  struct Step {
-    int64_t rows = 0;
-    int64_t units = 0;
-    int64_t timestep = 0;
-    const int32_t* lengths = nullptr;  // null: all sequences go on
-
-    bool HasEnded(int64_t row) const { return lengths != nullptr && timestep >= lengths[row]; }
-    // Rows for one thread: an element costs tens of operations.
-    int64_t Grain() const { return std::max<int64_t>(1, 2048 / std::max<int64_t>(1, units)); }
-  };
-
   // Reads the inputs from index `state` on: the state [.., N, D], the gates [.., N, blocks * D],
   // the lengths (int32, N of them; not if sequence_lengths is 0) and the timestep (one int32).
   // Throws EnforceNotMet if shapes do not match. `input` becomes the index of the next input.
-  Step ReadStep(int state, int blocks, int* input) const {
+  UnitStep ReadStep(int state, int blocks, int* input) const {
     const Tensor &states = Input(state), &gates = Input(state + 1);
     CAFFE_ENFORCE(states.dim() >= 2 && gates.dim() >= 2, "states ", ShapeString(states.sizes()),
                   " and gates ", ShapeString(gates.sizes()), " must be [1, N, D]");
-    Step step;
+    UnitStep step;
+    step.drop_states = drop_states_;
     step.units = states.size(-1);
     step.rows = states.size_to_dim(states.dim() - 1);
     CAFFE_ENFORCE(

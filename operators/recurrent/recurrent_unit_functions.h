@@ -8,18 +8,23 @@
 // LstmUnit, GruUnit and their gradients are functors for devices: element i of N rows of D units.
 #pragma once
 
+#include <algorithm>
+
 #include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
-// One step of a batch, like RecurrentUnitBase::Step (recurrent_unit.h).
+// One step of a batch: N rows of D units.
 struct UnitStep {
-  int64_t units = 0, timestep = 0;
-  const int32_t* lengths = nullptr;  // null: all sequences go on
+  int64_t rows = 0, units = 0, timestep = 0;
+  const int32_t* lengths = nullptr;  // of each row; null: all sequences go on
   bool drop_states = false;
-  CAFFE2_HOST_DEVICE bool HasEnded(int64_t i) const {
-    return lengths != nullptr && timestep >= lengths[i / units];
+
+  CAFFE2_HOST_DEVICE bool HasEnded(int64_t row) const {
+    return lengths != nullptr && timestep >= lengths[row];
   }
+  // Rows for one thread of the host: an element costs tens of operations.
+  int64_t Grain() const { return std::max<int64_t>(1, 2048 / std::max<int64_t>(1, units)); }
   // For a sequence that has ended: the new state from the old state, or the gradient of the old
   // state from the gradient of the new state.
   CAFFE2_HOST_DEVICE float Kept(float state) const { return drop_states ? 0.f : state; }
@@ -88,7 +93,7 @@ struct LstmUnit {
   const T *h_prev, *c_prev, *x;
   T *h, *c;
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
-    if (step.HasEnded(e)) {
+    if (step.HasEnded(e / step.units)) {
       h[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(h_prev[e])));
       c[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(c_prev[e])));
     } else {
@@ -108,7 +113,7 @@ struct LstmUnitGradient {
     const int64_t d = step.units;
     T* dgate = dx + step.Gate(e, 4);
     const T dhidden = dh[e], dcarried = dc[e];  // the outputs may be the same arrays
-    if (step.HasEnded(e)) {
+    if (step.HasEnded(e / step.units)) {
       dh_prev[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(dhidden)));
       dc_prev[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(dcarried)));
       for (int k = 0; k < 4; ++k) dgate[k * d] = T{};
@@ -127,7 +132,7 @@ struct GruUnit {
   const T *h_prev, *x;
   T* h;
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
-    if (step.HasEnded(e)) {
+    if (step.HasEnded(e / step.units)) {
       h[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(h_prev[e])));
     } else {
       h[e] = GruStep(x + step.Gate(e, 3), step.units, h_prev[e]);
@@ -144,7 +149,7 @@ struct GruUnitGradient {
   CAFFE2_HOST_DEVICE void operator()(int64_t e) const {
     const int64_t d = step.units;
     T* dgate = dx + step.Gate(e, 3);
-    if (step.HasEnded(e)) {
+    if (step.HasEnded(e / step.units)) {
       dh_prev[e] = host_device::Narrow<T>(step.Kept(host_device::Widen(dh[e])));
       for (int k = 0; k < 3; ++k) dgate[k * d] = T{};
     } else {
