@@ -180,8 +180,9 @@ class BackwardBuilder {
     try {
       meta = GetGradientForOp(op, g_output);
     } catch (Error& error) {
-      error.AddContext(MakeString("gradient of net ", net_.name(), ", operator ", i, ", ",
-                                  op.type(), op.output_size() == 0 ? "" : ", output ",
+      const std::string net = net_.name().empty() ? "" : MakeString("net ", net_.name(), ", ");
+      error.AddContext(MakeString("gradient of ", net, "operator ", i, ", ", op.type(),
+                                  op.output_size() == 0 ? "" : ", output ",
                                   op.output_size() == 0 ? "" : op.output(0)));
       throw;
     }

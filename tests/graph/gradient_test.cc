@@ -251,10 +251,16 @@ TEST(GradientTest, ErrorsNameOperatorAndBlob) {
   EXPECT_NE(replaced.find("version 1 of blob y, which nothing reads"), std::string::npos)
       << replaced;
 
-  const std::string no_gradient = ErrorOf([] {
-    GetBackwardPass(Net({Op("NoSuchOperator", {"x"}, {"y"})}), {{"y", ""}});
-  });
-  EXPECT_NE(no_gradient.find("NoSuchOperator"), std::string::npos) << no_gradient;
+  net = Net({Op("Accuracy", {"x", "label"}, {"y"})});
+  const auto no_gradient = [&] { return ErrorOf([&] { GetBackwardPass(net, {{"y", ""}}); }); };
+  EXPECT_NE(no_gradient().find("(gradient of net test, operator 0, Accuracy, output y)"),
+            std::string::npos)
+      << no_gradient();
+  net.clear_name();
+  EXPECT_NE(no_gradient().find("(gradient of operator 0, Accuracy, output y)"), std::string::npos)
+      << no_gradient();
+  net.mutable_op(0)->set_type("NoSuchOperator");
+  EXPECT_NE(no_gradient().find("NoSuchOperator"), std::string::npos) << no_gradient();
 }
 
 }  // namespace

@@ -270,6 +270,10 @@ def test_versions_that_a_gradient_needs_must_be_there():
         core.GradientRegistry.GetBackwardPass(operators, ["y"])
     with pytest.raises(RuntimeError, match="Mul does not fit its schema"):
         core.GradientRegistry.GetBackwardPass([core.CreateOperator("Mul", "x", ["y", "z"])], ["y"])
+    net = core.Net("scores")
+    net.Accuracy(["x", "label"], "y")
+    with pytest.raises(RuntimeError, match="gradient of net scores, operator 0, Accuracy"):
+        net.AddGradientOperators(["y"])
 
 
 def test_python_operators():

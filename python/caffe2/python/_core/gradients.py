@@ -95,7 +95,7 @@ class GradientRegistry:
 
     @classmethod
     def GetBackwardPass(cls, operators: Sequence[caffe2_pb2.OperatorDef], ys: Losses,
-                        ys_generate_gradient: bool = False
+                        ys_generate_gradient: bool = False, net_name: str = ""
                         ) -> tuple[_Operators, dict[str, Gradient]]:
         """(gradient OperatorDefs, {blob name: gradient}) of a list of operators.
 
@@ -103,13 +103,14 @@ class GradientRegistry:
           operators: OperatorDefs in the order they run.
           ys: the blobs whose sum is differentiated: a list, or a dict blob -> gradient blob, where
             None starts from ones.
+          net_name: the net that errors name.
 
         Raises RuntimeError if an operator on the way has no gradient, or if a gradient needs a
         version of a blob that was overwritten; ValueError if nothing reads the output of a
         StopGradient.
         """
         _check_stop_gradients(operators, ys)
-        net = caffe2_pb2.NetDef()
+        net = caffe2_pb2.NetDef(name=net_name)
         net.op.extend(operators)
         ops, gradients = C.get_backward_pass(net.SerializeToString(), _losses(ys))
         return ([_parse_op(serialized) for serialized in ops],

@@ -387,7 +387,7 @@ class Net(OperatorMethods):
         Raises RuntimeError, which names the operator, if one on the way has no gradient.
         """
         operators = self._net.op[skip:] if skip else self._net.op
-        ops, gradients = GradientRegistry.GetBackwardPass(operators, ys)
+        ops, gradients = GradientRegistry.GetBackwardPass(operators, ys, net_name=self.Name())
         self._ExtendOps(ops)
         for op in ops if operator_observers else ():
             for observe in operator_observers:
