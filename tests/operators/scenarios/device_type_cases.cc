@@ -297,9 +297,15 @@ void AddUpdates(std::vector<TypeCase>* all) {
       all);
 }
 
-// An input of an update rule, as device_agreement_test.cc has it, for four rows of three.
+// An input of a Row, as device_agreement_test.cc has it, for four rows of three.
 CaseInput SmallInput(In kind) {
   switch (kind) {
+    case In::kAny:
+    case In::kModest:
+    case In::kPositive:
+    case In::kInside:
+    case In::kChosen:
+      break;
     case In::kRowFactors:
       return {{4}};
     case In::kColumns:
@@ -330,12 +336,19 @@ CaseInput SmallInput(In kind) {
       return {{4}, "double"};
     case In::kMaskBits:
       return {{4, 1}, "uint8"};
-    default:
-      return {{4, 3}};
+    case In::kThreeGates:
+      return {{4, 9}};
+    case In::kFourGates:
+      return {{4, 12}};
+    case In::kLengths:
+      return {{4}, "int32"};
+    case In::kTimestep:
+      return {{1}, "int32"};
   }
+  return {{4, 3}};
 }
 
-// The elementwise operators and update rules.
+// The elementwise operators, recurrent units and update rules.
 void AddAgreementRows(std::vector<TypeCase>* all) {
   for (const Row& row : AgreementRows()) {
     std::vector<CaseInput> inputs;
