@@ -37,11 +37,12 @@ table.data td.number, table.data th.number { text-align: right; white-space: now
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 12px;
   min-width: 0; }
 .scroll { overflow-x: auto; }
-.pictures { display: flex; flex-wrap: wrap; gap: 6px; }
-.pictures figure { margin: 0; text-align: center; font-size: 12px; color: var(--soft); }
-.pictures figcaption { max-width: 110px; overflow-wrap: anywhere; }
-.pictures img { display: block; margin: 0 auto; width: 72px; height: 72px; object-fit: contain;
+.pictures { display: flex; flex-wrap: wrap; gap: 10px 6px; }
+.pictures figure { margin: 0; width: 120px; text-align: center; font-size: 12px; color: var(--soft); }
+.pictures figcaption { overflow-wrap: anywhere; }
+.pictures img { display: block; width: 72px; height: 72px; object-fit: contain;
   background: var(--card); border-radius: 4px; image-rendering: auto; }
+.pictures figure img { margin: 0 auto; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--soft); font: 11px system-ui, "DejaVu Sans", sans-serif; }
 .legend { display: flex; flex-wrap: wrap; gap: 0 16px; color: var(--soft); font-size: 12px; }

@@ -160,6 +160,18 @@ def test_the_curve_goes_through_the_points(tmp_path):
     assert (x1, y1) == (540, 28)
 
 
+def test_the_upright_axis_has_a_number_at_both_ends(tmp_path, losses):
+    """Losses from 2.5 down to 0.7: the axis goes from 0.5 to 2.5, and each line has its number."""
+    text = report(write_run(tmp_path / "run", losses, []))
+    svg = text[text.index("<h3>Loss</h3>"):]
+    svg = svg[:svg.index("</svg>")]
+    numbers = re.findall(r'y="([^"]*)" text-anchor="end">([^<]*)</text>', svg)
+    assert [number for _, number in numbers] == ["0.5", "1", "1.5", "2", "2.5"]
+    assert [float(y) - 4 for y, _ in numbers] == [242, 188.5, 135, 81.5, 28]
+    points = re.search(r'<polyline[^>]* points="([^"]*)"', svg)[1].split()
+    assert points[0] == "56.0,28.0" and points[-1] == "540.0,220.6"
+
+
 def test_curves_have_a_legend_that_can_wrap(tmp_path, losses):
     """Names of many shards do not fit into one line of a chart."""
     text = report(write_run(tmp_path / "run", losses, [0.6, 0.55]))
@@ -228,16 +240,19 @@ def test_the_memory_is_shown_by_kind_and_blob(tmp_path, losses):
         {"iteration": 10, "blob_bytes": 100 * mib, "distinct_bytes": 60.5 * mib,
          "peak_bytes": {"cpu": 300 * mib}, "blobs": blobs,
          "kinds": [{"kind": "activation", "blobs": 3, "bytes": 25 * mib},
-                   {"kind": "parameter", "blobs": 2, "bytes": 75 * mib}]}))
+                   {"kind": "parameter", "blobs": 2, "bytes": 75 * mib},
+                   {"kind": "other", "blobs": 1, "bytes": 40}]}))
     text = report(folder)
     page = Page(text)
-    assert page.value("all blobs") == "100.0 MiB"
+    assert page.value("all blobs") == "100 MiB"
     assert page.value("memory that they lie in") == "60.5 MiB"
-    assert page.value("peak of the process, cpu") == "300.0 MiB"
+    assert page.value("peak of the process, cpu") == "300 MiB"
     assert page.cells.index("parameter") < page.cells.index("activation")
+    at = page.cells.index("other")
+    assert page.cells[at:at + 3] == ["other", "1", "40 B"]  # not 0.0 MiB
     assert 'style="width:150px"' in text and 'style="width:50px"' in text
     at = page.cells.index("blob1")
-    assert page.cells[at:at + 6] == ["blob1", "activation", "float", "[2]", "39.0 MiB", "1"]
+    assert page.cells[at:at + 6] == ["blob1", "activation", "float", "[2]", "39 MiB", "1"]
     assert "blob24" in page.cells and "blob25" not in page.cells
     assert "The 25 largest of 30 blobs" in text
 

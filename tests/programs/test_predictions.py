@@ -112,6 +112,10 @@ def test_the_page_shows_classes_matrix_and_pictures(logged, databases):
         shown = Image.open(io.BytesIO(base64.b64decode(png))).convert("L")
         start = image["record"] * 28 * 28
         assert shown.tobytes() == raw[start:start + 28 * 28]
+    captions = re.findall(r"<figcaption>(\d+)<br>taken for (\d+), (\d+)\u00a0%</figcaption>", text)
+    assert [tuple(map(int, caption)) for caption in captions] == [
+        (image["label"], image["predicted"], round(100 * image["confidence"]))
+        for image in found["worst"]]  # no line ends before "%"
 
 
 def write_run(folder, database, counts, worst=()):

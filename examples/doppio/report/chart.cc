@@ -76,6 +76,11 @@ struct Axis {
       if (factor * power >= raw) step = factor * power;
     }
   }
+  // After Finish(): the range begins and ends at a tick, so that both ends have a number.
+  void RoundOut() {
+    low = std::floor(low / step + 1e-9) * step;
+    high = std::ceil(high / step - 1e-9) * step;
+  }
   double At(double value, double begin, double end) const {
     return begin + (value - low) / (high - low) * (end - begin);
   }
@@ -93,7 +98,7 @@ std::string Line(double x1, double y1, double x2, double y2) {
 
 std::string Ticks(const Axis& x, const Axis& y) {
   std::string svg;
-  for (double v = std::ceil(y.low / y.step) * y.step; v <= y.high + y.step * 1e-9; v += y.step) {
+  for (double v = y.low; v <= y.high + y.step * 1e-9; v += y.step) {
     const double at = y.At(v, kHeight - kBottom, kTop);
     svg += Line(kLeft, at, kWidth - kRight, at) + Text(kLeft - 6, at + 4, "end", Label(v));
   }
@@ -135,6 +140,7 @@ std::string ChartSvg(const std::vector<Series>& series, const std::string& x_tit
   if (x.low > x.high) return "";
   x.Finish(6);
   y.Finish(5);
+  y.RoundOut();
   std::string svg = "<svg viewBox=\"0 " + Number(kAbove) + " " + Number(kWidth) + " " +
                     Number(kHeight - kAbove) + "\" role=\"img\">" + Ticks(x, y);
   std::string legend;

@@ -5,6 +5,7 @@
 #include "caffe2/core/logging.h"
 #include "examples/doppio/report/json_file.h"
 #include "examples/doppio/report/table.h"
+#include "examples/doppio/text.h"
 
 namespace caffe2::report {
 namespace {
@@ -12,7 +13,9 @@ namespace {
 using google::protobuf::Struct;
 using google::protobuf::Value;
 
-std::string MiB(double bytes) { return Formatted("%.1f MiB", bytes / (1 << 20)); }
+std::string Size(double bytes) {
+  return HumanBytes(static_cast<int64_t>(std::clamp(bytes, 0., 1e18)));
+}
 
 Memory MemoryOf(const Struct& object) {
   Memory memory;
@@ -49,7 +52,7 @@ std::string KindsHtml(const Memory& memory) {
   for (const Memory::Kind& kind : memory.kinds) {
     rows +=
         Row(Cell(kind.name) + Cell(Formatted("%.0f", kind.blobs), true) +
-            Cell(MiB(kind.bytes), true) + BarCell(kind.bytes / std::max(memory.blob_bytes, 1.)));
+            Cell(Size(kind.bytes), true) + BarCell(kind.bytes / std::max(memory.blob_bytes, 1.)));
   }
   return Table(rows);
 }
@@ -62,7 +65,7 @@ std::string BlobsHtml(const Memory& memory) {
   for (size_t i = 0; i < shown; ++i) {
     const Memory::Blob& blob = memory.blobs[i];
     rows += Row(Cell(blob.name) + Cell(blob.kind) + Cell(blob.type) + Cell(blob.shape) +
-                Cell(MiB(blob.bytes), true) +
+                Cell(Size(blob.bytes), true) +
                 Cell(blob.shared_with > 0 ? Formatted("%.0f", blob.shared_with) : "", true));
   }
   return MakeString("<h3>The ", shown, " largest of ", memory.blobs.size(), " blobs</h3>") +
@@ -80,10 +83,10 @@ std::string MemoryHtml(const Memory& memory) {
   std::string html =
       MakeString("<h2>Memory</h2><p class=\"note\">Of shard 0 after iteration ", memory.iteration,
                  ". Blobs that are not needed at the same time share memory.</p>");
-  std::string rows = Row(Head("all blobs") + Cell(MiB(memory.blob_bytes), true)) +
-                     Row(Head("memory that they lie in") + Cell(MiB(memory.distinct_bytes), true));
+  std::string rows = Row(Head("all blobs") + Cell(Size(memory.blob_bytes), true)) +
+                     Row(Head("memory that they lie in") + Cell(Size(memory.distinct_bytes), true));
   for (const auto& [device, bytes] : memory.peak_bytes) {
-    rows += Row(Head("peak of the process, " + device) + Cell(MiB(bytes), true));
+    rows += Row(Head("peak of the process, " + device) + Cell(Size(bytes), true));
   }
   return html + Table(rows) + "<h3>By kind</h3>" + KindsHtml(memory) + BlobsHtml(memory);
 }

@@ -106,7 +106,7 @@ std::string MistakesHtml(const Predictions& predictions, const std::vector<Class
 
 std::string FigureHtml(const WorstImage& image, const std::string& png, const Names& names) {
   const std::string wrong =
-      LabelText(names, image.predicted) + Formatted(", %.0f %%", 100 * image.confidence);
+      LabelText(names, image.predicted) + Formatted(", %.0f\u00a0%%", 100 * image.confidence);
   return "<figure><img src=\"data:image/png;base64," + Base64(png) + "\" alt=\"" +
          EscapeHtml(image.key) + "\" title=\"" +
          EscapeHtml(MakeString("record ", image.record, ", key ", image.key)) + "\"><figcaption>" +
