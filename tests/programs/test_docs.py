@@ -3,6 +3,7 @@
 import functools
 import re
 import shlex
+import sys
 
 import pytest
 
@@ -163,6 +164,18 @@ def test_the_command_for_several_machines_works(databases, redis, shards, tmp_pa
     for status, output in results:
         assert status == 0, output
     assert "Finished iteration 2" in results[0][1]
+
+
+def test_the_picture_of_lenet_is_what_inspect_draws(databases, tmp_path):
+    done = run("mnist_trainer", "--recipe", "mnist_lenet", "--use_cpu", "--train_data",
+               databases / "train_lmdb", "--test_data", databases / "test_lmdb",
+               "--num_epochs", 1, "--model_prefix", tmp_path / "digits")
+    assert done.returncode == 0, done.output
+    done = run("doppio", "inspect", tmp_path / "digits-0001.mdl", "--svg", tmp_path / "lenet.svg",
+               env={"DOPPIO_PYTHON": sys.executable})
+    assert done.returncode == 0, done.output
+    drawn = (tmp_path / "lenet.svg").read_text()
+    assert drawn == (ROOT / "docs" / "pictures" / "lenet.svg").read_text()
 
 
 @pytest.mark.parametrize("document", ["README.md", "examples/README.md"])

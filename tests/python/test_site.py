@@ -40,6 +40,17 @@ def test_every_page_is_in_the_contents():
     assert not missing
 
 
+def test_every_picture_is_shown_and_described():
+    shown = set()
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for text, target in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", page.read_text()):
+            assert len(text.split()) > 2, f"{page.name}: say what {target} shows"
+            shown.add((page.parent / target).resolve())
+    assert shown == set((ROOT / "docs" / "pictures").iterdir())
+    large = [path.name for path in shown if path.stat().st_size > 150_000]
+    assert not large
+
+
 def _sources():
     """All C++ sources; string literals that continue on the next line are joined."""
     folders = [ROOT / name for name in ("caffe2", "db", "operators", "distributed", "train")]
