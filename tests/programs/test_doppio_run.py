@@ -1,5 +1,6 @@
 """`doppio run` with real processes: what shards are told, their output, and their end."""
 
+import json
 import os
 import pathlib
 import re
@@ -88,8 +89,11 @@ def test_trainers_meet_at_a_store_with_a_secret_password(databases, tmp_path):
 
 def test_trainers_train(databases, tmp_path):
     done = doppio("run", "-n", 2, "--log_dir", tmp_path / "logs",
-                  *mnist(databases, tmp_path))
+                  *mnist(databases, tmp_path, log_dir=tmp_path / "records"))
     assert done.returncode == 0, done.output
+    settings = json.loads((tmp_path / "records" / "settings.json").read_text())
+    assert settings["flags"]["num_shards"] == "2"
+    assert settings["run"]["began_at_iteration"] == settings["run"]["began_at_epoch"] == 0
     for rank in range(2):
         assert f"doppio run: shard {rank} of 2, local {rank} of 2, store redis://127" in done.output
         log = (tmp_path / "logs" / f"shard-{rank}.log").read_text()

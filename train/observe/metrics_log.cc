@@ -64,8 +64,8 @@ std::string RunJson(const StartReport& report) {
       .Add("generation", report.identity.generation)
       .Add("num_shards", report.options->shards.num_shards)
       .Add("devices", DescribeDevices(report.options->devices))
-      .Add("epoch", report.epoch)
-      .Add("total_iterations", report.total_iterations)
+      .Add("began_at_epoch", report.epoch)
+      .Add("began_at_iteration", report.total_iterations)
       .ToString();
 }
 
@@ -170,6 +170,8 @@ void MetricsLog::OnModelSaved(const std::string& path) {
 
 void SettingsLog::OnStart(const StartReport& report) {
   const DataOptions& data = report.options->data;
+  std::map<std::string, std::string> flags = flags_;
+  flags["num_shards"] = MakeString(report.options->shards.num_shards);  // a launcher may set it
   JsonObject settings;
   settings.Add("program", program_)
       .Add("version", Version())
@@ -179,7 +181,7 @@ void SettingsLog::OnStart(const StartReport& report) {
       .AddJson("started", TimeNow())
       .AddJson("host", HostJson())
       .AddJson("run", RunJson(report))
-      .AddJson("flags", JsonOf(flags_))
+      .AddJson("flags", JsonOf(flags))
       .AddJson("train_data", DataJson(data, data.train_data));
   if (!data.test_data.empty()) settings.AddJson("test_data", DataJson(data, data.test_data));
 

@@ -38,8 +38,9 @@ class MetricsLog : public TrainListener {
 };
 
 // Writes <directory>/settings.json when the run starts: program, version and build, libraries with
-// their versions (caffe2/utils/library_versions.h), host, run, all flags with their values, and the
-// data sets with their fingerprints (DataFingerprint).
+// their versions (caffe2/utils/library_versions.h), host, run, all flags with their values (of
+// --num_shards the number that the run has), and the data sets with their fingerprints
+// (DataFingerprint).
 class SettingsLog : public TrainListener {
  public:
   SettingsLog(std::string directory, std::string program, std::map<std::string, std::string> flags)
