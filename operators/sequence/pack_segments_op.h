@@ -34,7 +34,10 @@ class PackSegmentsOp final : public Operator<Context> {
       : Operator<Context>(def, ws),
         max_length_(ReadMaxLength(*this)),
         pad_minf_(this->template GetSingleArgument<bool>("pad_minf", false)),
-        presence_(this->template GetSingleArgument<bool>("return_presence_mask", false)) {}
+        presence_(this->template GetSingleArgument<bool>("return_presence_mask", false)) {
+    CAFFE_ENFORCE(!presence_ || OutputSize() > 1,
+                  "argument return_presence_mask needs a second output, for the mask");
+  }
 
   bool RunOnDevice() override {
     const Tensor &on_any_device = this->template Input<Tensor>(0), &X = Input(1);

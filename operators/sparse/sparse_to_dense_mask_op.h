@@ -77,7 +77,10 @@ class SparseToDenseMaskOp final : public SparseToDenseMaskBase<Context> {
   SparseToDenseMaskOp(const OperatorDef& def, Workspace* ws)
       : SparseToDenseMaskBase<Context>(def, ws),
         presence_(this->template GetSingleArgument<bool>("return_presence_mask", false)),
-        max_skipped_(this->template GetSingleArgument<int64_t>("max_skipped_indices", 50)) {}
+        max_skipped_(this->template GetSingleArgument<int64_t>("max_skipped_indices", 50)) {
+    CAFFE_ENFORCE(!presence_ || OutputSize() > 1,
+                  "argument return_presence_mask needs a second output, for the mask");
+  }
 
   bool RunOnDevice() override {
     const Tensor &indices = this->template Input<Tensor>(0), &values = Input(1),

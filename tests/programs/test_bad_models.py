@@ -53,6 +53,22 @@ def test_outputs_that_no_operator_makes(predict, picture, tmp_path):
     check(done, "absent")
 
 
+def test_names_cannot_control_the_terminal(predict, tmp_path):
+    evil = "No\x1b]0;owned\x07\nOp"
+    check(predict(model(predict=[op(evil, ["data"], ["softmax"])])), "No?]0;owned? Op")
+    (tmp_path / "net.pb").write_bytes(net(op(evil, ["data"], ["y"]), inputs=["data"]))
+    done = run("speed_benchmark", "--net", tmp_path / "net.pb")
+    assert done.returncode != 0 and "\x1b" not in done.output + predict(model(
+        predict=[op(evil, ["data"], ["softmax"])])).output
+
+
+def test_masks_without_a_place(predict):
+    """An argument asks for an output that is not there."""
+    segments = [op("GivenTensorIntFill", [], ["lengths"], shape=[1], values=[1]),
+                op("PackSegments", ["lengths", "data"], ["softmax"], return_presence_mask=1)]
+    check(predict(model(predict=segments)), "return_presence_mask needs a second output")
+
+
 def test_outputs_that_are_no_scores(predict):
     check(predict(model(predict=[op("Shape", ["data"], ["softmax"])])), "int64")
     check(predict(model(predict=[op("CreateMap", [], ["softmax"])])), "Tensor is needed")

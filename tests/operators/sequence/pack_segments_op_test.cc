@@ -46,6 +46,9 @@ TEST_F(LengthsTest, PackedGradientsAreNumericOnes) {
   ExpectThrows(&ws, Op("PackSegments", {"lengths", "P"}, {"Y"}), "lengths must add up to the");
   ExpectThrows(&ws, Op("PackSegments", {"lengths", "X"}, {"Y"}, {MakeArgument("max_length", 0)}),
                "max_length");
+  ExpectThrows(
+      &ws, Op("PackSegments", {"lengths", "X"}, {"Y"}, {MakeArgument("return_presence_mask", 1)}),
+      "argument return_presence_mask needs a second output");
 }
 
 }  // namespace

@@ -24,6 +24,10 @@ TEST(SparseToDenseMaskTest, PicksColumns) {
   ExpectThrows(&ws, Op("SparseToDenseMask", {"i", "v", "d"}, {"Y"}), "argument mask");
   ExpectThrows(&ws,
                Op("SparseToDenseMask", {"i", "v", "d"}, {"Y"},
+                  {mask, MakeArgument("return_presence_mask", 1)}),
+               "argument return_presence_mask needs a second output");
+  ExpectThrows(&ws,
+               Op("SparseToDenseMask", {"i", "v", "d"}, {"Y"},
                   {MakeArgument("mask", std::vector<int>{2, 2})}),
                "occurs twice");
   Feed<int32_t>(&ws, "i", {5}, {-1, -1, 2, 2, 2});
