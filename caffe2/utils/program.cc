@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -66,7 +67,11 @@ void ConfigureThreads(char** argv) {
 
 int Fail(const std::string& program, std::string message, ExitCode code) {
   if (!VLOG_IS_ON(1)) message = WithoutCodePlaces(std::move(message));
-  std::replace(message.begin(), message.end(), '\n', ' ');
+  // One line, and nothing that a name in a file makes the terminal do.
+  for (char& c : message) {
+    if (std::iscntrl(static_cast<unsigned char>(c)))
+      c = std::isspace(static_cast<unsigned char>(c)) ? ' ' : '?';
+  }
   std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
   return static_cast<int>(code);
 }

@@ -46,6 +46,17 @@ def test_inspect_a_net_without_parameters(tmp_path, capsys):
     assert status == 65 and "the shapes do not fit" in line
 
 
+def test_names_cannot_control_the_terminal(tmp_path, capsys):
+    model = small_model()
+    model.net.op[0].output[0] = model.net.op[1].input[0] = "c\x1b]0;owned\x07\n"
+    model.info["class_names"] = "cat\x1b[31m"
+    (tmp_path / "predict.pb").write_bytes(model.net.SerializeToString())
+    out = inspect(capsys, tmp_path / "predict.pb")
+    assert "\x1b" not in out and "c?]0;owned??" in out
+    status, line = error_of(capsys, tmp_path / "none\x1b.pb", command=inspect_command)
+    assert status == 66 and "none?.pb" in line
+
+
 def test_the_picture(tmp_path, capsys, monkeypatch):
     formats.write(small_model(), f"{tmp_path}/a.mdl")
     monkeypatch.setenv("PATH", str(tmp_path))  # no other program is needed

@@ -24,6 +24,11 @@ def one_line(error: BaseException) -> str:
     return "; ".join(lines[:2]) or type(error).__name__
 
 
+def plain(text: str) -> str:
+    """The text without characters that control a terminal, which a model may have in its names."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
 def needs(package: str, what: str, error: ImportError) -> ConvertError:
     """The error for a package of PyPI that is missing."""
     return ConvertError(f"{what} need the package {package}, which {sys.executable} cannot import "
@@ -43,5 +48,5 @@ def run_command(name: str, command: Callable[[], int]) -> int:
         status, message = NO_INPUT, one_line(error)
     except MemoryError:
         status, message = SYSTEM, "the memory does not suffice for the model"
-    print(f"{name}: {message}", file=sys.stderr)
+    print(plain(f"{name}: {message}"), file=sys.stderr)
     return status

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from caffe2.python.convert import formats
 from caffe2.python.convert.command_line import Parser, input_shape, positive, set_shapes
-from caffe2.python.convert.errors import run_command
+from caffe2.python.convert.errors import plain, run_command
 from caffe2.python.convert.files import whole_file
 from caffe2.python.convert.layers import draw, layers_of
 
@@ -39,7 +39,7 @@ def _dims(shape):
 def _rows(layers):
     yield "operator", "output", "shape", "parameters", "FLOPs"
     for layer in layers:
-        yield (layer.type, layer.output, _dims(layer.shape), f"{layer.parameters:,}",
+        yield (plain(layer.type), plain(layer.output), _dims(layer.shape), f"{layer.parameters:,}",
                "?" if layer.flops is None else f"{layer.flops:,}")
 
 
@@ -54,7 +54,7 @@ def _print_table(model, layers):
     widths = [max(map(len, column)) for column in zip(*rows)]
     for name in model.inputs:
         shape = model.shapes.get(name)
-        print(f"input {name}: {'?' if shape is None else _dims(['N', *shape[1:]])}")
+        print(f"input {plain(name)}: {'?' if shape is None else _dims(['N', *shape[1:]])}")
     for row in rows:
         words = [word.rjust(width) if i > 2 else word.ljust(width)
                  for i, (word, width) in enumerate(zip(row, widths))]
@@ -66,7 +66,7 @@ def _print_table(model, layers):
     if not model.shapes:
         print("give the shape of the input for shapes and FLOPs: --input_shape 3,224,224")
     for key, value in sorted(model.info.items()):
-        print(f"{key}: {', '.join(value.splitlines())}")
+        print(plain(f"{key}: {', '.join(value.splitlines())}"))
 
 
 def _inspect(options):
