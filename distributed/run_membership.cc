@@ -25,6 +25,7 @@ constexpr milliseconds kShortestSilence{1500};
 constexpr char kTryBefore[] = "; the try before: ";
 constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
 constexpr int64_t kClockError = 60000;    // ms between the clocks of two hosts
+constexpr int kMaxFailedGenerations = 1000;
 
 // The state of a shard as seen while the shards join.
 struct Peer {
@@ -154,7 +155,11 @@ bool Membership::FindGeneration() {
       failure->Throw();
     }
     earlier_failure_ = failure->line.substr(0, failure->line.find(kTryBefore));
-    ++place_.generation;
+    if (++place_.generation - first > kMaxFailedGenerations) {
+      ThrowIoError(ExitCode::kStoreUnreachable, "run ", options().run_id, ": more than ",
+                   kMaxFailedGenerations, " generations after ", first,
+                   " have failed, says the store: it does not keep what is written to it");
+    }
   }
   if (place_.generation != first) {
     store_->Put("generation", std::to_string(place_.generation));

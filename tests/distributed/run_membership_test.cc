@@ -35,6 +35,15 @@ TEST(RunMembershipClockTest, AConflictFromTheFutureIsIgnored) {
   EXPECT_HAS(ErrorOf([&] { RunMembership::Join(stores, Options(1, 0)); }), "the shards disagree");
 }
 
+// A store that answers anything, such as a failure for each generation, keeps no shard joining.
+TEST(RunMembershipClockTest, GenerationsWithoutEndAreRefused) {
+  const StoreFactory stores = MemoryStores();
+  const std::string failure = RunFailure{RunFailure::kLost, NowMs() - 86400000, "lost"}.Format();
+  for (int i = 1; i <= 1002; ++i) stores("run")->Put(MakeString(i, "/failure"), failure);
+  EXPECT_HAS(ErrorOf([&] { RunMembership::Join(stores, Options(1, 0)); }),
+             "run run: more than 1000 generations after 1 have failed, says the store");
+}
+
 // Over a directory and over Redis.
 class RunMembershipTest : public ::testing::TestWithParam<std::string> {
  protected:
