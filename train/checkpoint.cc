@@ -174,16 +174,25 @@ std::string KeptPath(const std::string& path, int i) {
 
 // The newest of "<path>", "<path>.1", ... whose checksum is right. If there is one and checkpoints
 // will be written, renames damaged ones before it to "<file>.damaged": later saves must not keep
-// them in place of files that are whole.
+// them in place of files that are whole. Throws IoError if a newer one cannot be read: it may be
+// whole, and later saves would replace it.
 std::string NewestWhole(const std::string& path, const OutputOptions& output) {
   std::string problems;
   std::vector<std::string> damaged;
   for (int i = 0; i < output.keep_checkpoints; ++i) {
     const std::string file = KeptPath(path, i);
-    if (i > 0 && access(file.c_str(), F_OK) != 0) continue;
+    if (access(file.c_str(), F_OK) != 0 && errno == ENOENT) {
+      if (i == 0) problems = "there is no " + file;
+      continue;
+    }
     try {
       VerifyChecksum(file);
     } catch (const IoError& error) {
+      if (ExitCodeOf(error) != ExitCode::kBadData) {
+        ThrowIoError(ExitCodeOf(error),
+                     "cannot tell whether a checkpoint is intact: ", error.what(),
+                     "; make it readable, or move it away to resume from an older one");
+      }
       LOG(WARNING) << "skipping a damaged checkpoint: " << error.what();
       problems += (problems.empty() ? "" : "; ") + std::string(error.what());
       damaged.push_back(file);

@@ -93,8 +93,7 @@ bool Supersedes(const RunIdentity& identity, const std::string& text) {
   if (!record || identity.run_id.empty() || FieldOf(*record, "run_id") != identity.run_id) {
     return false;
   }
-  return identity.generation > NumberOf(*record, "generation") ||
-         identity.joined_ms > NumberOf(*record, "joined_ms");
+  return identity.generation > NumberOf(*record, "generation");
 }
 
 // Removes the temporary files beside `path` that an earlier owner may be writing.
@@ -121,7 +120,6 @@ RunLock::RunLock(const std::string& path, const RunIdentity& identity)
   const ProcessId self = ProcessId::Self();
   record_ = FormatRecord({{"run_id", identity.run_id},
                           {"generation", std::to_string(identity.generation)},
-                          {"joined_ms", std::to_string(identity.joined_ms)},
                           {"host", self.host},
                           {"pid", std::to_string(self.pid)},
                           {"pid_scope", PidScope()},

@@ -1,7 +1,6 @@
 // The right of one run to write a file.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "caffe2/core/exit_code.h"
@@ -17,11 +16,10 @@ class Superseded : public WithExitCode<IoError> {
 };
 
 // Identifies the run that writes. A generation of a run begins when its shards join
-// (RunMembership). Of two owners with the same run_id, the one that joined later wins.
+// (RunMembership). Of two owners with the same run_id, the later generation wins.
 struct RunIdentity {
   std::string run_id;  // "": a run of one process, which nothing supersedes
   int generation = 1;
-  int64_t joined_ms = 0;  // since 1970
 };
 
 // Holds the right to write `path` (a checkpoint, or the path that stands for several models) for

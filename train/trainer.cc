@@ -175,6 +175,10 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
     if (!schedule.empty() && run_->IsWriter()) LOG(WARNING) << schedule;
   }
   if (options_.output.WritesCheckpoints()) {
+    if (!resumed && run_->IsWriter() && HasCheckpoint(options_.output)) {
+      LOG(WARNING) << "this run begins anew and will replace the checkpoint "
+                   << options_.output.checkpoint_path << "; with --resume it would go on from it";
+    }
     saver_ = std::make_unique<CheckpointSaver>(options_, nets_, &ws_, run_.get(),
                                                checkpoint_lock_.get());
   }

@@ -183,7 +183,24 @@ def test_two_runs_on_one_path(databases, shards, tmp_path):
     # What a killed process leaves does not block.
     third = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=3))
     assert third.returncode == 0, third.output
+    assert f"will replace the checkpoint {tmp_path / 'checkpoint'};" in third.output
     assert sorted(contents(tmp_path)) == ["checkpoint", "checkpoint.1"]
+
+
+def test_runs_of_one_name_in_two_stores_are_two_runs(databases, shards, tmp_path):
+    """They have the same run id and generation, and the second starts later."""
+    def start(store):
+        (tmp_path / store).mkdir()
+        return [shards.start(*saving(databases, tmp_path, shard_id=i, num_shards=2, run_id="same",
+                                     init_method=f"file://{tmp_path}/{store}")) for i in range(2)]
+    first = start("a")
+    wait_for_line(first[0], "Wrote checkpoint")
+    second = start("b")
+    outputs = [process.communicate(timeout=60)[0] for process in second]
+    assert all(0 < process.returncode < 128 for process in second)
+    for text in ("run same, generation 1", f"pid {first[0].pid}", "writes " + str(tmp_path)):
+        assert text in outputs[0], outputs[0][-2000:]
+    wait_for_line(first[0], "Wrote checkpoint")
 
 
 def test_two_runs_that_export_the_same_models(databases, shards, tmp_path):
@@ -221,6 +238,26 @@ def test_the_last_checkpoints_are_kept(databases, tmp_path):
     done = run("resnet50_trainer", *saving(databases, tmp_path), "--resume")
     assert 0 < done.returncode < 128
     assert "no checkpoint is intact" in last_line(done.output)
+
+
+def test_a_checkpoint_that_cannot_be_read_is_not_passed_over(databases, tmp_path):
+    """It may be whole, and the run would replace it."""
+    done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=12))
+    assert done.returncode == 0, done.output
+    path = tmp_path / "checkpoint"
+    older = (tmp_path / "checkpoint.1").read_bytes()
+    path.unlink()
+    path.symlink_to(path)  # as root reads what permissions forbid
+    done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=16), "--resume=auto")
+    assert 0 < done.returncode < 128, done.output
+    assert re.search("cannot tell whether a checkpoint is intact: .*checkpoint: Too many levels",
+                     last_line(done.output)), done.output[-2000:]
+    assert path.is_symlink() and (tmp_path / "checkpoint.1").read_bytes() == older
+    path.unlink()  # one that is gone is no damaged one
+    done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=12), "--resume=auto")
+    assert done.returncode == 0, done.output
+    assert "older checkpoint" in done.output and "damaged" not in done.output
+    assert not (tmp_path / "checkpoint.damaged").exists()
 
 
 def test_one_checkpoint_is_kept_if_that_is_asked_for(databases, tmp_path):
