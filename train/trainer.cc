@@ -176,8 +176,9 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
   }
   if (options_.output.WritesCheckpoints()) {
     if (!resumed && run_->IsWriter() && HasCheckpoint(options_.output)) {
-      LOG(WARNING) << "this run begins anew and will replace the checkpoint "
-                   << options_.output.checkpoint_path << "; with --resume it would go on from it";
+      LOG(WARNING) << "this run begins anew: its first checkpoint will replace "
+                   << options_.output.checkpoint_path
+                   << "; with --resume it would go on from there";
     }
     saver_ = std::make_unique<CheckpointSaver>(options_, nets_, &ws_, run_.get(),
                                                checkpoint_lock_.get());

@@ -68,10 +68,9 @@ void ConfigureThreads(char** argv) {
 int Fail(const std::string& program, std::string message, ExitCode code) {
   if (!VLOG_IS_ON(1)) message = WithoutCodePlaces(std::move(message));
   // One line, and nothing that a name in a file makes the terminal do.
-  for (char& c : message) {
-    if (std::iscntrl(static_cast<unsigned char>(c)))
-      c = std::isspace(static_cast<unsigned char>(c)) ? ' ' : '?';
-  }
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::replace_if(
+      message.begin(), message.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
   std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
   return static_cast<int>(code);
 }

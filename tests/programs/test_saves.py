@@ -183,7 +183,7 @@ def test_two_runs_on_one_path(databases, shards, tmp_path):
     # What a killed process leaves does not block.
     third = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=3))
     assert third.returncode == 0, third.output
-    assert f"will replace the checkpoint {tmp_path / 'checkpoint'};" in third.output
+    assert f"its first checkpoint will replace {tmp_path / 'checkpoint'};" in third.output
     assert sorted(contents(tmp_path)) == ["checkpoint", "checkpoint.1"]
 
 

@@ -16,7 +16,7 @@ from caffe2.python.convert.command_line import (
     positive,
     set_shapes,
 )
-from caffe2.python.convert.errors import USAGE, ConvertError, run_command
+from caffe2.python.convert.errors import USAGE, ConvertError, plain, run_command
 
 
 def _parser(name):
@@ -65,7 +65,7 @@ def _convert(options):
         swap_channels(model)
     formats.write(model, options.target, options.names, options.batch_size)
     for note in model.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(plain(f"note: {note}"), file=sys.stderr)
     print(f"wrote {formats.written(options.target)}")
     return 0
 
