@@ -46,6 +46,11 @@ class CifarList final : public RecordList {
     std::string record(static_cast<size_t>(file.label_bytes + kImageBytes), '\0');
     file.file->ReadAt(static_cast<uint64_t>(i) * record.size(), record.data(), record.size());
     const int label = static_cast<unsigned char>(record[static_cast<size_t>(file.label_bytes) - 1]);
+    const int64_t labels = file.label_bytes == 2 ? 100 : 10;
+    if (label >= labels) {
+      ThrowIoError(ExitCode::kBadData, file.file->path(), ": image ", i, " has label ", label,
+                   ", must be less than ", labels, "; the file is damaged");
+    }
     const std::string pixels = ReversePlanes(record.substr(record.size() - kImageBytes), 3);
     *value = MakeDatum(3, kSide, kSide, pixels, label);
   }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kSide = 96;
 constexpr uint64_t kImageBytes = uint64_t{3} * kSide * kSide;
+constexpr int64_t kStl10Labels = 10;
 
 // The file of images at a path, which is this file or a folder.
 std::string ImagesAt(const std::string& source) {
@@ -43,9 +44,8 @@ class Stl10List final : public RecordList {
   std::string Key(int64_t i) const override { return NumberKey(i); }
   bool IsSorted() const override { return true; }
   SourceInfo Info() const override {
-    constexpr int64_t kLabels = 10;
-    return {.names = NamesBeside(images_.path(), "class_names.txt", kLabels),
-            .num_labels = kLabels};
+    return {.names = NamesBeside(images_.path(), "class_names.txt", kStl10Labels),
+            .num_labels = kStl10Labels};
   }
 
   void Read(int64_t i, std::string* key, std::string* value) override {
@@ -54,6 +54,11 @@ class Stl10List final : public RecordList {
     images_.ReadAt(static_cast<uint64_t>(i) * kImageBytes, pixels.data(), pixels.size());
     unsigned char label = 0;
     labels_.ReadAt(static_cast<uint64_t>(i), &label, 1);
+    if (label < 1 || label > kStl10Labels) {
+      ThrowIoError(ExitCode::kBadData, labels_.path(), ": image ", i, " has label ",
+                   static_cast<int>(label), ", must be from 1 to ", kStl10Labels,
+                   "; the file is damaged");
+    }
     *value = MakeDatum(3, kSide, kSide, ReversePlanes(TransposePlanes(pixels, kSide), 3),
                        static_cast<int>(label) - 1);
   }

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/utils/owned_fd.h"
 #include "caffe2/utils/temporary_file.h"
 
 namespace caffe2 {
@@ -47,22 +48,6 @@ std::string EscapeName(const std::string& key) {
                 name.size(), " bytes, more than ", kMaxNameBytes);
   return name;
 }
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-  // A network file system may report a full disk only here.
-  bool Close() { return close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
 
 class FileStoreHandler final : public StoreHandler {
  public:
@@ -119,7 +104,7 @@ class FileStoreHandler final : public StoreHandler {
 
   bool Check(const std::vector<std::string>& keys) override {
     // Opening the directory makes a network file system refresh its cache.
-    FileDescriptor refresh(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    OwnedFd refresh(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (const std::string& key : keys) {
       const std::string path = directory_ + "/" + EscapeName(key);
       if (access(path.c_str(), F_OK) != 0 && access((path + "+1").c_str(), F_OK) != 0) return false;
@@ -197,7 +182,7 @@ class FileStoreHandler final : public StoreHandler {
       fd = open(path.c_str(), flags, 0600);
     }
     if (fd < 0) ThrowErrno("create", path);
-    FileDescriptor file(fd);
+    OwnedFd file(fd);
     size_t written = 0;
     while (written < content.size()) {
       const ssize_t n = write(file.get(), content.data() + written, content.size() - written);
@@ -251,7 +236,7 @@ class FileStoreHandler final : public StoreHandler {
     const Deadline deadline(
         std::max(kShortFileWait, deadline_ ? deadline_->remaining() : milliseconds(0)));
     for (;; std::this_thread::sleep_for(kShortFilePoll)) {
-      FileDescriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+      OwnedFd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
       if (file.get() < 0 && errno == ENOENT) return std::nullopt;
       if (file.get() < 0) ThrowErrno("read", path);
       const std::string content = ReadAll(file.get(), path);

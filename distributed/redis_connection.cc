@@ -23,6 +23,38 @@ const RegisterLibraryVersion version("hiredis", MakeString(HIREDIS_MAJOR, ".", H
 // No reply is longer: one value, and what the protocol adds.
 constexpr size_t kMaxReplyBytes = StoreHandler::kMaxValueBytes + 1024;
 
+// hiredis makes an array as soon as its length has come, which may be any number. An element takes
+// four bytes or more, so a longer one than this cannot come whole.
+constexpr uint64_t kMaxElements = kMaxReplyBytes / 4;
+
+// Versions of hiredis differ in the type of the length.
+template <typename Length>
+struct ArrayLimit {
+  using Function = void* (*)(const redisReadTask*, Length);
+  static inline Function unlimited = nullptr;
+  // Null: the reader refuses the reply.
+  static void* Make(const redisReadTask* task, Length elements) {
+    if (static_cast<uint64_t>(elements) > kMaxElements) return nullptr;
+    return unlimited(task, elements);
+  }
+};
+
+template <typename Length>
+void LimitArrays(void* (*&create)(const redisReadTask*, Length)) {
+  ArrayLimit<Length>::unlimited = create;
+  create = ArrayLimit<Length>::Make;
+}
+
+// The functions that make the parts of a reply, with short arrays only.
+redisReplyObjectFunctions* LimitedFunctions(const redisReplyObjectFunctions& usual) {
+  static redisReplyObjectFunctions limited = [&usual] {
+    redisReplyObjectFunctions functions = usual;
+    LimitArrays(functions.createArray);
+    return functions;
+  }();
+  return &limited;
+}
+
 // The server's text, made safe for a terminal and a log line: it may come from anybody.
 std::string CleanText(const char* text, size_t length) {
   constexpr size_t kMaxShown = 300;
@@ -92,6 +124,7 @@ RedisConnection::RedisConnection(const RedisOptions& options, const Deadline& de
   // hiredis would block for each part of a reply anew, and would read a reply of any length.
   fcntl(context_->fd, F_SETFL, fcntl(context_->fd, F_GETFL) | O_NONBLOCK);
   context_->flags &= ~REDIS_BLOCK;
+  context_->reader->fn = LimitedFunctions(*context_->reader->fn);
   if (options.tls) StartTls(options, Deadline(limit));
   if (!options.password.empty()) {
     std::vector<std::string> auth = {"AUTH"};
@@ -165,7 +198,8 @@ RedisReply RedisConnection::Receive(const std::string& command, const Deadline& 
   while (true) {
     void* reply = nullptr;
     if (redisReaderGetReply(context_->reader, &reply) != REDIS_OK) {
-      ThrowLost(command, context_->reader->errstr);
+      const bool too_long = context_->reader->err == REDIS_ERR_OOM;
+      ThrowLost(command, too_long ? "the answer is too long" : context_->reader->errstr);
     }
     if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
     char buffer[16384];

@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
-#include <utility>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/owned_fd.h"
 #include "distributed/host.h"
 #include "distributed/run_record.h"
 
@@ -42,36 +42,17 @@ std::string FindServer() {
       "--init_method file:///DIRECTORY (which all shards see) or redis://HOST");
 }
 
-// A file descriptor that is closed with its owner.
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() { reset(); }
-  int get() const { return fd_; }
-  void reset() {
-    if (fd_ >= 0) close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_;
-};
-
 struct Pipe {
-  Fd read_end, write_end;
+  OwnedFd read_end, write_end;
 };
 
 Pipe MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) ThrowIoError(ExitCode::kSystem, "pipe: ", std::strerror(errno));
-  const Fd low[2] = {Fd(ends[0]), Fd(ends[1])};
+  const OwnedFd low[2] = {OwnedFd(ends[0]), OwnedFd(ends[1])};
   // Numbers above the standard descriptors, which the child will replace.
-  return {Fd(fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1)),
-          Fd(fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1))};
+  return {OwnedFd(fcntl(ends[0], F_DUPFD_CLOEXEC, STDERR_FILENO + 1)),
+          OwnedFd(fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1))};
 }
 
 // Turns the forked child into the server. It calls only async-signal-safe functions, because other
@@ -139,10 +120,10 @@ void RedisProcess::Run(const std::string& configuration, std::promise<void>* sta
     started->set_exception(std::current_exception());
     return;
   }
-  input.read_end.reset();
-  output.write_end.reset();
+  input.read_end.Close();
+  output.write_end.Close();
   WriteAll(input.write_end.get(), configuration);
-  input.write_end.reset();
+  input.write_end.Close();
   started->set_value();  // the caller may now destroy `configuration` and `started`
   ReadOutput(output.read_end.get());
 }

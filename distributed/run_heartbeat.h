@@ -30,6 +30,7 @@ struct RunPlace {
 
   RunOptions options;
   int generation = 1;
+  std::string token;  // of the run in this store (FormatGeneration)
   MemberRecord self;
   RunRecord config;  // what all shards must agree on, and the number of this one
 

@@ -6,6 +6,7 @@
 
 #include "distributed/collective.h"
 #include "distributed/core_share.h"
+#include "distributed/random_hex.h"
 #include "distributed/run_blame.h"
 #include "distributed/run_end.h"
 #include "distributed/run_heartbeat.h"
@@ -26,6 +27,7 @@ constexpr char kTryBefore[] = "; the try before: ";
 constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
 constexpr int64_t kClockError = 60000;    // ms between the clocks of two hosts
 constexpr int kMaxFailedGenerations = 1000;
+constexpr int kTokenBytes = 8;
 
 // The state of a shard as seen while the shards join.
 struct Peer {
@@ -64,6 +66,7 @@ class Membership final : public RunMembership {
   std::string ReportFailure(const std::string& cause, bool peer_error, int suspect) override;
   std::string Leave() override;
   int generation() const override { return place_.generation; }
+  const std::string& token() const override { return place_.token; }
   const RunOptions& options() const override { return place_.options; }
   int CoreShare() const override {
     return caffe2::CoreShare(Members(), options().shard_id, CoreQuota());
@@ -141,9 +144,14 @@ void Membership::Join() {
 // The key "generation" is a hint: the current generation is the first from there on that has not
 // failed. Returns false if the keys of an old generation are being removed; the caller tries again.
 bool Membership::FindGeneration() {
-  auto text = store_->TryGet("generation");
-  if (!text && !store_->SetIfAbsent("generation", "1")) text = store_->TryGet("generation");
-  const int first = text ? ParseGeneration(*text) : 1;
+  std::string text = FormatGeneration(1, RandomHex(kTokenBytes));
+  if (const auto found = store_->TryGet("generation")) {
+    text = *found;
+  } else if (!store_->SetIfAbsent("generation", text)) {
+    text = store_->TryGet("generation").value_or("");
+  }
+  const int first = ParseGeneration(text);
+  place_.token = ParseRunToken(text);
   place_.generation = first;
   while (const auto failure = FindFailure(store_.get(), place_.generation)) {
     // A process that started before the shards were found to disagree is one of those shards. A
@@ -162,7 +170,7 @@ bool Membership::FindGeneration() {
     }
   }
   if (place_.generation != first) {
-    store_->Put("generation", std::to_string(place_.generation));
+    store_->Put("generation", FormatGeneration(place_.generation, place_.token));
     // A process that removes keys announces it before it reads the hint. So one of the two sees the
     // other, and the new hint is not removed unnoticed.
     for (int old = first; old < place_.generation; ++old) {

@@ -169,6 +169,8 @@ class RunMembership {
   virtual std::string Leave() = 0;
 
   virtual int generation() const = 0;  // 1 unless earlier runs of this run_id crashed
+  // The same for all generations of this run in this store, and for no other run (run_record.h).
+  virtual const std::string& token() const = 0;
   virtual const RunOptions& options() const = 0;
   // The number of cores on which this shard should compute (core_share.h).
   virtual int CoreShare() const = 0;

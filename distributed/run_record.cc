@@ -238,6 +238,20 @@ int ParseGeneration(const std::string& text) {
   return static_cast<int>(std::clamp(std::strtol(text.c_str(), nullptr, 10), 1L, kMax));
 }
 
+std::string FormatGeneration(int generation, const std::string& token) {
+  return token.empty() ? std::to_string(generation) : MakeString(generation, " ", token);
+}
+
+std::string ParseRunToken(const std::string& text) {
+  constexpr size_t kMax = 64;
+  const size_t blank = text.find(' ');
+  if (blank == std::string::npos) return "";
+  const std::string token = text.substr(blank + 1);
+  const bool valid = token.size() <= kMax &&
+                     token.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return valid ? token : "";
+}
+
 void CheckRunId(const std::string& run_id) {
   CheckUsage(!run_id.empty(), "the run_id is empty: a run with several shards needs one");
   CheckUsage(run_id.size() <= kMaxRunId, "the run_id has ", run_id.size(),

@@ -99,9 +99,14 @@ std::string ListOfShards(const std::vector<int>& shards);
 // be anything.
 int ShardsOfConfig(const std::string& text);
 
-// The number in the key "generation", from 1 to 10^9. The text may be anything; without a number it
-// is 1.
+// The text of the key "generation": the number of the current generation, and after a blank the
+// token of the run. The shard that makes the key chooses the token at random, and all generations
+// keep it. So two runs of one name in two stores have different tokens.
+std::string FormatGeneration(int generation, const std::string& token);
+// The number in that text, from 1 to 10^9. The text may be anything; without a number it is 1.
 int ParseGeneration(const std::string& text);
+// The token in that text. The text may be anything; without a token of hexadecimal digits it is "".
+std::string ParseRunToken(const std::string& text);
 
 // Throws UsageError unless the run_id is 1 to 200 letters, digits, '.', '_', '-'.
 void CheckRunId(const std::string& run_id);

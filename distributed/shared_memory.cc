@@ -16,31 +16,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "caffe2/utils/owned_fd.h"
 #include "distributed/file_descriptors.h"
 #include "distributed/host.h"
 
 namespace caffe2 {
 
 namespace {
-
-// A file descriptor that closes itself.
-class OwnedFd {
- public:
-  explicit OwnedFd(int fd = -1) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(other.release()) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OwnedFd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 template <typename... Args>
 [[noreturn]] void ThrowErrno(const Args&... args) {

@@ -76,7 +76,8 @@ std::string Setting(const Predictor& predictor, const std::string& name, const s
 int Number(const std::string& name, const std::string& text) {
   const bool number =
       !text.empty() && text.size() < 6 && text.find_first_not_of("0123456789") == std::string::npos;
-  CheckUsage(number && std::stoi(text) > 0, name, " is ", text, ", must be a positive number");
+  CheckUsage(number && std::stoi(text) > 0, name, " is ", text,
+             ", must be a whole number from 1 to 99999");
   return std::stoi(text);
 }
 
@@ -89,6 +90,9 @@ db::ImageTransformOptions Preparation(const Predictor& predictor) {
   options.is_test = true;
   options.crop = number("image_size", FLAGS_image_size, "227");
   options.scale = number("image_scale", FLAGS_image_scale, "256");
+  CheckUsage(options.crop <= options.scale, "--image_size ", options.crop,
+             " is more than --image_scale, which is ", options.scale,
+             FLAGS_image_scale == 0 ? ": give --image_scale, too" : "");
   options.color = number("num_channels", FLAGS_num_channels, "3") == 3;
   const std::string order = Setting(predictor, "order", FLAGS_order, "NCHW");
   CheckUsage(order == "NCHW" || order == "NHWC", "--order is ", order, ", must be NCHW or NHWC");
@@ -260,6 +264,23 @@ void CheckClassNames(const std::vector<std::string>& names, const Tensor& scores
              scores.numel(), " labels: give one line for each");
 }
 
+// Runs the net on the picture that its input holds.
+void RunNet(const Predictor& predictor, const std::optional<ModelLimits>& limits, NetBase* net,
+            Workspace* ws) {
+  const OperatorLimit operator_limit(limits);
+  try {
+    CAFFE_ENFORCE(RunWithin(MaxRunSeconds(limits), ModelFile(), ws, [net] { return net->Run(); }),
+                  "the net failed");
+  } catch (Error& error) {
+    if (FLAGS_order.empty() && predictor.application_info.count("order") == 0) {
+      error.AddContext(
+          "the model does not say what images it takes: --order NHWC, --num_channels 1 or "
+          "--image_size may be missing");
+    }
+    throw;
+  }
+}
+
 int Main(int argc, char** argv) {
   CheckUsage(argc > 1, "no picture is given: name image files after the flags");
   CheckUsage(FLAGS_top >= 1, "--top is ", FLAGS_top, ", must be at least 1");
@@ -296,9 +317,7 @@ int Main(int argc, char** argv) {
       continue;
     }
     if (net == nullptr) net = ws.CreateNet(predictor.net);
-    const OperatorLimit operator_limit(limits);
-    CAFFE_ENFORCE(RunWithin(MaxRunSeconds(limits), ModelFile(), &ws, [net] { return net->Run(); }),
-                  "the net failed");
+    RunNet(predictor, limits, net, &ws);
     const Tensor& scores = ScoresOf(predictor, ws);
     CheckClassNames(names, scores);
     Print(json ? JsonOfPicture(argv[i], scores, names) : TextOf(argv[i], scores, names));

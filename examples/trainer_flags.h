@@ -27,6 +27,7 @@
 #include "examples/image_flags.h"
 #include "examples/observe_flags.h"
 #include "examples/recipe_flags.h"
+#include "train/atomic_file.h"
 #include "train/data_check.h"
 #include "train/evaluation.h"
 #include "train/log.h"
@@ -345,8 +346,8 @@ inline std::string PartOf(const std::string& source, const char* flag,
                           std::string db::DataSet::*part) {
   const db::DataSet set = db::FindDataSet(source, FLAGS_db_type);
   if (set.type.empty()) return source;
-  CheckUsage(!(set.*part).empty(), flag, " is ", source, ", which holds no such part of a ",
-             set.type, " data set");
+  CheckUsage(!(set.*part).empty(), flag, " is ", source, ", a data set (", set.type,
+             ") without a part for that");
   return set.*part;
 }
 
@@ -423,7 +424,7 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   options.output.trust_model = FLAGS_trust_model;
   options.output.finetune = FLAGS_finetune;
   options.output.checkpoint_every = FLAGS_checkpoint_every;
-  options.output.checkpoint_path = FLAGS_checkpoint_path;
+  options.output.checkpoint_path = FollowLinks(FLAGS_checkpoint_path);
   options.output.checkpoint_on_stop = !FLAGS_checkpoint_path.empty();
   options.output.keep_checkpoints = FLAGS_keep_checkpoints;
   options.output.resume = FLAGS_resume;

@@ -149,6 +149,18 @@ void AtomicFile::Publish() {
        O_RDONLY | O_DIRECTORY);
 }
 
+std::string FollowLinks(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // as many as Linux follows
+  std::filesystem::path found = path;
+  std::error_code error;
+  for (int i = 0; i < kMaxLinks; ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(found, error);
+    if (error) return found.string();
+    found = found.parent_path() / target;  // an absolute target replaces the folder
+  }
+  return path;
+}
+
 void CheckCanWrite(const std::string& path) {
   const AtomicFile file({path});
   WriteTemporary(file, path, "");

@@ -53,6 +53,10 @@ class AtomicFile {
   bool published_ = false;
 };
 
+// The path to which symbolic links lead from `path`: `path` itself if it is no link or leads in a
+// circle. For files that are to appear where a link points, as AtomicFile replaces the link.
+std::string FollowLinks(const std::string& path);
+
 // Throws IoError unless a file can be written there now. Leaves the path as it is. For programs
 // that work long before they write.
 void CheckCanWrite(const std::string& path);

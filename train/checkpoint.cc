@@ -246,11 +246,11 @@ bool HasCheckpoint(const OutputOptions& output) {
   return false;
 }
 
-CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
-                               const TrainNets& nets, Workspace* ws, ShardRun* run) {
-  std::string header;
+LoadedCheckpoint LoadCheckpoint(const std::string& path, const TrainOptions& options,
+                                const TrainNets& nets, Workspace* ws, ShardRun* run) {
+  std::string header, whole;
   if (run->IsWriter()) {
-    const std::string whole = NewestWhole(path, options.output);
+    whole = NewestWhole(path, options.output);
     ws->CreateBlob(kHeader);
     LoadBlobs(ws, {kHeader}, whole, /*need_checksum=*/false);  // checked above
     header = ws->GetBlob(kHeader)->Get<std::string>();
@@ -258,15 +258,16 @@ CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& opti
     LoadBlobs(ws, options.schedule.evaluate ? Params(nets) : SharedBlobs(nets), whole,
               /*need_checksum=*/false);
   }
-  CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), path);
-  CAFFE_ENFORCE(checkpoint.shard_size() == LayoutOf(checkpoint).num_shards, path,
+  whole = run->Broadcast(whole);
+  CheckpointProto checkpoint = ParseHeader(run->Broadcast(header), whole);
+  CAFFE_ENFORCE(checkpoint.shard_size() == LayoutOf(checkpoint).num_shards, whole,
                 " must have the state of ", LayoutOf(checkpoint).num_shards, " shards, found ",
                 checkpoint.shard_size());
   const std::vector<std::string> statistics = nets.AllStatistics();
   CAFFE_ENFORCE(std::equal(statistics.begin(), statistics.end(),
                            checkpoint.computed_param().begin(), checkpoint.computed_param().end()),
-                path, " does not have the same running statistics as the model");
-  return checkpoint;
+                whole, " does not have the same running statistics as the model");
+  return {std::move(checkpoint), whole};
 }
 
 void RestoreShard(const CheckpointProto& checkpoint, const TrainOptions& options,

@@ -65,6 +65,11 @@ class CheckpointSaver {
 // (keep_checkpoints).
 bool HasCheckpoint(const OutputOptions& output);
 
+struct LoadedCheckpoint {
+  CheckpointProto state;
+  std::string file;  // checkpoint_path, or the older checkpoint that was taken; as shard 0 saw it
+};
+
 // Reads a checkpoint; every shard must call it. Shard 0 reads parameters and optimizer state from
 // the file into `ws`. Every shard gets the other contents, for RestoreShard.
 //
@@ -75,8 +80,8 @@ bool HasCheckpoint(const OutputOptions& output);
 // layout may differ as far as LayoutConflict allows. A run that only tests (schedule.evaluate)
 // compares only the settings for which IsTestSetting is true, and --holdout if it is given, and
 // reads no optimizer state.
-CheckpointProto LoadCheckpoint(const std::string& path, const TrainOptions& options,
-                               const TrainNets& nets, Workspace* ws, ShardRun* run);
+LoadedCheckpoint LoadCheckpoint(const std::string& path, const TrainOptions& options,
+                                const TrainNets& nets, Workspace* ws, ShardRun* run);
 
 // If another --num_epochs makes the learning rate differ from the run of the checkpoint, a line
 // that says so; "" otherwise.

@@ -293,10 +293,9 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckRange("keep_checkpoints", output.keep_checkpoints, 1, 1000);
   CheckUsage(!output.resume || !output.auto_resume,
              "--resume and --auto_resume cannot be used together");
-  CheckUsage(
-      !output.auto_resume || output.checkpoint_every > 0,
-      "--auto_resume needs --checkpoint_every, which writes the checkpoints (--resume auto is "
-      "the same as --auto_resume)");
+  CheckUsage(!output.auto_resume || output.WritesCheckpoints(),
+             "--auto_resume needs --checkpoint_every, which writes the checkpoints (--resume auto "
+             "is the same as --auto_resume)");
   CheckUsage(!output.resume || output.load_model_path.empty(),
              "--resume and --load_model_path cannot be used together");
   CheckUsage(!output.finetune || !output.load_model_path.empty(),

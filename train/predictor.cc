@@ -55,6 +55,25 @@ const NetDef& NetOf(const MetaNetDef& meta, const std::string& key) {
   return *net;
 }
 
+// The net that predicts of two NetDefs. Its arguments "application_info/<name>" become entries of
+// the application_info.
+Predictor ReadPredictNet(const std::string& path) {
+  static const std::string kPrefix = "application_info/";
+  Predictor predictor;
+  predictor.net = ReadNetDef(path);
+  auto* arguments = predictor.net.mutable_arg();
+  for (const Argument& argument : *arguments) {
+    if (argument.name().rfind(kPrefix, 0) != 0) continue;
+    predictor.application_info[argument.name().substr(kPrefix.size())] = argument.s();
+  }
+  arguments->erase(std::remove_if(arguments->begin(), arguments->end(),
+                                  [](const Argument& argument) {
+                                    return argument.name().rfind(kPrefix, 0) == 0;
+                                  }),
+                   arguments->end());
+  return predictor;
+}
+
 // Fills inputs and outputs with zeros, so that they have their shapes before anything is fed.
 void AddPredictInit(const PredictorExportMeta& meta, NetDef* net) {
   for (const auto& [name, shape] : meta.shapes) {
@@ -199,18 +218,14 @@ Predictor LoadPredictor(const std::string& path, Workspace* ws,
     RunInitNet(*init, path + ", the net that makes inputs and outputs", limits, ws);
   }
   CheckParameters(path, predictor, *ws);
-  if (limits) CheckFinite(*ws, predictor.parameters, limits->trust_setting);
+  if (limits) CheckFinite(*ws, ws->LocalBlobs(), limits->trust_setting);
   for (const std::string& input : predictor.inputs) ws->CreateBlob(input);
   return predictor;
 }
 
 Predictor DescribePredictor(const std::string& path) {
   const auto [init_path, predict_path] = NetsNamed(path);
-  if (!init_path.empty()) {
-    Predictor predictor;
-    predictor.net = ReadNetDef(predict_path);
-    return predictor;
-  }
+  if (!init_path.empty()) return ReadPredictNet(predict_path);
   CheckIsModel(path);
   Workspace ws;
   return FromMeta(ReadMeta(path, &ws));
@@ -218,8 +233,7 @@ Predictor DescribePredictor(const std::string& path) {
 
 Predictor LoadNets(const std::string& init_path, const std::string& predict_path, Workspace* ws,
                    const std::optional<ModelLimits>& limits) {
-  Predictor predictor;
-  predictor.net = ReadNetDef(predict_path);
+  Predictor predictor = ReadPredictNet(predict_path);
   if (predictor.net.name().empty()) predictor.net.set_name("predict");
   if (limits) RestrictModel(predict_path, *limits, &predictor.net);
   RunInitNet(ReadNetDef(init_path), init_path, limits, ws);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 
+#include "caffe2/core/logging.h"
 #include "caffe2/utils/temporary_file.h"
 #include "distributed/host.h"
 #include "distributed/run_membership.h"
@@ -31,21 +32,6 @@ constexpr std::chrono::milliseconds kPause{50};
   const int error = errno;
   ThrowIoError(WriteErrorCode(error), "cannot lock ", path, ": ", WriteProblem(path, error));
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 // Returns false if another process has the lock.
 bool Lock(int fd, const std::string& path) {
@@ -69,6 +55,18 @@ std::string ReadText(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// The contents of an open file of at most some thousand bytes.
+std::string ReadText(int fd) {
+  std::string text(4096, '\0');
+  const ssize_t size = pread(fd, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+  return text;
+}
+
+bool Write(int fd, const std::string& text) {
+  return pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+}
+
 std::string FieldOf(const RunRecord& record, const std::string& name) {
   const auto found = record.find(name);
   return found == record.end() ? "" : found->second;
@@ -90,10 +88,10 @@ std::string Describe(const std::string& text) {
 
 bool Supersedes(const RunIdentity& identity, const std::string& text) {
   const auto record = ParseRecord(text);
-  if (!record || identity.run_id.empty() || FieldOf(*record, "run_id") != identity.run_id) {
-    return false;
-  }
-  return identity.generation > NumberOf(*record, "generation");
+  if (!record || identity.run_id.empty()) return false;
+  return FieldOf(*record, "run_id") == identity.run_id &&
+         FieldOf(*record, "token") == identity.token &&
+         identity.generation > NumberOf(*record, "generation");
 }
 
 // Removes the temporary files beside `path` that an earlier owner may be writing.
@@ -120,6 +118,7 @@ RunLock::RunLock(const std::string& path, const RunIdentity& identity)
   const ProcessId self = ProcessId::Self();
   record_ = FormatRecord({{"run_id", identity.run_id},
                           {"generation", std::to_string(identity.generation)},
+                          {"token", identity.token},
                           {"host", self.host},
                           {"pid", std::to_string(self.pid)},
                           {"pid_scope", PidScope()},
@@ -135,47 +134,59 @@ RunLock::RunLock(const std::string& path, const RunIdentity& identity)
 }
 
 bool RunLock::TryToTake(const RunIdentity& identity) {
-  const Descriptor old(open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0664));
+  const OwnedFd old(open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0664));
   if (old.get() < 0) Fail(lock_path_);
   const bool free = Lock(old.get(), lock_path_);
   if (!HasName(old.get(), lock_path_)) return false;
   const std::string owner = ReadText(lock_path_);
   if (!free && !Supersedes(identity, owner)) return false;
-  // A new file, locked before it has its name: nobody sees it half-written or without its lock.
-  const std::string temporary = TemporaryPath(lock_path_);
-  Descriptor fresh(open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0664));
-  if (fresh.get() < 0) Fail(lock_path_);
-  const auto size = static_cast<ssize_t>(record_.size());
-  if (!Lock(fresh.get(), lock_path_) ||
-      write(fresh.get(), record_.data(), record_.size()) != size ||
-      std::rename(temporary.c_str(), lock_path_.c_str()) != 0) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    errno = error;
-    Fail(lock_path_);
-  }
+  if (!MakeLockFile(std::rename)) Fail(lock_path_);
   if (!free) LOG(WARNING) << "took " << path_ << " over from " << Describe(owner);
+  // The earlier owner still has its file open, and finds there who took it over, also when the new
+  // file is gone.
+  if (ftruncate(old.get(), 0) != 0 || !Write(old.get(), record_)) Fail(lock_path_);
   RemoveTemporaries(path_, owner);
-  fd_ = fresh.Release();
   return true;
+}
+
+// Gives the new file its name with `publish`, which std::rename and link are. It is locked before,
+// so that nobody sees it half-written or without its lock. Returns false, with errno, if that fails.
+bool RunLock::MakeLockFile(int (*publish)(const char* from, const char* to)) const {
+  const std::string temporary = TemporaryPath(lock_path_);
+  OwnedFd fresh(open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0664));
+  const bool made = fresh.get() >= 0 && Lock(fresh.get(), lock_path_) &&
+                    Write(fresh.get(), record_) &&
+                    publish(temporary.c_str(), lock_path_.c_str()) == 0;
+  const int error = errno;
+  unlink(temporary.c_str());  // it is still there after a link or an error
+  errno = error;
+  if (made) file_ = std::move(fresh);
+  return made;
 }
 
 RunLock::~RunLock() {
   if (ReadText(lock_path_) == record_) unlink(lock_path_.c_str());
-  if (fd_ >= 0) close(fd_);
 }
 
 void RunLock::Check() const {
-  const std::string owner = ReadText(lock_path_);
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::string owner = ReadText(lock_path_);
   if (owner == record_) return;
   // A file that is there and cannot be read (no file descriptor is left, a server does not answer)
   // tells nothing: this save fails, the next one may work.
   if (owner.empty() && (access(lock_path_.c_str(), F_OK) == 0 || errno != ENOENT)) {
     ThrowIoError(ExitCode::kIo, "cannot read ", lock_path_, ", which tells who may write ", path_);
   }
-  throw Superseded(MakeString(
-      "this process must not write ", path_,
-      " any more: ", owner.empty() ? "its lock file is gone" : Describe(owner) + " writes it now"));
+  if (owner.empty()) owner = ReadText(file_.get());
+  // Nobody took it over: the file was removed by hand.
+  if (owner == record_ && MakeLockFile(link)) {
+    LOG(WARNING) << lock_path_ << " was removed while this run writes " << path_
+                 << ": it is there again; leave it to the run";
+    return;
+  }
+  throw Superseded(MakeString("this process must not write ", path_, " any more: ",
+                              owner == record_ ? "another process makes its lock file now"
+                                               : Describe(owner) + " has taken it over"));
 }
 
 }  // namespace caffe2

@@ -1,9 +1,11 @@
 // The right of one run to write a file.
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include "caffe2/core/exit_code.h"
+#include "caffe2/utils/owned_fd.h"
 
 namespace caffe2 {
 
@@ -16,10 +18,11 @@ class Superseded : public WithExitCode<IoError> {
 };
 
 // Identifies the run that writes. A generation of a run begins when its shards join
-// (RunMembership). Of two owners with the same run_id, the later generation wins.
+// (RunMembership). Of two owners with the same run_id and token, the later generation wins.
 struct RunIdentity {
   std::string run_id;  // "": a run of one process, which nothing supersedes
   int generation = 1;
+  std::string token = {};  // RunMembership::token()
 };
 
 // Holds the right to write `path` (a checkpoint, or the path that stands for several models) for
@@ -43,16 +46,19 @@ class RunLock {
   RunLock& operator=(const RunLock&) = delete;
 
   // Throws Superseded, which names the new owner, unless this is still the owner, and IoError if
-  // the lock file cannot be read. Any thread may call it.
+  // the lock file cannot be read. If somebody removed the lock file, and nobody has taken the lock
+  // over, makes it again and logs a warning. Any thread may call it.
   void Check() const;
 
  private:
   bool TryToTake(const RunIdentity& identity);
+  bool MakeLockFile(int (*publish)(const char* from, const char* to)) const;
 
   const std::string path_;       // of the file to be written
   const std::string lock_path_;  // "<path>.lock"
   std::string record_;           // the content of the lock file
-  int fd_ = -1;
+  mutable std::mutex mutex_;     // for Check()
+  mutable OwnedFd file_;         // the lock file; the next owner writes its record into it
 };
 
 }  // namespace caffe2

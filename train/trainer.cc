@@ -1,5 +1,7 @@
 #include "train/trainer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -123,7 +125,7 @@ void Trainer::SetUp() {
   // Before the checkpoint is loaded, which needs the blobs.
   if (averages)
     CAFFE_ENFORCE(ws_.RunNetOnce(nets_.ema.start), "the net that starts the moving average failed");
-  CheckpointProto checkpoint;
+  LoadedCheckpoint checkpoint;
   const bool resumes = Resumes();
   if (resumes) {
     checkpoint = LoadCheckpoint(options_.output.checkpoint_path, options_, nets_, &ws_, run_.get());
@@ -133,7 +135,7 @@ void Trainer::SetUp() {
   CAFFE_ENFORCE(ws_.RunNetOnce(nets_.broadcast), "the broadcast of the parameters failed");
   progress_.epoch = options_.output.load_epoch;
   if (resumes) {
-    progress_ = ProgressOf(checkpoint, options_);
+    progress_ = ProgressOf(checkpoint.state, options_);
     ShiftLearningRate(progress_.rate_offset, &nets_.train);
   } else if (averages) {
     // Again, from what was loaded and broadcast.
@@ -143,7 +145,7 @@ void Trainer::SetUp() {
   if (!options_.schedule.evaluate) {
     SetUpLoop(resumes ? &checkpoint : nullptr);
   } else if (resumes) {
-    RestoreMeanStatistics(checkpoint, nets_, &ws_);
+    RestoreMeanStatistics(checkpoint.state, nets_, &ws_);
   }
   view_ = std::make_unique<ModelView>(nets_, &ws_, run_.get());
   if (!options_.data.test_data.empty()) {
@@ -152,8 +154,29 @@ void Trainer::SetUp() {
   }
 }
 
+// Says which files of an earlier run a run that starts anew will replace.
+void Trainer::WarnOfEarlierFiles() const {
+  const OutputOptions& output = options_.output;
+  if (output.WritesCheckpoints() && HasCheckpoint(output)) {
+    LOG(WARNING) << "this run begins anew: its first checkpoint will replace "
+                 << output.checkpoint_path << "; with --resume it would go on from there";
+  }
+  if (!output.model_path) return;
+  std::vector<std::string> paths;
+  for (int epoch = progress_.epoch + 1; epoch <= options_.schedule.num_epochs; ++epoch) {
+    paths.push_back(output.model_path(epoch));
+  }
+  if (output.keep_best) paths.push_back(output.best_model_path);
+  for (const std::string& path : paths) {
+    if (access(path.c_str(), F_OK) != 0) continue;
+    LOG(WARNING) << "this run will replace models that are there, as " << path
+                 << "; another name for its models keeps them";
+    return;
+  }
+}
+
 // `resumed` is null for a run that starts anew.
-void Trainer::SetUpLoop(const CheckpointProto* resumed) {
+void Trainer::SetUpLoop(const LoadedCheckpoint* resumed) {
   PlaceNet();
   if (options_.shards.HasServers()) {
     servers_ = std::make_unique<ParameterWorker>(options_, nets_, &ws_, run_.get());
@@ -168,18 +191,14 @@ void Trainer::SetUpLoop(const CheckpointProto* resumed) {
               << options_.model.ema_decay << ")";
   }
   if (resumed) {
-    RestoreShard(*resumed, options_, nets_, &ws_);
-    LOG(INFO) << "Resumed from " << options_.output.checkpoint_path << ": iteration "
+    RestoreShard(resumed->state, options_, nets_, &ws_);
+    LOG(INFO) << "Resumed from " << resumed->file << ": iteration "
               << progress_.total_iterations << ", epoch " << progress_.epoch;
-    const std::string schedule = DescribeOtherSchedule(*resumed, options_);
+    const std::string schedule = DescribeOtherSchedule(resumed->state, options_);
     if (!schedule.empty() && run_->IsWriter()) LOG(WARNING) << schedule;
   }
+  if (!resumed && run_->IsWriter()) WarnOfEarlierFiles();
   if (options_.output.WritesCheckpoints()) {
-    if (!resumed && run_->IsWriter() && HasCheckpoint(options_.output)) {
-      LOG(WARNING) << "this run begins anew: its first checkpoint will replace "
-                   << options_.output.checkpoint_path
-                   << "; with --resume it would go on from there";
-    }
     saver_ = std::make_unique<CheckpointSaver>(options_, nets_, &ws_, run_.get(),
                                                checkpoint_lock_.get());
   }
@@ -259,6 +278,11 @@ bool Trainer::EndsEarly() const {
 
 int Trainer::Loop() {
   bool ended = LimitReached();
+  if (ended || progress_.epoch >= options_.schedule.num_epochs) {
+    LOG(INFO) << "Nothing is left to do: " << progress_.total_iterations << " iterations, "
+              << progress_.epoch << " epochs are done; a larger --num_epochs or --max_iterations "
+              << "goes on";
+  }
   while (!ended && progress_.epoch < options_.schedule.num_epochs) ended = RunEpoch();
   if (trace_) trace_->Finish();
   const bool stopped = stop_signal_ != 0;

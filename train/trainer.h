@@ -68,7 +68,8 @@ class Trainer {
   void SetUp();
   void LogEpochSize() const;
   void PlaceNet();
-  void SetUpLoop(const CheckpointProto* resumed);
+  void WarnOfEarlierFiles() const;
+  void SetUpLoop(const LoadedCheckpoint* resumed);
   int Loop();
   int Evaluate();
   // Returns true if the run must end after this epoch.

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "caffe2/core/closest_word.h"
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/net_observer.h"
@@ -14,11 +15,15 @@
 namespace caffe2 {
 namespace {
 
+std::string Describe(const NetDef& net) {
+  return "net " + (net.name().empty() ? "(unnamed)" : net.name());
+}
+
 // Names an operator of a net in errors; also while the net is being made.
 std::string Describe(const NetDef& net, int i) {
   const OperatorDef& op = net.op(i);
-  return MakeString("net ", net.name().empty() ? "(unnamed)" : net.name(), ", operator ", i, ", ",
-                    op.type(), op.name().empty() ? "" : " " + op.name());
+  return MakeString(Describe(net), ", operator ", i, ", ", op.type(),
+                    op.name().empty() ? "" : " " + op.name());
 }
 
 // "inputs: X float [4, 2], label int64_t [4]": the inputs of an operator that failed; "" if it has
@@ -63,8 +68,9 @@ void CheckInputs(const NetDef& net, const Workspace& ws) {
   for (const std::string& input : net.external_input()) {
     // Init nets exported from ONNX list the blobs that they make. Parts of a net list inputs that
     // they do not read.
-    CAFFE_ENFORCE(ws.HasBlob(input) || FindWriter(net, input, 0) >= 0 || !IsRead(net, input),
-                  "net ", net.name(), ": external input ", input, " does not exist");
+    if (ws.HasBlob(input) || FindWriter(net, input, 0) >= 0 || !IsRead(net, input)) continue;
+    const std::string meant = ClosestWord(input, ws.Blobs());
+    CAFFE_THROW(Describe(net), ": external input ", input, " does not exist", meant.empty() ? "" : "; did you mean " + meant + "?");
   }
   auto check = [&](int i, const std::string& blob, const char* kind) {
     if (written.count(blob) || ws.HasBlob(blob)) return;

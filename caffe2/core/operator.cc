@@ -38,6 +38,14 @@ void OperatorBase::ThrowInputType(int i, TypeMeta wanted) const {
               wanted.name(), " is needed");
 }
 
+void OperatorBase::ThrowNoInput(int i) const {
+  CAFFE_THROW("input ", i, " is needed, and the operator has ", InputSize(), " inputs");
+}
+
+void OperatorBase::ThrowNoOutput(int i) const {
+  CAFFE_THROW("output ", i, " is needed, and the operator has ", OutputSize(), " outputs");
+}
+
 OperatorRegistry* DeviceOperatorRegistry(DeviceType type) {
   static auto* registries = new std::array<OperatorRegistry, DeviceType_ARRAYSIZE>;
   CAFFE_ENFORCE(DeviceType_IsValid(type), "unknown device type ", static_cast<int>(type));

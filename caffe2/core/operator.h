@@ -70,8 +70,18 @@ class OperatorBase {
 
   int InputSize() const { return static_cast<int>(inputs_.size()); }
   int OutputSize() const { return static_cast<int>(outputs_.size()); }
-  const Blob& InputBlob(int i) const { return *inputs_.at(i); }
-  Blob* OutputBlob(int i) { return outputs_.at(i); }
+  // As all functions below that take the number of an input or output, these throw EnforceNotMet if
+  // the operator has no such input or output: a definition decides how many there are.
+  const Blob& InputBlob(int i) const {
+    if (static_cast<size_t>(i) >= inputs_.size()) [[unlikely]]
+      ThrowNoInput(i);
+    return *inputs_[static_cast<size_t>(i)];
+  }
+  Blob* OutputBlob(int i) {
+    if (static_cast<size_t>(i) >= outputs_.size()) [[unlikely]]
+      ThrowNoOutput(i);
+    return outputs_[static_cast<size_t>(i)];
+  }
   const std::vector<const Blob*>& Inputs() const { return inputs_; }
   const std::vector<Blob*>& Outputs() const { return outputs_; }
 
@@ -79,21 +89,23 @@ class OperatorBase {
   // Output makes a T if the blob holds none.
   template <typename T>
   const T& Input(int i) const {
-    const Blob& blob = *inputs_[i];
+    const Blob& blob = InputBlob(i);
     if (!blob.IsType<T>()) [[unlikely]]
       ThrowInputType(i, TypeMeta::Make<T>());
     return blob.Get<T>();
   }
   template <typename T>
   T* Output(int i) {
-    return outputs_[i]->GetMutable<T>();
+    return OutputBlob(i)->GetMutable<T>();
   }
   template <typename T>
   bool InputIsType(int i) const {
-    return inputs_[i]->IsType<T>();
+    return InputBlob(i).IsType<T>();
   }
   bool IsInputOutputAlias(int input, int output) const {
-    return inputs_[input] == outputs_[output];
+    if (static_cast<size_t>(output) >= outputs_.size()) [[unlikely]]
+      ThrowNoOutput(output);
+    return &InputBlob(input) == outputs_[static_cast<size_t>(output)];
   }
 
   const OperatorDef& debug_def() const { return *def_; }
@@ -102,6 +114,8 @@ class OperatorBase {
 
  protected:
   [[noreturn]] void ThrowInputType(int i, TypeMeta wanted) const;
+  [[noreturn]] void ThrowNoInput(int i) const;
+  [[noreturn]] void ThrowNoOutput(int i) const;
 
  private:
   // Shared by nets that are made from one definition; the arguments point into it.
@@ -123,9 +137,9 @@ class Operator : public OperatorBase {
   // The input tensor. Throws EnforceNotMet, naming the blob, if the blob holds no tensor.
   const Tensor& Input(int i) const { return OperatorBase::Input<Tensor>(i); }
   // The output tensor, made on the operator's device if the blob holds no tensor there.
-  Tensor* Output(int i) { return BlobGetMutableTensor(OutputBlobUnchecked(i), context_.device()); }
+  Tensor* Output(int i) { return BlobGetMutableTensor(OutputBlob(i), context_.device()); }
   // The same in host memory, for outputs that always lie there.
-  Tensor* OutputCPU(int i) { return BlobGetMutableTensor(OutputBlobUnchecked(i), Device{}); }
+  Tensor* OutputCPU(int i) { return BlobGetMutableTensor(OutputBlob(i), Device{}); }
   // Any object, as in the base class.
   template <typename T>
   const T& Input(int i) const {
@@ -153,7 +167,6 @@ class Operator : public OperatorBase {
   RandomGenerator* random() final { return &context_.random(); }
 
  protected:
-  Blob* OutputBlobUnchecked(int i) { return Outputs()[i]; }
   Context context_;
 };
 

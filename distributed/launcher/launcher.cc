@@ -22,6 +22,7 @@
 #include "distributed/launcher/run_attempt.h"
 #include "distributed/launcher/watched_host_file.h"
 #include "distributed/private_store.h"
+#include "distributed/random_hex.h"
 #include "distributed/redis_store_handler.h"
 #include "distributed/signed_store.h"
 #include "distributed/tcp_port.h"
@@ -34,14 +35,6 @@ constexpr char kNoStore[] = "none";
 constexpr char kLoopback[] = "127.0.0.1";
 constexpr int kFirstPort = 20000, kPorts = 10000;  // below the range of ephemeral ports
 constexpr int kRunIdBytes = 4, kPasswordBytes = 24;
-
-std::string RandomHex(int bytes) {
-  static const char kDigits[] = "0123456789abcdef";
-  std::random_device random;
-  std::string text;
-  for (int i = 0; i < 2 * bytes; ++i) text += kDigits[random() % 16];
-  return text;
-}
 
 bool ChoosesPlaces(LaunchEngine engine) {
   return engine == LaunchEngine::kMpi || engine == LaunchEngine::kSlurm;

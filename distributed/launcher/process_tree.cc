@@ -118,7 +118,9 @@ void AddDescendants(const std::map<pid_t, ProcessEntry>& all, pid_t pid,
 
 std::string FindProgram(const std::string& name, const Environment& environment) {
   if (name.find('/') != std::string::npos) {
-    CheckUsage(access(name.c_str(), X_OK) == 0, "cannot run ", name, ": ", std::strerror(errno));
+    const int error = access(name.c_str(), X_OK) == 0 ? 0 : errno;
+    CheckUsage(error == 0, "cannot run ", name, ": ", std::strerror(error));
+    CheckUsage(!std::filesystem::is_directory(name), "cannot run ", name, ": it is a folder");
     return name;
   }
   const auto path = environment.find("PATH");

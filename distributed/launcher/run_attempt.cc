@@ -42,10 +42,14 @@ class ShardLog {
   ShardLog(const AttemptOptions& options, const LaunchPlan& plan, int shard) {
     if (options.log_dir.empty()) return;
     path_ = LogPath(options.log_dir, shard);
-    const bool first = plan.restart_count == 0;
-    file_ = std::fopen(path_.c_str(), first ? "we" : "ae");
+    file_ = std::fopen(path_.c_str(), "ae");
     if (file_ == nullptr) Refuse();
-    if (!first) Write(MakeString("doppio: restart ", plan.restart_count));
+    // The lines of an earlier run stay: they may say why it failed.
+    if (plan.restart_count > 0) {
+      Write(MakeString("doppio: restart ", plan.restart_count));
+    } else if (std::ftell(file_) > 0) {
+      Write(MakeString("doppio: run ", plan.run_id, " begins"));
+    }
   }
   ~ShardLog() {
     if (file_ != nullptr) std::fclose(file_);

@@ -1,5 +1,6 @@
 // doppio data: makes databases from data sets, and looks at them.
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "caffe2/core/exit_code.h"
@@ -30,6 +31,15 @@ int RunInspect(const InspectFlags& flags) {
   const std::string text = flags.json ? data::InspectionJson(found) : data::InspectionText(found);
   std::fputs(text.c_str(), stdout);
   return static_cast<int>(found.num_damaged == 0 ? ExitCode::kDone : ExitCode::kBadData);
+}
+
+// Checks a whole number.
+CLI::Validator AtLeast(int64_t lowest) {
+  const auto check = [lowest](const std::string& text) {
+    const bool low = std::strtoll(text.c_str(), nullptr, 10) < lowest;
+    return low ? MakeString(text, " is not a whole number from ", lowest, " on") : "";
+  };
+  return CLI::Validator(check, "");
 }
 
 void AddPrepare(CLI::App* data, Action* action) {
@@ -73,7 +83,7 @@ void AddPrepare(CLI::App* data, Action* action) {
   prepare
       ->add_option("--max_bad_records", options->max_bad_records,
                    "leave out at most this many damaged images, each named; default: 0")
-      ->check(CLI::NonNegativeNumber);
+      ->check(AtLeast(0));
   prepare->callback([options, action] { *action = [options] { return data::Prepare(*options); }; });
 }
 
@@ -99,7 +109,7 @@ void AddInspect(CLI::App* data, Action* action) {
   inspect
       ->add_option("--max_records", flags->options.max_records,
                    "look at the first ones only; default: all")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   inspect->add_option("--html", flags->html, "also write a page with pictures of each label");
   inspect->add_flag("--json", flags->json, "print JSON");
   inspect->callback([flags, action] { *action = [flags] { return RunInspect(*flags); }; });

@@ -245,10 +245,33 @@ bool LacksDevice(const Words& words) {
   return NumDevices(CUDA) == 0;
 }
 
+// True if tests can have the images of `data`. Says so if not.
+bool HasTestPart(const std::string& data, const Words& given) {
+  if (data == kSyntheticData) return false;
+  const db::DataSet set = db::FindDataSet(data, ValueOf(given, "db_type").value_or("auto"));
+  if (set.type.empty() || !set.test.empty()) return true;  // a database is its own test part
+  std::fprintf(stderr,
+               "doppio: train: %s has no images for tests, so there are none (--holdout 0.1 keeps "
+               "a tenth of the training images for them)\n",
+               data.c_str());
+  return false;
+}
+
+// Refuses flags of the launcher.
+void CheckNoRunFlags(const Words& words) {
+  for (const char* name : {"max_restarts", "min_shards", "max_shards", "hosts", "hostfile",
+                           "stop_timeout", "export", "ssh", "bind_cores", "via"}) {
+    CheckUsage(!HasFlag(words, name), "train: --", name,
+               " is a flag of doppio run, which also starts a trainer: doppio run -n 2 --", name,
+               " ... -- mnist_trainer ...");
+  }
+}
+
 // `words` are flags of the trainer.
 int Train(TrainFlags flags, const Words& words) {
   CheckUsage(flags.recipe.empty() || flags.demo.empty(),
              "train: --recipe and --demo cannot be used together");
+  CheckNoRunFlags(words);
   if (!flags.demo.empty()) flags.recipe = "mnist_lenet_fast";
   const Recipe* recipe = RecipeOf(flags.recipe, words);
   Words command = TrainerOf(recipe, words);
@@ -263,8 +286,8 @@ int Train(TrainFlags flags, const Words& words) {
   if (!flags.data.empty()) {
     command.push_back("--train_data=" + flags.data);
     const Words given = WithFlagFile(words);
-    if (flags.data != kSyntheticData && !HasFlag(given, "holdout") &&
-        !HasFlag(given, "test_data")) {
+    if (!HasFlag(given, "holdout") && !HasFlag(given, "test_data") &&
+        HasTestPart(flags.data, given)) {
       command.push_back("--test_data=" + flags.data);
     }
   }

@@ -12,9 +12,6 @@ void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y,
   PoolGradient(kind, shape, x, y, dy, dx);
 }
 
-namespace {
-
-// One operation for each tap of every window.
 OpSchema::Cost CostOfPool(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   if (inputs[0].unknown_shape()) return {};
   const WindowArguments arguments{ArgumentHelper(def)};
@@ -27,6 +24,8 @@ OpSchema::Cost CostOfPool(const OperatorDef& def, const std::vector<TensorShape>
   cost.bytes_written = NbytesOf(outputs[0]);
   return cost;
 }
+
+namespace {
 
 void PoolSchema(OpSchema& schema) {
   schema.NumInputs(1)

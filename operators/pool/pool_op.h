@@ -35,6 +35,9 @@ inline std::vector<TensorShape> InferPool(const OperatorDef& def,
   return {CreateTensorShape(y.ToDims(arguments.order()), inputs[0].data_type())};
 }
 
+// One operation for each tap of every window.
+OpSchema::Cost CostOfPool(const OperatorDef& def, const std::vector<TensorShape>& inputs);
+
 // Shared by the operators and their gradients. Prepare computes the shapes of a run, anew only if X
 // has another shape than in the run before; it throws EnforceNotMet if window and image do not fit.
 template <class Context>

@@ -306,6 +306,20 @@ std::vector<TensorShape> InferFC(const OperatorDef& def, const std::vector<Tenso
   return {CreateTensorShape({in[0].dims(0), in[1].dims(0)}, ResultType(def))};
 }
 
+// One product of 2 m n k operations, and one operation for each element of the result.
+OpSchema::Cost CostOfFC(const OperatorDef& def, const std::vector<TensorShape>& in) {
+  if (in[0].unknown_shape() || in[1].unknown_shape()) return {};
+  const TensorShape y = InferFC(def, in)[0];
+  const auto size = static_cast<uint64_t>(NumelOf(y)), n = static_cast<uint64_t>(in[1].dims(0));
+  const uint64_t k = n == 0 ? 0 : static_cast<uint64_t>(NumelOf(in[1])) / n;
+  OpSchema::Cost cost;
+  cost.flops = size * (2 * k + 1);
+  for (const TensorShape& input : in) cost.bytes_read += NbytesOf(input);
+  cost.bytes_written = NbytesOf(y);
+  for (size_t i = 1; i < in.size(); ++i) cost.params_bytes += NbytesOf(in[i]);
+  return cost;
+}
+
 void DescribeWithBias(OpSchema& schema) {
   schema.NumInputs(2, 3)
       .NumOutputs(1)
@@ -376,6 +390,7 @@ OPERATOR_SCHEMA(Int8FC)
     .FillUsing(DescribeWithBias)
     .Arg("order", "Not read: all axes of X but the first are columns.")
     .TensorInferenceFunction(InferFC)
+    .CostInferenceFunction(CostOfFC)
     .SetDoc("FC of quantized matrices, Y = X W^T + bias: sums in 32 bits, rounded once.")
     .Input(0, "X", "Quantized; all axes but the first are columns.")
     .Input(1, "W", "Quantized, N x columns.")

@@ -143,6 +143,7 @@ void DescribePool(OpSchema& schema) {
       .FillUsing(DescribeWindow)
       .Arg<bool>("global_pooling", "1: the window is the whole image. Default 0.")
       .TensorInferenceFunction(InferPool)
+      .CostInferenceFunction(CostOfPool)
       .Input(0, "X", "Quantized images N x H x W x C.")
       .Output(0, "Y", "Quantized images N x H' x W' x C, of the same shape as for MaxPool.");
 }

@@ -87,6 +87,9 @@ std::vector<RecurrentLink> RecurrentNetworkGradientOp<Context>::GradientLinks() 
 
 template <class Context>
 auto RecurrentNetworkGradientOp<Context>::ReadStateGradients() const -> std::vector<StateGradient> {
+  CAFFE_ENFORCE(num_outer_ < InputSize(), "outputs_with_grads has ", num_outer_,
+                " elements, but the operator has only ", InputSize(),
+                " inputs: a gradient for each element, and the sequence");
   std::vector<StateGradient> gradients;
   const auto states = this->template GetRepeatedArgument<std::string>("recurrent_states");
   const auto source = this->template GetRepeatedArgument<std::string>("alias_src");

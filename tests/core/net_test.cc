@@ -207,6 +207,31 @@ TEST(NetTest, InOrderRunsIndependentOperatorsInDefinitionOrder) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
+// An operator whose arguments ask for more inputs or outputs than its definition gives it.
+TEST(NetTest, AnInputOrOutputThatTheOperatorLacksIsNamed) {
+  Workspace ws;
+  FeedScalar(&ws, "x", 1);
+  const std::pair<std::function<void(OperatorBase*)>, std::string> cases[] = {
+      {[](OperatorBase* op) { op->Input<Tensor>(1); }, "input 1 is needed"},
+      {[](OperatorBase* op) { op->InputBlob(-1); }, "input -1 is needed"},
+      {[](OperatorBase* op) { op->InputIsType<Tensor>(7); }, "input 7 is needed"},
+      {[](OperatorBase* op) { op->Output<Tensor>(1); }, "output 1 is needed"},
+      {[](OperatorBase* op) { op->OutputBlob(-1); }, "output -1 is needed"},
+      {[](OperatorBase* op) { op->IsInputOutputAlias(0, 1); }, "output 1 is needed"},
+      {[](OperatorBase* op) { static_cast<Operator<CPUContext>*>(op)->Output(1); },
+       "output 1 is needed"},
+      {[](OperatorBase* op) { static_cast<Operator<CPUContext>*>(op)->OutputCPU(2); },
+       "output 2 is needed"}};
+  for (const auto& [body, text] : cases) {
+    TestBodies()["reach"] = [&body = body](OperatorBase* op) {
+      body(op);
+      return true;
+    };
+    NetBase* net = ws.CreateNet(Net("reach", {BodyOp("reach", {"x"}, {"y"})}), true);
+    ExpectContains(ErrorOf([&] { net->Run(); }), {text, "and the operator has 1 ", "TestBody"});
+  }
+}
+
 TEST(NetTest, MissingInputNamesTheBlob) {
   Workspace ws;
   ExpectContains(ErrorOf([&] { ws.CreateNet(Net("n", {SumPlusOne({"absent"}, {"y"})})); }),
@@ -214,7 +239,12 @@ TEST(NetTest, MissingInputNamesTheBlob) {
   NetDef net = Net("n", {SumPlusOne({"data"}, {"y"})});
   net.add_external_input("unused");
   net.add_external_input("data");
-  ExpectContains(ErrorOf([&] { ws.CreateNet(net); }), {"external input", "data"});
+  ws.CreateBlob("else");
+  const std::string error = ErrorOf([&] { ws.CreateNet(net); });
+  ExpectContains(error, {"net n: external input data does not exist"});
+  EXPECT_EQ(error.find("did you mean"), std::string::npos) << error;
+  ws.CreateBlob("date");
+  ExpectContains(ErrorOf([&] { ws.CreateNet(net); }), {"does not exist; did you mean date?"});
   ws.CreateBlob("data");
   EXPECT_NE(ws.CreateNet(net), nullptr);  // what nothing reads need not exist
 }

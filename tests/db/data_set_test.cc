@@ -41,6 +41,26 @@ TEST_F(DataSetTest, Cifar100HasFineLabels) {
   EXPECT_EQ(Labels(Read(set.type, set.test)), std::vector<int>{5});
 }
 
+TEST_F(DataSetTest, LabelsThatADataSetDoesNotHaveAreErrors) {
+  Write("data_batch_1.bin", CifarRecord("\3", 1, 2, 3) + CifarRecord("\12", 1, 2, 3));
+  Write("train.bin", CifarRecord(Bytes({1, 99}), 1, 2, 3) + CifarRecord(Bytes({1, 100}), 1, 2, 3));
+  Write("train_X.bin", std::string(2 * 3 * 96 * 96, '\0'));
+  Write("train_y.bin", Bytes({1, 0}));
+  Write("test_X.bin", std::string(3 * 96 * 96, '\0'));
+  Write("test_y.bin", Bytes({11}));
+  for (const auto& [type, file, text] :
+       {std::array{"cifar", "data_batch_1.bin", "image 1 has label 10, must be less than 10"},
+        std::array{"cifar", "train.bin", "image 1 has label 100, must be less than 100"},
+        std::array{"stl10", "train_X.bin", "image 1 has label 0, must be from 1 to 10"},
+        std::array{"stl10", "test_X.bin", "image 0 has label 11, must be from 1 to 10"}}) {
+    EXPECT_NE(ThrownMessage<IoError>([&, type = type, file = file] {
+                Read(type, Path(file));
+              }).find(text),
+              std::string::npos)
+        << file;
+  }
+}
+
 TEST_F(DataSetTest, ACutCifarFileIsNamed) {
   Write("data_batch_1.bin", CifarRecord("\3", 1, 2, 3).substr(1));
   EXPECT_NE(ThrownMessage<IoError>([&] {

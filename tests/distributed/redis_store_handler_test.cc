@@ -113,6 +113,15 @@ TEST(RedisStoreHandlerTest, HugeAnswersAreNotRead) {
   EXPECT_HAS(ErrorOf([&] { store->TryGet("key"); }), "the answer is longer than 66560 bytes");
 }
 
+// Their length comes first, and memory for all elements would be taken at once.
+TEST(RedisStoreHandlerTest, HugeArraysAreRefusedByTheirLength) {
+  for (const std::string answer : {"*2147483647\r\n", "*16641\r\n", "*1\r\n*2147483647\r\n"}) {
+    FakeServer server(answer);
+    auto store = NewRedisStore(server.options(), "run");
+    EXPECT_HAS(ErrorOf([&] { store->TryGet("key"); }), "the answer is too long") << answer;
+  }
+}
+
 TEST(RedisStoreHandlerTest, ValuesHaveAMaximumLength) {
   PrivateRedis redis;
   REQUIRE_REDIS(redis);

@@ -142,6 +142,31 @@ TEST_P(RunMembershipTest, KilledRunIsTakenOverAtOnce) {
   ExpectNoKeys();
 }
 
+TEST_P(RunMembershipTest, GenerationsHaveTheTokenOfTheirRunAndTheNextRunHasAnother) {
+  const TemporaryDirectory tokens;
+  const auto run_once = [&](bool dies) {
+    const std::string path = tokens.path() + "/token";
+    RunMembers(2, [&](RunMembership* run) {
+      const bool writes = run->options().shard_id == 0;
+      if (writes) std::ofstream(path) << run->generation() << " " << run->token();
+      NoteThatAllHaveJoined(run, !writes);
+      if (dies) raise(SIGKILL);
+      return std::string();
+    });
+    int generation = 0;
+    std::string token;
+    std::ifstream(path) >> generation >> token;
+    return std::make_pair(generation, token);
+  };
+  const auto first = run_once(true), second = run_once(false), next_run = run_once(false);
+  EXPECT_EQ(first.first, 1);
+  EXPECT_EQ(second.first, 2);
+  EXPECT_EQ(next_run.first, 1);
+  EXPECT_EQ(first.second.size(), 16u);
+  EXPECT_EQ(second.second, first.second);
+  EXPECT_NE(next_run.second, first.second);
+}
+
 TEST_P(RunMembershipTest, RunThatDiedWhileJoiningIsTakenOver) {
   RunShards(2, [&](int shard) {
     std::thread killer([] {

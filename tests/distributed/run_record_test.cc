@@ -55,6 +55,14 @@ TEST(RunRecordTest, GenerationsAreBounded) {
   EXPECT_EQ(ParseGeneration("7"), 7);
   for (const char* text : {"", "x", "0", "-5"}) EXPECT_EQ(ParseGeneration(text), 1) << text;
   EXPECT_EQ(ParseGeneration("99999999999999999999"), 1'000'000'000);
+  EXPECT_EQ(ParseGeneration("7 0af"), 7);
+  EXPECT_EQ(ParseGeneration(FormatGeneration(3, "0af")), 3);
+  EXPECT_EQ(ParseRunToken(FormatGeneration(3, "0af")), "0af");
+  EXPECT_EQ(FormatGeneration(3, ""), "3");
+  for (const std::string& text : {std::string(), std::string("7"), std::string("7 x"),
+                                  std::string("7 0af 1"), "7 " + std::string(65, 'a')}) {
+    EXPECT_EQ(ParseRunToken(text), "") << text;
+  }
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ FUZZ_TARGET(Checkpoint, "checkpoint", 1000) {
   BlobGetMutableTensor(ws.CreateBlob("mean"), Device{})->Resize(3);
   ws.GetBlob("mean")->GetMutable<Tensor>()->mutable_data<float>();
   ShardRun run(options, &ws);
-  const CheckpointProto checkpoint = LoadCheckpoint(file.path(), options, nets, &ws, &run);
+  const CheckpointProto checkpoint = LoadCheckpoint(file.path(), options, nets, &ws, &run).state;
   RestoreShard(checkpoint, options, nets, &ws);
   ProgressOf(checkpoint, options);
 }

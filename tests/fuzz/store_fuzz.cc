@@ -25,6 +25,8 @@ FUZZ_TARGET(RunRecord, "run_record", 5000) {
   CHECK(RunFailure::Parse(failure.Format()).line == failure.line);
   const int generation = ParseGeneration(text);
   CHECK(generation >= 1 && generation <= 1'000'000'000);
+  const std::string token = ParseRunToken(text);
+  CHECK(ParseRunToken(FormatGeneration(generation, token)) == token);
   CHECK_LE(OneLine(text).size(), 1000u);
   FindLaggingShard(0, {5, "Allreduce"}, {"", text, text});
 }

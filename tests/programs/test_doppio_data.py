@@ -311,6 +311,14 @@ def test_a_path_that_is_taken_is_refused(pictures, tmp_path):
             assert f"{flag} {tmp_path / name} exists already and is no lmdb database" in done.output
 
 
+def test_numbers_out_of_range_are_named(pictures, tmp_path):
+    done = prepare("folder", "--input", pictures, "--output", tmp_path / "db",
+                   "--max_bad_records", -1)
+    assert done.returncode == 64
+    assert last_line(done.output).endswith(
+        "--max_bad_records: -1 is not a whole number from 0 on"), done.output
+
+
 def test_damaged_images(pictures, tmp_path):
     (pictures / "cat" / "03.ppm").write_bytes(b"no image at all")
     args = ["folder", "--input", pictures, "--output", tmp_path / "db"]

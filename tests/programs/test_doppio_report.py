@@ -88,7 +88,7 @@ def test_the_page_says_what_the_records_say(tmp_path, losses):
     assert page.value("shards") == "2"
     assert page.value("iterations") == "10"
     assert page.value("last training loss") == "0.7000"
-    assert page.value("images per second, mean") == "105.5"
+    assert page.value("images per second, mean") == "105.4"  # images by time, not of the rates
     assert page.value("best test accuracy") == "0.6000"
     assert page.value("its epoch") == "0"
     assert page.value("last test accuracy") == "0.5500"
@@ -101,6 +101,20 @@ def test_the_page_says_what_the_records_say(tmp_path, losses):
     assert not page.links
     assert not re.search(r"https?://", text)
     assert "prefers-color-scheme: dark" in text
+
+
+def test_the_mean_speed_is_all_images_by_all_time(tmp_path):
+    """9 iterations at 1000 images/s, and 1 that takes a hundred times as long."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    lines = [{"event": "start", "time": 1.5, "run_id": "", "num_shards": 1, "total_iterations": 0},
+             {"event": "iteration", "total_iterations": 9, "iterations": 9, "loss": 1,
+              "images_per_second": 1000},
+             {"event": "iteration", "total_iterations": 10, "iterations": 1, "loss": 1,
+              "images_per_second": 10}]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    page = Page(report(folder))
+    assert page.value("images per second, mean") == f"{10 / (9 / 1000 + 1 / 10):.1f}"
 
 
 def screenshot(page, scheme, folder):

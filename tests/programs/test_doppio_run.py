@@ -169,6 +169,15 @@ def test_a_stuck_terminal_does_not_hold_up_shards(tmp_path):
         os.close(read_end)
 
 
+def test_logs_of_an_earlier_run_stay(tmp_path):
+    for name in ("first", "second"):
+        done = doppio("run", "-n", 1, "--store", "none", "--log_dir", tmp_path, "--run_id", name,
+                      *shell(f"echo lines of the {name}"))
+        assert done.returncode == 0, done.output
+    assert (tmp_path / "shard-0.log").read_text() == (
+        "lines of the first\ndoppio: run second begins\nlines of the second\n")
+
+
 def test_the_first_failure_is_named_with_its_last_lines(tmp_path):
     script = """echo begin $RANK
                 [ $RANK = 1 ] && { for i in $(seq 30); do echo word $i; done; exit 65; }
@@ -369,6 +378,11 @@ WRONG = {
     "store": (["run", "-n", 2, "--store", "10.0.0.1", "--", "true"], '--store is "10.0.0.1"'),
     "variable": (["run", "-n", 2, "-x", "NOT_SET_7", "--", "true"], "NOT_SET_7: this variable"),
     "program": (["run", "-n", 2, "--", "no_such_7"], "there is no program no_such_7 in PATH"),
+    "file": (["run", "-n", 2, "--", "./no_such_7"],
+             "cannot run ./no_such_7: No such file or directory"),
+    "no program": (["run", "-n", 2, "--", "/etc/passwd"],
+                   "cannot run /etc/passwd: Permission denied"),
+    "folder": (["run", "-n", 2, "--", "/etc"], "cannot run /etc: it is a folder"),
 }
 
 

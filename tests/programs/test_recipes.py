@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 
 import pytest
 
@@ -150,6 +151,23 @@ def test_train_without_a_gpu_uses_the_cpu(words, chosen, mnist):
     else:
         assert done.returncode == 71
         assert "no GPU is available to this program; add --use_cpu" in last_line(done.output)
+
+
+def test_train_on_data_without_a_test_part_has_no_test(mnist, tmp_path):
+    for file in mnist.glob("train-*"):
+        shutil.copy(file, tmp_path)
+    done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", tmp_path, "--dry_run",
+               "--use_cpu")
+    assert done.returncode == 0, done.output
+    assert f"{tmp_path} has no images for tests" in done.output
+    assert "--test_data" not in done.output
+
+
+def test_train_says_which_flags_are_for_run(mnist):
+    done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "-n", "2",
+               "--max_restarts", "2")
+    assert done.returncode == 64
+    assert "--max_restarts is a flag of doppio run" in last_line(done.output)
 
 
 def test_train_on_synthetic_images_has_no_test(tmp_path):

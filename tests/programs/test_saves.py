@@ -1,5 +1,6 @@
 """Checkpoints and models: written once, by the run that owns them, whatever freezes or fills up."""
 
+import pathlib
 import random
 import re
 import resource
@@ -212,6 +213,43 @@ def test_two_runs_that_export_the_same_models(databases, shards, tmp_path):
     assert str(first.pid) in last_line(second.output), second.output[-1000:]
 
 
+def test_a_run_whose_lock_file_is_removed_goes_on(databases, shards, tmp_path):
+    process = shards.start(*saving(databases, tmp_path))
+    wait_for_line(process, "Wrote checkpoint")
+    (tmp_path / "checkpoint.lock").unlink()
+    wait_for_line(process, "checkpoint.lock was removed while this run writes")
+    wait_for_line(process, "Wrote checkpoint")
+    second = run("resnet50_trainer", *saving(databases, tmp_path), limit=60)
+    assert str(process.pid) in last_line(second.output), second.output[-1000:]
+
+
+def test_a_link_to_a_checkpoint_stays_a_link(databases, tmp_path):
+    """It may lead to a larger disk."""
+    disk, folder = tmp_path / "disk", tmp_path / "run"
+    disk.mkdir()
+    folder.mkdir()
+    (folder / "checkpoint").symlink_to("../disk/saved")
+    for iterations in (3, 6):
+        done = run("resnet50_trainer", *saving(databases, folder, max_iterations=iterations),
+                   "--resume", "auto")
+        assert done.returncode == 0, done.output
+    assert "iteration 3, " in done.output
+    assert (folder / "checkpoint").is_symlink()
+    assert sorted(contents(disk)) == ["saved", "saved.1"]
+    assert sorted(contents(folder)) == ["checkpoint"]
+
+
+def test_a_run_that_will_replace_models_says_so(databases, tmp_path):
+    flags = training(databases, tmp_path, num_epochs=2)
+    first, second = (run("resnet50_trainer", *flags) for _ in range(2))
+    assert first.returncode == second.returncode == 0, second.output
+    warning = "this run will replace models that are there, as "
+    assert warning not in first.output
+    named = re.search(re.escape(warning) + r"(\S+\.mdl);", second.output)
+    assert named, second.output[-2000:]
+    assert pathlib.Path(named.group(1)).exists()
+
+
 def test_the_last_checkpoints_are_kept(databases, tmp_path):
     done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=12,
                                            keep_checkpoints=3))
@@ -227,7 +265,8 @@ def test_the_last_checkpoints_are_kept(databases, tmp_path):
                                            keep_checkpoints=3), "--resume")
     assert done.returncode == 0, done.output
     assert "iteration 6" in done.output
-    for name in ("checkpoint is damaged", "checkpoint.1 is damaged", "older checkpoint"):
+    for name in ("checkpoint is damaged", "checkpoint.1 is damaged", "older checkpoint",
+                 f"Resumed from {path}.2: iteration 6, "):
         assert name in done.output, done.output[-3000:]
     # The same iterations again, to the bit.
     assert parameters(path.read_bytes()) == parameters(kept["checkpoint"])

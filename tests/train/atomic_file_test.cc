@@ -68,6 +68,21 @@ TEST(AtomicFileTest, ChecksPathsBeforeTheyAreWritten) {
 }
 
 // A process that is killed while it writes leaves its file to the next one.
+TEST(FollowLinksTest, FindsTheFileOrKeepsThePath) {
+  namespace fs = std::filesystem;
+  const testing::TemporaryDirectory directory;
+  fs::create_directory(directory.Path("disk"));
+  fs::create_symlink("disk/file", directory.Path("relative"));
+  fs::create_symlink(directory.Path("relative"), directory.Path("absolute"));
+  fs::create_symlink("circle", directory.Path("circle"));
+  const std::string file = directory.Path("disk/file");
+  EXPECT_EQ(FollowLinks(file), file);  // there is no such file yet
+  EXPECT_EQ(FollowLinks(directory.Path("relative")), file);
+  EXPECT_EQ(FollowLinks(directory.Path("absolute")), file);
+  EXPECT_EQ(FollowLinks(directory.Path("circle")), directory.Path("circle"));
+  EXPECT_EQ(FollowLinks("file"), "file");
+}
+
 TEST(AtomicFileTest, RemovesWhatDeadProcessesLeft) {
   const TemporaryDirectory directory;
   const std::string path = directory.Path("model");

@@ -16,6 +16,9 @@ TEST(OddValuesTest, PixelsFromZeroToOneAreTranslated) {
       "to 1, red, green, blue. Here pixels go from 0 to 255, blue, green, red: write --mean "
       "103.5,116.3,123.7 --std 57.4,57.1,58.4");
   EXPECT_NE(DoubtOnPixels({0.5f}, {0.5f}).find("--mean 127.5 --std 127.5"), std::string::npos);
+  EXPECT_EQ(DoubtOnPixels({0.485f, 0.456f, 0.406f}, {128.f}),
+            "--mean 0.485,0.456,0.406 looks like a value for pixels from 0 to 1, red, green, blue. "
+            "Here pixels go from 0 to 255, blue, green, red: write --mean 103.5,116.3,123.7");
   EXPECT_EQ(DoubtOnPixels({0.f}, {1.f}), "");
   EXPECT_EQ(DoubtOnPixels({0.f}, {0.5f}), "");
   EXPECT_EQ(DoubtOnPixels({103.5f, 116.3f, 0.5f}, {0.5f, 0.5f, 0.5f}), "");

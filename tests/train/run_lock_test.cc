@@ -139,6 +139,29 @@ TEST_F(RunLockTest, TheFencedOwnerDoesNotTakeTheLockWithIt) {
   later.Check();
 }
 
+TEST_F(RunLockTest, ALockFileThatWasRemovedIsMadeAgain) {
+  const RunLock lock(Path(), {"run", 1});
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(std::filesystem::remove(Path() + ".lock"));
+    lock.Check();
+    EXPECT_NE(ErrorOf({"other", 1}).find("run run, generation 1"), std::string::npos);
+  }
+}
+
+TEST_F(RunLockTest, AFencedOwnerStaysFencedAfterTheEndOfTheLaterOne) {
+  const RunLock frozen(Path(), {"run", 1});
+  { const RunLock later(Path(), {"run", 2}); }
+  ASSERT_FALSE(std::filesystem::exists(Path() + ".lock"));
+  try {
+    frozen.Check();
+    ADD_FAILURE() << "no error";
+  } catch (const Superseded& error) {
+    EXPECT_NE(std::string(error.what()).find("run run, generation 2"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_FALSE(std::filesystem::exists(Path() + ".lock"));
+}
+
 TEST_F(RunLockTest, ALockFileThatCannotBeReadEndsOneSaveOnly) {
   const RunLock lock(Path(), {"run", 1});
   Write(Path() + ".lock", "");
@@ -152,14 +175,23 @@ TEST_F(RunLockTest, ALockFileThatCannotBeReadEndsOneSaveOnly) {
   }
 }
 
-// Another run may have the same name in another store, and both begin with generation 1. A store
-// that forgot the run begins so, too: then nothing tells which of the two it is.
 TEST_F(RunLockTest, ALaterStartIsNoLaterGeneration) {
   const RunLock first(Path(), {"run", 2});
   for (const int generation : {1, 2}) {
     EXPECT_NE(ErrorOf({"run", generation}).find("run run, generation 2"), std::string::npos);
   }
   first.Check();
+}
+
+// A run of the same name in another store, which has been restarted more often.
+TEST_F(RunLockTest, ARunOfTheSameNameInAnotherStoreIsRefused) {
+  const RunLock first(Path(), {"run", 2, "aa"});
+  for (const char* token : {"bb", ""}) {
+    EXPECT_NE(ErrorOf({"run", 3, token}).find("run run, generation 2"), std::string::npos) << token;
+  }
+  first.Check();
+  const RunLock later(Path(), {"run", 3, "aa"});
+  EXPECT_THROW(first.Check(), Superseded);
 }
 
 TEST_F(RunLockTest, KeepsTheFilesBefore) {

@@ -8,7 +8,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/json_text.h"
-#include "train/atomic_file.h"
+#include "train/observe/run_log_file.h"
 #include "train/options.h"
 #include "train/train_nets.h"
 
@@ -165,12 +165,7 @@ void MemoryLog::OnIteration(const IterationReport& report) {
     constexpr size_t kMaxBlobs = 20;
     for (const std::string& line : memory.Lines(kMaxBlobs)) LOG(INFO) << line;
   }
-  if (directory_.empty()) return;
-  try {
-    WriteWholeFile(directory_ + "/memory.json", memory.Json() + "\n");
-  } catch (const IoError& failure) {
-    LOG(WARNING) << failure.what() << ". Training goes on without it.";
-  }
+  if (!directory_.empty()) WriteRunFile(directory_ + "/memory.json", memory.Json() + "\n");
 }
 
 }  // namespace caffe2

@@ -12,7 +12,6 @@
 #include "caffe2/utils/version.h"
 #include "distributed/host.h"
 #include "distributed/run_record.h"
-#include "train/atomic_file.h"
 #include "train/input.h"
 #include "train/shard_run.h"
 
@@ -124,6 +123,7 @@ void MetricsLog::OnIteration(const IterationReport& report) {
                    .Add("epoch", report.epoch)
                    .Add("iteration", report.iteration)
                    .Add("total_iterations", report.total_iterations)
+                   .Add("iterations", report.iterations)
                    .Add("loss", report.loss)
                    .Add("accuracy", report.accuracy)
                    .Add("accuracy_top5", report.accuracy_top5)
@@ -184,8 +184,7 @@ void SettingsLog::OnStart(const StartReport& report) {
       .AddJson("flags", JsonOf(flags))
       .AddJson("train_data", DataJson(data, data.train_data));
   if (!data.test_data.empty()) settings.AddJson("test_data", DataJson(data, data.test_data));
-
-  WriteWholeFile(directory_ + "/settings.json", settings.ToString() + "\n");
+  WriteRunFile(directory_ + "/settings.json", settings.ToString() + "\n");
 }
 
 }  // namespace caffe2

@@ -46,7 +46,6 @@ class SettingsLog : public TrainListener {
   SettingsLog(std::string directory, std::string program, std::map<std::string, std::string> flags)
       : directory_(std::move(directory)), program_(std::move(program)), flags_(std::move(flags)) {}
 
-  // Throws IoError if the file cannot be written.
   void OnStart(const StartReport& report) override;
 
  private:

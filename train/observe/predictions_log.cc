@@ -6,7 +6,6 @@
 #include "caffe2/utils/json_text.h"
 #include "db/db.h"
 #include "db/tar_archive.h"
-#include "train/atomic_file.h"
 #include "train/test_predictions.h"
 
 namespace caffe2 {
@@ -65,12 +64,7 @@ void PredictionsLog::OnTest(const TestReport& report) {
                                .AddJson("counts", CountsJson(*report.predictions))
                                .AddJson("worst", WorstJson(*report.predictions))
                                .ToString();
-  try {
-    WriteWholeFile(path_, json + "\n");
-  } catch (const IoError& failure) {
-    failed_ = true;
-    LOG(WARNING) << failure.what() << ". Training goes on without it.";
-  }
+  failed_ = !WriteRunFile(path_, json + "\n");
 }
 
 }  // namespace caffe2

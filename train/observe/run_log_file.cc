@@ -8,6 +8,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
+#include "train/atomic_file.h"
 
 namespace caffe2 {
 
@@ -26,6 +27,16 @@ void RunLogFile::Append(const std::string& bytes) {
   LOG(WARNING) << "Cannot write " << path_ << " any more: " << std::strerror(errno)
                << ". Training goes on without it.";
   file_.reset();
+}
+
+bool WriteRunFile(const std::string& path, const std::string& contents) {
+  try {
+    WriteWholeFile(path, contents);
+    return true;
+  } catch (const IoError& failure) {
+    LOG(WARNING) << failure.what() << ". Training goes on without it.";
+    return false;
+  }
 }
 
 void MakeLogDirectory(const std::string& flag, const std::string& path) {

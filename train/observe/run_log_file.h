@@ -1,4 +1,4 @@
-// A file to which a run appends while it trains.
+// The files in which a run records what it does.
 #pragma once
 
 #include <cstdio>
@@ -27,6 +27,10 @@ class RunLogFile {
   const std::string path_;
   std::unique_ptr<FILE, Close> file_;  // null after an error
 };
+
+// Writes a file, which appears complete or not at all. If that fails, logs a warning and returns
+// false: training goes on.
+bool WriteRunFile(const std::string& path, const std::string& contents);
 
 // Makes the folder, and its parents, unless it exists. Throws IoError (kCannotWrite), which begins
 // with `flag`, if that fails.

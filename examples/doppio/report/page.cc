@@ -93,16 +93,6 @@ std::vector<Series> ShardSeries(const RunRecords& run, size_t shards, const std:
   return series;
 }
 
-double MeanOf(const RunRecords& run, const std::string& number) {
-  double sum = 0, count = 0;
-  for (const Event& event : run.iterations) {
-    if (!event.Has(number)) continue;
-    sum += event.Number(number);
-    ++count;
-  }
-  return sum / std::max(count, 1.);
-}
-
 // Empty for runs of one shard.
 std::string ShardsHtml(const RunRecords& run) {
   const size_t shards = CountShards(run);
@@ -116,7 +106,7 @@ std::string ShardsHtml(const RunRecords& run) {
   std::string rows = Row(Head("shard", true) + Head("images/s", true) + Head("input wait", true) +
                          Head("in exchanges", true));
   for (size_t s = 0; s < shards; ++s) {
-    const auto mean = [&](const char* number) { return MeanOf(run, ShardName(s, number)); };
+    const auto mean = [&](const char* number) { return MeanOverTime(run, ShardName(s, number)); };
     rows +=
         Row(Cell(MakeString(s), true) + Cell(Formatted("%.1f", mean("images_per_second")), true) +
             Cell(Formatted("%.1f %%", 100 * mean("input_wait")), true) +

@@ -17,6 +17,8 @@ namespace {
 using google::protobuf::Struct;
 using google::protobuf::Value;
 
+constexpr char kSpeed[] = "images_per_second";  // of all shards, in a line about iterations
+
 bool Parse(const std::string& json, Struct* object) {
   return google::protobuf::util::JsonStringToMessage(json, object).ok();
 }
@@ -165,6 +167,19 @@ RunRecords ReadRunRecords(const std::string& directory) {
   return run;
 }
 
+double MeanOverTime(const RunRecords& run, const std::string& number) {
+  double sum = 0, time = 0;
+  for (const Event& event : run.iterations) {
+    const double speed = event.Number(kSpeed);
+    if (!event.Has(number) || speed <= 0) continue;
+    // In batches per image: all batches have the same size.
+    const double taken = (event.Has("iterations") ? event.Number("iterations") : 1) / speed;
+    sum += event.Number(number) * taken;
+    time += taken;
+  }
+  return time > 0 ? sum / time : 0;
+}
+
 std::vector<Result> ResultsOf(const RunRecords& run) {
   std::vector<Result> results;
   const auto add = [&](const char* name, const char* format, double value) {
@@ -175,9 +190,7 @@ std::vector<Result> ResultsOf(const RunRecords& run) {
     const Event& last = run.iterations.back();
     add("iterations", "%.0f", last.Number("total_iterations"));
     add("last training loss", "%.4f", last.Number("loss"));
-    double speed = 0;
-    for (const Event& each : run.iterations) speed += each.Number("images_per_second");
-    add("images per second, mean", "%.1f", speed / static_cast<double>(run.iterations.size()));
+    add("images per second, mean", "%.1f", MeanOverTime(run, kSpeed));
   }
   if (const Event* best = BestTest(run)) {
     add("best test accuracy", "%.4f", best->Number("accuracy"));

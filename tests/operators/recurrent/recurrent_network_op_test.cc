@@ -256,6 +256,13 @@ TEST(RecurrentNetworkTest, BadInput) {
       "no operator of net backward_step writes input_t_grad");
   ExpectGradientThrows(&ws, changed(MakeArgument("alias_offset", Ints{2, -1, -2, -1})),
                        "an output with alias_offset -2");
+  OperatorDef all = op;
+  SetArgument(&all, "outputs_with_grads", Ints{0});
+  std::vector<GradientWrapper> g_output(5);
+  g_output[0].dense = all.output(0);
+  OperatorDef gradient = GetGradientForOp(all, g_output).ops[0];
+  SetArgument(&gradient, "outputs_with_grads", Ints(100));
+  ExpectThrows(&ws, gradient, "outputs_with_grads has 100 elements");
   Feed<float>(&ws, "c_0", {2, kLstmUnits}, {1, 2, 3, 4});
   ExpectThrows(&ws, op, "shape [2, 2] for a batch of 3");
   FeedLstm(&ws);
