@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
@@ -100,7 +101,7 @@ def inspect(capsys, *words):
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("target", ["b.mdl", "pair", "i.pb,p.pb"])
+@pytest.mark.parametrize("target", ["b.mdl", "pair", "i.pb,p.pb", "i.pbtxt,p.PBTXT"])
 def test_models_with_a_net_stay_the_same(target, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model = small_model()
@@ -111,9 +112,39 @@ def test_models_with_a_net_stay_the_same(target, tmp_path, monkeypatch):
     assert (again.inputs, again.outputs) == (["x"], ["y"])
     np.testing.assert_array_equal(predict(again, X), predict(model, X))
     assert list(again.net.op) == list(model.net.op)
+    assert again.info == model.info and list(again.net.arg) == list(model.net.arg)
     if target == "b.mdl":
-        assert again.info == model.info and again.shapes == {"x": [1, 3, 7, 8]}
+        assert again.shapes == {"x": [1, 3, 7, 8]}
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
+
+
+def test_nets_keep_what_the_model_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = small_model()
+    model.info["class_names"] = 'cat\n\u00e4ff "x"\n'
+    model.net.arg.add(name="application_info/own", i=3)  # no text, so an argument of the net
+    for target in ("pair", "i.pbtxt,p.pbtxt", "p.pb,i.pb"):
+        formats.write(model, target)
+        again = formats.read(target)
+        assert again.info == model.info and list(again.net.arg) == list(model.net.arg)
+    net = caffe2_pb2.NetDef.FromString((tmp_path / "pair/predict_net.pb").read_bytes())
+    arguments = {arg.name: arg.s.decode() for arg in net.arg if arg.HasField("s")}
+    assert arguments == {"application_info/mean": "1,2,3",
+                         "application_info/class_names": model.info["class_names"]}
+    assert formats.read("pair/predict_net.pb").info == model.info
+    assert 'name: "application_info/mean"' in (tmp_path / "p.pbtxt").read_text()
+    text_format.Parse((tmp_path / "i.pbtxt").read_text(), caffe2_pb2.NetDef())
+
+
+def test_two_nets_have_the_endings_of_nets(tmp_path, capsys):
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    for target, name in (("x,y.mdl", "x"), ("x.pb,y.mdl", "y.mdl"), ("x.txt,y.pb", "x.txt")):
+        first, second = target.split(",")
+        status, line = error_of(capsys, tmp_path / "a.mdl",
+                                f"{tmp_path}/{first},{tmp_path}/{second}")
+        assert status == 64 and f"{tmp_path}/{name} does not end in .pb" in line
+    assert [path.name for path in tmp_path.iterdir()] == ["a.mdl"]
+    assert error_of(capsys, tmp_path / "a.mdl", "a.pb,b.pb,c.pb")[0] == 64
 
 
 def test_a_text_net_and_a_net_that_also_makes_its_input(tmp_path):
@@ -464,7 +495,10 @@ def test_a_model_of_images_says_how_they_become_its_input(tmp_path, capsys):
     for words in (["--std", "0"], ["--std=-1"], ["--mean", "1,2"], ["--mean", "x"],
                   ["--std", "nan"], ["--mean", "1,inf,2"]):
         assert error_of(capsys, model, tmp_path / "b.mdl", *words)[0] == 64
-    assert "only .mdl, .onnx and .safetensors" in error_of(capsys, model, pair, "--mean", "1")[1]
+    status, line = error_of(capsys, model, tmp_path / "a.pth", "--mean", "1")
+    assert status == 64 and "only .mdl, .onnx and .safetensors files and nets" in line
+    assert convert(tmp_path / "b.mdl", tmp_path / "b", "--mean", "7") == 0
+    assert formats.read(str(tmp_path / "b")).info == {**by_shape, **colours, "mean": "7"}
 
 
 @pytest.mark.parametrize("levels", [50, 9000])

@@ -129,7 +129,7 @@ def test_the_command_writes_a_model_that_predicts(files, capsys):
     (expected,) = predictor(init_net_of(small_model()), small_model().net).run([X])
     for name in ("model_int8.mdl", "pair"):
         quantized = formats.read(name)
-        assert quantized.info == (small_model().info if name != "pair" else {})
+        assert quantized.info == small_model().info
         # The examples are not like X, some values of which are cut off.
         found = predictor(init_net_of(quantized), quantized.net).run([X])[0]
         assert_near(found, expected, tolerance=0.1)

@@ -38,7 +38,7 @@ def _parser(name):
                         "if the file does not have it; of images, predict takes its size")
     parser.add_argument("--mean", type=pixel_values, metavar="B,G,R",
                         help="number that is subtracted from pixels (0 to 255), or blue,green,red: "
-                        "kept in .mdl, .onnx and .safetensors files for predict")
+                        "kept in the written model for predict, but not in .pth")
     parser.add_argument("--std", type=pixel_divisors, metavar="B,G,R",
                         help="number that pixels are divided by after that, likewise")
     parser.add_argument("--batch_size", type=positive, metavar="N",
@@ -51,9 +51,9 @@ def _parser(name):
 
 def _convert(options):
     kind = formats.check_target(options.target)
-    if kind not in ("predictor", "onnx", "safetensors") and (options.mean or options.std):
+    if kind == "torch" and (options.mean or options.std):
         raise ConvertError(f"{options.target} cannot hold --mean and --std: only .mdl, .onnx and "
-                           ".safetensors files can; leave them out", USAGE)
+                           ".safetensors files and nets can; leave them out", USAGE)
     if formats.format_of(options.source) == "net":
         raise ConvertError(f"{options.source} alone has no parameters: name two nets as "
                            "init_net.pb,predict_net.pb", USAGE)

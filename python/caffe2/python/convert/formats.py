@@ -31,12 +31,14 @@ def format_of(path: str) -> str:
 
 def check_target(path: str) -> str:
     """format_of(path) of a model to write. Raises ConvertError if a folder has the name of a
-    file."""
+    file, or one of two nets another ending than nets."""
     kind = format_of(path)
     end = os.path.splitext(path.rstrip("/"))[1].lower()
     if kind == "pair" and "," not in path and _ENDS.get(end, "pair") != "pair":
         raise ConvertError(f"{path} is a folder: name a file, or for two nets a folder whose name "
                            f"does not end in {end}", CANNOT_WRITE)
+    if "," in path:
+        net_pair.check_endings(path)
     return kind
 
 

@@ -1,21 +1,27 @@
-"""Models as an init net and a predict net, each a NetDef in a file (binary, or text to read)."""
+"""Models as an init net and a predict net, each a NetDef in a file: binary, or text in a .pbtxt.
+
+The predict net holds Model.info as string arguments, whose names start with "application_info/".
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import numpy as np
+from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.feeding import Int8Tensor
 from caffe2.python._core.messages import TryReadProtoWithClass
-from caffe2.python.convert.errors import NO_INPUT, ConvertError
+from caffe2.python.convert.errors import CANNOT_WRITE, NO_INPUT, USAGE, ConvertError
 from caffe2.python.convert.files import read_bytes, whole_file
 from caffe2.python.convert.model import Model, model_of_nets
 from caffe2.python.onnx.helper import fill_operator
 
 _NAMES = ("init_net.pb", "predict_net.pb")
+_INFO = "application_info/"  # as in LoadNets
 
 
 def paths_of(path: str) -> tuple[str, str]:
@@ -24,8 +30,17 @@ def paths_of(path: str) -> tuple[str, str]:
     if len(names) == 1:
         return os.path.join(path, _NAMES[0]), os.path.join(path, _NAMES[1])
     if len(names) != 2 or not all(names):
-        raise ConvertError(f"{path}: two nets are named as init_net.pb,predict_net.pb")
+        raise ConvertError(f"{path}: two nets are named as init_net.pb,predict_net.pb", USAGE)
     return names[0], names[1]
+
+
+def check_endings(path: str) -> None:
+    """Raises ConvertError if two nets to write do not both end in .pb or .pbtxt."""
+    for name in paths_of(path):
+        if os.path.splitext(name)[1].lower() not in (".pb", ".pbtxt"):
+            raise ConvertError(
+                f"{path} would be two nets, and {name} does not end in .pb (binary) or .pbtxt "
+                "(text): name them as init_net.pb,predict_net.pb", USAGE)
 
 
 def _read_net(path):
@@ -39,19 +54,42 @@ def _read_net(path):
     return net
 
 
+def _take_info(net):
+    """Removes Model.info from a predict net, and returns it."""
+    is_info = [arg.name.startswith(_INFO) and arg.HasField("s") for arg in net.arg]
+    arguments = list(net.arg)
+    del net.arg[:]
+    net.arg.extend(arg for arg, info in zip(arguments, is_info) if not info)
+    return {arg.name[len(_INFO):]: arg.s.decode(errors="replace")
+            for arg, info in zip(arguments, is_info) if info}
+
+
+def _with_info(model):
+    """The predict net, with Model.info."""
+    net = caffe2_pb2.NetDef.FromString(model.net.SerializeToString())
+    for key, value in model.info.items():
+        net.arg.add(name=_INFO + key, s=value.encode())
+    return net
+
+
 def read(path: str) -> Model:
     """The model of two nets: "init.pb,predict.pb", or a folder with init_net.pb and
     predict_net.pb. Raises ConvertError."""
     init, predict = paths_of(path)
     if "," not in path and not os.path.isdir(path):
         raise ConvertError(f"cannot read {path}: there is no such file or folder", NO_INPUT)
-    return model_of_nets(_read_net(init), _read_net(predict), init, predict)
+    predict_net = _read_net(predict)
+    info = _take_info(predict_net)
+    model = model_of_nets(_read_net(init), predict_net, init, predict)
+    return dataclasses.replace(model, info=info)
 
 
 def read_predict_net(path: str) -> Model:
     """The model of a predict net alone, without parameters. For its input see model_of_nets. Raises
     ConvertError."""
-    return model_of_nets(None, _read_net(path), "", path)
+    net = _read_net(path)
+    info = _take_info(net)
+    return dataclasses.replace(model_of_nets(None, net, "", path), info=info)
 
 
 def _fill_int8(value, name):
@@ -121,8 +159,11 @@ def write(model: Model, path: str) -> None:
         try:
             os.makedirs(path, exist_ok=True)
         except OSError as error:
-            raise ConvertError(f"cannot make the folder {path}: {error.strerror}") from error
+            raise ConvertError(f"cannot make the folder {path}: {error.strerror}",
+                               CANNOT_WRITE) from error
     with whole_file(init_path) as a, whole_file(predict_path) as b:
-        for temporary, net in ((a, init), (b, model.net)):
+        for name, temporary, net in ((init_path, a, init), (predict_path, b, _with_info(model))):
+            text = name.lower().endswith(".pbtxt")
             with open(temporary, "wb") as file:
-                file.write(net.SerializeToString())
+                file.write(text_format.MessageToString(net).encode() if text
+                           else net.SerializeToString())
