@@ -250,7 +250,8 @@ def test_resnets_are_those_that_torchvision_documents(depth):
     running = sum(value.size for name, value in model.values.items()
                   if name.endswith(("_rm", "_riv")))
     layers = layers_of(model)
-    assert sum(layer.parameters for layer in layers) == parameters + running
+    assert sum(layer.parameters for layer in layers) == parameters
+    assert sum(layer.running_statistics for layer in layers) == running
     products = sum(layer.flops for layer in layers if layer.type in ("Conv", "FC"))
     assert abs(products / 2e9 - gigaflops) < 0.02
     assert layers[-1].shape == [1, 1000]
@@ -453,6 +454,8 @@ def test_wrong_calls_and_files(tmp_path, capsys):
             ((good,), 64, "target"),
             ((good, target, "--bacth_size", 2), 64, "--bacth_size"),
             ((good, target, "--batch_size", 0), 64, "'0' is not a positive number"),
+            ((good, target, "--batch_size", 99999999999), 64, "not a number from 1 to 2147483647"),
+            ((good, target, "--batch_size", "9" * 5000), 64, "not a number from 1 to 2147483647"),
             ((good, target, "--input_shape", "3,x"), 64, "'x' is not a positive number"),
             ((good, target, "--input_shape", "data=3,7,8"), 64, "no input data, but x"),
             ((good, tmp_path / "out.txt"), 64, ".txt is not known; name model.mdl"),

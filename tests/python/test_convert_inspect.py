@@ -3,9 +3,14 @@
 import json
 import xml.etree.ElementTree
 
+import numpy as np
+import pytest
 from test_convert import error_of, inspect, small_model
 
-from caffe2.python.convert import formats, inspect_command
+from caffe2.python import _import_c_extension as C
+from caffe2.python import core, workspace
+from caffe2.python.convert import formats, inspect_command, layers
+from caffe2.python.convert.model import Model
 
 
 def test_inspect(tmp_path, capsys):
@@ -65,3 +70,64 @@ def test_the_picture(tmp_path, capsys, monkeypatch):
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[texts.index("Conv") + 1] == "1 x 4 x 3 x 3" and "x" in texts
     assert "fw" not in texts  # a parameter
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_running_statistics_are_no_parameters(fused, tmp_path, capsys):
+    net = core.Net("normalized")
+    net.AddExternalInput("x", "s", "b", "m", "v")
+    normalize = net.SpatialBNRelu if fused else net.SpatialBN
+    normalize(["x", "s", "b", "m", "v"], "y", is_test=1)
+    values = {name: np.ones(3, np.float32) for name in "sbmv"}
+    model = Model(net.Proto(), values, ["x"], ["y"], {"x": [0, 3, 4, 4]})
+    formats.write(model, f"{tmp_path}/a.mdl")
+    assert "1 operators, 6 parameters, 6 running statistics, " in inspect(
+        capsys, tmp_path / "a.mdl")
+    totals = json.loads(inspect(capsys, tmp_path / "a.mdl", "--json"))
+    assert (totals["parameters"], totals["running_statistics"]) == (6, 6)
+    assert totals["layers"][0]["running_statistics"] == 6
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    assert "running" not in inspect(capsys, tmp_path / "a.mdl")
+
+
+def test_the_schemas_say_which_inputs_are_running_statistics():
+    found = {}
+    for name in workspace.RegisteredOperators():
+        schema = C.OpSchema.get(name)
+        for i, (_, text) in enumerate(schema.input_desc if schema else ()):
+            if text.startswith(("Running mean", "Running variance")):
+                found[name] = (*found.get(name, ()), i)
+    assert found == layers._RUNNING
+
+
+def test_operators_that_move_data_compute_nothing(tmp_path, capsys):
+    assert layers._MOVERS <= set(workspace.RegisteredOperators())
+    net = core.Net("moves")
+    net.AddExternalInput("x")
+    net.Dropout("x", ["dropped", "mask"], is_test=1)
+    net.Transpose("dropped", "t", axes=[0, 2, 3, 1])
+    net.Reshape("t", ["r", "old"], shape=[0, -1])
+    net.ConstantFill("r", "f", value=1.0)
+    net.Concat(["r", "f"], ["y", "lengths"], axis=1)
+    net.Relu("y", "z")
+    net.Dropout("z", ["again", "more"], ratio=0.5)
+    model = Model(net.Proto(), {}, ["x"], ["again"], {"x": [0, 3, 4, 5]})
+    formats.write(model, f"{tmp_path}/a.mdl")
+    found = json.loads(inspect(capsys, tmp_path / "a.mdl", "--json"))["layers"]
+    assert [layer["flops"] for layer in found[:-1]] == [0, 0, 0, 0, 0, 120]
+    assert found[-1]["flops"] > 0  # in training it scales
+    assert [layer["shape"] for layer in found[:3]] == [[1, 3, 4, 5], [1, 4, 5, 3], [1, 60]]
+
+
+def test_a_predict_net_alone_says_that_the_init_net_is_missing(tmp_path, capsys):
+    formats.write(small_model(), f"{tmp_path}/pair")
+    for words, missing in (((), " --input_shape 3,224,224"), (("--input_shape", "3,7,8"), "")):
+        out = inspect(capsys, tmp_path / "pair/predict_net.pb", *words)
+        assert ("the shapes of filters are unknown without the init net: give both nets, "
+                f"init_net.pb,predict_net.pb{missing}\n") in out
+    assert "init net" not in inspect(capsys, tmp_path / "pair", "--input_shape", "3,7,8")
+    net = core.Net("relu")  # has no filters
+    net.AddExternalInput("x")
+    net.Relu("x", "y")
+    (tmp_path / "predict.pb").write_bytes(net.Proto().SerializeToString())
+    assert "init net" not in inspect(capsys, tmp_path / "predict.pb", "--input_shape", "3")

@@ -12,6 +12,8 @@ from typing import NoReturn
 from caffe2.python.convert.errors import USAGE, ConvertError
 from caffe2.python.convert.model import Model
 
+_LARGEST = 2**31 - 1
+
 
 class Parser(argparse.ArgumentParser):
     """Raises ConvertError for wrong arguments. Options have no short forms. Its help ends with
@@ -41,9 +43,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive(text: str) -> int:
-    """A positive number; raises ArgumentTypeError."""
-    if not text.isdecimal() or not 0 < int(text) < 2 ** 31:
+    """A number from 1 to 2 ** 31 - 1; raises ArgumentTypeError."""
+    if not text.isdecimal() or not text.strip("0"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    if len(text.lstrip("0")) > 10 or int(text) > _LARGEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {_LARGEST}")
     return int(text)
 
 

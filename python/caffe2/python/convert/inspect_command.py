@@ -46,10 +46,11 @@ def _rows(layers):
 def _totals(layers):
     unknown = sum(layer.flops is None for layer in layers)
     return {"parameters": sum(layer.parameters for layer in layers),
+            "running_statistics": sum(layer.running_statistics for layer in layers),
             "flops": sum(layer.flops or 0 for layer in layers), "unknown_flops": unknown}
 
 
-def _print_table(model, layers):
+def _print_table(model, layers, without_parameters):
     rows = list(_rows(layers))
     widths = [max(map(len, column)) for column in zip(*rows)]
     for name in model.inputs:
@@ -60,11 +61,16 @@ def _print_table(model, layers):
                  for i, (word, width) in enumerate(zip(row, widths))]
         print("  ".join(words))
     totals = _totals(layers)
-    others = totals["unknown_flops"]
+    others, running = totals["unknown_flops"], totals["running_statistics"]
     print(f"{len(layers)} operators, {totals['parameters']:,} parameters, "
-          f"{totals['flops']:,} FLOPs" + (f", not counting {others} operators" if others else ""))
-    if not model.shapes:
-        print("give the shape of the input for shapes and FLOPs: --input_shape 3,224,224")
+          + (f"{running:,} running statistics, " if running else "")
+          + f"{totals['flops']:,} FLOPs" + (f", not counting {others} operators" if others else ""))
+    shape = "" if model.shapes else " --input_shape 3,224,224"
+    if without_parameters and any(layer.shape is None for layer in layers):
+        print("the shapes of filters are unknown without the init net: give both nets, "
+              f"init_net.pb,predict_net.pb{shape}")
+    elif shape:
+        print(f"give the shape of the input for shapes and FLOPs:{shape}")
     for key, value in sorted(model.info.items()):
         print(plain(f"{key}: {', '.join(value.splitlines())}"))
 
@@ -84,7 +90,7 @@ def _inspect(options):
             "outputs": model.outputs, "info": model.info,
             "layers": [dataclasses.asdict(layer) for layer in layers], **_totals(layers)}))
     else:
-        _print_table(model, layers)
+        _print_table(model, layers, formats.format_of(options.model) == "net")
     return 0
 
 
