@@ -14,6 +14,7 @@ from onnx.backend import base
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core
+from caffe2.python.onnx import broadcasting
 from caffe2.python.onnx.backend_rep import Caffe2Rep
 from caffe2.python.onnx.error import Unsupported
 from caffe2.python.onnx.helper import Inputs, fill_operator, named_outputs
@@ -23,10 +24,10 @@ _OLDEST_OPSET, _NEWEST_OPSET = 6, 28
 
 _SAME_MEANING = {
     "Abs": "Abs", "Add": "Add", "And": "And", "Ceil": "Ceil", "Div": "Div", "Equal": "EQ",
-    "Exp": "Exp", "Floor": "Floor", "Identity": "Copy", "Log": "Log", "Max": "Max", "Mean": "Mean",
-    "Min": "Min", "Mul": "Mul", "Neg": "Negative", "Not": "Not", "Or": "Or", "Pow": "Pow",
-    "Relu": "Relu", "Sigmoid": "Sigmoid", "Softplus": "Softplus", "Softsign": "Softsign",
-    "Sqrt": "Sqrt", "Sub": "Sub", "Sum": "Sum", "Tanh": "Tanh",
+    "Exp": "Exp", "Floor": "Floor", "Identity": "Copy", "Log": "Log", "Mul": "Mul",
+    "Neg": "Negative", "Not": "Not", "Or": "Or", "Pow": "Pow", "Relu": "Relu",
+    "Sigmoid": "Sigmoid", "Softplus": "Softplus", "Softsign": "Softsign", "Sqrt": "Sqrt",
+    "Sub": "Sub", "Tanh": "Tanh",
 }
 
 
@@ -44,7 +45,7 @@ def _array_of(tensor, name):
 class _Node:
     """A NodeProto while it is translated."""
 
-    def __init__(self, node, opset, constants, ranks):
+    def __init__(self, node, opset, constants, shapes):
         self.type, self.opset = node.op_type, opset
         self.input, self.output = list(node.input), list(node.output)
         while self.input and not self.input[-1]:
@@ -54,7 +55,7 @@ class _Node:
             attribute.name: onnx.helper.get_attribute_value(attribute)
             for attribute in node.attribute}
         self._constants = constants
-        self._ranks = ranks
+        self._shapes = shapes
 
     def fail(self, why):
         raise Unsupported(f"ONNX node {self.type} ({', '.join(self.output)}): {why}")
@@ -65,7 +66,14 @@ class _Node:
 
     def known_rank(self, i):
         """The number of dimensions of input i, or None."""
-        return self._ranks.get(self.input[i])
+        shape = self.shape_of(self.input[i])
+        return None if shape is None else len(shape)
+
+    def shape_of(self, name):
+        """The shape of a blob (broadcasting.Shape)."""
+        if name in self._constants:
+            return self._constants[name].shape
+        return self._shapes.get(name)
 
     def rank(self, i):
         """known_rank; raises Unsupported if it is not known."""
@@ -399,6 +407,7 @@ def _concat(node):
 
 _TRANSLATORS = {
     **dict.fromkeys(_SAME_MEANING, _same_meaning),
+    **dict.fromkeys(("Max", "Mean", "Min", "Sum"), broadcasting.translate),
     "AveragePool": _pool, "BatchNormalization": _batch_normalization, "Cast": _cast, "Clip": _clip,
     "Concat": _concat, "ConstantOfShape": _constant_of_shape, "Conv": _conv,
     "ConvTranspose": _conv, "Dropout": _dropout, "Gemm": _gemm,
@@ -421,14 +430,16 @@ _TRANSLATORS = {
 }
 
 
-def _ranks(model):
-    """{blob: rank} of the blobs whose rank ONNX infers."""
+def _shapes(model):
+    """{blob: broadcasting.Shape} of the blobs whose number of dimensions ONNX infers."""
     inferred = onnx.shape_inference.infer_shapes(model).graph
     values = [*inferred.input, *inferred.value_info, *inferred.output]
-    ranks = {value.name: len(value.type.tensor_type.shape.dim) for value in values
-             if value.type.tensor_type.HasField("shape")}
-    ranks.update({tensor.name: len(tensor.dims) for tensor in inferred.initializer})
-    return ranks
+    shapes = {
+        value.name: [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+                     for dim in value.type.tensor_type.shape.dim]
+        for value in values if value.type.tensor_type.HasField("shape")}
+    shapes.update({tensor.name: list(tensor.dims) for tensor in inferred.initializer})
+    return shapes
 
 
 def _constant_of(node):
@@ -447,9 +458,9 @@ def _place(nets, device):
         net.device_option.device_id = int(number or 0)
 
 
-def _translate_node(node, opset, constants, ranks):
+def _translate_node(node, opset, constants, shapes):
     """The OperatorDefs of one node; raises Unsupported that names it."""
-    translated = _Node(node, opset, constants, ranks)
+    translated = _Node(node, opset, constants, shapes)
     if node.op_type not in _TRANSLATORS or node.domain not in ("", "ai.onnx"):
         translated.fail("this type is not among those that can be run")
     _TRANSLATORS[node.op_type](translated)
@@ -487,12 +498,12 @@ class Caffe2Backend(base.Backend):
 
         for tensor in model.graph.initializer:
             add_constant(tensor.name, _array_of(tensor, tensor.name))
-        ranks = _ranks(model)
+        shapes = _shapes(model)
         for node in model.graph.node:
             if node.op_type == "Constant":
                 add_constant(node.output[0], _constant_of(node))
             else:
-                predict_net.op.extend(_translate_node(node, opset, constants, ranks))
+                predict_net.op.extend(_translate_node(node, opset, constants, shapes))
         inputs = [value.name for value in model.graph.input if value.name not in constants]
         predict_net.external_input.extend([*inputs, *constants])
         predict_net.external_output.extend(value.name for value in model.graph.output)
@@ -527,7 +538,7 @@ class Caffe2Backend(base.Backend):
             inputs = dict(zip(node.input, inputs))
         values = {name: np.asarray(value) for name, value in inputs.items()}
         operators = _translate_node(node, opset_version or _NEWEST_OPSET, values,
-                                    {name: value.ndim for name, value in values.items()})
+                                    {name: value.shape for name, value in values.items()})
         ws = C.Workspace()
         for name, value in values.items():
             ws.feed_blob(name, value)
