@@ -453,6 +453,7 @@ def test_wrong_calls_and_files(tmp_path, capsys):
             ((), 64, "source, target"),
             ((good,), 64, "target"),
             ((good, target, "--bacth_size", 2), 64, "--bacth_size"),
+            ((good, target, "--batch_size", 4), 64, "out.mdl has no batch size"),
             ((good, target, "--batch_size", 0), 64, "'0' is not a positive number"),
             ((good, target, "--batch_size", 99999999999), 64, "not a number from 1 to 2147483647"),
             ((good, target, "--batch_size", "9" * 5000), 64, "not a number from 1 to 2147483647"),
@@ -568,6 +569,29 @@ def test_what_onnx_cannot_express(tmp_path, capsys):
     status, line = error_of(capsys, tmp_path / "junk.onnx", tmp_path / "a.mdl")
     assert status == 65 and "junk.onnx is not an ONNX model" in line
     assert not (tmp_path / "a.onnx").exists() and not (tmp_path / "a.mdl").exists()
+
+
+@pytest.mark.parametrize("package", ["torch", "safetensors", "onnx"])
+def test_a_file_is_read_before_its_package_is_missed(package, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, package, None)
+    path = tmp_path / f"a.{'pth' if package == 'torch' else package}"
+    status, line = error_of(capsys, path, tmp_path / "b.mdl")
+    assert status == 66 and f"cannot read {path}: No such file" in line
+    path.touch()
+    status, line = error_of(capsys, path, tmp_path / "b.mdl")
+    assert status == 65 and line == f"convert: {path} is empty\n"
+    path.write_text("nonsense")
+    status, line = error_of(capsys, path, tmp_path / "b.mdl")
+    assert status == 71 and f"pip install {package}" in line
+
+
+def test_swapped_nets_are_named(tmp_path, capsys):
+    formats.write(small_model(), f"{tmp_path}/pair")
+    init, predict = f"{tmp_path}/pair/init_net.pb", f"{tmp_path}/pair/predict_net.pb"
+    status, line = error_of(capsys, f"{predict},{init}", tmp_path / "a.mdl")
+    assert (status, line) == (65, (
+        f"convert: {predict} cannot make the parameters: it reads x, which it does not make. The "
+        "init net comes first, then the predict net: the two may be swapped\n"))
 
 
 def test_a_stranger_s_net_writes_no_files(tmp_path, capsys):

@@ -11,6 +11,9 @@ from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
 from caffe2.python.convert import formats, inspect_command, layers
 from caffe2.python.convert.model import Model
+from caffe2.python.onnx.workspace import Workspace
+from caffe2.python.predictor import predictor_exporter, predictor_py_utils, serde
+from caffe2.python.predictor.predictor_constants import predictor_constants as keys
 
 
 def test_inspect(tmp_path, capsys):
@@ -49,6 +52,51 @@ def test_inspect_a_net_without_parameters(tmp_path, capsys):
     status, line = error_of(capsys, tmp_path / "a.mdl", "--input_shape", "5,7,8",
                             command=inspect_command)
     assert status == 65 and "the shapes do not fit" in line
+
+
+def predictor_without(part, path):
+    """Writes an exported predictor that lacks a net, or the value of the parameter b."""
+    model = small_model()
+    ws = Workspace()
+    with workspace.WorkspaceGuard(ws._name):
+        for name, value in model.values.items():
+            workspace.FeedBlob(name, value)
+        export = predictor_exporter.PredictorExportMeta(
+            model.net, sorted(model.values), ["x"], ["y"], shapes={"x": [1, 3, 7, 8]})
+        meta = predictor_exporter.get_meta_net_def(export)
+        if part == "b":
+            load = predictor_py_utils.GetNet(meta, keys.GLOBAL_INIT_NET_TYPE).op[0]
+            load.output.remove("b")
+        nets = [entry for entry in meta.nets if part not in ("all", entry.key)]
+        del meta.nets[:]
+        meta.nets.extend(nets)
+        workspace.FeedBlob(keys.META_NET_DEF, serde.serialize_protobuf_struct(meta))
+        workspace.RunOperatorOnce(core.CreateOperator(
+            "Save", [keys.META_NET_DEF, *sorted(model.values)], [], absolute_path=1, db=str(path),
+            db_type="minidb"))
+
+
+@pytest.mark.parametrize("part, why", [
+    ("all", "is not an exported predictor: it has no net PREDICT_NET_TYPE"),
+    (keys.PREDICT_NET_TYPE, "is not an exported predictor: it has no net PREDICT_NET_TYPE, only "
+                            "PREDICT_INIT_NET_TYPE, GLOBAL_INIT_NET_TYPE"),
+    (keys.GLOBAL_INIT_NET_TYPE, "is not an exported predictor: it has no net GLOBAL_INIT_NET_TYPE, "
+                                "only PREDICT_INIT_NET_TYPE, PREDICT_NET_TYPE"),
+    ("b", "lists the parameter b, but its init net does not load it"),
+])
+def test_a_predictor_without_a_part(part, why, tmp_path, capsys):
+    path = tmp_path / "a.mdl"
+    predictor_without(part, path)
+    status, line = error_of(capsys, path, command=inspect_command)
+    assert (status, line) == (65, f"convert: {path} {why}\n")
+
+
+def test_errors_do_not_name_the_sources(tmp_path, capsys):
+    formats.write(small_model(), f"{tmp_path}/a.mdl")
+    _, line = error_of(capsys, tmp_path / "a.mdl", "--input_shape", "1,7,8",
+                       command=inspect_command)
+    assert "the filter must have as many channels as a group of the input" in line
+    assert "enforce" not in line and ".cc" not in line
 
 
 def test_names_cannot_control_the_terminal(tmp_path, capsys):

@@ -230,12 +230,30 @@ def test_pads_of_some_axes():
     ("Squeeze", {}, [(2, 1, 3), (0,)], "axes are missing"),
     ("Dropout", {}, [(2, 3), (1,), (1,)], "training_mode"),
     ("BatchNormalization", {"spatial": 0}, [(2, 3, 4, 4), (3,), (3,), (3,), (3,)], "spatial is 0"),
+    ("BatchNormalization", {"training_mode": 1}, [(2, 3, 4, 4), (3,), (3,), (3,), (3,)],
+     "training_mode is not supported: export the model for inference"),
+    ("Conv", {"auto_pad": "SAME_LOWER"}, [(2, 3, 4, 4), (3, 3, 2, 2)],
+     "auto_pad SAME_LOWER is not supported: export the model with pads"),
+    ("MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 2]}, [(2, 3, 4, 4)],
+     r"dilations \[2, 2\] of pooling are not supported"),
+    ("Resize", {"mode": "linear"}, [(2, 3, 4, 4)], "mode linear is not supported, only nearest"),
+    ("Resize", {}, [(2, 3, 4, 4)], "half_pixel with nearest_mode round_prefer_floor is not "
+     "supported, only asymmetric with floor"),
+    ("Erf", {}, [(2, 3)], "operators of this type are not supported"),
 ])
 def test_nodes_that_would_be_wrong_are_refused(op_type, attributes, shapes, why):
     inputs = [f"i{k}" for k in range(len(shapes))]
     node = make.make_node(op_type, inputs, ["y"], **attributes)
     with pytest.raises(error.Unsupported, match=f"{op_type} \\(y\\): .*{why}"):
         backend.run_node(node, [random(*shape) for shape in shapes], opset_version=15)
+
+
+def test_steps_of_slices_are_refused():
+    node = make.make_node("Slice", ["x", "starts", "ends", "axes", "steps"], ["y"])
+    values = {"x": random(2, 3), "starts": np.array([0]), "ends": np.array([3]),
+              "axes": np.array([1]), "steps": np.array([2])}
+    with pytest.raises(error.Unsupported, match="steps other than 1 are not supported"):
+        backend.run_node(node, values, opset_version=15)
 
 
 def test_a_zero_in_a_shape_copies_the_axis_unless_the_node_says_otherwise():

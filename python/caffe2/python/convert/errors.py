@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 
 USAGE, BAD_DATA, NO_INPUT, SYSTEM, CANNOT_WRITE = 64, 65, 66, 71, 73
 INTERRUPTED = 130  # by SIGINT
+_PLACE = re.compile(r" ?\[enforce fail at [^\]\n]*\]")
 
 
 class ConvertError(ValueError):
@@ -19,8 +21,11 @@ class ConvertError(ValueError):
 
 
 def one_line(error: BaseException) -> str:
-    """The text of an error of another library as one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """The text of an error of another library as one line, without the place in our sources that
+    found it."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    text = _PLACE.sub("", text)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return "; ".join(lines[:2]) or type(error).__name__
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 
@@ -48,9 +49,11 @@ def read_bytes(path: str) -> bytes:
 
 
 def check_readable(path: str) -> None:
-    """Raises ConvertError if a file cannot be read."""
+    """Raises ConvertError if a file cannot be read, or is empty."""
     try:
-        with open(path, "rb"):
-            pass
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
     except OSError as error:
         raise ConvertError(f"cannot read {path}: {error.strerror}", NO_INPUT) from error
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        raise ConvertError(f"{path} is empty")

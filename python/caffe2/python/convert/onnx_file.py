@@ -31,8 +31,8 @@ def _import_onnx():
 
 def read(path: str) -> Model:
     """The model of a file; raises ConvertError."""
-    onnx, backend, _, unsupported = _import_onnx()
     content = read_bytes(path)
+    onnx, backend, _, unsupported = _import_onnx()
     try:
         proto = onnx.load_model_from_string(content)
         onnx.checker.check_model(proto)

@@ -7,7 +7,7 @@ import os
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import workspace
-from caffe2.python.convert.errors import BAD_DATA, NO_INPUT, ConvertError, one_line
+from caffe2.python.convert.errors import BAD_DATA, CANNOT_WRITE, NO_INPUT, ConvertError, one_line
 from caffe2.python.convert.files import whole_file
 from caffe2.python.convert.model import Model, argument, value_of
 from caffe2.python.onnx.workspace import Workspace
@@ -26,6 +26,14 @@ def _shapes(meta, inputs):
     return shapes
 
 
+def _check_nets(meta, path):
+    found = [entry.key for entry in meta.nets]
+    for key in (keys.PREDICT_NET_TYPE, keys.GLOBAL_INIT_NET_TYPE):
+        if key not in found:
+            others = f", only {', '.join(found)}" if found else ""
+            raise ConvertError(f"{path} is not an exported predictor: it has no net {key}{others}")
+
+
 def read(path: str) -> Model:
     """The model of a file. Its nets may only have operators that untrusted models may use. Raises
     ConvertError."""
@@ -39,10 +47,18 @@ def read(path: str) -> Model:
         try:
             meta = predictor_exporter.load_from_db(path, "minidb", trust_model=True)
             predictor_exporter.restrict(meta)
+            _check_nets(meta, path)
             net = predictor_py_utils.GetNet(meta, keys.PREDICT_NET_TYPE)
             workspace.RunNetOnce(predictor_py_utils.GetNet(meta, keys.GLOBAL_INIT_NET_TYPE))
             parameters = predictor_py_utils.GetBlobs(meta, keys.PARAMETERS_BLOB_TYPE)
+            for name in parameters:
+                if not workspace.HasBlob(name):
+                    raise ConvertError(
+                        f"{path} lists the parameter {name}, but its init net does not load it"
+                    )
             values = {name: value_of(workspace.FetchBlob(name)) for name in parameters}
+        except ConvertError:
+            raise
         except (RuntimeError, ValueError, KeyError, TypeError) as error:
             raise ConvertError(
                 f"{path} is not an exported predictor that can be read: {one_line(error)}"
@@ -78,4 +94,4 @@ def write(model: Model, path: str) -> None:
         try:
             predictor_exporter.save_to_db("minidb", temporary, export, info=model.info)
         except RuntimeError as error:
-            raise ConvertError(f"cannot write {path}: {one_line(error)}") from error
+            raise ConvertError(f"cannot write {path}: {one_line(error)}", CANNOT_WRITE) from error

@@ -23,12 +23,12 @@ _POOL_PADDING = "doppio.maxpool_padding"
 
 def read_safetensors(path: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """({name: array}, metadata) of a file; raises ConvertError."""
+    check_readable(path)
     try:
         from safetensors import SafetensorError, safe_open
         from safetensors.numpy import load_file
     except ImportError as error:
         raise needs("safetensors", "safetensors files", error) from error
-    check_readable(path)
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -55,8 +55,8 @@ def _import_torch():
 def read_torch(path: str) -> dict[str, np.ndarray]:
     """{name: array} of a state dict, which may be part of a checkpoint ("state_dict" or "model") or
     have the names of DataParallel. Executes no code in the file. Raises ConvertError."""
-    torch = _import_torch()
     check_readable(path)
+    torch = _import_torch()
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:

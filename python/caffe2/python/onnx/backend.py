@@ -130,7 +130,7 @@ def _window(node, default_kernel=None):
     if auto_pad == "SAME_UPPER":
         arguments["legacy_pad"] = 2
     elif auto_pad not in ("NOTSET", "VALID"):
-        node.fail(f"auto_pad is {auto_pad}")
+        node.fail(f"auto_pad {auto_pad} is not supported: export the model with pads")
     elif node.attribute("pads") and auto_pad == "NOTSET":
         arguments["pads"] = list(node.attribute("pads"))
     return arguments
@@ -141,12 +141,13 @@ def _conv(node):
     if node.type == "ConvTranspose":
         for name, plain in (("auto_pad", ("NOTSET", "VALID")), ("dilations", (None, [1, 1]))):
             if node.attribute(name, plain[0]) not in plain:
-                node.fail(f"{name} is {node.attribute(name)}")
+                node.fail(f"{name} {node.attribute(name)} is not supported")
     arguments = _window(node, None if weight is None else weight.shape[2:])
     arguments["group"] = node.attribute("group", 1)
     if node.type == "ConvTranspose":
         if node.attribute("output_shape"):
-            node.fail("output_shape")
+            node.fail("output_shape is not supported: export the model with pads and "
+                      "output_padding")
         if node.attribute("output_padding"):
             arguments["adjs"] = list(node.attribute("output_padding"))
     node.add(node.type, node.input, node.output, **arguments)
@@ -155,14 +156,14 @@ def _conv(node):
 def _pool(node):
     arguments = _window(node)
     if len(node.output) > 1:
-        node.fail("the output of indices")
+        node.fail("the output of indices is not supported")
     if any(dilation != 1 for dilation in arguments.pop("dilations", ())):
-        node.fail(f"dilations are {node.attribute('dilations')}")
+        node.fail(f"dilations {node.attribute('dilations')} of pooling are not supported")
     if node.attribute("ceil_mode", 0):
         pads = arguments.pop("pads", [0, 0, 0, 0])
         count = len(pads) // 2
         if pads[:count] != pads[count:] or len(set(pads[:count])) != 1:
-            node.fail("ceil_mode with different pads")
+            node.fail(f"ceil_mode with different pads {pads} is not supported")
         arguments.update(legacy_pad=3, pad=pads[0])
     if node.type == "AveragePool" and node.attribute("count_include_pad", 0):
         arguments["count_include_pad"] = 1
@@ -176,9 +177,9 @@ def _global_pool(node):
 
 def _batch_normalization(node):
     if node.attribute("training_mode", 0):
-        node.fail("training_mode")
+        node.fail("training_mode is not supported: export the model for inference")
     if not node.attribute("spatial", 1):
-        node.fail("spatial is 0: statistics of each pixel have no operator here")
+        node.fail("spatial is 0, which is not supported: statistics of each pixel have no operator here")
     node.add("SpatialBN", node.input, node.output[:1], epsilon=node.attribute("epsilon", 1e-5),
              is_test=1, order="NCHW")
 
@@ -227,7 +228,7 @@ def _matmul(node):
 
 def _shape(node):
     if node.attribute("start", 0) or node.attribute("end") is not None:
-        node.fail("start and end")
+        node.fail("start and end are not supported")
     node.add("Shape", node.input, node.output)
 
 
@@ -244,7 +245,7 @@ def _reshape(node):
     unused = node.new_name("old_shape")
     sizes = node.constant_value((node.input + [""])[1])
     if node.attribute("allowzero", 0) and (sizes is None or 0 in sizes):
-        node.fail("allowzero: a 0 in a shape copies the axis of the input here")
+        node.fail("allowzero is not supported: a 0 in a shape copies the axis of the input here")
     known = node.attribute("shape") or sizes is not None
     shape = node.values("shape", 1) if known else None
     if shape is not None:
@@ -268,11 +269,11 @@ def _slice(node):
     starts, ends = node.values("starts", 1), node.values("ends", 2)
     axes = node.values("axes", 3, list(range(len(starts))))
     if any(step != 1 for step in node.values("steps", 4, [1])):
-        node.fail("steps other than 1")
+        node.fail("steps other than 1 are not supported")
     axes = [node.axis(axis) for axis in axes]
     rank = node.known_rank(0) or max(axes) + 1
     if not 0 <= min(axes) <= max(axes) < rank:
-        node.fail(f"axes {axes} of {rank} dimensions")
+        node.fail(f"its axes are {axes}, but its input has {rank} dimensions")
     all_starts, all_ends = [0] * rank, [-1] * rank
     for axis, start, end in zip(axes, starts, ends):
         # In Caffe2, -1 is the end and -2 one before it.
@@ -299,7 +300,7 @@ def _pad(node):
             axis = node.axis(int(axis))
             pads[axis], pads[axis + node.rank(0)] = given[i], given[i + len(axes)]
     if len(pads) != 8 or any(pads[:2]) or any(pads[4:6]):
-        node.fail(f"pads {pads}: only height and width of images can be padded")
+        node.fail(f"pads {pads} are not supported: only height and width of images can be padded")
     top, left, bottom, right = pads[2], pads[3], pads[6], pads[7]
     node.add("PadImage", node.input[:1], node.output, pad_t=top, pad_l=left, pad_b=bottom,
              pad_r=right, mode=node.attribute("mode", "constant"), value=float(value))
@@ -307,18 +308,20 @@ def _pad(node):
 
 def _resize(node):
     if node.attribute("mode", "nearest") != "nearest":
-        node.fail(f"mode {node.attribute('mode')}")
+        node.fail(f"mode {node.attribute('mode')} is not supported, only nearest")
     if node.type == "Upsample":
         scales = node.attribute("scales")
         scales = node.constant(1) if scales is None else scales
     else:
         scales = node.constant(1 if node.opset < 11 else 2)
-        if node.opset >= 11 and (
-                node.attribute("coordinate_transformation_mode", "half_pixel") != "asymmetric"
-                or node.attribute("nearest_mode", "round_prefer_floor") != "floor"):
-            node.fail("another rounding than asymmetric, floor")
+        rounding = (node.attribute("coordinate_transformation_mode", "half_pixel"),
+                    node.attribute("nearest_mode", "round_prefer_floor"))
+        if node.opset >= 11 and rounding != ("asymmetric", "floor"):
+            node.fail(f"coordinate_transformation_mode {rounding[0]} with nearest_mode "
+                      f"{rounding[1]} is not supported, only asymmetric with floor")
     if scales is None or len(scales) != 4 or scales[0] != 1 or scales[1] != 1:
-        node.fail("only height and width of images can be scaled, by constant factors")
+        node.fail("its scales are not supported: only height and width of images can be scaled, by "
+                  "constant factors")
     node.add("ResizeNearest", node.input[:1], node.output, order="NCHW",
              height_scale=float(scales[2]), width_scale=float(scales[3]))
 
@@ -337,7 +340,7 @@ def _reduce(node):
 def _cast(node):
     kind = node.attribute("to")
     if kind not in CAFFE2_TYPES:
-        node.fail(f"element type {kind}")
+        node.fail(f"element type {kind} is not supported")
     node.add("Cast", node.input, node.output, to=CAFFE2_TYPES[kind])
 
 
@@ -360,7 +363,7 @@ def _prelu(node):
         fits = channels == 0 if value is None else (
             0 <= channels < slope_rank and value.size == value.shape[channels])
     if not fits:
-        node.fail("its slope is neither one for all nor one for each channel")
+        node.fail("its slope is not supported: it is neither one for all nor one for each channel")
     slope = node.new_name("slope")
     node.add("Reshape", [node.input[1]], [slope, node.new_name("old_shape")], shape=[-1])
     node.add("PRelu", [node.input[0], slope], node.output, order="NCHW")
@@ -392,7 +395,7 @@ def _same_meaning(node):
 
 def _dropout(node):
     if len(node.input) > 2 and node.constant(2):
-        node.fail("training_mode")
+        node.fail("training_mode is not supported: export the model for inference")
     node.add("Copy", node.input[:1], node.output[:1])
 
 
@@ -462,7 +465,7 @@ def _translate_node(node, opset, constants, shapes):
     """The OperatorDefs of one node; raises Unsupported that names it."""
     translated = _Node(node, opset, constants, shapes)
     if node.op_type not in _TRANSLATORS or node.domain not in ("", "ai.onnx"):
-        translated.fail("this type is not among those that can be run")
+        translated.fail("operators of this type are not supported")
     _TRANSLATORS[node.op_type](translated)
     return translated.operators
 
@@ -471,8 +474,8 @@ def _opset_of(model):
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     version = versions[0] if versions else 1
     if not _OLDEST_OPSET <= version <= _NEWEST_OPSET:
-        raise Unsupported(f"operator set {version} of ONNX; supported are "
-                                  f"{_OLDEST_OPSET} to {_NEWEST_OPSET}")
+        raise Unsupported(f"operator set {version} of ONNX is not supported, only "
+                          f"{_OLDEST_OPSET} to {_NEWEST_OPSET}")
     return version
 
 
@@ -485,7 +488,7 @@ class Caffe2Backend(base.Backend):
             opset_version: int | None = None) -> tuple[caffe2_pb2.NetDef, caffe2_pb2.NetDef]:
         """(init net, predict net) as NetDefs. Raises Unsupported for a model that cannot be run."""
         if not cls.supports_device(device):
-            raise Unsupported(f"device {device}")
+            raise Unsupported(f"device {device} is not supported")
         opset = opset_version or _opset_of(model)
         init_net = caffe2_pb2.NetDef(name=model.graph.name + "_init")
         predict_net = caffe2_pb2.NetDef(name=model.graph.name + "_predict")
@@ -533,7 +536,7 @@ class Caffe2Backend(base.Backend):
         """Runs one node on arrays (a list, or a dict by name). Raises Unsupported for a node that
         cannot be run."""
         if not cls.supports_device(device):
-            raise Unsupported(f"device {device}")
+            raise Unsupported(f"device {device} is not supported")
         if not isinstance(inputs, dict):
             inputs = dict(zip(node.input, inputs))
         values = {name: np.asarray(value) for name, value in inputs.items()}
