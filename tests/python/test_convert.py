@@ -80,6 +80,21 @@ def small_model():
     return Model(net.Proto(), values, ["x"], ["y"], {"x": [0, 3, 7, 8]}, {"mean": "1,2,3"})
 
 
+def write_images(path, images):
+    """Writes a database of arrays of pixels."""
+    database = C.create_db("minidb", str(path), C.Mode.new)
+    transaction = database.new_transaction()
+    for i, pixels in enumerate(images):
+        protos = caffe2_pb2.TensorProtos()
+        protos.protos.add(dims=pixels.shape, data_type=caffe2_pb2.TensorProto.BYTE,
+                          byte_data=pixels.tobytes())
+        protos.protos.add(data_type=caffe2_pb2.TensorProto.INT32, int32_data=[0])
+        transaction.put(f"{i:08}", protos.SerializeToString())
+    transaction.commit()
+    del transaction
+    database.close()
+
+
 X = np.random.RandomState(4).uniform(-1, 1, (2, 3, 7, 8)).astype(np.float32)
 
 
@@ -626,6 +641,45 @@ def test_a_file_that_cannot_be_written_whole_leaves_nothing(tmp_path):
             file.write("half")
         raise KeyError
     assert [each.name for each in tmp_path.iterdir()] == ["a"] and path.read_text() == "before"
+
+
+_ON_A_FULL_DISK = """
+import resource, sys
+from caffe2.python.convert import convert_command, quantize_command
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+command = quantize_command if sys.argv[1] == "--quantize" else convert_command
+sys.exit(command.main([word for word in sys.argv[1:] if word != "--quantize"], "convert"))
+"""
+
+
+@pytest.mark.parametrize("target", ["b.mdl", "b.onnx", "b.safetensors", "b.pth", "b", "b.pb,c.pb",
+                                    "quantized.mdl", "quantized"])
+def test_a_full_disk_has_one_status(target, tmp_path):
+    package = {"b.onnx": "onnx", "b.safetensors": "safetensors", "b.pth": "torch"}.get(target)
+    if package:
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    model = small_model()
+    model.values.update(fw=np.ones((500, 36), np.float32), fb=np.ones(500, np.float32))
+    formats.write(model, f"{tmp_path}/a.mdl")
+    words = ["a.mdl", target]
+    if "quantized" in target:
+        pixels = np.random.RandomState(2).randint(0, 256, (8, 8, 3)).astype(np.uint8)
+        write_images(tmp_path / "images.minidb", [pixels] * 3)
+        net = core.Net("large")
+        net.AddExternalInput("x", "fw", "fb")
+        net.FC(["x", "fw", "fb"], "y")
+        net.AddExternalOutput("y")
+        values = {"fw": np.ones((90, 192), np.float32), "fb": np.ones(90, np.float32)}
+        formats.write(Model(net.Proto(), values, ["x"], ["y"], {"x": [0, 3, 8, 8]}),
+                      f"{tmp_path}/a.mdl")
+        words = ["--quantize", "a.mdl", "--calibration_data", "images.minidb", "--output", target]
+    before = sorted(os.listdir(tmp_path))
+    done = subprocess.run([sys.executable, "-c", _ON_A_FULL_DISK, *words], text=True, cwd=tmp_path,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 73, done.stdout
+    assert done.stdout.startswith("convert: cannot write ") and done.stdout.count("\n") == 1
+    left = [name for name in os.listdir(tmp_path) if not (tmp_path / name).is_dir()]
+    assert sorted(left) == before
 
 
 def test_a_parameter_that_is_used_twice_counts_once():

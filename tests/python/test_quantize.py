@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from test_convert import write_images
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
@@ -86,19 +87,8 @@ def files(tmp_path, monkeypatch):
     """In the current folder: model.mdl, and images.minidb with pixels."""
     monkeypatch.chdir(tmp_path)
     formats.write(small_model(), "model.mdl")
-    database = C.create_db("minidb", "images.minidb", C.Mode.new)
-    transaction = database.new_transaction()
-    for i in range(12):
-        pixels = RNG.randint(0, 256, (8, 8, 3)).astype(np.uint8)
-        protos = caffe2_pb2.TensorProtos()
-        protos.protos.add(
-            dims=[8, 8, 3], data_type=caffe2_pb2.TensorProto.BYTE, byte_data=pixels.tobytes()
-        )
-        protos.protos.add(data_type=caffe2_pb2.TensorProto.INT32, int32_data=[i % 5])
-        transaction.put(f"{i:08}", protos.SerializeToString())
-    transaction.commit()
-    del transaction
-    database.close()
+    images = [RNG.randint(0, 256, (8, 8, 3)).astype(np.uint8) for _ in range(12)]
+    write_images("images.minidb", images)
     return tmp_path
 
 

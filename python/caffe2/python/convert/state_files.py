@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from caffe2.python.convert import resnet
-from caffe2.python.convert.errors import ConvertError, needs, one_line
+from caffe2.python.convert.errors import CANNOT_WRITE, ConvertError, needs, one_line
 from caffe2.python.convert.files import check_readable, whole_file
 from caffe2.python.convert.model import Model, float_values, with_values
 
@@ -92,24 +92,30 @@ def write_safetensors(
 ) -> None:
     """Writes {name: array} and metadata; raises ConvertError."""
     try:
+        from safetensors import SafetensorError
         from safetensors.numpy import save_file
     except ImportError as error:
         raise needs("safetensors", "safetensors files", error) from error
     with whole_file(path) as temporary:
-        save_file(
-            {name: np.ascontiguousarray(value) for name, value in state.items()},
-            temporary,
-            metadata={"format": "pt", **metadata},
-        )
+        try:
+            save_file(
+                {name: np.ascontiguousarray(value) for name, value in state.items()},
+                temporary,
+                metadata={"format": "pt", **metadata},
+            )
+        except SafetensorError as error:
+            raise ConvertError(f"cannot write {path}: {one_line(error)}", CANNOT_WRITE) from error
 
 
 def write_torch(state: Mapping[str, np.ndarray], path: str) -> None:
     """Writes {name: array} as torch.save does; raises ConvertError."""
     torch = _import_torch()
     with whole_file(path) as temporary:
-        torch.save(
-            {name: torch.from_numpy(np.array(value)) for name, value in state.items()}, temporary
-        )
+        tensors = {name: torch.from_numpy(np.array(value)) for name, value in state.items()}
+        try:
+            torch.save(tensors, temporary)
+        except RuntimeError as error:
+            raise ConvertError(f"cannot write {path}: {one_line(error)}", CANNOT_WRITE) from error
 
 
 def metadata_of(model: Model) -> dict[str, str]:
