@@ -1,19 +1,25 @@
 """Static quantization: a quantized model computes what the model computes, but for the width of
 levels; and wrong input is refused in one line, with nothing written."""
 
+import collections
+import io
 import os
 import pathlib
 import re
 import subprocess
+import sys
+import tarfile
 
 import numpy as np
 import pytest
+from PIL import Image
 from test_convert import write_images
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import core, workspace
-from caffe2.python.convert import convert_command, formats, quantize_command
+from caffe2.python.convert import convert_command, formats, progress, quantize_command
+from caffe2.python.convert.calibration import Preparation, count_images, image_batches
 from caffe2.python.convert.errors import ConvertError
 from caffe2.python.convert.model import Model
 from caffe2.python.convert.net_pair import init_net_of
@@ -167,6 +173,75 @@ def test_errors_are_one_line_and_write_nothing(words, status, line, files, capsy
     assert out == "" and err.startswith("doppio quantize: ") and err.count("\n") == 1, err
     assert re.search(line, err), err
     assert sorted(os.listdir(".")) == before
+
+
+def grey_folder(path, level, count):
+    path.mkdir(parents=True)
+    for i in range(count):
+        Image.new("RGB", (8, 8), (level, level, level)).save(path / f"{i}.png")
+
+
+def levels_of(path):
+    """{grey level: number} of the images that calibration takes of a data set."""
+    how = Preparation(8, 8, 3, "NCHW", [0.0], [1.0])
+    count = count_images(str(path), 1000)
+    images = np.concatenate([
+        batch["x"] for batch in image_batches(str(path), count, how, "x")])
+    return collections.Counter(int(level) for level in images[:, 0, 0, 0])
+
+
+@pytest.mark.parametrize("test", ["test", "val"])
+def test_calibration_takes_the_training_part(test, tmp_path):
+    for part, level in (("train", 10), (test, 200)):
+        for name in ("cat", "dog"):
+            grey_folder(tmp_path / "photos" / part / name, level, 3)
+    Image.new("RGB", (8, 8), (90, 90, 90)).save(tmp_path / "photos" / "preview.png")
+    assert levels_of(tmp_path / "photos") == {10: 6}
+    assert levels_of(tmp_path / "photos" / test) == {200: 6}
+    (tmp_path / "photos" / "preview.png").unlink()
+    for name, top in (("a.tar", "."), ("b.tar", "photos")):
+        with tarfile.open(tmp_path / name, "w") as archive:
+            archive.add(tmp_path / "photos", arcname=top)
+        assert levels_of(tmp_path / name) == {10: 6}
+    with tarfile.open(tmp_path / "c.tar", "w") as archive:
+        for part in ("train", test):
+            archive.add(tmp_path / "photos" / part, arcname=part)
+    assert levels_of(tmp_path / "c.tar") == {10: 6}
+
+
+def test_calibration_takes_all_of_a_data_set_without_parts(tmp_path):
+    for name, level in (("car", 10), ("train", 20), ("test", 30)):  # things on wheels
+        grey_folder(tmp_path / "things" / name, level, 2)
+    assert levels_of(tmp_path / "things") == {10: 2, 20: 2, 30: 2}
+    grey_folder(tmp_path / "loose", 70, 4)
+    assert levels_of(tmp_path / "loose") == {70: 4}
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_is_shown_now_and_then(terminal, monkeypatch):
+    """Each batch takes a second and a half of a clock that the test turns."""
+    class Screen(io.StringIO):
+        def isatty(self):
+            return terminal
+
+    now = [100.0]
+    screen = Screen()
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(sys, "stderr", screen)
+    batches = [{"x": np.full((10, 1), i)} for i in range(20)]
+    seen = []
+    for batch in progress.with_progress("calibrating", iter(batches), 200):
+        seen.append(batch["x"][0, 0])
+        now[0] += 1.5
+    assert seen == list(range(20))
+    text = screen.getvalue()
+    if terminal:
+        assert text.count("\r\x1b[Kcalibrating: ") == 20 and "\n" not in text
+        assert text.endswith("200 of 200 images (100 %), 7/s, 0 s left\r\x1b[K")
+    else:
+        assert text.splitlines() == [
+            "calibrating: 70 of 200 images (35 %), 7/s, 20 s left",
+            "calibrating: 140 of 200 images (70 %), 7/s, 9 s left"]
 
 
 def data(*parts):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -140,10 +141,41 @@ def preparation_of(model: Model, given: dict[str, str | int | None]) -> Preparat
     return Preparation(**sizes, **colours, order=words["order"])
 
 
+def _is_data_set(path):
+    try:
+        C.create_db("auto", path, C.Mode.read)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _training_part(path):
+    """The part of a folder or tar archive that the trainers train on, or None if it has no parts
+    in folders. Published data sets have theirs in files, of which the library takes the right
+    ones."""
+    if os.path.isdir(path):
+        train = os.path.join(path, "train")
+        return train if os.path.isdir(train) and _is_data_set(train) else None
+    if not tarfile.is_tarfile(path):
+        return None
+    with tarfile.open(path) as archive:
+        first = archive.next()
+    top = first.name.partition("/")[0] if first is not None else ""
+    for parent in (path, os.path.join(path, top)):
+        parts = [os.path.join(parent, name) for name in ("train", "test", "val")]
+        if _is_data_set(parts[0]) and any(map(_is_data_set, parts[1:])):
+            return parts[0]
+    return None
+
+
 @contextlib.contextmanager
 def _as_data_set(path) -> Iterator[str]:
-    """The path, or for a folder with images right in it a folder with a sub-folder of them, as the
+    """The path, its training part, or for a folder with images right in it a folder with a sub-folder of them, as the
     library finds images in sub-folders only."""
+    train = _training_part(path)
+    if train is not None:
+        yield train
+        return
     try:
         names = os.listdir(path) if os.path.isdir(path) else []
     except OSError as error:
@@ -203,7 +235,7 @@ def image_batches(
 
     Args:
       path: a database, a published data set, a tar archive, or a folder of image files, also in
-        sub-folders.
+        sub-folders. Of one with a part for training and one for tests, the former.
 
     Raises ConvertError.
     """

@@ -15,6 +15,7 @@ from caffe2.python.convert.command_line import (
     positive,
 )
 from caffe2.python.convert.errors import USAGE, ConvertError, run_command
+from caffe2.python.convert.progress import with_progress
 from caffe2.python.quantize import RANGES, quantize_model
 
 
@@ -36,7 +37,8 @@ def _parser(name):
         required=True,
         metavar="DB|FOLDER",
         help="images like those that the model is for: a database, a data set as "
-        "it is published, or a folder of image files",
+        "it is published, or a folder of image files; of one with training and test images the "
+        "training images",
     )
     parser.add_argument(
         "--num_images",
@@ -101,7 +103,8 @@ def _quantize(options):
     how = preparation_of(model, vars(options))
     count = count_images(options.calibration_data, options.num_images)
     batches = image_batches(options.calibration_data, count, how, model.inputs[0])
-    quantized = quantize_model(model, batches, options.ranges, not options.per_tensor)
+    examples = with_progress("calibrating", batches, count)
+    quantized = quantize_model(model, examples, options.ranges, not options.per_tensor)
     formats.write(quantized, output)
     quick = sum(op.type.startswith("Int8") for op in quantized.net.op)
     print(f"wrote {output}: {quick} of {len(quantized.net.op)} operators work on 8 bits")
