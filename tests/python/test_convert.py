@@ -151,6 +151,21 @@ def test_nets_keep_what_the_model_says(tmp_path, monkeypatch):
     text_format.Parse((tmp_path / "i.pbtxt").read_text(), caffe2_pb2.NetDef())
 
 
+@pytest.mark.parametrize("order", ["NCHW", "NHWC"])
+def test_images_give_nets_the_shape_of_their_input(order, tmp_path):
+    shape = [0, 3, 7, 7] if order == "NCHW" else [0, 7, 7, 3]
+    net = core.Net("images")
+    net.AddExternalInput("x")
+    net.Relu("x", "y")
+    info = {"image_size": "7", "num_channels": "3", "order": order}
+    formats.write(Model(net.Proto(), {}, ["x"], ["y"], {"x": shape}, info), f"{tmp_path}/pair")
+    assert formats.read(f"{tmp_path}/pair").shapes == {"x": shape}
+    for size in ("-7", "large", "9" * 30):
+        info["image_size"] = size
+        formats.write(Model(net.Proto(), {}, ["x"], ["y"], {}, info), f"{tmp_path}/pair")
+        assert formats.read(f"{tmp_path}/pair").shapes == {}
+
+
 def test_two_nets_have_the_endings_of_nets(tmp_path, capsys):
     formats.write(small_model(), f"{tmp_path}/a.mdl")
     for target, name in (("x,y.mdl", "x"), ("x.pb,y.mdl", "y.mdl"), ("x.txt,y.pb", "x.txt")):

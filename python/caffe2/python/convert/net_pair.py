@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 
 import numpy as np
 from google.protobuf import text_format
@@ -64,6 +65,18 @@ def _take_info(net):
             for arg, info in zip(arguments, is_info) if info}
 
 
+def _described(model, info):
+    """The model with its info. Its images give the shape of the input, which nets do not hold."""
+    shapes = dict(model.shapes)
+    sizes = [info.get(key, "") for key in ("image_size", "num_channels")]
+    if len(model.inputs) == 1 and not shapes and all(
+            re.fullmatch("[1-9][0-9]{0,5}", size) for size in sizes):
+        side, channels = map(int, sizes)
+        last = info.get("order") == "NHWC"
+        shapes[model.inputs[0]] = [0, side, side, channels] if last else [0, channels, side, side]
+    return dataclasses.replace(model, info=info, shapes=shapes)
+
+
 def _with_info(model):
     """The predict net, with Model.info."""
     net = caffe2_pb2.NetDef.FromString(model.net.SerializeToString())
@@ -80,8 +93,7 @@ def read(path: str) -> Model:
         raise ConvertError(f"cannot read {path}: there is no such file or folder", NO_INPUT)
     predict_net = _read_net(predict)
     info = _take_info(predict_net)
-    model = model_of_nets(_read_net(init), predict_net, init, predict)
-    return dataclasses.replace(model, info=info)
+    return _described(model_of_nets(_read_net(init), predict_net, init, predict), info)
 
 
 def read_predict_net(path: str) -> Model:
@@ -89,7 +101,7 @@ def read_predict_net(path: str) -> Model:
     ConvertError."""
     net = _read_net(path)
     info = _take_info(net)
-    return dataclasses.replace(model_of_nets(None, net, "", path), info=info)
+    return _described(model_of_nets(None, net, "", path), info)
 
 
 def _fill_int8(value, name):
