@@ -170,8 +170,8 @@ def _training_part(path):
 
 @contextlib.contextmanager
 def _as_data_set(path) -> Iterator[str]:
-    """The path, its training part, or for a folder with images right in it a folder with a sub-folder of them, as the
-    library finds images in sub-folders only."""
+    """The path, its training part, or for a folder with images right in it a folder with a
+    sub-folder of them, as the library finds images in sub-folders only."""
     train = _training_part(path)
     if train is not None:
         yield train

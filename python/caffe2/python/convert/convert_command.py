@@ -55,8 +55,8 @@ def _convert(options):
         raise ConvertError(f"{options.target} cannot hold --mean and --std: only .mdl, .onnx and "
                            ".safetensors files and nets can; leave them out", USAGE)
     if options.batch_size is not None and kind != "onnx":
-        raise ConvertError(f"{options.target} has no batch size: --batch_size is only for ONNX; leave "
-                           "it out", USAGE)
+        raise ConvertError(f"{options.target} has no batch size: --batch_size is only for ONNX; "
+                           "leave it out", USAGE)
     if formats.format_of(options.source) == "net":
         raise ConvertError(f"{options.source} alone has no parameters: name two nets as "
                            "init_net.pb,predict_net.pb", USAGE)

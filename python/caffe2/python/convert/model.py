@@ -119,8 +119,8 @@ def initial_values(init: caffe2_pb2.NetDef, name: str) -> dict[str, Value]:
     missing = _read_first(init)
     if missing:
         raise ConvertError(
-            f"{name} cannot make the parameters: it reads {missing[0]}, which it does not make. The "
-            "init net comes first, then the predict net: the two may be swapped"
+            f"{name} cannot make the parameters: it reads {missing[0]}, which it does not make. "
+            "The init net comes first, then the predict net: the two may be swapped"
         )
     on_cpu = caffe2_pb2.NetDef.FromString(init.SerializeToString())
     on_cpu.ClearField("device_option")

@@ -179,7 +179,8 @@ def _batch_normalization(node):
     if node.attribute("training_mode", 0):
         node.fail("training_mode is not supported: export the model for inference")
     if not node.attribute("spatial", 1):
-        node.fail("spatial is 0, which is not supported: statistics of each pixel have no operator here")
+        node.fail("spatial is 0, which is not supported: statistics of each pixel have no operator "
+                  "here")
     node.add("SpatialBN", node.input, node.output[:1], epsilon=node.attribute("epsilon", 1e-5),
              is_test=1, order="NCHW")
 

@@ -4,7 +4,7 @@ not."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def _extremum(node, x, shape, i, output):
     return node.add(node.type, pair, output)
 
 
-def translate(node) -> None:
+def translate(node: Any) -> None:
     """Translates a node of backend.py of these types."""
     shapes = [node.shape_of(name) for name in node.input]
     has_constant = any(node.constant_value(name) is not None for name in node.input)
