@@ -217,6 +217,14 @@ def test_calibration_takes_all_of_a_data_set_without_parts(tmp_path):
     assert levels_of(tmp_path / "loose") == {70: 4}
 
 
+def test_the_command_shows_its_progress(files, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_PAUSE", 0)
+    assert run_command("model.mdl", "--calibration_data", "images.minidb") == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in lines[:-1]] == [
+        "calibrating: 10 of 12 images (83 %)", "calibrating: 12 of 12 images (100 %)"]
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_progress_is_shown_now_and_then(terminal, monkeypatch):
     """Each batch takes a second and a half of a clock that the test turns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 
 import numpy as np
 
@@ -14,9 +14,10 @@ _PAUSE_ON_A_TERMINAL, _PAUSE = 0.2, 10
 
 def with_progress(
     what: str, batches: Iterable[Mapping[str, np.ndarray]], total: int
-) -> Iterator[Mapping[str, np.ndarray]]:
+) -> Generator[Mapping[str, np.ndarray], None, None]:
     """Yields the batches, which have `total` images in all, and says how many are done: on a
-    terminal in one line that changes and disappears, elsewhere in a line every ten seconds."""
+    terminal in one line that changes and disappears, elsewhere in a line every ten seconds.
+    Closing it clears the line."""
     terminal = sys.stderr.isatty()
     begin = last = time.monotonic()
     done, shown = 0, False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -103,8 +104,8 @@ def _quantize(options):
     how = preparation_of(model, vars(options))
     count = count_images(options.calibration_data, options.num_images)
     batches = image_batches(options.calibration_data, count, how, model.inputs[0])
-    examples = with_progress("calibrating", batches, count)
-    quantized = quantize_model(model, examples, options.ranges, not options.per_tensor)
+    with contextlib.closing(with_progress("calibrating", batches, count)) as examples:
+        quantized = quantize_model(model, examples, options.ranges, not options.per_tensor)
     formats.write(quantized, output)
     quick = sum(op.type.startswith("Int8") for op in quantized.net.op)
     print(f"wrote {output}: {quick} of {len(quantized.net.op)} operators work on 8 bits")

@@ -205,7 +205,7 @@ def _instance_norm(op):
 
 def _concat(op):
     if op.arg("add_axis", 0):
-        op.fail("add_axis")
+        op.fail("add_axis is not supported")
     op.node("Concat", op.input, op.output[:1], axis=op.channel_axis())
 
 
@@ -277,7 +277,7 @@ def _with_axes(op):
 
 def _split(op):
     if len(op.input) > 1 or op.arg("add_axis", 0):
-        op.fail("lengths as an input, or add_axis")
+        op.fail("neither lengths as an input nor add_axis is supported")
     sizes = op.arg("split")
     inputs = [op.input[0]] + ([op.constant(np.array(sizes, np.int64), "sizes")] if sizes else [])
     op.node("Split", inputs, op.output, axis=op.channel_axis())
