@@ -118,5 +118,6 @@ def test_a_full_disk_has_one_status(target, tmp_path):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 73, done.stdout
     assert done.stdout.startswith("convert: cannot write ") and done.stdout.count("\n") == 1
+    assert ".part" not in done.stdout
     left = [name for name in os.listdir(tmp_path) if not (tmp_path / name).is_dir()]
     assert sorted(left) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
@@ -94,4 +95,5 @@ def write(model: Model, path: str) -> None:
         try:
             predictor_exporter.save_to_db("minidb", temporary, export, info=model.info)
         except RuntimeError as error:
-            raise ConvertError(f"cannot write {path}: {one_line(error)}", CANNOT_WRITE) from error
+            why = re.sub(re.escape(temporary) + r"[^\s:]*", path, one_line(error))
+            raise ConvertError(f"cannot write {path}: {why}", CANNOT_WRITE) from error
