@@ -148,7 +148,9 @@ RedisReply RedisConnection::Execute(const std::vector<std::string>& command,
 
 void RedisConnection::StartTls(const RedisOptions& options, const Deadline& deadline) {
   tls_ = std::make_unique<TlsSession>(options, context_->fd);
-  while (const short event = tls_->Handshake()) WaitFor(event, "the TLS handshake", deadline);
+  while (const short event = tls_->Handshake()) {
+    WaitFor(event, "the TLS handshake (does the server speak TLS on this port?)", deadline);
+  }
 }
 
 void RedisConnection::Send(const std::vector<std::string>& command, const Deadline& deadline) {

@@ -27,6 +27,19 @@ bool IsIpAddress(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), &parsed) == 1;
 }
 
+const char* AdviceOnCertificate(long verdict) {
+  switch (verdict) {
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return "; --redis_host must be a name that the certificate has";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "; renew it on the server, if the clock of this machine is right";
+    default:
+      return "; --redis_ca_file names the authority to trust";
+  }
+}
+
 void CheckFile(int result, const char* what, const std::string& path) {
   if (result == 1) return;
   ThrowIoError(ExitCode::kNoInput, "cannot use ", what, " ", path, ": ", OpenSslError());
@@ -86,9 +99,14 @@ short TlsSession::EventAfter(int result) {
   if (verdict != X509_V_OK) {
     ThrowIoError(ExitCode::kNotPermitted, server_,
                  "the server's certificate is refused: ", X509_verify_cert_error_string(verdict),
-                 "; --redis_ca_file names the authority to trust");
+                 AdviceOnCertificate(verdict));
   }
   if (ERR_peek_error() == 0) return 0;  // the connection ended without a farewell
+  if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED) {
+    ThrowIoError(ExitCode::kNotPermitted, server_,
+                 "the server wants a certificate of its clients: give --redis_cert_file and "
+                 "--redis_key_file");
+  }
   throw StoreUnreachable(server_ + OpenSslError());
 }
 

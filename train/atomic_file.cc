@@ -88,11 +88,20 @@ std::string ChecksumRecord(uint32_t crc) {
   return std::string(reinterpret_cast<const char*>(lengths), sizeof(lengths)) + key + value;
 }
 
-void WriteTemporary(const AtomicFile& file, const std::string& path, const std::string& contents) {
-  std::ofstream stream(file.temporary_path(), std::ios::binary);
+// `path` names the file in errors.
+void WriteStream(const std::string& file, const std::string& path, const std::string& contents) {
+  std::ofstream stream(file, std::ios::binary);
   stream << contents;
   stream.close();
   if (!stream) Fail("write", path);
+}
+
+// True for what a rename would replace by a file: a device, a pipe, /dev/stdout.
+bool IsDevice(const std::string& path) {
+  std::error_code unknown;
+  const auto type = std::filesystem::status(path, unknown).type();
+  return type == std::filesystem::file_type::character ||
+         type == std::filesystem::file_type::block || type == std::filesystem::file_type::fifo;
 }
 
 }  // namespace
@@ -162,8 +171,9 @@ std::string FollowLinks(const std::string& path) {
 }
 
 void CheckCanWrite(const std::string& path) {
-  const AtomicFile file({path});
-  WriteTemporary(file, path, "");
+  if (IsDevice(path)) return;
+  const AtomicFile file({FollowLinks(path)});
+  WriteStream(file.temporary_path(), path, "");
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     errno = EISDIR;
@@ -172,8 +182,9 @@ void CheckCanWrite(const std::string& path) {
 }
 
 void WriteWholeFile(const std::string& path, const std::string& contents) {
-  AtomicFile file({path});
-  WriteTemporary(file, path, contents);
+  if (IsDevice(path)) return WriteStream(path, path, contents);
+  AtomicFile file({FollowLinks(path)});
+  WriteStream(file.temporary_path(), path, contents);
   file.Publish();
 }
 

@@ -14,6 +14,7 @@
 #include "db/db_reader.h"
 #include "train/atomic_file.h"
 #include "train/db_blobs.h"
+#include "train/input.h"
 #include "train/random_positions.h"
 #include "train/run_settings.h"
 #include "train/shard_states.h"
@@ -160,12 +161,40 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
   for (const std::string& key : progress.bad_records) {
     checkpoint.mutable_bad_records()->add_key(key);
   }
+  for (const std::string& path : progress.models) checkpoint.add_model(path);
+  checkpoint.set_data_fingerprint(DataFingerprint(options.data.db_type, options.data.train_data));
   for (const std::string& name : nets.AllStatistics()) checkpoint.add_computed_param(name);
   for (const std::string& state : states) {
     CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state),
                   "the state of a shard in the checkpoint is damaged");
   }
   return checkpoint;
+}
+
+// The models of the run that this one writes in the same places.
+std::vector<std::string> KeptModelsOf(const CheckpointProto& checkpoint,
+                                      const OutputOptions& output) {
+  if (!output.model_path) return {};
+  std::set<std::string> names;
+  for (int epoch = 1; epoch <= checkpoint.epoch() + 1; ++epoch) {
+    names.insert(output.model_path(epoch));
+  }
+  std::vector<std::string> models;
+  for (const std::string& path : checkpoint.model()) {
+    if (names.count(path) != 0) models.push_back(path);
+  }
+  return models;
+}
+
+// Records at the same positions of other data are other records.
+void WarnOfOtherData(const CheckpointProto& checkpoint, const TrainOptions& options,
+                     const std::string& path) {
+  if (options.schedule.evaluate || !checkpoint.has_data_fingerprint()) return;
+  const std::string now = DataFingerprint(options.data.db_type, options.data.train_data);
+  if (now == checkpoint.data_fingerprint()) return;
+  LOG(WARNING) << "--train_data is not what it was when " << path << " was written ("
+               << checkpoint.data_fingerprint() << " then, " << now
+               << " now): the run goes on, at the same position of other records";
 }
 
 // The checkpoint before the last `i`: "<path>", "<path>.1", ...
@@ -255,6 +284,7 @@ LoadedCheckpoint LoadCheckpoint(const std::string& path, const TrainOptions& opt
     LoadBlobs(ws, {kHeader}, whole, /*need_checksum=*/false);  // checked above
     header = ws->GetBlob(kHeader)->Get<std::string>();
     CheckSettings(ParseHeader(header, whole), options, whole);
+    WarnOfOtherData(ParseHeader(header, whole), options, whole);
     LoadBlobs(ws, options.schedule.evaluate ? Params(nets) : SharedBlobs(nets), whole,
               /*need_checksum=*/false);
   }
@@ -325,7 +355,8 @@ Progress ProgressOf(const CheckpointProto& checkpoint, const TrainOptions& optio
           .seconds = checkpoint.seconds(),
           .best = {checkpoint.best_accuracy(), checkpoint.best_epoch()},
           .bad_records = {checkpoint.bad_records().key().begin(),
-                          checkpoint.bad_records().key().end()}};
+                          checkpoint.bad_records().key().end()},
+          .models = KeptModelsOf(checkpoint, options.output)};
 }
 
 }  // namespace caffe2

@@ -29,6 +29,7 @@ struct Progress {
   double seconds = 0;
   BestTest best;
   std::set<std::string> bad_records;  // BadRecordCount::known()
+  std::vector<std::string> models;    // KeptModels::paths()
 };
 
 // Saves checkpoints in the background: files with a checksum (SaveBlobs). Not thread-safe.

@@ -7,10 +7,14 @@
 namespace caffe2 {
 
 std::string DescribeCoverage(int64_t pass, const db::KeySums& expected, const db::KeySums& read,
-                             bool* right) {
+                             int64_t bad, bool* right) {
   *right = read == expected;
   const std::string start = MakeString("Coverage of --train_data, pass ", pass, ": ");
-  if (*right) return MakeString(start, "each of ", expected.count, " records was read once");
+  if (*right) {
+    std::string line = MakeString(start, "each of ", expected.count, " records was read once");
+    if (bad > 0) line += MakeString("; ", bad, " of them are damaged and were not trained on");
+    return line;
+  }
   const char* why = read.count == expected.count  ? "some were read twice and others never"
                     : read.count < expected.count ? "some were never read"
                                                   : "some were read twice";
@@ -30,7 +34,7 @@ CoverageCheck::CoverageCheck(db::DBReader* reader, ShardRun* run)
   }
 }
 
-void CoverageCheck::Report(int64_t taken) {
+void CoverageCheck::Report(int64_t taken, int64_t bad) {
   const int64_t ended = (taken_before_ + taken) / reader_->NumRecords();
   for (; next_pass_ < ended; ++next_pass_) {
     const db::KeySums own = reader_->TakeKeySums(next_pass_);
@@ -43,7 +47,7 @@ void CoverageCheck::Report(int64_t taken) {
     }
     if (!run_->IsWriter()) continue;
     bool right = false;
-    const std::string line = DescribeCoverage(next_pass_ + 1, expected_, all, &right);
+    const std::string line = DescribeCoverage(next_pass_ + 1, expected_, all, bad, &right);
     if (right) {
       LOG(INFO) << line;
     } else {

@@ -6,7 +6,7 @@
 
 namespace caffe2 {
 
-// Removes the oldest models of a run. Knows only the models that this process wrote: it removes no
+// Removes the oldest models of a run. Knows only the models that the run wrote: it removes no
 // others.
 class KeptModels {
  public:
@@ -15,6 +15,8 @@ class KeptModels {
 
   // A model was written at `path`.
   void Add(const std::string& path);
+  // The models that are kept, the oldest first.
+  const std::deque<std::string>& paths() const { return paths_; }
 
  private:
   const int keep_;

@@ -144,6 +144,14 @@ void CheckIsCheckpoint(const std::string& path) {
   }
 }
 
+void CheckCanBeCheckpoint(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error || size == 0 || KindOf(path) == FileKind::kCheckpoint) return;
+  ThrowIoError(ExitCode::kCannotWrite, "a checkpoint would replace ", path,
+               ", which is none: give another --checkpoint_path, or move the file away");
+}
+
 bool IsModelFile(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error) && KindOf(path) == FileKind::kModel;

@@ -13,6 +13,10 @@ void CheckIsModel(const std::string& path);
 // The same for a checkpoint (train/checkpoint.h).
 void CheckIsCheckpoint(const std::string& path);
 
+// Throws IoError (kCannotWrite) if `path` is a file, not empty, that does not begin as a checkpoint
+// does: a run that begins anew would destroy it.
+void CheckCanBeCheckpoint(const std::string& path);
+
 // True for a file that begins as an exported model does.
 bool IsModelFile(const std::string& path);
 

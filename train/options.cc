@@ -280,6 +280,14 @@ void CheckKeepsItsStart(const OutputOptions& output, int num_epochs) {
   }
 }
 
+void CheckCheckpointIsNoModel(const OutputOptions& output, int num_epochs) {
+  if (!output.WritesCheckpoints() || !output.model_path) return;
+  for (int epoch = 1; epoch <= num_epochs; ++epoch) {
+    CheckUsage(output.model_path(epoch) != output.checkpoint_path, "--checkpoint_path is ",
+               output.checkpoint_path, ", which is also the model after epoch ", epoch);
+  }
+}
+
 void ValidateOutput(const OutputOptions& output, bool writes) {
   CheckPositive("log_every", output.log_every);
   CheckUsage(output.trace_path.empty() ||
@@ -315,6 +323,7 @@ void ValidateOutput(const OutputOptions& output, bool writes) {
   if (output.model_path) CheckWritableDirectory(DirectoryOf(output.model_path(1)));
   if (output.WritesCheckpoints()) {
     CheckWritableFile("checkpoints", output.checkpoint_path);
+    if (!resumes) CheckCanBeCheckpoint(output.checkpoint_path);
   }
   if (!output.trace_path.empty()) CheckWritableFile("--trace", output.trace_path);
   if (!output.csv_path.empty()) CheckWritableDirectory(DirectoryOf(output.csv_path));
@@ -444,6 +453,7 @@ void Validate(const TrainOptions& options) {
       tests || !options.output.keep_best,
       "--keep_best needs --test_data or --holdout, whose accuracy decides which model is best");
   CheckKeepsItsStart(options.output, schedule.num_epochs);
+  CheckCheckpointIsNoModel(options.output, schedule.num_epochs);
   ValidateServers(options);
   ValidateOutput(options.output, options.shards.shard_id == 0);
 }

@@ -136,6 +136,12 @@ void Trainer::SetUp() {
   progress_.epoch = options_.output.load_epoch;
   if (resumes) {
     progress_ = ProgressOf(checkpoint.state, options_);
+    if (checkpoint.file == options_.output.checkpoint_path) {
+      checkpointed_at_ = progress_.total_iterations;  // it is on the disk already
+    }
+    for (const std::string& path : progress_.models) {
+      if (run_->IsWriter()) kept_models_.Add(path);
+    }
     ShiftLearningRate(progress_.rate_offset, &nets_.train);
   } else if (averages) {
     // Again, from what was loaded and broadcast.
@@ -152,6 +158,25 @@ void Trainer::SetUp() {
     evaluator_ = std::make_unique<Evaluator>(
         test_options_, KindOf(options_, options_.data.test_data), view_.get(), run_.get());
   }
+  if (resumes && !options_.schedule.evaluate) ExportMissing();
+}
+
+// The checkpoint of an epoch's end may have been written, and its models not: the process was
+// killed, or a disk was full. The parameters are still the ones of that moment.
+void Trainer::ExportMissing() {
+  const OutputOptions& output = options_.output;
+  if (!output.model_path || progress_.epoch == 0 || progress_.epoch_iterations > 0) return;
+  std::vector<std::string> paths = {output.model_path(progress_.epoch)};
+  if (output.keep_best && progress_.best.epoch == progress_.epoch - 1) {
+    paths.push_back(output.best_model_path);
+  }
+  const auto missing = [](const std::string& path) { return access(path.c_str(), F_OK) != 0; };
+  // The last checkpoint may be older than its model.
+  if (run_->IsWriter() && !missing(paths[0])) kept_models_.Add(paths[0]);
+  const bool any = run_->IsWriter() && std::any_of(paths.begin(), paths.end(), missing);
+  if (run_->Broadcast(any ? "missing" : "").empty()) return;
+  LOG(INFO) << "A model of the last epoch is missing: writing it again";
+  Export(paths);
 }
 
 // Says which files of an earlier run a run that starts anew will replace.
@@ -330,7 +355,7 @@ int Trainer::StopWithoutInput(const std::exception& error) {
     LOG(WARNING) << "Not saved: the replicas of this shard are in the midst of an iteration";
     saver_.reset();
   } else if (saver_) {
-    saver_->Save(progress_);
+    SaveCheckpoint();
     saver_->Finish();
   }
   LogStop();
@@ -497,8 +522,9 @@ void Trainer::Report(const IterationStatus& status, bool last) {
 // Called after the last iteration of an epoch, or of a run that ends within an epoch.
 void Trainer::FinishEpoch() {
   if (coverage_check_) {
-    coverage_check_->Report((progress_.total_iterations - started_at_) *
-                            options_.BatchOfAllShards());
+    const int64_t taken =
+        (progress_.total_iterations - started_at_) * options_.BatchOfAllShards();
+    coverage_check_->Report(taken, static_cast<int64_t>(progress_.bad_records.size()));
   }
   if (evaluator_ && (!servers_ || run_->IsWriter())) Test();
   const auto n = static_cast<double>(std::max<int64_t>(progress_.epoch_iterations, 1));
@@ -579,10 +605,15 @@ void Trainer::NoteModels() {
   }
 }
 
+void Trainer::SaveCheckpoint() {
+  progress_.models.assign(kept_models_.paths().begin(), kept_models_.paths().end());
+  saver_->Save(progress_);
+}
+
 void Trainer::Checkpoint() {
   SetState("saving");
   const TracedSpan span("save", "copy the state for a checkpoint");
-  saver_->Save(progress_);
+  SaveCheckpoint();
   checkpointed_at_ = progress_.total_iterations;
   SetState("training");
 }

@@ -69,6 +69,7 @@ class Trainer {
   void LogEpochSize() const;
   void PlaceNet();
   void WarnOfEarlierFiles() const;
+  void ExportMissing();
   void SetUpLoop(const LoadedCheckpoint* resumed);
   int Loop();
   int Evaluate();
@@ -91,6 +92,7 @@ class Trainer {
   void Export(const std::vector<std::string>& paths);
   void NoteModels();       // that were written in the background
   bool EndsEarly() const;  // by the patience
+  void SaveCheckpoint();
   void Checkpoint();
   void LogStop() const;
   // After the wait for input was given up because of a signal: saves the run if it can, and returns

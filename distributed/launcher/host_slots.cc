@@ -8,6 +8,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/bounded_read.h"
 #include "distributed/host.h"
 #include "distributed/host_list.h"
 
@@ -57,20 +58,23 @@ std::vector<HostSlots> ParseHosts(const std::string& option, const std::string& 
 }
 
 std::vector<HostSlots> ReadHostFile(const std::string& path) {
+  constexpr int64_t kMaxBytes = 1 << 20;  // /dev/zero has no end
   std::ifstream file(path);
   if (!file) ThrowIoError(ExitCode::kNoInput, "--hostfile: cannot read ", path);
+  std::istringstream lines(ReadAtMost(kMaxBytes, "--hostfile " + path, &file));
   std::vector<HostSlots> hosts;
   int number = 0;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; std::getline(lines, line);) {
     const std::string where = MakeString("--hostfile ", path, " line ", ++number);
     std::istringstream words(line.substr(0, line.find('#')));
-    std::string host, slots, more;
+    std::string host, slots, most;
     if (!(words >> host)) continue;
-    if (words >> slots) {
-      const bool named = slots.rfind("slots=", 0) == 0;
-      CheckUsage(named && !(words >> more), where, ": \"", line, "\" is not \"host slots=N\"");
-      host += ":" + slots.substr(slots.find('=') + 1);
-    }
+    // Open MPI's files may also limit what -n may take: "max_slots=4".
+    const bool right =
+        !(words >> slots) ||
+        (slots.rfind("slots=", 0) == 0 && (!(words >> most) || most.rfind("max_slots=", 0) == 0));
+    CheckUsage(right, where, ": \"", line, "\" is not \"host slots=N\"");
+    if (!slots.empty()) host += ":" + slots.substr(slots.find('=') + 1);
     AddHosts(where, host, &hosts);
   }
   CheckUsage(!hosts.empty(), "--hostfile ", path, " names no host");

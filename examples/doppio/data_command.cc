@@ -9,6 +9,7 @@
 #include "examples/doppio/data/kinds.h"
 #include "examples/doppio/data/prepare.h"
 #include "examples/doppio/help_format.h"
+#include "examples/doppio/html.h"
 #include "train/atomic_file.h"
 
 namespace caffe2 {
@@ -25,7 +26,7 @@ int RunInspect(const InspectFlags& flags) {
   data::InspectOptions options = flags.options;
   options.test_part = flags.part == "test";
   options.pictures = flags.html.empty() ? 0 : kPictures;
-  if (!flags.html.empty()) CheckCanWrite(flags.html);  // before hours of decoding
+  if (!flags.html.empty()) CheckPagePath(flags.html);  // before hours of decoding
   const data::Inspection found = data::Inspect(options);
   if (!flags.html.empty()) WriteWholeFile(flags.html, data::InspectionHtml(found));
   const std::string text = flags.json ? data::InspectionJson(found) : data::InspectionText(found);

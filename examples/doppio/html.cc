@@ -1,11 +1,17 @@
 #include "examples/doppio/html.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/utils/version.h"
+#include "train/atomic_file.h"
 
 namespace caffe2 {
 namespace {
+
+constexpr char kDocumentType[] = "<!DOCTYPE html>";
 
 constexpr char kStyle[] = R"css(
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --paper: #ffffff; --card: #f4f6f9;
@@ -98,11 +104,24 @@ std::string Base64(std::string_view bytes) {
 }
 
 std::string HtmlPage(const std::string& title, const std::string& body) {
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+  return std::string(kDocumentType) + "\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
          "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          EscapeHtml(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n<h1>" +
          EscapeHtml(title) + "</h1>\n" + body + "\n<footer>Written by Doppio " +
          EscapeHtml(VersionAndCommit()) + ".</footer>\n</body>\n</html>\n";
+}
+
+void CheckPagePath(const std::string& path) {
+  CheckCanWrite(path);
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(path, unknown);
+  if (unknown || size == 0) return;  // a new file, or a device
+  std::string start(sizeof(kDocumentType) - 1, '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (start == kDocumentType) return;
+  ThrowIoError(ExitCode::kCannotWrite, "a page would replace ", path,
+               ", which is none: name another file");
 }
 
 }  // namespace caffe2

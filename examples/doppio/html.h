@@ -16,4 +16,8 @@ std::string Base64(std::string_view bytes);
 // .pictures, .note, .warning.
 std::string HtmlPage(const std::string& title, const std::string& body);
 
+// Throws IoError (kCannotWrite) if a page cannot be written to `path`, or would replace a file that
+// is not empty and no HTML page.
+void CheckPagePath(const std::string& path);
+
 }  // namespace caffe2

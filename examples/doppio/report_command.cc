@@ -4,6 +4,7 @@
 
 #include "examples/doppio/commands.h"
 #include "examples/doppio/help_format.h"
+#include "examples/doppio/html.h"
 #include "examples/doppio/report/page.h"
 #include "train/atomic_file.h"
 
@@ -25,7 +26,9 @@ void AddReportCommand(CLI::App* program, Action* action) {
     *action = [flags] {
       const std::string path =
           flags->output.empty() ? flags->directory + "/report.html" : flags->output;
-      WriteWholeFile(path, report::ReportPage(report::ReadRunRecords(flags->directory)));
+      const std::string page = report::ReportPage(report::ReadRunRecords(flags->directory));
+      CheckPagePath(path);
+      WriteWholeFile(path, page);
       std::printf("%s\n", path.c_str());
       return 0;
     };
@@ -47,7 +50,10 @@ void AddCompareCommand(CLI::App* program, Action* action) {
   command->callback([flags, action] {
     *action = [flags] {
       const auto a = report::ReadRunRecords(flags->a), b = report::ReadRunRecords(flags->b);
-      if (!flags->html.empty()) WriteWholeFile(flags->html, report::ComparePage(a, b));
+      if (!flags->html.empty()) {
+        CheckPagePath(flags->html);
+        WriteWholeFile(flags->html, report::ComparePage(a, b));
+      }
       std::fputs(report::CompareText(a, b).c_str(), stdout);
       return 0;
     };

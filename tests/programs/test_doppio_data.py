@@ -9,7 +9,7 @@ import tarfile
 import pytest
 from data_sets import inspect, make_pictures, ppm, prepare
 
-from conftest import run, training, write_idx
+from conftest import last_line, run, training, write_idx
 
 
 @pytest.fixture
@@ -315,8 +315,7 @@ def test_numbers_out_of_range_are_named(pictures, tmp_path):
     done = prepare("folder", "--input", pictures, "--output", tmp_path / "db",
                    "--max_bad_records", -1)
     assert done.returncode == 64
-    assert last_line(done.output).endswith(
-        "--max_bad_records: -1 is not a whole number from 0 on"), done.output
+    assert "--max_bad_records: -1 is not a whole number from 0 on" in last_line(done.output)
 
 
 def test_damaged_images(pictures, tmp_path):

@@ -117,6 +117,21 @@ def test_the_mean_speed_is_all_images_by_all_time(tmp_path):
     assert page.value("images per second, mean") == f"{10 / (9 / 1000 + 1 / 10):.1f}"
 
 
+def test_a_page_replaces_no_other_file(tmp_path, losses):
+    folder = write_run(tmp_path / "run", losses, [0.6, 0.55])
+    records = (folder / "metrics.jsonl").read_bytes()
+    done = run("doppio", "report", folder, "--output", folder / "metrics.jsonl")
+    assert done.returncode == 73 and "a page would replace" in last_line(done.output)
+    assert (folder / "metrics.jsonl").read_bytes() == records
+    (tmp_path / "link.html").symlink_to("page.html")
+    for _ in range(2):  # the second time there is a page
+        done = run("doppio", "report", folder, "--output", tmp_path / "link.html")
+        assert done.returncode == 0, done.output
+    assert (tmp_path / "link.html").is_symlink() and (tmp_path / "page.html").is_file()
+    done = run("doppio", "report", folder, "--output", "/dev/stdout")
+    assert done.returncode == 0 and "<!DOCTYPE html>" in done.output
+
+
 def screenshot(page, scheme, folder):
     """What headless Chromium shows of a page to people who prefer `scheme`: an image."""
     names = ("chromium", "chromium-browser", "google-chrome")

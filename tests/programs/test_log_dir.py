@@ -277,6 +277,22 @@ def test_a_resumed_run_appends(databases, tmp_path):
     assert len([*(tmp_path / "logs").glob("events.*")]) == 2
 
 
+def test_a_line_that_was_cut_off_takes_no_other_with_it(databases, tmp_path):
+    flags = {"checkpoint_every": 5, "log_every": 1, "save_model_name": "m", "num_epochs": 1}
+    train(databases, tmp_path, max_iterations=5, **flags)
+    path = tmp_path / "logs" / "metrics.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    train(databases, tmp_path, resume="true", **flags)
+    whole = []
+    for line in path.read_text().splitlines():
+        try:
+            whole.append(json.loads(line))
+        except json.JSONDecodeError:
+            whole.append({"event": "torn"})
+    assert [line["event"] for line in whole].count("torn") == 1
+    assert [line["total_iterations"] for line in of_event(whole, "start")] == [0, 5]
+
+
 @pytest.mark.parametrize("value, words", [
     ({"log_dir": "/proc/nothing"}, ["--log_dir", "/proc/nothing"]),
     ({"log_dir": "file"}, ["--log_dir", "file", "Not a directory"]),

@@ -250,6 +250,61 @@ def test_a_run_that_will_replace_models_says_so(databases, tmp_path):
     assert pathlib.Path(named.group(1)).exists()
 
 
+def test_a_model_that_was_not_written_is_written_after_a_resume(databases, tmp_path):
+    """The process was killed between the checkpoint of an epoch's end and its model."""
+    flags = training(databases, tmp_path, num_epochs=2, checkpoint_every=20, keep_models=0,
+                     checkpoint_path=tmp_path / "checkpoint", keep_best="true")
+    done = run("resnet50_trainer", *flags)
+    assert done.returncode == 0, done.output
+    models = sorted(tmp_path.glob("*.mdl"))
+    assert len(models) == 3, models
+    whole = {path: path.read_bytes() for path in models}
+    models[1].unlink()
+    checkpoint = contents(tmp_path)["checkpoint"]
+    done = run("resnet50_trainer", *flags, "--resume")
+    assert done.returncode == 0, done.output
+    assert "A model of the last epoch is missing" in done.output
+    assert "Nothing is left to do" in done.output
+    assert {path: parameters(path.read_bytes()) for path in models} == {
+        path: parameters(text) for path, text in whole.items()}
+    assert contents(tmp_path)["checkpoint"] == checkpoint  # not written once more
+    assert "checkpoint.1" in contents(tmp_path)
+
+
+def test_a_resumed_run_removes_the_models_that_it_wrote_before(databases, tmp_path):
+    (tmp_path / "model_9.mdl").write_bytes(b"of another run")
+    for epochs in (1, 2, 3):
+        done = run("resnet50_trainer", *training(
+            databases, tmp_path, num_epochs=epochs, checkpoint_every=20, keep_models=1,
+            checkpoint_path=tmp_path / "checkpoint"), "--resume", "auto")
+        assert done.returncode == 0, done.output
+    assert sorted(path.name for path in tmp_path.glob("*.mdl")) == ["model_3.mdl", "model_9.mdl"]
+
+
+def test_a_resume_with_other_data_says_so(databases, tmp_path):
+    flags = {"max_iterations": 3, "test_data": None}
+    run("resnet50_trainer", *saving(databases, tmp_path, **flags))
+    flags["max_iterations"] = 6
+    same = run("resnet50_trainer", *saving(databases, tmp_path, **flags), "--resume")
+    warning = "--train_data is not what it was when"
+    assert same.returncode == 0 and warning not in same.output
+    flags.update(max_iterations=9, train_data=databases / "test_lmdb")
+    other = run("resnet50_trainer", *saving(databases, tmp_path, **flags), "--resume")
+    assert other.returncode == 0 and warning in other.output, other.output[-2000:]
+
+
+@pytest.mark.parametrize("resume", [[], ["--resume", "auto"]])
+def test_a_checkpoint_replaces_no_other_file(databases, tmp_path, resume):
+    path = tmp_path / "notes.txt"
+    path.write_text("the work of years, and no checkpoint\n")
+    done = run("resnet50_trainer", *saving(databases, tmp_path, checkpoint_path=path), *resume)
+    assert done.returncode in (65, 73) and str(path) in last_line(done.output), done.output
+    assert path.read_text().startswith("the work of years")
+    done = run("resnet50_trainer", *training(
+        databases, tmp_path, checkpoint_path=tmp_path / "model_1.mdl", checkpoint_every=5))
+    assert done.returncode == 64 and "the model after epoch 1" in last_line(done.output)
+
+
 def test_the_last_checkpoints_are_kept(databases, tmp_path):
     done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=12,
                                            keep_checkpoints=3))

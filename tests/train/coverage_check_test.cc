@@ -26,14 +26,18 @@ TEST(KeySumsTest, DependOnHowOftenEachKeyComesButNotOnTheOrder) {
 TEST(DescribeCoverageTest, SaysWhatIsWrong) {
   const db::KeySums all = SumsOf({"a", "b", "c"});
   bool right = false;
-  EXPECT_EQ(DescribeCoverage(4, all, SumsOf({"b", "c", "a"}), &right),
+  EXPECT_EQ(DescribeCoverage(4, all, SumsOf({"b", "c", "a"}), 0, &right),
             "Coverage of --train_data, pass 4: each of 3 records was read once");
   EXPECT_TRUE(right);
-  EXPECT_EQ(DescribeCoverage(1, all, SumsOf({"a", "b", "b"}), &right),
+  EXPECT_EQ(DescribeCoverage(2, all, SumsOf({"b", "c", "a"}), 1, &right),
+            "Coverage of --train_data, pass 2: each of 3 records was read once; 1 of them are damaged "
+            "and were not trained on");
+  EXPECT_TRUE(right);
+  EXPECT_EQ(DescribeCoverage(1, all, SumsOf({"a", "b", "b"}), 0, &right),
             "Coverage of --train_data, pass 1: 3 records were read of 3; some were read twice and "
             "others never");
   EXPECT_FALSE(right);
-  EXPECT_NE(DescribeCoverage(1, all, SumsOf({"a"}), &right).find("1 records were read of 3"),
+  EXPECT_NE(DescribeCoverage(1, all, SumsOf({"a"}), 0, &right).find("1 records were read of 3"),
             std::string::npos);
   EXPECT_FALSE(right);
 }

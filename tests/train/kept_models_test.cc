@@ -16,6 +16,7 @@ TEST(KeptModelsTest, RemovesTheOldest) {
   KeptModels kept(2), all(0);
   for (const int i : {1, 2, 3, 3, 4}) kept.Add(path(i));
   for (const int i : {0, 5}) all.Add(path(i));
+  EXPECT_EQ(kept.paths(), (std::deque<std::string>{path(3), path(4)}));
   for (const int i : {0, 3, 4, 5}) EXPECT_TRUE(std::filesystem::exists(path(i))) << i;
   for (const int i : {1, 2}) EXPECT_FALSE(std::filesystem::exists(path(i))) << i;
 }

@@ -96,6 +96,7 @@ MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metri
 // that run, and then be refused.
 void MetricsLog::OnJoin(const RunIdentity& identity) {
   lock_.emplace(file_.path(), identity);
+  file_.EndLine();
   struct stat status = {};
   if (stat(file_.path().c_str(), &status) == 0 && status.st_size > 0) {
     LOG(WARNING) << "--log_dir has the records of an earlier run in " << file_.path()

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
@@ -17,6 +18,12 @@ RunLogFile::RunLogFile(const std::string& path)
   if (!file_) {
     ThrowIoError(ExitCode::kCannotWrite, "cannot write ", path, ": ", std::strerror(errno));
   }
+}
+
+void RunLogFile::EndLine() {
+  std::ifstream file(path_, std::ios::binary);
+  file.seekg(-1, std::ios::end);
+  if (char last = '\n'; file.get(last) && last != '\n') Append("\n");
 }
 
 void RunLogFile::Append(const std::string& bytes) {

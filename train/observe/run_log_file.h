@@ -17,6 +17,8 @@ class RunLogFile {
 
   // Writes the bytes to the file at once, so that others can read them. Never throws.
   void Append(const std::string& bytes);
+  // For files of lines: ends the last line, if an earlier run was cut off within it.
+  void EndLine();
   const std::string& path() const { return path_; }
 
  private:
