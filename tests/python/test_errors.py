@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from caffe2.python import brew, core, model_helper, optimizer, utils, workspace
+from caffe2.python._core.operator_suggestions import OF_OTHER_LIBRARIES
+from caffe2.python._core.operator_types import argument_names
 
 
 def test_values_that_no_blob_takes():
@@ -39,8 +41,50 @@ def test_unknown_operators_come_with_near_names():
         workspace.RunOperatorOnce(core.CreateOperator("Rely", "x", "y"))
 
 
+def _unknown(owner, name):
+    with pytest.raises(AttributeError) as error:
+        getattr(owner, name)
+    return str(error.value)
+
+
+def test_names_of_other_libraries_come_with_the_operator():
+    net = core.Net("n")
+    owners = (net, model_helper.ModelHelper("m"), net.Relu("x", "y"))
+    for name, meant in (
+            ("Linear", "FC"), ("Dense", "FC"), ("FullyConnected", "FC"), ("FullyConected", "FC"),
+            ("Convolution", "Conv"), ("Conv2d", "Conv"), ("conv2d", "Conv"), ("conv_2d", "Conv"),
+            ("BatchNorm", "SpatialBN"), ("BatchNorm2d", "SpatialBN"),
+            ("BatchNormalization", "SpatialBN"), ("MaxPool2d", "MaxPool"),
+            ("MaxPooling2D", "MaxPool"), ("AvgPool2d", "AveragePool"), ("Embedding", "Gather"),
+            ("CrossEntropyLoss", "SoftmaxWithLoss"),
+            ("GlobalAveragePooling2D", "AveragePool with global_pooling=1")):
+        for owner in owners:
+            assert _unknown(owner, name) == (
+                f"Method {name} is not a registered operator. Use the operator {meant}.")
+    for name, text in OF_OTHER_LIBRARIES.items():
+        operator, _, argument = text.partition(" with ")
+        assert core.IsOperator(operator)
+        assert argument.partition("=")[0] in ("", *argument_names(operator))
+        same = {each for each in core._REGISTERED_OPERATORS if each.lower() == name}
+        assert same <= {operator}  # none hides another operator
+
+
+def test_names_in_another_case_and_methods_are_suggested():
+    net = core.Net("n")
+    for name, meant in (("ReLU", "Relu"), ("fc", "FC"), ("Sigmoid_", "Sigmoid"),
+                        ("proto", "Proto"), ("AddExternalInptu", "AddExternalInput")):
+        assert f"Did you mean: [{meant}" in _unknown(net, name)
+    assert "Did you mean: [Run]" in _unknown(model_helper.ModelHelper("m"), "run")
+    # Not what another class has, and no empty list.
+    assert "Proto" not in _unknown(net.Relu("x", "y"), "proto")
+    for owner in (net, model_helper.ModelHelper("m"), net.Relu("x", "y")):
+        assert _unknown(owner, "NoSuch") == "Method NoSuch is not a registered operator."
+
+
 def test_unknown_helpers_come_with_near_names():
-    for name, meant in (("convolution", "conv"), ("max_pooling", "max_pool"), ("relo", "relu")):
+    for name, meant in (("convolution", "conv"), ("max_pooling", "max_pool"), ("relo", "relu"),
+                        ("linear", "fc"), ("Dense", r"fc\?$"), ("batch_norm", "spatial_bn"),
+                        ("avg_pool", r"average_pool\?$")):
         with pytest.raises(AttributeError, match=f"{name} not registered. Did you mean: .*{meant}"):
             getattr(brew, name)
     with pytest.raises(AttributeError, match="qqqqqq not registered.$"):

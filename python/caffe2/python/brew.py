@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from caffe2.python._core.layer_checks import check_layer
+from caffe2.python._core.operator_suggestions import operator_elsewhere, plain_name
 from caffe2.python.helpers.algebra import (
     arg_min,
     batch_mat_mul,
@@ -97,7 +98,9 @@ def Register(helper: Callable[..., Any]) -> Callable[..., Any]:
 
 def _unknown_helper(name):
     """An AttributeError that names the helpers most like `name`."""
-    close = difflib.get_close_matches(name, _registry, n=3)
+    operator = plain_name(operator_elsewhere(name))
+    close = [helper for helper in _registry if operator and plain_name(helper) == operator]
+    close = close or difflib.get_close_matches(name, _registry, n=3)
     close += [helper for helper in _registry
               if helper not in close and (helper in name or name in helper)][:3 - len(close)]
     hint = f" Did you mean: {', '.join(close)}?" if close else ""

@@ -370,7 +370,7 @@ class ModelHelper(OperatorMethods):
     def _operator(self, op_type: str) -> Callable[..., Any]:
         """Any operator is a method that adds it to the net."""
         if not core.IsOperator(op_type):
-            CheckOperatorType(op_type)
+            CheckOperatorType(op_type, type(self))
         if op_type not in _known_working_ops:
             if not self.allow_not_known_ops:
                 raise AttributeError(f"Operator {op_type} is not known to be safe")

@@ -99,7 +99,7 @@ class BlobReference(OperatorMethodsOfBlob):
             raise AttributeError(
                 f"You cannot use {op_type} on a blob reference that does not have a net source "
                 "associated with it.")
-        CheckOperatorType(op_type)
+        CheckOperatorType(op_type, type(self))
         return operator_method(op_type, self._create_in_net)
 
     def __dir__(self) -> list[str]:

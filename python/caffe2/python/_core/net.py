@@ -180,7 +180,7 @@ class Net(OperatorMethods):
     # -- Construction ------------------------------------------------------------------------------
 
     def _operator(self, op_type: str) -> Callable[..., Any]:
-        CheckOperatorType(op_type)
+        CheckOperatorType(op_type, type(self))
         return operator_method(op_type, self._create_and_add)
 
     def __dir__(self) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from caffe2.python import _import_c_extension as C
 from caffe2.python._core.argument_types import ArgumentRule, argument_rules
+from caffe2.python._core.operator_suggestions import operator_suggestion
 from caffe2.python._core.schema_text import argument_text
 
 _registered_operators = frozenset(C.registered_operators())
@@ -50,7 +51,7 @@ def RefreshRegisteredOperators(trigger_lazy: bool = True) -> None:
     if trigger_lazy:
         TriggerLazyImport()
     _registered_operators = frozenset(C.registered_operators())
-    _nearby_names.cache_clear()
+    operator_suggestion.cache_clear()
     argument_names.cache_clear()
     rules_of_arguments.cache_clear()
     operand_limits.cache_clear()
@@ -77,19 +78,17 @@ def IsOperatorWithEngine(op_type: str, engine: str) -> bool:
     return _is_registered(C.op_registry_key(op_type, engine))
 
 
-@functools.cache
-def _nearby_names(op_type):
-    """The registered types most like this one. Cached, because ``hasattr`` of a blob or net asks,
-    too."""
-    return C.nearby_opnames(op_type)
-
-
-def CheckOperatorType(op_type: str) -> None:
-    """Raises AttributeError, with the nearest names, if the type is not registered."""
+def CheckOperatorType(op_type: str, owner: type = object) -> None:
+    """Raises AttributeError, with what was probably meant, if the type is not registered. `owner`
+    is the class whose methods may have been meant, too."""
     if not IsOperator(op_type) and not IsOperatorWithEngine(op_type, "CUDNN"):
-        raise AttributeError(
-            f"Method {op_type} is not a registered operator. "
-            f"Did you mean: [{','.join(_nearby_names(op_type))}]")
+        suggestion = operator_suggestion(op_type, _registered_operators, _public_names(owner))
+        raise AttributeError(f"Method {op_type} is not a registered operator.{suggestion}")
+
+
+@functools.cache
+def _public_names(owner):
+    return frozenset(name for name in dir(owner) if not name.startswith("_"))
 
 
 @functools.cache
