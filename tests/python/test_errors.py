@@ -167,9 +167,9 @@ def test_unknown_arguments_warn_at_the_line_of_the_caller():
     net = core.Net("n")
     with pytest.warns(core.UnknownArgumentWarning, match="Conv has no argument kernal; did you "
                       "mean kernel") as caught:
-        net.Conv(["x", "w"], "y", kernal=3)
+        net.Conv(["x", "w"], "y", kernels=[3, 3], kernal=3)
     assert caught[0].filename == __file__
-    assert net.Proto().op[0].arg[0].name == "kernal"  # kept
+    assert net.Proto().op[0].arg[1].name == "kernal"  # kept
     with pytest.warns(core.UnknownArgumentWarning, match="it has: .*ratio"):
         net.Dropout("y", ["z", "mask"], qqqqqq=1)
     with warnings.catch_warnings():

@@ -42,7 +42,7 @@ from caffe2.python._core.net_rewrite import (
 from caffe2.python._core.operator_def import (
     CreateOperator,
     _register_python_op,
-    check_required_arguments,
+    check_complete,
 )
 from caffe2.python._core.operator_help import operator_method
 from caffe2.python._core.operator_methods import OperatorMethods
@@ -215,7 +215,7 @@ class Net(OperatorMethods):
         elif isinstance(outputs, int):
             outputs = [self.NextName(prefix=op_type, output_id=i) for i in range(outputs)]
         op = CreateOperator(op_type, inputs, rectify_blobs(outputs, net=self), **kwargs)
-        check_required_arguments(op)
+        check_complete(op)
         return op
 
     def _declare_undefined(self, blobs):

@@ -21,6 +21,7 @@ from caffe2.python._core.operator_types import (
     rules_of_arguments,
 )
 from caffe2.python._core.schema_text import alternatives, count_text
+from caffe2.python._core.window_arguments import check_window
 
 
 class OperatorWarning(UserWarning, ValueError):
@@ -104,13 +105,15 @@ def _check_arguments(operator):
                              f"{textwrap.shorten(text, 80)}, must be {accepted}")
 
 
-def check_required_arguments(operator: caffe2_pb2.OperatorDef) -> None:
-    """Raises ValueError if a required argument is missing. CreateOperator does not call this,
-    because Caffe2's scripts add arguments to the OperatorDef that it returns."""
+def check_complete(operator: caffe2_pb2.OperatorDef) -> None:
+    """Raises ValueError if a required argument is missing, or a window cannot be. CreateOperator
+    does not call this, because Caffe2's scripts add arguments to the OperatorDef that it returns.
+    """
     _, required = rules_of_arguments(operator.type)
     missing = required.keys() - {argument.name for argument in operator.arg} if required else ()
     for name in sorted(missing):
         raise ValueError(f"operator {operator.type} needs the argument {name}: {required[name]}")
+    check_window(operator)
 
 
 def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, name: str = "",
