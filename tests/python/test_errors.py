@@ -1,11 +1,20 @@
 """Errors say what was wrong, where, and what was probably meant."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 
-from caffe2.python import brew, core, model_helper, optimizer, utils, workspace
+from caffe2.python import (
+    brew,
+    core,
+    data_parallel_model,
+    model_helper,
+    optimizer,
+    utils,
+    workspace,
+)
 from caffe2.python._core.operator_suggestions import OF_OTHER_LIBRARIES
 from caffe2.python._core.operator_types import argument_names
 
@@ -229,10 +238,13 @@ def test_known_arguments_do_not_warn():
 
 
 def test_arguments_of_the_wrong_kind():
-    with pytest.raises(ValueError, match="key=kernel.*object"):
+    with pytest.raises(ValueError, match="argument kernel is <object object.*must be an integer"):
         core.CreateOperator("Conv", ["x", "w"], "y", kernel=object())
-    with pytest.raises(ValueError, match="key=kernel.*dict"):
+    with pytest.raises(ValueError, match="argument kernel is {'a': 1}, must be an integer"):
         core.CreateOperator("Conv", ["x", "w"], "y", kernel={"a": 1})
+    for value in (object(), {"a": 1}):
+        with pytest.raises(ValueError, match=f"key=kernel.*{type(value).__name__}"):
+            utils.MakeArgument("kernel", value)
     workspace.FeedBlob("x", np.zeros((1, 3, 8, 8), np.float32))
     workspace.FeedBlob("w", np.zeros((4, 3, 3, 3), np.float32))
     for kernel in ("3", 3.5, [3, 3]):
@@ -242,3 +254,52 @@ def test_arguments_of_the_wrong_kind():
         operator.arg.append(utils.MakeArgument("kernel", kernel))  # as another program may
         with pytest.raises(RuntimeError, match="argument kernel.*integer.*Conv"):
             workspace.RunOperatorOnce(operator)
+
+
+@pytest.mark.parametrize("device", ["cpu", 1, b"cpu", ["cpu"], np.int64(1)])
+def test_what_is_no_device_is_refused_with_an_example(device):
+    def scope():
+        with core.DeviceScope(device):
+            pytest.fail("entered")
+
+    for call in (scope, lambda: core.Net("n").Relu("x", "y", device_option=device),
+                 lambda: core.CreateOperator("Relu", "x", "y", device_option=device),
+                 lambda: workspace.FeedBlob("x", np.zeros(3), device_option=device)):
+        with pytest.raises(TypeError, match=r"a DeviceOption, such as core.DeviceOption\(caffe2_pb2"
+                           f".CPU.*, not {re.escape(repr(device))}$"):
+            call()
+    assert core.scope.CurrentDeviceScope() is None
+
+
+def test_device_options_are_made_of_integers():
+    with pytest.raises(TypeError, match="device_type is 'cpu', must be an integer, such as caffe2"):
+        core.DeviceOption("cpu")
+    for arguments in ({"cuda_gpu_id": "0"}, {"device_id": "0"}):
+        with pytest.raises(TypeError, match="DeviceOption: device_id is '0', must be an integer"):
+            core.DeviceOption(0, **arguments)
+    assert core.DeviceOption(np.int32(1), np.int64(2)).device_id == 2
+
+
+@pytest.mark.parametrize("devices", [[], 2, ["a"], [-1], [0, 0], [0.0], "0"])
+def test_devices_of_replicas_are_different_numbers(devices):
+    model = model_helper.ModelHelper("m")
+    with pytest.raises(ValueError, match="^devices is .*, must be a list of different numbers from "
+                       r"0 on, such as \[0, 1\]$") as error:
+        data_parallel_model.Parallelize_CPU(
+            model, lambda model: None, lambda model, scale: [], devices=devices)
+    assert repr(devices) in str(error.value)
+
+
+def test_builders_of_replicas_are_functions():
+    for name in ("input_builder_fun", "forward_pass_builder_fun"):
+        builders = {"input_builder_fun": lambda model: None,
+                    "forward_pass_builder_fun": lambda model, scale: [], name: None}
+        with pytest.raises(TypeError, match=f"^{name} is None, must be a function"):
+            data_parallel_model.Parallelize_CPU(
+                model_helper.ModelHelper("m"), devices=[0], **builders)
+
+
+def test_names_and_engines_are_strings():
+    for name in ("name", "engine", "debug_info"):
+        with pytest.raises(TypeError, match=f"operator Relu: {name} is 3, must be a string"):
+            core.Net("n").Relu("x", "y", **{name: 3})

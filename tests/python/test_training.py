@@ -159,3 +159,29 @@ def test_a_wrong_seed_leaves_the_workspace_alone(examples):
     with pytest.raises(ValueError):
         fit(linear(), examples, seed=-1, log=None)
     assert workspace.Blobs() == []
+
+
+@pytest.mark.parametrize("inputs", [[1, 2], (np.ones((2, 3)), np.ones((2, 1))), np.ones((2, 3)),
+                                    None, "x"])
+def test_inputs_without_names_are_refused_with_the_names(inputs):
+    with pytest.raises(ValueError) as error:
+        fit(linear(), inputs, log=None)
+    assert str(error.value) == (f"fit: inputs is a {type(inputs).__name__}, must be a dict {{blob: "
+                                'array}, such as {"x": ..., "target": ...}')
+    with pytest.raises(ValueError, match='^evaluate: inputs is a .* such as {"x": ..., "target"'):
+        evaluate(linear(False), inputs)
+
+
+def test_an_input_that_is_no_array(examples):
+    with pytest.raises(ValueError, match="^fit: input x is no array: .*inhomogeneous"):
+        fit(linear(), {**examples, "x": [[1.0], [2.0, 3.0]]}, log=None)
+
+
+def test_metrics_and_log_of_a_wrong_type(examples):
+    with pytest.raises(ValueError, match="^fit: metrics is None, must be a list of blobs"):
+        fit(linear(), examples, metrics=None, log=None)
+    with pytest.raises(ValueError, match="^fit: log is True, must be a function"):
+        fit(linear(), examples, log=True)
+    model = linear()
+    loss = model.net.GetBlobRef("loss")
+    assert fit(model, examples, metrics=loss, log=None)[0]["loss"] > 0

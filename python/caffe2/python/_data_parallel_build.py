@@ -4,6 +4,7 @@ memory; part of data_parallel_model."""
 from __future__ import annotations
 
 import logging
+import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -25,16 +26,23 @@ log = logging.getLogger("data_parallel_model")
 
 
 def _devices_of(devices, cpu_device):
-    """The numbers of the devices. Raises RuntimeError for CUDA devices that do not exist."""
-    if cpu_device:
-        return list(devices) if devices is not None else list(range(len(os.sched_getaffinity(0))))
-    available = workspace.NumCudaDevices()
-    devices = list(devices) if devices is not None else list(range(available))
-    if not devices or max(devices) >= available:
+    """The numbers of the devices. Raises ValueError for anything that is no list of different
+    numbers, RuntimeError for CUDA devices that do not exist."""
+    available = len(os.sched_getaffinity(0)) if cpu_device else workspace.NumCudaDevices()
+    given = range(available) if devices is None else devices
+    try:
+        numbers = [operator.index(device) for device in given]
+    except TypeError:
+        numbers = [-1]
+    different = len(set(numbers)) == len(numbers) and min(numbers, default=0) >= 0
+    if not different or cpu_device and not numbers:
+        raise ValueError(f"devices is {devices!r}, must be a list of different numbers from 0 on, "
+                         "such as [0, 1]")
+    if not cpu_device and (not numbers or max(numbers) >= available):
         raise RuntimeError(
-            f"CUDA devices {devices or ''} are asked for, but there are {available}; use "
+            f"CUDA devices {numbers or ''} are asked for, but there are {available}; use "
             "Parallelize_CPU, or cpu_device=True, to train on the CPU")
-    return devices
+    return numbers
 
 
 def set_up(model: Any, devices: Iterable[int] | None, rendezvous: Mapping[str, Any] | None,
@@ -77,6 +85,10 @@ def build_replicas(model: ModelHelper, input_builder_fun: Callable[[Any], object
                    forward_pass_builder_fun: Callable[[Any, float], Any],
                    trains: bool) -> dict[int, list[BlobReference]]:
     """Adds the replicas; returns {device: losses}."""
+    for name, function in (("input_builder_fun", input_builder_fun),
+                           ("forward_pass_builder_fun", forward_pass_builder_fun)):
+        if not callable(function):
+            raise TypeError(f"{name} is {function!r}, must be a function that gets the model")
     loss_scale = 1.0 / (len(model._devices) * sync.num_shards(model))
     losses = {}
 

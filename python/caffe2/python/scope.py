@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from caffe2.proto import caffe2_pb2
 
@@ -46,19 +47,29 @@ def NameScope(prefix: str | None, reset: bool = False) -> Iterator[None]:
         _scopes.name = outer
 
 
+def checked_device(device: Any) -> caffe2_pb2.DeviceOption:
+    """The DeviceOption; raises TypeError, which says how to make one, for anything else."""
+    if not isinstance(device, caffe2_pb2.DeviceOption):
+        raise TypeError(
+            "a device is a DeviceOption, such as core.DeviceOption(caffe2_pb2.CPU) or "
+            f"core.DeviceOption(caffe2_pb2.CUDA, 0), not {device!r}")
+    return device
+
+
 @contextlib.contextmanager
 def DeviceScope(scope: caffe2_pb2.DeviceOption | None,
                 node_name: str | None = None) -> Iterator[None]:
     """Places operators on the device of the DeviceOption `scope`.
 
     The node name is `node_name`, else the one in `scope`, else the outer scope's. The extra_info is
-    the outer scope's followed by the one in `scope`. Raises ValueError without both arguments.
+    the outer scope's followed by the one in `scope`. Raises ValueError without both arguments,
+    TypeError if `scope` is no DeviceOption.
     """
     if not scope and not node_name:
         raise ValueError("DeviceScope needs a DeviceOption or a node name")
     inner = caffe2_pb2.DeviceOption()
     if scope:
-        inner.CopyFrom(scope)
+        inner.CopyFrom(checked_device(scope))
     outer = CurrentDeviceScope()
     if node_name:
         inner.node_name = node_name

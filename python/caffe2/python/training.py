@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from caffe2.python import workspace
-from caffe2.python._core.blob_reference import BlobLike
+from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python.model_helper import ModelHelper
 
 Inputs = Mapping[BlobLike, Any]
@@ -47,6 +47,8 @@ def fit(model: ModelHelper, inputs: Inputs, *, epochs: int = 1, batch_size: int 
     """
     _check_count("epochs", epochs)
     _check_model("fit", model)
+    if log is not None and not callable(log):
+        raise ValueError(f"fit: log is {log!r}, must be a function of a line, or None")
     if not _updates(model):
         raise ValueError(f"fit: model {model.name} updates no parameter: call "
                          "AddGradientOperators and an optimizer, such as optimizer.build_sgd, "
@@ -96,12 +98,17 @@ class _Examples:
     def __init__(self, caller: str, model: ModelHelper, inputs: Inputs, batch_size: int,
                  metrics: Sequence[BlobLike], made: Collection[str] = ()) -> None:
         _check_count("batch_size", batch_size)
+        if not isinstance(inputs, Mapping):
+            raise ValueError(f"{caller}: inputs is a {type(inputs).__name__}, must be a dict "
+                             f"{{blob: array}}{_example_of_inputs(model)}")
         if not inputs:
             raise ValueError(f"{caller}: inputs is empty: give {{blob: array}}")
-        if isinstance(metrics, str):
+        if isinstance(metrics, (str, BlobReference)):
             metrics = [metrics]
+        if metrics is None:
+            raise ValueError(f"{caller}: metrics is None, must be a list of blobs; [] for none")
         self._model, self._batch_size = model, batch_size
-        self._arrays = {str(blob): _array(value) for blob, value in inputs.items()}
+        self._arrays = {str(blob): _array(caller, blob, value) for blob, value in inputs.items()}
         self._metrics = [str(blob) for blob in metrics]
         for blob, array in self._arrays.items():
             if array.ndim == 0 or len(array) == 0:
@@ -160,8 +167,20 @@ class _Examples:
         return {blob: total / len(order) for blob, total in sums.items()}
 
 
-def _array(value: Any) -> np.ndarray[Any, Any]:
-    array = np.asarray(value)
+def _example_of_inputs(model: ModelHelper) -> str:
+    """", for instance {"x": ...}" with the inputs that a caller gives; "" if there are none."""
+    params = {str(blob) for blob in model.params}
+    made = {str(blob) for op in model.InitProto().op for blob in op.output}
+    names = [blob for blob in model.net.Proto().external_input if blob not in params | made]
+    text = ", ".join(f'"{name}": ...' for name in names)
+    return f", such as {{{text}}}" if names else ""
+
+
+def _array(caller: str, blob: BlobLike, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{caller}: input {blob} is no array: {error}") from error
     return array.astype(np.float32) if array.dtype == np.float64 else array
 
 

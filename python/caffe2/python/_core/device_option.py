@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import SupportsIndex
 
 from caffe2.proto import caffe2_pb2
 
@@ -21,8 +22,10 @@ def DeviceOption(device_type: int, cuda_gpu_id: int = 0, random_seed: int | None
       numa_node_id: the NUMA node of the memory; CPU only.
       extra_info: a list of strings that travel with the operators.
 
-    Raises ValueError for a NUMA node of a GPU.
+    Raises TypeError for a type or number that is no integer, ValueError for a NUMA node of a GPU.
     """
+    _check_integer("device_type", device_type, "such as caffe2_pb2.CPU or caffe2_pb2.CUDA")
+    _check_integer("device_id", cuda_gpu_id if device_id is None else device_id, "such as 0")
     option = caffe2_pb2.DeviceOption()
     option.device_type = device_type
     option.device_id = cuda_gpu_id if device_id is None else device_id
@@ -36,6 +39,11 @@ def DeviceOption(device_type: int, cuda_gpu_id: int = 0, random_seed: int | None
         option.numa_node_id = numa_node_id
     option.extra_info.extend(extra_info or ())
     return option
+
+
+def _check_integer(name, value, hint):
+    if not isinstance(value, SupportsIndex):
+        raise TypeError(f"DeviceOption: {name} is {value!r}, must be an integer, {hint}")
 
 
 def device_option_equal(opt1: caffe2_pb2.DeviceOption | None, opt2: caffe2_pb2.DeviceOption | None,

@@ -21,10 +21,7 @@ def device_bytes(device_option: caffe2_pb2.DeviceOption | None) -> bytes:
         device_option = scope.CurrentDeviceScope()
     if device_option is None:
         return b""
-    if not isinstance(device_option, caffe2_pb2.DeviceOption):
-        raise TypeError(f"a device_option is a DeviceOption (core.DeviceOption makes one), not "
-                        f"{device_option!r}")
-    return device_option.SerializeToString()
+    return scope.checked_device(device_option).SerializeToString()
 
 
 def feedable(value: Any) -> Any:

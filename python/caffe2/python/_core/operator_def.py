@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import scope
@@ -21,6 +23,7 @@ from caffe2.python._core.operator_types import (
     rules_of_arguments,
 )
 from caffe2.python._core.schema_text import alternatives, count_text
+from caffe2.python._core.schema_types import data_type_for_dtype
 from caffe2.python._core.window_arguments import check_window
 
 
@@ -85,24 +88,74 @@ def _field_of(argument):
     return fields[0] if fields else None
 
 
+def _data_type_text(value):
+    """What to give as a data type; for a type of numpy or Python, its name."""
+    if isinstance(value, (type, np.dtype)) or isinstance(value, str) and value.isidentifier():
+        try:
+            number = data_type_for_dtype(value)
+        except TypeError:
+            return 'a data type, such as core.DataType.FLOAT or "float"'
+        return f"a data type: core.DataType.{caffe2_pb2.TensorProto.DataType.Name(number)}"
+    return ACCEPTED["data type"][1]
+
+
+def _refuse(op_type, name, value):
+    """Raises the ValueError for a value that the argument cannot have."""
+    rule = rules_of_arguments(op_type)[0][name]
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if rule.choices:
+        accepted = alternatives(rule.choices)
+    elif rule.type == "data type":
+        accepted = _data_type_text(value)
+    elif rule.type == "any":
+        accepted = "a number, a string, a message, or a list of them"
+    else:
+        accepted = ACCEPTED[rule.type][1]
+    if isinstance(value, (int, np.integer)) and rule.type in ("any", "int", "float"):
+        accepted = "a number of 64 bits"
+    text = "empty" if value is None else textwrap.shorten(repr(value), 80)
+    raise ValueError(f"operator {op_type}: argument {name} is {text}, must be {accepted}")
+
+
+def _make_argument(op_type, name, value):
+    try:
+        return MakeArgument(name, value)
+    except ValueError:
+        if name in rules_of_arguments(op_type)[0]:
+            _refuse(op_type, name, value)
+        raise
+
+
+def _is_data_type(argument):
+    types = caffe2_pb2.TensorProto.DataType
+    if argument.HasField("s"):
+        return argument.s.decode(errors="replace").upper() in types.keys()
+    return argument.i in types.values()
+
+
+def _can_be(argument, rule):
+    """Whether an argument fits its rule."""
+    if _field_of(argument) not in ACCEPTED[rule.type][0]:
+        return False
+    if rule.choices:
+        return argument.s.decode(errors="replace") in rule.choices
+    return rule.type != "data type" or _is_data_type(argument)
+
+
 def _check_arguments(operator):
     """Raises ValueError for an argument that the operator type cannot have."""
     rules, _ = rules_of_arguments(operator.type)
     for argument in operator.arg:
         rule = rules.get(argument.name)
-        if rule is None or rule.type == "any":
-            continue
-        fields, accepted = ACCEPTED[rule.type]
-        if rule.choices:
-            accepted = alternatives(rule.choices)
-        if (_field_of(argument) not in fields
-                or rule.choices and argument.s.decode(errors="replace") not in rule.choices):
-            value = GetArgFromArgument(argument)
-            text = repr(value.decode(errors="replace") if isinstance(value, bytes) else value)
-            if _field_of(argument) is None:
-                text = "empty"
-            raise ValueError(f"operator {operator.type}: argument {argument.name} is "
-                             f"{textwrap.shorten(text, 80)}, must be {accepted}")
+        if rule is not None and rule.type != "any" and not _can_be(argument, rule):
+            _refuse(operator.type, argument.name, GetArgFromArgument(argument))
+
+
+def _check_strings(op_type, **fields):
+    for name, value in fields.items():
+        if value is not None and not isinstance(value, (str, bytes)):
+            raise TypeError(f"operator {op_type}: {name} is {value!r}, must be a string")
 
 
 def check_complete(operator: caffe2_pb2.OperatorDef) -> None:
@@ -130,11 +183,12 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
       engine: the implementation to use, or a comma-separated list, best first.
       **kwargs: further arguments of the operator; None stands for "not given".
 
-    Raises TypeError for a value that cannot be a blob, and ValueError for an argument whose type or
-    value the operator cannot have. An argument that the operator type does not have is kept, with
-    an UnknownArgumentWarning; so is a wrong number of inputs or outputs, with an
+    Raises TypeError for a value that cannot be a blob or a device, and ValueError for an argument
+    whose type or value the operator cannot have. An argument that the operator type does not have
+    is kept, with an UnknownArgumentWarning; so is a wrong number of inputs or outputs, with an
     OperandCountWarning.
     """
+    _check_strings(operator_type, name=name, engine=engine, debug_info=debug_info)
     operator = caffe2_pb2.OperatorDef()
     operator.type = operator_type
     if name:
@@ -146,7 +200,7 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
     if device_option is None:
         device_option = scope.CurrentDeviceScope()
     if device_option is not None:
-        operator.device_option.CopyFrom(device_option)
+        operator.device_option.CopyFrom(scope.checked_device(device_option))
     if engine is not None:
         operator.engine = engine
     if debug_info is not None:
@@ -160,7 +214,7 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
         operator.arg.extend(arg)
     for key, value in kwargs.items():
         if value is not None:
-            operator.arg.append(MakeArgument(key, value))
+            operator.arg.append(_make_argument(operator_type, key, value))
     _check_arguments(operator)
     _warn_of_unknown_arguments(operator_type, kwargs)
     _warn_of_operand_counts(operator)

@@ -1,5 +1,5 @@
-"""The window of convolutions, pools and similar operators, as operators/conv/conv_pool_shape.h reads
-it from their arguments."""
+"""The window of convolutions, pools and similar operators, as they read it from their arguments
+(operators/conv/conv_pool_shape.h)."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def _check_kernel(op_type, values, pools):
         raise ValueError(f"operator {op_type} has the argument {given[0]} and needs {other}, too")
     if not given or values[given[0]] is None:  # None: an empty list
         instead = ", or global_pooling=1" if pools else ""
-        raise ValueError(f"operator {op_type} needs the argument kernel, the size of its window (or "
-                         f"kernels, or kernel_h and kernel_w{instead})")
+        raise ValueError(f"operator {op_type} needs the argument kernel, the size of its window "
+                         f"(or kernels, or kernel_h and kernel_w{instead})")
 
 
 def check_window(operator: caffe2_pb2.OperatorDef) -> None:
-    """Raises ValueError if an operator with a window has no kernel, or a size, stride, dilation, pad
-    or group that no window can have. Other operators pass."""
+    """Raises ValueError if an operator with a window has no kernel, or a size, stride, dilation,
+    pad or group that no window can have. Other operators pass."""
     rules, _ = rules_of_arguments(operator.type)
     if "kernel" not in rules or rules["kernel"].type != "int":
         return  # the kernel of ChannelShuffle is without effect
