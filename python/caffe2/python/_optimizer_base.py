@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import numbers
 from collections import defaultdict, namedtuple
 from collections.abc import Mapping
@@ -216,7 +217,8 @@ class RateOptimizer(Optimizer):
     def __init__(self, rate: float, policy: str = "fixed",
                  kwargs: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        if isinstance(rate, bool) or not isinstance(rate, numbers.Real):
+        if (isinstance(rate, bool) or not isinstance(rate, numbers.Real)
+                or not math.isfinite(rate)):
             raise ValueError(f"{type(self).__name__}: {self._RATE} must be a number, not {rate!r}")
         arguments = {argument.name: argument for argument in C.OpSchema.get("LearningRate").args}
         policies = arguments["policy"].choices

@@ -279,8 +279,8 @@ class ModelHelper(OperatorMethods):
         if self.gradient_ops_added:
             raise RuntimeError("You cannot run AddGradientOperators twice.")
         self.Validate()
-        self.gradient_ops_added = True
         self.grad_map = self.net.AddGradientOperators(*args, **kwargs)
+        self.gradient_ops_added = True
         self.param_to_grad = self.get_param_to_grad(self.params)
         for param, grad in self.param_to_grad.items():
             self.get_param_info(param).grad = grad

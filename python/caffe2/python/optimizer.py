@@ -136,6 +136,8 @@ def _lr_multiplier(model, params, devices, max_gradient_norm, allow_lr_injection
 def _build(model, optimizer, weights_only=False, use_param_info_optim=True,
            max_gradient_norm=None, allow_lr_injection=False):
     """Adds the update of all parameters (or of weights only) that have a gradient."""
+    if not hasattr(model, "GetOptimizationParamInfo"):
+        raise TypeError(f"{type(optimizer).__name__}: a ModelHelper is needed, not {model!r}")
     model.Validate()
     devices = _get_param_to_device(model)
     params = [info for info in model.GetOptimizationParamInfo()

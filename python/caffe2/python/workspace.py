@@ -17,6 +17,8 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
+import numpy as np
+
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import predictor_class, scope
@@ -150,7 +152,7 @@ def WorkspaceGuard(workspace_name: str) -> Iterator[None]:
 def RunOperatorOnce(operator: ProtoLike) -> bool:
     """Makes an operator from an OperatorDef and runs it."""
     TriggerLazyImport()
-    return C.run_operator_once(StringifyProto(operator))
+    return C.run_operator_once(StringifyProto(operator, caffe2_pb2.OperatorDef))
 
 
 # Numbers the nets of RunOperatorMultiple, which several threads may call.
@@ -162,7 +164,8 @@ def RunOperatorMultiple(operator: ProtoLike, num_runs: int) -> bool:
 
     Unlike repeated RunOperatorOnce, this keeps the operator's state from run to run.
     """
-    definition = caffe2_pb2.OperatorDef.FromString(StringifyProto(operator))
+    definition = caffe2_pb2.OperatorDef.FromString(
+        StringifyProto(operator, caffe2_pb2.OperatorDef))
     name = f"RunOperatorMultiple_{next(_operator_nets)}"
     net = caffe2_pb2.NetDef(name=name, op=[definition])
     CreateNet(net)
@@ -183,7 +186,7 @@ def RunOperatorsOnce(operators: Iterable[ProtoLike]) -> bool:
 def RunNetOnce(net: ProtoLike) -> bool:
     """Makes a net, runs it and removes it. Its blobs stay."""
     TriggerLazyImport()
-    return call_explained(C.run_net_once, StringifyProto(net))
+    return call_explained(C.run_net_once, StringifyProto(net, caffe2_pb2.NetDef))
 
 
 def CreateNet(net: ProtoLike, overwrite: bool = False,
@@ -198,7 +201,7 @@ def CreateNet(net: ProtoLike, overwrite: bool = False,
     TriggerLazyImport()
     for blob in input_blobs or ():
         C.create_blob(StringifyBlobName(blob))
-    return call_explained(C.create_net, StringifyProto(net), overwrite)
+    return call_explained(C.create_net, StringifyProto(net, caffe2_pb2.NetDef), overwrite)
 
 
 def DeleteNet(name: NetNameLike) -> bool:
@@ -214,10 +217,13 @@ def RunNet(name: NetNameLike, num_iter: int = 1, allow_fail: bool = False) -> bo
       num_iter: the number of runs.
       allow_fail: returns False, instead of raising, if an operator reports failure.
 
-    Raises RuntimeError if the net does not exist or an operator fails, the exception of a Python
-    operator if that fails, and KeyboardInterrupt before the next operator after Ctrl-C.
+    Raises ValueError for another num_iter than an integer from 0 on, RuntimeError if the net does
+    not exist or an operator fails, the exception of a Python operator if that fails, and
+    KeyboardInterrupt before the next operator after Ctrl-C.
     """
     name = name if isinstance(name, str) else StringifyNetName(name)
+    if not isinstance(num_iter, (int, np.integer)) or num_iter < 0:
+        raise ValueError(f"RunNet: num_iter is {num_iter!r}, must be an integer from 0 on")
     try:
         return call_explained(C.run_net, name, num_iter, allow_fail)
     except RuntimeError as error:
@@ -231,7 +237,7 @@ def RunPlan(plan_or_step: Plan | ExecutionStep | ProtoLike) -> bool:
     TriggerLazyImport()
     if isinstance(plan_or_step, ExecutionStep):
         plan_or_step = Plan(plan_or_step)
-    return call_explained(C.run_plan, StringifyProto(plan_or_step))
+    return call_explained(C.run_plan, StringifyProto(plan_or_step, caffe2_pb2.PlanDef))
 
 
 class BackgroundPlan:
@@ -266,7 +272,7 @@ def RunPlanInBackground(plan_or_step: Plan | ExecutionStep | ProtoLike) -> Backg
     once. A failure is logged."""
     if isinstance(plan_or_step, ExecutionStep):
         plan_or_step = Plan(plan_or_step)
-    return BackgroundPlan(StringifyProto(plan_or_step))
+    return BackgroundPlan(StringifyProto(plan_or_step, caffe2_pb2.PlanDef))
 
 
 def GetOperatorCost(operator: ProtoLike, blobs: Iterable[BlobLike]) -> tuple[float, float]:
@@ -317,7 +323,7 @@ def InferShapesAndTypes(nets: ProtoLike | Sequence[ProtoLike],
     Returns ({blob: list of dimensions}, {blob: DataType}) of the blobs that could be inferred.
     """
     listed: Iterable[Any] = nets if isinstance(nets, (list, tuple)) else [nets]
-    serialized = [StringifyProto(net) for net in listed]
+    serialized = [StringifyProto(net, caffe2_pb2.NetDef) for net in listed]
     if blob_dimensions is None:
         result = C.infer_shapes_and_types_from_workspace(serialized)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, Union
 
@@ -62,7 +63,8 @@ class BlobReference(OperatorMethodsOfBlob):
 
     def __add__(self, other: str) -> BlobReference:
         if not isinstance(other, str):
-            raise TypeError(f"cannot append {other!r} to a blob name")
+            raise TypeError(f"cannot append {other!r} to a blob name; net.Add adds the values of "
+                            "blobs")
         return BlobReference(self._name + other, self._from_net)
 
     def __radd__(self, other: str) -> BlobReference:
@@ -118,6 +120,15 @@ def output_to_list(op_output: BlobReference | Sequence[BlobReference]) -> list[B
     raise TypeError(f"expects a BlobReference or several, got {op_output!r}")
 
 
+def _described(value):
+    """A value that is no blob, and what to give."""
+    hint = " or a list of them"
+    if hasattr(value, "__array__") or isinstance(value, (int, float)):
+        hint += "; workspace.FeedBlob makes a blob of an array"
+    text = textwrap.shorten(repr(value), 80)
+    return f"{text} of type {type(value)}; give the name of a blob, a BlobReference{hint}"
+
+
 def rectify_blobs(blobs: BlobsLike, net: Any = None) -> list[BlobReference]:
     """A list of BlobReference from one blob or a list of them; strings get the name scope.
 
@@ -135,7 +146,6 @@ def rectify_blobs(blobs: BlobsLike, net: Any = None) -> list[BlobReference]:
             elif isinstance(blob, (str, bytes)):
                 references.append(ScopedBlobReference(blob, net=net))
             else:
-                raise TypeError(
-                    f"I/O blob #{i} of unsupported type: {blob!r} of type {type(blob)}")
+                raise TypeError(f"I/O blob #{i} of unsupported type: {_described(blob)}")
         return references
-    raise TypeError(f"Unknown input/output type: {blobs!r} of type {type(blobs)}.")
+    raise TypeError(f"Unknown input/output type: {_described(blobs)}")

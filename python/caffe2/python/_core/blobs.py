@@ -62,7 +62,9 @@ def FetchBlob(name: BlobLike) -> Any:
 
 
 def FetchBlobs(names: Iterable[BlobLike]) -> list[Any]:
-    """The results of FetchBlob for each name, a list."""
+    """The results of FetchBlob for each name, a list. Raises TypeError for a single name."""
+    if isinstance(names, (str, bytes)):
+        raise TypeError(f"FetchBlobs takes a list of blobs, not {names!r}; see FetchBlob")
     return [FetchBlob(name) for name in names]
 
 

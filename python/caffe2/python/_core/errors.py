@@ -1,4 +1,5 @@
-"""Finds where operators were created, and adds this to errors of the library."""
+"""Finds where operators were created, and which net writes a blob, and adds this to errors of the
+library."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import logging
 import os
 import re
 import sys
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
@@ -15,6 +17,9 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 log = logging.getLogger(__name__)
+
+# The core.Nets that there are, by name.
+nets: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 # Net name -> {operator index: creation line}, for the messages of errors.
 operator_tracebacks: dict[str, dict[int, list]] = collections.defaultdict(dict)
@@ -51,6 +56,28 @@ def name_by_creation_lines(net: Any) -> None:
 _OPERATOR_PATTERN = re.compile(r"net (\S+), operator (\d+), ")
 
 
+# The net, and the blob that it lacks, in an error of the library.
+_MISSING_PATTERN = re.compile(r"^net (\S+): external input (\S+) does not exist")
+
+
+def _with_writer(error):
+    """The error, extended by a net that writes the blob that another net lacks: a script forgot to
+    run it. Otherwise the error itself."""
+    found = _MISSING_PATTERN.match(str(error))
+    if not found:
+        return error
+    reader, blob = found.groups()
+    writers = [net.Name() for net in (reference() for reference in nets.valuerefs())
+               if net is not None and net.Name() != reader
+               and any(blob in op.output for op in net.Proto().op)]
+    if not writers:
+        return error
+    # The newest of the nets that are named most like the reader: mostly the same model's.
+    writer = max(reversed(writers), key=lambda name: len(os.path.commonprefix([name, reader])))
+    return RuntimeError(f"{error}\nNet {writer} writes {blob}: run it first, such as with "
+                        "workspace.RunNetOnce(model.param_init_net)")
+
+
 def _with_creation_line(error):
     """The error with the Python line that created the operator it names, or the error itself.
 
@@ -77,7 +104,7 @@ def call_explained(func: Callable[..., _T], *args: Any) -> _T:
     try:
         return func(*args)
     except Exception as error:
-        explained = _with_creation_line(error)
+        explained = _with_writer(_with_creation_line(error))
         if explained is error:
             raise
         raise explained from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,19 @@ def device_bytes(device_option: caffe2_pb2.DeviceOption | None) -> bytes:
     return scope.checked_device(device_option).SerializeToString()
 
 
+def _can_be_fed(item):
+    return isinstance(item, (str, bytes, float)) or isinstance(item, int) and abs(item) < 2**63
+
+
+def _array_of(value):
+    array = np.asarray(value)
+    for item in array.ravel() if array.dtype == object else ():
+        if not _can_be_fed(item):
+            raise TypeError("a blob takes numbers of at most 64 bits and strings, not "
+                            f"{textwrap.shorten(repr(item), 40)}")
+    return array
+
+
 def feedable(value: Any) -> Any:
     """`value` in a form that C.feed_blob accepts: numbers, lists, messages and, by DLPack, tensors
     of other libraries become arrays. Raises BufferError for a tensor that numpy cannot take."""
@@ -32,7 +46,7 @@ def feedable(value: Any) -> Any:
     if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):
         return value
     if isinstance(value, (bool, int, float, list, tuple, np.generic)):
-        return np.asarray(value)
+        return _array_of(value)
     if hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
     return value

@@ -109,10 +109,11 @@ class GradientRegistry:
         version of a blob that was overwritten; ValueError if nothing reads the output of a
         StopGradient.
         """
+        losses = _losses(ys)
         _check_stop_gradients(operators, ys)
         net = caffe2_pb2.NetDef(name=net_name)
         net.op.extend(operators)
-        ops, gradients = C.get_backward_pass(net.SerializeToString(), _losses(ys))
+        ops, gradients = C.get_backward_pass(net.SerializeToString(), losses)
         return ([_parse_op(serialized) for serialized in ops],
                 {name: _unwrap(gradient) for name, gradient in gradients.items()})
 
@@ -128,7 +129,8 @@ def _losses(ys):
         return [(str(y), "" if g is None else str(g)) for y, g in ys.items()]
     if isinstance(ys, (list, tuple)):
         return [(y, "") for y in dict.fromkeys(map(str, ys))]
-    raise TypeError(f"ys is a list or a dict of blobs, not {ys!r}")
+    hint = f'; give ["{ys}"]' if isinstance(ys, (str, BlobReference)) else ""
+    raise TypeError(f"ys is a list or a dict of blobs, not {ys!r}{hint}")
 
 
 def _check_stop_gradients(operators, ys):

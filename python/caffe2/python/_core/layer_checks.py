@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import numbers
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_DIMS = ("dim_in", "dim_out")
+_POSITIVE = ("dim_in", "dim_out", "group")
 _INITIAL = ("weight_init", "bias_init", "mask_init")
 _WINDOW = ("kernel", "stride", "dilation")
 _SIDES = ("", "s", "_h", "_w")
@@ -31,13 +32,15 @@ def check_layer(helper: str, arguments: Mapping[str, Any]) -> None:
     """Raises ValueError, which names helper, argument and value, for arguments by name that no
     layer can have: sizes that are no positive integers, a ratio outside of [0, 1), or a name
     where an operator and its arguments are needed."""
-    for name in _DIMS:
+    for name in _POSITIVE:
         if name in arguments and not (_is_integer(arguments[name]) and arguments[name] > 0):
             raise ValueError(f"{helper}: {name} is {arguments[name]!r}, must be a positive integer")
     for name in _INITIAL:
-        if isinstance(arguments.get(name), str):
-            raise ValueError(f"{helper}: {name} is {arguments[name]!r}, must be a pair of operator "
-                             f"and arguments, such as ({arguments[name]!r}, {{}})")
+        value = arguments.get(name)
+        if isinstance(value, str) or hasattr(value, "__array__"):
+            example = value if isinstance(value, str) else "XavierFill"
+            raise ValueError(f"{helper}: {name} is {textwrap.shorten(repr(value), 80)}, must be a "
+                             f"pair of operator and arguments, such as ({example!r}, {{}})")
     _check_window(helper, arguments)
     ratio = arguments.get("ratio")
     if isinstance(ratio, numbers.Real) and not 0 <= float(ratio) < 1:

@@ -81,20 +81,24 @@ def GetContentFromProtoString(s: str | bytes,
                       + ", ".join(cls.__name__ for cls in function_map))
 
 
-def StringifyProto(obj: ProtoLike) -> bytes:
+_MAKERS = {"NetDef": "a Net, a ModelHelper or a NetDef", "PlanDef": "a Plan or a PlanDef",
+           "OperatorDef": "an OperatorDef (core.CreateOperator)"}
+
+
+def StringifyProto(obj: ProtoLike, wanted: type[Message] = Message) -> bytes:
     """The bytes of a message, or of the message of a Net, Plan, ModelHelper or operator.
 
-    Raises TypeError for anything else.
+    Raises TypeError for anything else, also for a message of another class than `wanted`.
     """
     if isinstance(obj, bytes):
         return obj
     if isinstance(obj, str):
         return obj.encode()
-    if isinstance(obj, Message):
-        return obj.SerializeToString()
-    if hasattr(obj, "Proto"):
-        return obj.Proto().SerializeToString()
-    raise TypeError(f"Unexpected argument to StringifyProto of type {type(obj).__name__}")
+    message = obj.Proto() if hasattr(obj, "Proto") else obj
+    if isinstance(message, wanted):
+        return message.SerializeToString()
+    raise TypeError(f"{_MAKERS.get(wanted.__name__, 'a message')} is needed, not {obj!r} of type "
+                    f"{type(obj).__name__}")
 
 
 def StringifyNetName(name: Any) -> str:
@@ -107,7 +111,8 @@ def StringifyNetName(name: Any) -> str:
         return name.name
     if hasattr(name, "Name"):
         return name.Name()
-    raise TypeError(f"a net is a string or a Net, not {name!r}")
+    hint = "; give its net" if hasattr(name, "net") else ""
+    raise TypeError(f"a net is a string or a Net, not {name!r}{hint}")
 
 
 def StringifyBlobName(name: Any) -> str:

@@ -21,7 +21,12 @@ from caffe2.python._core.blob_reference import (
 )
 from caffe2.python._core.builders import NetBlock
 from caffe2.python._core.constants import constant_filler
-from caffe2.python._core.errors import creation_line, name_by_creation_lines, operator_tracebacks
+from caffe2.python._core.errors import (
+    creation_line,
+    name_by_creation_lines,
+    nets,
+    operator_tracebacks,
+)
 from caffe2.python._core.gradients import (
     Gradient,
     GradientRegistry,
@@ -102,6 +107,7 @@ class Net(OperatorMethods):
             raise TypeError(f"a Net is made from a name or a NetDef, not {name_or_proto!r}")
         self._net.name = name
         operator_tracebacks[name] = {}
+        nets[name] = self
 
     def _InvalidateLookupTables(self):
         """Call this after a change of Proto() that did not go through this class."""
@@ -212,7 +218,9 @@ class Net(OperatorMethods):
             self.AddExternalInput(blob)  # now, so that outputs get other names
         if outputs is None:
             outputs = self.NextName(prefix=op_type)
-        elif isinstance(outputs, int):
+        elif isinstance(outputs, (int, np.integer)):
+            if outputs < 0:
+                raise ValueError(f"operator {op_type}: {outputs} outputs")
             outputs = [self.NextName(prefix=op_type, output_id=i) for i in range(outputs)]
         op = CreateOperator(op_type, inputs, rectify_blobs(outputs, net=self), **kwargs)
         check_complete(op)

@@ -40,10 +40,23 @@ def operator_signature(op_type: str) -> inspect.Signature:
         kind("arguments", kind.VAR_KEYWORD)])
 
 
+def _too_many_operands(op_type, args):
+    """The text for the call of an operator with blobs one by one, as functions of PyTorch have."""
+    text = (f"operator {op_type} takes its inputs and its outputs, each a blob or a list of them, "
+            f"and arguments by name, not {len(args)} values")
+    names = [str(arg) for arg in args if isinstance(arg, str) or hasattr(arg, "GetName")]
+    if len(names) < len(args):
+        return text
+    inputs = ", ".join(f'"{name}"' for name in names[:-1])
+    return f'{text}: {op_type}([{inputs}], "{names[-1]}")'
+
+
 def operator_method(op_type: str, create: Callable[..., Any]) -> Callable[..., Any]:
     """A function that calls ``create(op_type, ...)`` and that help() shows as the operator."""
 
     def method(*args, **kwargs):
+        if len(args) > 2:
+            raise TypeError(_too_many_operands(op_type, args))
         return create(op_type, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = op_type

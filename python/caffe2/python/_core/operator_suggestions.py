@@ -8,6 +8,7 @@ import functools
 from caffe2.python import _import_c_extension as C
 
 _MOST = 3
+_PREFIX = 5  # the fewest letters that may stand for an operator that begins with them
 
 # Names that PyTorch, TensorFlow, Keras, MXNet, Caffe and ONNX use, in lower case and without
 # underscores -> the operator, which may come with the argument that it needs.
@@ -104,6 +105,8 @@ def operator_suggestion(name: str, registered: frozenset[str], methods: frozense
             if plain_name(each) == plain_name(name):
                 return f" Did you mean: [{each}]"
         near = [*C.nearby_opnames(name), *difflib.get_close_matches(name, methods, _MOST, 0.75)]
+        if not near and len(name) >= _PREFIX:
+            near = sorted((each for each in registered if each.startswith(name)), key=len)
         if near:
             return f" Did you mean: [{','.join(near[:_MOST])}]"
         operator = operator_elsewhere(name, 0.85)

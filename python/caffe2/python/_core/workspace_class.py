@@ -6,6 +6,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from caffe2.proto import caffe2_pb2
 from caffe2.python._core.errors import call_explained
 from caffe2.python._core.feeding import device_bytes, feedable
 from caffe2.python._core.messages import StringifyBlobName, StringifyProto
@@ -25,7 +26,7 @@ def _workspace_run(self, obj: Any) -> None:
 
 def _workspace_create_net(self, net: Any, overwrite: bool = False) -> Any:
     """Makes a net of this workspace, from a Net or NetDef."""
-    return call_explained(self._create_net, StringifyProto(net), overwrite)
+    return call_explained(self._create_net, StringifyProto(net, caffe2_pb2.NetDef), overwrite)
 
 
 def _workspace_feed_blob(self, name: Any, arr: Any, device_option: Any = None) -> None:
