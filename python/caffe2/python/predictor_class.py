@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.errors import call_explained
@@ -12,10 +17,27 @@ from caffe2.python._core.workspace_class import Workspace
 from caffe2.python.caffe2_pybind11_state import restrict_model
 
 
-def _net(net):
+def _net(name, net):
     if isinstance(net, (bytes, str)):
-        return TryReadProtoWithClass(caffe2_pb2.NetDef, net)
-    return net.Proto() if hasattr(net, "Proto") else net
+        try:
+            return TryReadProtoWithClass(caffe2_pb2.NetDef, net)
+        except DecodeError as error:
+            text = textwrap.shorten(repr(net), 60)
+            raise DecodeError(f"{name} is {text}, which is no serialized NetDef ({error}); of a "
+                              "file, give what it holds") from error
+    proto = net.Proto() if hasattr(net, "Proto") else net
+    if not isinstance(proto, caffe2_pb2.NetDef):
+        raise TypeError(f"{name} is a NetDef, a Net or a serialized NetDef, not {net!r}")
+    return proto
+
+
+def _fed(inputs, init, is_small):
+    """The inputs that users feed. An exported init net may fill them, too: with a constant, or with
+    a tensor that `is_small`, and with given values the parameters."""
+    constant = {blob for op in init.op if op.type == "ConstantFill" for blob in op.output}
+    written = {blob for op in init.op for blob in op.output}
+    return [blob for blob in inputs
+            if blob not in written or blob in constant or is_small(blob)] or inputs
 
 
 TRUST_SETTING = "trust_model=True"
@@ -53,7 +75,7 @@ class Predictor:
 
     def __init__(self, init_net: Any, predict_net: Any, trust_model: bool = False,
                  optimize: bool = True, max_run_seconds: float = 300) -> None:
-        init, predict = _net(init_net), _net(predict_net)
+        init, predict = _net("init_net", init_net), _net("predict_net", predict_net)
         if not trust_model:
             init = restricted("init_net", init, TRUST_SETTING)
             predict = restricted("predict_net", predict, TRUST_SETTING)
@@ -65,6 +87,7 @@ class Predictor:
             self._workspace.check_finite(sorted(written), TRUST_SETTING)
         self._external = list(predict.external_input)
         self.inputs = [blob for blob in self._external if blob not in written] or self._external
+        self._fed = _fed(self.inputs, init, self._is_small)
         self.outputs = list(predict.external_output)
         if not self.outputs and predict.op:
             self.outputs = list(predict.op[-1].output[:1])
@@ -85,6 +108,9 @@ class Predictor:
             net = caffe2_pb2.NetDef.FromString(serialized)
         self._net = self._workspace.create_net(net, overwrite=True)
 
+    def _is_small(self, blob: str) -> bool:
+        return np.size(self._workspace.fetch_blob(blob)) <= 1
+
     def run(self, inputs: Mapping[Any, Any] | Sequence[Any]) -> list[Any]:
         """A list of the outputs.
 
@@ -95,17 +121,25 @@ class Predictor:
         Raises ValueError for other inputs, RuntimeError if the net fails.
         """
         if not isinstance(inputs, Mapping):
+            if isinstance(inputs, (str, bytes, np.ndarray)) or not isinstance(inputs, Iterable):
+                raise ValueError(f"the inputs are a {type(inputs).__name__}, must be a list of "
+                                 f"arrays or a dict {{blob: array}} for {self._fed}")
             if len(inputs) > len(self.inputs):
                 raise ValueError(f"{len(inputs)} values are too many for the inputs {self.inputs}")
             inputs = dict(zip(self.inputs, inputs))
-        unknown = {str(blob) for blob in inputs} - set(self._external)
-        if unknown:
-            raise ValueError(f"{sorted(unknown)} are no inputs; there are {self.inputs}")
+        self._check_names([str(blob) for blob in inputs])
         for blob, value in inputs.items():
             self._workspace.feed_blob(blob, value)
         if self._constants & {str(blob) for blob in inputs}:
             self._create_net()
         self._net.run(self._max_run_seconds)
         return [self._workspace.fetch_blob(blob) for blob in self.outputs]
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        unknown = sorted(set(names) - set(self._external))
+        if unknown:
+            near = difflib.get_close_matches(unknown[0], self._external, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"{unknown} are no inputs; there are {self._fed}{hint}")
 
     __call__ = run
