@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from caffe2.python import brew, core, model_helper, optimizer, workspace
+from caffe2.proto import caffe2_pb2
+from caffe2.python import (
+    brew,
+    core,
+    device_checker,
+    functional,
+    gradient_checker,
+    layer_model_helper,
+    model_helper,
+    optimizer,
+    schema,
+    workspace,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -154,3 +166,70 @@ def test_groups_and_initial_values_of_layers():
     assert _message(AttributeError, lambda: brew.fc(
         model, "x", "y", 2, 4, weight_init=("Xavier", {}))).endswith("Did you mean: [XavierFill]")
     assert not model.net.Proto().op and not model.params
+
+
+def test_unknown_fields_of_records_come_with_the_fields():
+    record = schema.Struct(("alpha", schema.Scalar()), ("beta", schema.Scalar()))
+    assert _message(AttributeError, getattr, record, "alpa") == (
+        "the record has no field alpa; did you mean alpha?")
+    assert "the record has no field zzz, but alpha, beta" in _message(
+        KeyError, record.__getitem__, "zzz")
+    assert record.get("zzz", 3) == 3 and not hasattr(record, "zzz")
+    many = schema.Struct(*((f"field_{i}", schema.Scalar()) for i in range(1000)))
+    assert len(_message(AttributeError, getattr, many, "zzz")) <= 300
+
+
+def test_records_are_fields():
+    for method in (core.Net("n").set_input_record, core.Net("n").set_output_record):
+        for value in (3, None, {"a": 1}):
+            assert _message(TypeError, method, value) == (
+                f"a record is a schema.Field, such as a schema.Struct, not {value!r}")
+
+
+def test_constants_and_functions_in_nets():
+    net = core.Net("n")
+    for value in (None, core.BlobReference("x"), [1, None]):
+        assert "a constant is made of numbers or strings, not " in _message(
+            TypeError, net.Const, value)
+    assert _message(TypeError, net.Python, 3) == "a Python operator calls a function, not 3"
+    assert not net.Proto().op
+
+
+def test_initializers_and_helpers_of_scopes():
+    model = model_helper.ModelHelper("m")
+    for value in ("XavierFill", None):
+        assert _message(TypeError, model.create_param, "w", [3], value).startswith(
+            f"parameter w: the initializer is {value!r}, must be one such as initializers.")
+    message = _message(TypeError, brew.fc, model, "x", "y", 2, 3, WeightInitializer="XavierFill")
+    assert message == ("an initializer is a class or an object of modeling.initializers, not "
+                       "'XavierFill'; operators are given as weight_init=('XavierFill', {})")
+    assert not model.params
+    for value in ("conv", ["conv"]):
+        message = _message(ValueError, brew.arg_scope(value, order="NHWC").__enter__)
+        assert message.endswith(f"such as [brew.conv, brew.fc], not {value!r}")
+
+
+def test_checkers_refuse_what_checks_nothing():
+    operator = core.CreateOperator("Relu", "x", "y")
+    x = np.ones(3, np.float32)
+    checker = gradient_checker.GradientChecker(0.01, 0.01)
+    assert _message(IndexError, checker.CheckSimple, operator, [x], 1, [0]) == (
+        "input_to_check is 1, but there are 1 inputs")
+    assert _message(IndexError, checker.CheckSimple, operator, [x], 0, [3]) == (
+        "outputs_with_grads is 3, but there are 1 outputs")
+    assert checker.CheckSimple(operator, [x], 0, [0])[0]
+    assert "there are no devices" in _message(ValueError, device_checker.DeviceChecker, 0.01, [])
+    checker = device_checker.DeviceChecker(0.01, ["cpu"])
+    for check, arguments in ((checker.CheckSimple, (operator, [x], [0])),
+                             (checker.CheckNet, (caffe2_pb2.NetDef(op=[operator]), {"x": x}))):
+        assert "a device is a DeviceOption" in _message(TypeError, check, *arguments)
+
+
+def test_functional_and_layers_suggest_names():
+    assert _message(AttributeError, getattr, functional.Functional, "Linear") == (
+        "Method Linear is not a registered operator. Use the operator FC.")
+    model = layer_model_helper.LayerModelHelper("m", schema.Struct(), schema.Struct())
+    for name, meant in (("Linear", "; did you mean FC?"), ("Fc", "; did you mean FC?"),
+                        ("BatchMSELos", "; did you mean BatchMSELoss?"), ("Qqqqqq", "")):
+        assert _message(AttributeError, getattr, model, name) == (
+            f"Trying to create non-registered layer: {name}{meant}")

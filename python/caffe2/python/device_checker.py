@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python import workspace
+from caffe2.python import scope, workspace
 from caffe2.python._core.blob_reference import BlobLike
 
 
@@ -18,9 +18,13 @@ class DeviceChecker:
     Args:
       threshold: the largest difference of two elements.
       device_options: DeviceOptions.
+
+    Raises ValueError without devices.
     """
 
     def __init__(self, threshold: float, device_options: Sequence[caffe2_pb2.DeviceOption]) -> None:
+        if not device_options:
+            raise ValueError("DeviceChecker: there are no devices to compare")
         self._threshold = threshold
         self._device_options = device_options
 
@@ -41,7 +45,7 @@ class DeviceChecker:
         results = []
         with workspace.WorkspaceGuard("_device_check_"):
             for device in self._device_options:
-                op.device_option.CopyFrom(device)
+                op.device_option.CopyFrom(scope.checked_device(device))
                 for name, value in zip(op.input, inputs):
                     workspace.FeedBlob(name, value, input_device_options.get(name, device))
                 workspace.RunOperatorOnce(op)
@@ -64,7 +68,7 @@ class DeviceChecker:
                 for name, value in (inputs or {}).items():
                     workspace.FeedBlob(name, value, device)
                 for op in proto.op:
-                    op.device_option.CopyFrom(device)
+                    op.device_option.CopyFrom(scope.checked_device(device))
                 workspace.RunNetOnce(proto)
                 results.append([workspace.FetchBlob(name) for name in names])
                 workspace.ResetWorkspace()

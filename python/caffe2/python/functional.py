@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from caffe2.python import core, workspace
+from caffe2.python._core.operator_types import CheckOperatorType
 
 OpSchema = workspace.C.OpSchema
 
@@ -61,7 +62,8 @@ class _Functional:
     def __getattr__(self, op_type):
         schema = OpSchema.get(op_type)
         if schema is None:
-            raise AttributeError(f"{op_type} is not a registered operator")
+            CheckOperatorType(op_type)
+            raise AttributeError(f"operator {op_type} has no schema")
 
         def run(*inputs, num_output=None, device_option=None, **arguments):
             if not schema.min_input <= len(inputs) <= schema.max_input:

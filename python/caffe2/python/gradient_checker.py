@@ -110,6 +110,11 @@ def _estimate(loss, values, index, stepsize):
     return estimate.reshape(values[index].shape)
 
 
+def _check_index(name, index, what, count):
+    if not -count <= index < count:
+        raise IndexError(f"{name} is {index}, but there are {count} {what}")
+
+
 class GradientChecker:
     """Checks the gradients of single operators.
 
@@ -167,8 +172,11 @@ class GradientChecker:
             outputs of the gradient operators are inferred correctly.
 
         Returns (True if it agrees, gradient, estimate). Raises ValueError if the input has no
-        gradient.
+        gradient, IndexError for an index without an input or output.
         """
+        _check_index("input_to_check", input_to_check, "inputs", min(len(op.input), len(inputs)))
+        for i in outputs_with_grads:
+            _check_index("outputs_with_grads", i, "outputs", len(op.output))
         if self._device_option is not None:
             op.device_option.CopyFrom(self._device_option)
         g_output = [None] * len(op.output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from caffe2.python import core, model_helper, muji, schema, scope, utils
 from caffe2.python._core.blob_reference import BlobLike, BlobReference
 from caffe2.python._core.constants import constant_filler
 from caffe2.python._core.gradients import Gradient
+from caffe2.python._core.operator_suggestions import operator_elsewhere
 from caffe2.python.layers import layers as layer_registry
 from caffe2.python.modeling.net_modifier import NetModifier
 from caffe2.python.modeling.parameter_info import ParameterInfo
@@ -23,6 +25,15 @@ from caffe2.python.regularizer import RegularizationBy, Regularizer
 logger = logging.getLogger(__name__)
 
 _FUNCTIONAL_PREFIX = "FunctionalLayer"
+
+
+def _suggestion(layer):
+    """What was probably meant by the name of a layer, after a semicolon; "" if nothing is like it.
+    """
+    names = layer_registry.layer_names()
+    near = ([name for name in names if name.lower() == layer.lower()]
+            or difflib.get_close_matches(layer, names, 1) or [operator_elsewhere(layer)])
+    return f"; did you mean {near[0]}?" if near[0] else ""
 
 
 def _unique_name(name, taken):
@@ -294,7 +305,8 @@ class LayerModelHelper(model_helper.ModelHelper):
         if not core.IsOperator(layer) and layer.startswith(_FUNCTIONAL_PREFIX):
             op_type = layer[len(_FUNCTIONAL_PREFIX):]
         elif not core.IsOperator(layer):
-            raise AttributeError(f"Trying to create non-registered layer: {layer}")
+            raise AttributeError(
+                f"Trying to create non-registered layer: {layer}{_suggestion(layer)}")
 
         def apply_operator(net, in_record, out_record, **kwargs):
             getattr(net, op_type)(in_record.field_blobs(), out_record.field_blobs(), **kwargs)

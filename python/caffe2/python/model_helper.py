@@ -149,7 +149,7 @@ class ModelHelper(OperatorMethods):
           tags: ParameterTags, one or several.
 
         If the parameter exists already, it is returned unchanged. Raises TypeError for another kind
-        of name, AssertionError if the existing parameter has another shape.
+        of name or initializer, AssertionError if the existing parameter has another shape.
         """
         if isinstance(param_name, core.BlobReference):
             blob = core.BlobReference(str(param_name), self.net)
@@ -165,6 +165,9 @@ class ModelHelper(OperatorMethods):
             return info.blob
         if not self.init_params:
             initializer = initializers.ExternalInitializer()
+        if not hasattr(initializer, "create_param"):
+            raise TypeError(f"parameter {blob}: the initializer is {initializer!r}, must be one "
+                            'such as initializers.Initializer("XavierFill")')
         info = initializer.create_param(
             param_name=core.BlobReference(str(blob)), init_net=self.param_init_net, shape=shape)
         self._parameters_info[str(blob)] = info

@@ -32,6 +32,9 @@ def constant_filler(array: np.ndarray) -> tuple[str, list[caffe2_pb2.Argument]]:
     Net.Const for the types. Raises TypeError for elements that no tensor holds.
     """
     filler, element = _const_filler(array.dtype)
+    for item in array.ravel() if array.dtype == object else ():
+        if not isinstance(item, (str, bytes)):
+            raise TypeError(f"a constant is made of numbers or strings, not {item!r}")
     values = array.astype(element).ravel().tolist()
     return filler, [_shape_argument(array.shape), _values_argument(filler, values)]
 

@@ -52,7 +52,12 @@ from caffe2.python._core.operator_def import (
 from caffe2.python._core.operator_help import operator_method
 from caffe2.python._core.operator_methods import OperatorMethods
 from caffe2.python._core.operator_types import CheckOperatorType, registered_operators
-from caffe2.python._core.records import NewRecord, names_of_blobs, record_by_prefix
+from caffe2.python._core.records import (
+    NewRecord,
+    checked_record,
+    names_of_blobs,
+    record_by_prefix,
+)
 from caffe2.python._core.refused_calls import undone_if_refused
 from caffe2.python._core.schema_fields import Field, Struct
 from caffe2.python._core.ssa import select_operators
@@ -503,7 +508,7 @@ class Net(OperatorMethods):
     def set_input_record(self, input_record: Field) -> Field:
         """Declares the blobs of a record as external inputs; a schema gets new blobs. Returns the
         record."""
-        if not input_record.has_blobs():
+        if not checked_record(input_record).has_blobs():
             with scope.NameScope(self.Name()):
                 input_record = NewRecord(self, input_record)
         self._input_record = input_record
@@ -513,7 +518,7 @@ class Net(OperatorMethods):
     def set_output_record(self, record: Field) -> None:
         """Declares the blobs of a record as external outputs. Raises ValueError for a blob that the
         net does not compute."""
-        for blob in record.field_blobs():
+        for blob in checked_record(record).field_blobs():
             if not self.BlobIsDefined(blob):
                 raise ValueError(f"net {self.Name()} does not compute {blob}")
         self._output_record = record

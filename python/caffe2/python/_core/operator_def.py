@@ -223,6 +223,8 @@ def CreateOperator(operator_type: str, inputs: BlobsLike, outputs: BlobsLike, na
 
 def _register_python_op(f, grad_f, pass_workspace):
     """The token of a Python function, or of a tuple (builder, args, kwargs)."""
+    if not callable(f) and not isinstance(f, tuple):
+        raise TypeError(f"a Python operator calls a function, not {f!r}")
     token = C.register_python_op(f, pass_workspace, "")
     if grad_f:
         C.register_python_gradient_op(token, grad_f)

@@ -18,6 +18,13 @@ from caffe2.python._core.schema_fields import (
 from caffe2.python._core.schema_types import Metadata
 
 
+def checked_record(record: Any) -> Field:
+    """The record; raises TypeError for anything that is none."""
+    if not isinstance(record, Field):
+        raise TypeError(f"a record is a schema.Field, such as a schema.Struct, not {record!r}")
+    return record
+
+
 def from_column_list(col_names: Sequence[str], col_types: Sequence[Any] | None = None,
                      col_blobs: Sequence[Any] | None = None,
                      col_metadata: Sequence[Metadata | None] | None = None) -> Any:

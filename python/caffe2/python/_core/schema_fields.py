@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -210,6 +212,12 @@ class Scalar(Field):
         return f"Scalar({self.dtype}, {self._blob!r})"
 
 
+def _no_field(name, fields):
+    near = difflib.get_close_matches(name, fields, 1)
+    hint = f"; did you mean {near[0]}?" if near else f", but {', '.join(fields) or 'none'}"
+    return textwrap.shorten(f"the record has no field {name}{hint}", 300)
+
+
 class Struct(Field):
     """Named fields, in an order.
 
@@ -281,7 +289,7 @@ class Struct(Field):
             return list(self.fields.values())[item]
         name, _, rest = item.partition(FIELD_SEPARATOR)
         if name not in self.fields:
-            raise KeyError(item)
+            raise KeyError(_no_field(item, self.fields))
         field: Any = self.fields[name]
         if not rest:
             return field
@@ -294,6 +302,7 @@ class Struct(Field):
             fields = self.__dict__.get("fields", {})
             if item in fields:
                 return fields[item]
+            raise AttributeError(_no_field(item, fields))
         raise AttributeError(item)
 
     def __setattr__(self, key: str, value: Any) -> None:

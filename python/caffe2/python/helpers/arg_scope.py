@@ -24,7 +24,8 @@ def arg_scope(single_helper_or_list: Callable[..., Any] | Sequence[Callable[...,
     given: Any = single_helper_or_list
     helpers = list(given) if isinstance(given, (list, tuple)) else [given]
     if not all(callable(helper) for helper in helpers):
-        raise ValueError("arg_scope takes a helper or a list of them")
+        raise ValueError("arg_scope takes a helper or a list of them, such as "
+                         f"[brew.conv, brew.fc], not {given!r}")
     outer = get_current_scope()
     inner = copy.deepcopy(outer)
     for helper in helpers:

@@ -134,6 +134,11 @@ def layer_exists(name: str) -> bool:
     return name in _LAYER_REGISTRY
 
 
+def layer_names() -> list[str]:
+    """The names under which classes are registered."""
+    return sorted(_LAYER_REGISTRY)
+
+
 def get_layer_class(name: str) -> type[Any]:
     """The class that is registered under a name; raises KeyError."""
     return _LAYER_REGISTRY[name]

@@ -102,6 +102,8 @@ def update_initializer(initializer_class: Any, operator_name_and_kwargs: FillerL
       initializer_class: a class, or an object of one; default Initializer.
       operator_name_and_kwargs, default_operator_name_and_kwargs: (operator type, arguments); the
         first may be None.
+
+    Raises TypeError for a class or an object that is no initializer.
     """
     # Scripts pass longer tuples; the further elements never had an effect.
     name, kwargs = (operator_name_and_kwargs or default_operator_name_and_kwargs)[:2]
@@ -109,5 +111,9 @@ def update_initializer(initializer_class: Any, operator_name_and_kwargs: FillerL
         return Initializer(name, **kwargs)
     if isinstance(initializer_class, type):
         return initializer_class(name, **kwargs)
+    if not hasattr(initializer_class, "update"):
+        raise TypeError(
+            "an initializer is a class or an object of modeling.initializers, not "
+            f"{initializer_class!r}; operators are given as weight_init=({name!r}, {{}})")
     initializer_class.update(name, kwargs)
     return initializer_class
