@@ -203,7 +203,10 @@ RedisReply RedisConnection::Receive(const std::string& command, const Deadline& 
       const bool too_long = context_->reader->err == REDIS_ERR_OOM;
       ThrowLost(command, too_long ? "the answer is too long" : context_->reader->errstr);
     }
-    if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
+    if (reply != nullptr) {
+      answered_ = true;
+      return RedisReply(static_cast<redisReply*>(reply));
+    }
     char buffer[16384];
     const size_t n = Read(buffer, sizeof buffer, command, deadline);
     received += n;
@@ -230,7 +233,11 @@ void RedisConnection::WaitFor(short event, const std::string& command, const Dea
 }
 
 void RedisConnection::ThrowLost(const std::string& command, const std::string& why) const {
-  throw StoreUnreachable(MakeString(server_, ": ", command, ": ", CleanText(why.c_str())));
+  const bool may_want_tls = !tls_ && !answered_;
+  throw StoreUnreachable(MakeString(
+      server_, ": ", command, ": ", CleanText(why.c_str()),
+      may_want_tls ? " before its first answer; if it speaks TLS on this port, give --redis_tls"
+                   : ""));
 }
 
 std::string RedisConnection::LocalAddress() const { return SocketAddress(context_->fd); }

@@ -53,6 +53,7 @@ class RedisConnection {
   const std::string server_;  // "redis 10.0.0.1:6379", for messages
   std::unique_ptr<redisContext, FreeContext> context_;
   std::unique_ptr<TlsSession> tls_;  // null: no TLS
+  bool answered_ = false;            // a reply has come
 };
 
 }  // namespace caffe2

@@ -89,7 +89,8 @@ RunView RunInspector::Read(const std::string& run_id) {
   run.run_id = run_id;
   const std::vector<std::string> keys = browser_->Keys(run_id);
   const std::string generation = store->TryGet("generation").value_or("1");
-  run.readable = generation == FormatGeneration(ParseGeneration(generation), ParseRunToken(generation));
+  run.readable =
+      generation == FormatGeneration(ParseGeneration(generation), ParseRunToken(generation));
   if (!run.readable) return run;
   run.generation = ParseGeneration(generation);
   if (const auto failure = FindFailure(store.get(), run.generation)) run.failure = failure->line;

@@ -247,8 +247,8 @@ std::string ParseRunToken(const std::string& text) {
   const size_t blank = text.find(' ');
   if (blank == std::string::npos) return "";
   const std::string token = text.substr(blank + 1);
-  const bool valid = token.size() <= kMax &&
-                     token.find_first_not_of("0123456789abcdef") == std::string::npos;
+  const bool valid =
+      token.size() <= kMax && token.find_first_not_of("0123456789abcdef") == std::string::npos;
   return valid ? token : "";
 }
 

@@ -61,8 +61,8 @@ std::string FollowLinks(const std::string& path);
 // that work long before they write.
 void CheckCanWrite(const std::string& path);
 
-// Writes a file, which appears complete or not at all. Follows links, and writes to a device or pipe
-// as it is. Throws IoError.
+// Writes a file, which appears complete or not at all. Follows links, and writes to a device or
+// pipe as it is. Throws IoError.
 void WriteWholeFile(const std::string& path, const std::string& contents);
 
 // Appends the string blob "!!CHECKSUM" to a minidb file: the CRC-32 of all bytes before it, as 8

@@ -344,19 +344,19 @@ void RestoreMeanStatistics(const CheckpointProto& checkpoint, const TrainNets& n
 }
 
 Progress ProgressOf(const CheckpointProto& checkpoint, const TrainOptions& options) {
-  return {.total_iterations = checkpoint.total_iterations(),
-          .epoch = checkpoint.epoch(),
-          .epoch_iterations = checkpoint.epoch_iterations_done(),
-          .epoch_images = EpochImages(checkpoint),
-          .rate_offset =
-              RateOffset(checkpoint, options.schedule.epoch_size, LayoutOf(RunSettings(options))),
-          .loss_sum = checkpoint.loss_sum(),
-          .accuracy_sum = checkpoint.accuracy_sum(),
-          .seconds = checkpoint.seconds(),
-          .best = {checkpoint.best_accuracy(), checkpoint.best_epoch()},
-          .bad_records = {checkpoint.bad_records().key().begin(),
-                          checkpoint.bad_records().key().end()},
-          .models = KeptModelsOf(checkpoint, options.output)};
+  return {
+      .total_iterations = checkpoint.total_iterations(),
+      .epoch = checkpoint.epoch(),
+      .epoch_iterations = checkpoint.epoch_iterations_done(),
+      .epoch_images = EpochImages(checkpoint),
+      .rate_offset =
+          RateOffset(checkpoint, options.schedule.epoch_size, LayoutOf(RunSettings(options))),
+      .loss_sum = checkpoint.loss_sum(),
+      .accuracy_sum = checkpoint.accuracy_sum(),
+      .seconds = checkpoint.seconds(),
+      .best = {checkpoint.best_accuracy(), checkpoint.best_epoch()},
+      .bad_records = {checkpoint.bad_records().key().begin(), checkpoint.bad_records().key().end()},
+      .models = KeptModelsOf(checkpoint, options.output)};
 }
 
 }  // namespace caffe2

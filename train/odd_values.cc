@@ -28,14 +28,15 @@ std::string DoubtOnPixels(const std::vector<float>& mean, const std::vector<floa
   std::string given = MakeString("--mean ", CommaList(mean), " looks like a value");
   std::string meant = MakeString("--mean ", OnPixelScale(mean));
   if (InUnitRange(std)) {
-    given = MakeString("--mean ", CommaList(mean), " and --std ", CommaList(std),
-                       " look like values");
+    given =
+        MakeString("--mean ", CommaList(mean), " and --std ", CommaList(std), " look like values");
     meant += " --std " + OnPixelScale(std);
   }
-  return MakeString(given,
-                    " for pixels from 0 to 1, red, green, blue. Here pixels go from 0 to 255, blue, "
-                    "green, red: write ",
-                    meant);
+  return MakeString(
+      given,
+      " for pixels from 0 to 1, red, green, blue. Here pixels go from 0 to 255, blue, "
+      "green, red: write ",
+      meant);
 }
 
 std::vector<std::string> OddValues(const TrainOptions& options) {

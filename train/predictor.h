@@ -64,8 +64,8 @@ Predictor DescribePredictor(const std::string& path);
 // The same as LoadPredictor for two NetDefs: one that makes the parameters and one that predicts.
 // The inputs are the external inputs that the init net does not make; if it makes all of them, as
 // with some exporters, the first one. The outputs are the external outputs, or else the first
-// output of the last operator. The application_info comes from the arguments of the net that predicts
-// whose names begin with "application_info/"; the net of the result does not have them.
+// output of the last operator. The application_info comes from the arguments of the net that
+// predicts whose names begin with "application_info/"; the net of the result does not have them.
 Predictor LoadNets(const std::string& init_path, const std::string& predict_path, Workspace* ws,
                    const std::optional<ModelLimits>& limits = ModelLimits());
 

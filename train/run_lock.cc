@@ -150,7 +150,8 @@ bool RunLock::TryToTake(const RunIdentity& identity) {
 }
 
 // Gives the new file its name with `publish`, which std::rename and link are. It is locked before,
-// so that nobody sees it half-written or without its lock. Returns false, with errno, if that fails.
+// so that nobody sees it half-written or without its lock. Returns false, with errno, if that
+// fails.
 bool RunLock::MakeLockFile(int (*publish)(const char* from, const char* to)) const {
   const std::string temporary = TemporaryPath(lock_path_);
   OwnedFd fresh(open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0664));

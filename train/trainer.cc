@@ -217,8 +217,8 @@ void Trainer::SetUpLoop(const LoadedCheckpoint* resumed) {
   }
   if (resumed) {
     RestoreShard(resumed->state, options_, nets_, &ws_);
-    LOG(INFO) << "Resumed from " << resumed->file << ": iteration "
-              << progress_.total_iterations << ", epoch " << progress_.epoch;
+    LOG(INFO) << "Resumed from " << resumed->file << ": iteration " << progress_.total_iterations
+              << ", epoch " << progress_.epoch;
     const std::string schedule = DescribeOtherSchedule(resumed->state, options_);
     if (!schedule.empty() && run_->IsWriter()) LOG(WARNING) << schedule;
   }
@@ -522,8 +522,7 @@ void Trainer::Report(const IterationStatus& status, bool last) {
 // Called after the last iteration of an epoch, or of a run that ends within an epoch.
 void Trainer::FinishEpoch() {
   if (coverage_check_) {
-    const int64_t taken =
-        (progress_.total_iterations - started_at_) * options_.BatchOfAllShards();
+    const int64_t taken = (progress_.total_iterations - started_at_) * options_.BatchOfAllShards();
     coverage_check_->Report(taken, static_cast<int64_t>(progress_.bad_records.size()));
   }
   if (evaluator_ && (!servers_ || run_->IsWriter())) Test();

@@ -70,7 +70,8 @@ void CheckInputs(const NetDef& net, const Workspace& ws) {
     // they do not read.
     if (ws.HasBlob(input) || FindWriter(net, input, 0) >= 0 || !IsRead(net, input)) continue;
     const std::string meant = ClosestWord(input, ws.Blobs());
-    CAFFE_THROW(Describe(net), ": external input ", input, " does not exist", meant.empty() ? "" : "; did you mean " + meant + "?");
+    CAFFE_THROW(Describe(net), ": external input ", input, " does not exist",
+                meant.empty() ? "" : "; did you mean " + meant + "?");
   }
   auto check = [&](int i, const std::string& blob, const char* kind) {
     if (written.count(blob) || ws.HasBlob(blob)) return;

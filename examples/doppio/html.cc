@@ -104,7 +104,8 @@ std::string Base64(std::string_view bytes) {
 }
 
 std::string HtmlPage(const std::string& title, const std::string& body) {
-  return std::string(kDocumentType) + "\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+  return std::string(kDocumentType) +
+         "\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
          "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          EscapeHtml(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n<h1>" +
          EscapeHtml(title) + "</h1>\n" + body + "\n<footer>Written by Doppio " +

@@ -100,23 +100,32 @@ TEST_F(RedisTlsTest, RefusesACertificateOfAnotherHost) {
   Certificate("elsewhere", "IP:127.0.0.2");
   const auto redis = Start("elsewhere", false);
   REQUIRE_REDIS(*redis);
-  EXPECT_HAS(ErrorOfUse(ExitCode::kNotPermitted), "IP address mismatch");
+  EXPECT_HAS(ErrorOfUse(ExitCode::kNotPermitted),
+             "IP address mismatch; --redis_host must be a name");
 }
 
 TEST_F(RedisTlsTest, RefusesACertificateThatHasExpired) {
   Certificate("expired", "IP:127.0.0.1", -1);
   const auto redis = Start("expired", false);
   REQUIRE_REDIS(*redis);
-  EXPECT_HAS(ErrorOfUse(ExitCode::kNotPermitted), "certificate has expired");
+  EXPECT_HAS(ErrorOfUse(ExitCode::kNotPermitted),
+             "certificate has expired; renew it on the server");
 }
 
 TEST_F(RedisTlsTest, ShowsItsOwnCertificateToAServerThatAsks) {
   const auto redis = Start("server", true);
   REQUIRE_REDIS(*redis);
-  EXPECT_NE(ErrorOfUse(ExitCode::kStoreUnreachable), "no error");
+  EXPECT_HAS(ErrorOfUse(ExitCode::kNotPermitted), "give --redis_cert_file and --redis_key_file");
   options_.cert_file = File("client.pem");
   options_.key_file = File("client.key");
   EXPECT_EQ(ErrorOfUse(ExitCode::kDone), "no error");
+}
+
+TEST_F(RedisTlsTest, APortWithTlsIsNamedToThoseWhoDoNotSpeakIt) {
+  const auto redis = Start("server", false);
+  REQUIRE_REDIS(*redis);
+  options_.tls = false;
+  EXPECT_HAS(ErrorOfUse(ExitCode::kStoreUnreachable), "give --redis_tls");
 }
 
 TEST_F(RedisTlsTest, APortWithoutTlsIsAnErrorInTime) {
@@ -125,7 +134,7 @@ TEST_F(RedisTlsTest, APortWithoutTlsIsAnErrorInTime) {
   options_.port = plain_port_;
   options_.connect_timeout = milliseconds(700);
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_HAS(ErrorOfUse(ExitCode::kStoreUnreachable), "TLS");
+  EXPECT_HAS(ErrorOfUse(ExitCode::kStoreUnreachable), "does the server speak TLS on this port?");
   EXPECT_LT(SecondsSince(start), 0.7 + kSlackSeconds);
 }
 

@@ -9,7 +9,7 @@ import pytest
 from model_files import model, net, op
 from PIL import Image
 
-from conftest import BIN, run, training
+from conftest import BIN, last_line, run, training
 
 PACKAGE = BIN.parent / "python" / "caffe2"
 needs_package = pytest.mark.skipif(
@@ -107,6 +107,16 @@ def test_predict_knows_the_images_of_a_converted_model(tmp_path):
     Image.new("L", (20, 20), 90).save(tmp_path / "grey.png")
     done = run("predict", "--model", tmp_path / "a.mdl", tmp_path / "grey.png")
     assert done.returncode == 0, done.output
+    # Its nets know them, too.
+    doppio("convert", tmp_path / "a.mdl", tmp_path / "again")
+    for words in (("--model", tmp_path / "again"),
+                  ("--init_net", tmp_path / "again" / "init_net.pb",
+                   "--predict_net", tmp_path / "again" / "predict_net.pb")):
+        again = run("predict", *words, tmp_path / "grey.png")
+        assert again.output == done.output and again.returncode == 0
+    done = run("predict", "--model", tmp_path / "pair", tmp_path / "grey.png")
+    assert done.returncode != 0
+    assert "the model does not say what images it takes" in last_line(done.output)
 
 
 @needs_package

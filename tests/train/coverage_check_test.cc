@@ -29,9 +29,10 @@ TEST(DescribeCoverageTest, SaysWhatIsWrong) {
   EXPECT_EQ(DescribeCoverage(4, all, SumsOf({"b", "c", "a"}), 0, &right),
             "Coverage of --train_data, pass 4: each of 3 records was read once");
   EXPECT_TRUE(right);
-  EXPECT_EQ(DescribeCoverage(2, all, SumsOf({"b", "c", "a"}), 1, &right),
-            "Coverage of --train_data, pass 2: each of 3 records was read once; 1 of them are damaged "
-            "and were not trained on");
+  EXPECT_EQ(
+      DescribeCoverage(2, all, SumsOf({"b", "c", "a"}), 1, &right),
+      "Coverage of --train_data, pass 2: each of 3 records was read once; 1 of them are damaged "
+      "and were not trained on");
   EXPECT_TRUE(right);
   EXPECT_EQ(DescribeCoverage(1, all, SumsOf({"a", "b", "b"}), 0, &right),
             "Coverage of --train_data, pass 1: 3 records were read of 3; some were read twice and "

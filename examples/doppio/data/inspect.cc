@@ -87,8 +87,9 @@ class Inspector {
     found_.source = !data_set ? options.path : options.test_part ? set.test : set.train;
     CheckUsage(data_set || !options.test_part, "--part test: ", options.path,
                " is a database, which has no parts");
-    CheckUsage(!found_.source.empty(), "the data set (", set.type, ") at ", options.path, " has no ",
-               options.test_part ? "test" : "training", " part: choose the other --part");
+    CheckUsage(!found_.source.empty(), "the data set (", set.type, ") at ", options.path,
+               " has no ", options.test_part ? "test" : "training",
+               " part: choose the other --part");
     found_.db_type = data_set ? set.type : options.db_type;
     database_ = db::CreateDB(found_.db_type, found_.source, db::READ);
     if (found_.db_type == "auto") found_.db_type = db::GuessDBType(found_.source);

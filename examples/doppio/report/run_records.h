@@ -40,8 +40,9 @@ struct RunRecords {
 // memory.json and timeline.json. Throws IoError that says what is missing or damaged.
 RunRecords ReadRunRecords(const std::string& directory);
 
-// The mean of a number in the lines about iterations, each weighted with the time that its iterations
-// took. For images per second these are all images by all their time. 0 if no line has the number.
+// The mean of a number in the lines about iterations, each weighted with the time that its
+// iterations took. For images per second these are all images by all their time. 0 if no line has
+// the number.
 double MeanOverTime(const RunRecords& run, const std::string& number);
 
 // One result of a run: "best test accuracy", 0.98.
