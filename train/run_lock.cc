@@ -13,6 +13,7 @@
 #include <iterator>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/temporary_file.h"
@@ -91,7 +92,8 @@ bool Supersedes(const RunIdentity& identity, const std::string& text) {
   if (!record || identity.run_id.empty()) return false;
   return FieldOf(*record, "run_id") == identity.run_id &&
          FieldOf(*record, "token") == identity.token &&
-         identity.generation > NumberOf(*record, "generation");
+         std::pair<int64_t, int64_t>(identity.generation, identity.writer) >
+             std::pair(NumberOf(*record, "generation"), NumberOf(*record, "writer"));
 }
 
 // Removes the temporary files beside `path` that an earlier owner may be writing.
@@ -119,6 +121,7 @@ RunLock::RunLock(const std::string& path, const RunIdentity& identity)
   record_ = FormatRecord({{"run_id", identity.run_id},
                           {"generation", std::to_string(identity.generation)},
                           {"token", identity.token},
+                          {"writer", std::to_string(identity.writer)},
                           {"host", self.host},
                           {"pid", std::to_string(self.pid)},
                           {"pid_scope", PidScope()},

@@ -18,20 +18,24 @@ class Superseded : public WithExitCode<IoError> {
 };
 
 // Identifies the run that writes. A generation of a run begins when its shards join
-// (RunMembership). Of two owners with the same run_id and token, the later generation wins.
+// (RunMembership). Of two owners with the same run_id and token, the later generation wins, and in
+// one generation the greater writer.
 struct RunIdentity {
   std::string run_id;  // "": a run of one process, which nothing supersedes
   int generation = 1;
   std::string token = {};  // RunMembership::token()
+  // With parameter servers the number of the worker: one writes after all workers before it were
+  // given up. They may only be frozen.
+  int writer = 0;
 };
 
 // Holds the right to write `path` (a checkpoint, or the path that stands for several models) for
 // its lifetime, by a lock on the file "<path>.lock", which names the owner. The kernel releases the
 // lock when the process ends, so the lock file of a killed process does not block.
 //
-// Fencing: suppose that a process freezes during a save, and a later generation of its run takes
-// over. When the process wakes, it writes nothing. The later generation first names itself as the
-// owner, then removes the temporary files of the earlier owner. A save writes a temporary file,
+// Fencing: suppose that a process freezes during a save, and a later generation or writer of its
+// run takes over. When the process wakes, it writes nothing. The later one first names itself as
+// the owner, then removes the temporary files of the earlier owner. A save writes a temporary file,
 // then checks the owner, then renames (AtomicFile). So the rename either happens before the later
 // generation reads the file, or fails, because the temporary file is gone.
 class RunLock {

@@ -88,7 +88,8 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
   if (!options.shards.HasServers()) ReserveFilesOfWorld(options.shards.num_shards);
   store_ = std::make_unique<ShardStore>(options.shards);
   membership_ = Join(options, *store_, on_worker_lost);
-  identity_ = {options.shards.run_id, membership_->generation(), membership_->token()};
+  identity_ = {options.shards.run_id, membership_->generation(), membership_->token(),
+               options.shards.HasServers() ? own_id_ : 0};
   if (on_joined) on_joined();
   membership_->OnPeerLost([listener = options.shards.on_peer_lost](const std::string& line) {
     if (listener) listener(line);

@@ -194,6 +194,42 @@ TEST_F(RunLockTest, ARunOfTheSameNameInAnotherStoreIsRefused) {
   EXPECT_THROW(first.Check(), Superseded);
 }
 
+// With parameter servers: worker 1 writes models once worker 0, which may only be frozen, was given
+// up, and worker 2 after it.
+TEST_F(RunLockTest, ALaterWriterOfTheSameGenerationFencesTheEarlierOne) {
+  Write(Path(), "old");
+  const RunLock frozen(Path(), {"run", 2, "aa", 0});
+  AtomicFile save({Path(), &frozen});
+  Write(save.temporary_path(), "of the frozen process");
+  {
+    const RunLock next(Path(), {"run", 2, "aa", 1});
+    EXPECT_THROW(save.Publish(), IoError);
+    AtomicFile second({Path(), &frozen});
+    Write(second.temporary_path(), "of the frozen process");
+    EXPECT_THROW(second.Publish(), Superseded);
+    EXPECT_EQ(Content(), "old");
+    AtomicFile own({Path(), &next});
+    Write(own.temporary_path(), "new");
+    own.Publish();
+    EXPECT_EQ(Content(), "new");
+    const RunLock third(Path(), {"run", 2, "aa", 2});
+    EXPECT_THROW(next.Check(), Superseded);
+  }
+  EXPECT_THROW(frozen.Check(), Superseded);
+}
+
+TEST_F(RunLockTest, AWriterSupersedesNoneAfterItNorALaterGenerationNorAnotherRun) {
+  const RunLock lock(Path(), {"run", 2, "aa", 1});
+  for (const RunIdentity& other : {RunIdentity{"run", 2, "aa", 1}, RunIdentity{"run", 2, "aa", 0},
+                                   RunIdentity{"run", 1, "aa", 9}, RunIdentity{"run", 2, "bb", 9},
+                                   RunIdentity{"other", 2, "aa", 9}}) {
+    EXPECT_NE(ErrorOf(other).find("run run, generation 2"), std::string::npos) << other.writer;
+  }
+  lock.Check();
+  const RunLock later(Path(), {"run", 3, "aa", 0});
+  EXPECT_THROW(lock.Check(), Superseded);
+}
+
 TEST_F(RunLockTest, KeepsTheFilesBefore) {
   for (const char* text : {"1", "2", "3", "4"}) {
     AtomicFile file({Path(), nullptr, 3});
