@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "caffe2/core/logging.h"
-#include "distributed/collective.h"
 #include "train/not_finite.h"
 
 namespace caffe2 {
@@ -29,9 +28,10 @@ void ThrowBadLoss(int shard, double loss, const std::string& when, const TrainNe
     where = run->GatherWithLongTimeout(own).at(static_cast<size_t>(shard));
     value = "not finite";
   }
-  throw PeerLost(MakeString("Exploded gradients: the loss of ", who, " is ", value, " in ", when,
-                            where, "; try a lower learning rate, or --warmup_epochs"),
-                 shard, ExitCode::kBadData);
+  run->ThrowBlaming(shard,
+                    MakeString("Exploded gradients: the loss of ", who, " is ", value, " in ", when,
+                               where, "; try a lower learning rate, or --warmup_epochs"),
+                    ExitCode::kBadData);
 }
 
 }  // namespace caffe2

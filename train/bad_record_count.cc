@@ -4,7 +4,6 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/proto/checkpoint.pb.h"
-#include "distributed/collective.h"
 
 namespace caffe2 {
 
@@ -32,11 +31,13 @@ void BadRecordCount::Share() {
                   " sent are damaged");
     for (const std::string& key : found.key()) {
       if (!known_.insert(key).second || static_cast<int64_t>(known_.size()) <= limit_) continue;
-      throw PeerLost(MakeString("too many bad training records: record \"", key, "\" of ",
-                                run_->DescribeShard(static_cast<int>(shard)), " is number ",
-                                known_.size(), " of the run, --max_bad_records is ", limit_,
-                                " (database ", reader_->source(), ")"),
-                     static_cast<int>(shard), ExitCode::kBadData);
+      const auto blamed = static_cast<int>(shard);
+      run_->ThrowBlaming(blamed,
+                         MakeString("too many bad training records: record \"", key, "\" of ",
+                                    run_->DescribeShard(blamed), " is number ", known_.size(),
+                                    " of the run, --max_bad_records is ", limit_, " (database ",
+                                    reader_->source(), ")"),
+                         ExitCode::kBadData);
     }
     reader_->AddBadRecords({found.key().begin(), found.key().end()});
   }

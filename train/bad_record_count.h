@@ -23,8 +23,8 @@ class BadRecordCount {
   // The number of damaged records that this shard has found since the last call of Share().
   int64_t CountNew();
   // Adds the records that the shards have found. All shards must call it together if CountNew() is
-  // not 0 on one of them. If there are more than `limit`, throws the same PeerLost on all shards,
-  // with kBadData. It names the shard, the record and the database.
+  // not 0 on one of them. If there are more than `limit`, throws like ShardRun::ThrowBlaming,
+  // with kBadData. The text names the shard, the record and the database.
   void Share();
   // The keys that all shards know.
   const std::set<std::string>& known() const { return known_; }

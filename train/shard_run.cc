@@ -202,6 +202,11 @@ std::string ShardRun::DescribeShard(int shard) const {
   return membership_ ? membership_->DescribeShard(id) : MakeString("shard ", id);
 }
 
+void ShardRun::ThrowBlaming(int shard, const std::string& text, ExitCode code) const {
+  if (num_shards_ == 1) ThrowIoError(code, text);
+  throw PeerLost(text, shard, code);
+}
+
 std::string ShardRun::ReportFailure(const std::exception& cause) {
   if (!membership_) return cause.what();
   if (gave_up_ && IsPeerError(cause)) return membership_->ReportFailure(reason_to_give_up_, false);

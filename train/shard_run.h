@@ -67,6 +67,9 @@ class ShardRun {
   void UpdateStatus(const ShardStatus& status);
   // "shard 1 (host a, pid 17)".
   std::string DescribeShard(int shard) const;
+  // Ends the run because of `shard`. All shards call it together, with the same text. Throws
+  // PeerLost, or IoError if nobody else is concerned: with parameter servers only this worker ends.
+  [[noreturn]] void ThrowBlaming(int shard, const std::string& text, ExitCode code) const;
 
   // True once this shard, which was asked to stop, has given up a wait for others.
   bool gave_up() const { return gave_up_; }

@@ -79,6 +79,18 @@ def test_a_killed_worker_leaves_the_others_training(staleness, victim, databases
     assert redis_keys(redis) == []
 
 
+def test_a_worker_whose_loss_explodes_names_itself(databases, redis, shards, tmp_path):
+    start(shards, args_of(databases, tmp_path, redis, std="1e-38"), 3, 1)
+    results = shards.wait()
+    assert ends(results) == [65, 65, 75], results
+    for worker, (_, output) in enumerate(results[:2]):
+        line = last_line(output)
+        assert f"peer lost: shard={worker} " in line, line
+        assert f"the loss of shard {worker} (host " in line, line
+        assert "(the other shards go on)" in line, line
+    assert redis_keys(redis) == []
+
+
 def test_a_killed_server_ends_the_run_with_one_line(databases, redis_server, shards, tmp_path):
     args = args_of(databases, tmp_path, redis_server.port, epoch_size=10**8)
     processes = start(shards, args, 3, 1)
