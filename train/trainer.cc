@@ -331,8 +331,10 @@ void Trainer::LogStop() const {
     LOG(INFO) << what << ": the run is saved in " << options_.output.checkpoint_path
               << ", --resume goes on with it";
   } else {
-    LOG(WARNING) << what << ": the work since the last saved model is lost, because neither "
-                 << "--checkpoint_path nor a name for models says where to save the run";
+    LOG(WARNING) << what << ": the work since the last saved model is lost, because "
+                 << (servers_ ? "runs with parameter servers have no checkpoints"
+                              : "neither --checkpoint_path nor a name for models says where to "
+                                "save the run");
   }
 }
 

@@ -91,6 +91,18 @@ def test_a_worker_whose_loss_explodes_names_itself(databases, redis, shards, tmp
     assert redis_keys(redis) == []
 
 
+def test_a_signal_says_what_is_lost(databases, redis, shards, tmp_path):
+    workers = start(shards, args_of(databases, tmp_path, redis, epoch_size=10**8), 3, 1)[:2]
+    for worker in workers:
+        wait_for_line(worker, "Finished iteration")
+    workers[1].send_signal(signal.SIGTERM)
+    results = shards.wait()
+    assert ends(results) == [128 + signal.SIGTERM] * 3, results
+    for _, output in results[:2]:
+        assert ("the work since the last saved model is lost, because runs with parameter servers "
+                "have no checkpoints") in output, output[-2000:]
+
+
 def test_a_killed_server_ends_the_run_with_one_line(databases, redis_server, shards, tmp_path):
     args = args_of(databases, tmp_path, redis_server.port, epoch_size=10**8)
     processes = start(shards, args, 3, 1)
