@@ -15,6 +15,7 @@
 #include "distributed/store_url.h"
 #include "train/log.h"
 #include "train/observe/job_progress.h"
+#include "train/observe/late_listeners.h"
 #include "train/observe/listeners.h"
 #include "train/observe/memory_log.h"
 #include "train/observe/metrics_log.h"
@@ -155,6 +156,16 @@ inline void SetTrace(TrainOptions* options) {
   options->output.trace_last = number(FLAGS_trace_iterations.substr(dash + 1));
 }
 
+// Adds the listeners that write what happens to --log_dir. Throws IoError (kCannotWrite).
+inline void AddLogDirectory(const TrainOptions& options, Listeners* listeners) {
+  MakeLogDirectory("--log_dir", LogDirectory());
+  listeners->Add(std::make_unique<MetricsLog>(LogDirectory()));  // its OnJoin locks the directory
+  if (!options.data.test_data.empty()) {
+    listeners->Add(std::make_unique<PredictionsLog>(LogDirectory(), options));
+  }
+  listeners->Add(std::make_unique<TensorBoardLog>(LogDirectory(), FLAGS_log_histograms_every));
+}
+
 // Adds the listeners that the flags ask for. Throws UsageError for flags that do not fit together,
 // IoError (kCannotWrite) for files that cannot be written.
 inline void AddObservers(const TrainOptions& options, Listeners* listeners) {
@@ -163,7 +174,13 @@ inline void AddObservers(const TrainOptions& options, Listeners* listeners) {
   CheckUsage(FLAGS_log_histograms_every == 0 || !LogDirectory().empty(),
              "--log_histograms_every needs --log_dir");
   AddMetrics(options.shards, listeners);
-  if (options.shards.shard_id != 0) return;
+  if (options.shards.shard_id != 0) {
+    // With parameter servers each worker may have to go on with the records.
+    if (!options.shards.HasServers() || LogDirectory().empty()) return;
+    listeners->Add(std::make_unique<LateListeners>(
+        [options](Listeners* late) { AddLogDirectory(options, late); }));
+    return;
+  }
   listeners->Add(NewJobLine());
   if (!options.output.csv_path.empty()) {
     listeners->Add(std::make_unique<CsvLog>(options.output.csv_path, options.output.description));
@@ -172,14 +189,9 @@ inline void AddObservers(const TrainOptions& options, Listeners* listeners) {
     listeners->Add(std::make_unique<MemoryLog>(LogDirectory(), FLAGS_memory_report));
   }
   if (LogDirectory().empty()) return;
-  MakeLogDirectory("--log_dir", LogDirectory());
-  listeners->Add(std::make_unique<MetricsLog>(LogDirectory()));  // its OnJoin locks the directory
+  AddLogDirectory(options, listeners);
   listeners->Add(std::make_unique<SettingsLog>(LogDirectory(), gflags::ProgramInvocationShortName(),
                                                FlagValues(/*only_given=*/false)));
-  if (!options.data.test_data.empty()) {
-    listeners->Add(std::make_unique<PredictionsLog>(LogDirectory(), options));
-  }
-  listeners->Add(std::make_unique<TensorBoardLog>(LogDirectory(), FLAGS_log_histograms_every));
 }
 
 }  // namespace caffe2

@@ -91,6 +91,9 @@ class TrainListener {
   // tests a model (--evaluate).
   virtual void OnJoin(const RunIdentity& identity) {}
   virtual void OnStart(const StartReport& report) {}
+  // With parameter servers: the worker that wrote models and records was given up, and this one
+  // writes them from now on. The report says where it is.
+  virtual void OnTakeOver(const StartReport& report) {}
   // What this shard does from now on: training, testing, saving or finished.
   virtual void OnState(const std::string& state) {}
   virtual void OnEpochStart(int epoch, int num_epochs) {}

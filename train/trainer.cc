@@ -76,6 +76,7 @@ int Trainer::Run() {
   }
   try {
     LockOutputs();
+    writes_files_ = run_->IsWriter();
     listener_->OnJoin(run_->identity());
     const RecordKind kind = KindOf(options_, options_.data.train_data);
     nets_ = BuildTrainNets(options_, kind);
@@ -246,12 +247,16 @@ void Trainer::SetUpLoop(const LoadedCheckpoint* resumed) {
     watchdog_->WatchRun([this] { ws_.RequestStop(); },
                         [this](int signal) { EndWithoutSave(signal); });
   }
-  listener_->OnStart({.options = &options_,
-                      .nets = &nets_,
-                      .workspace = &ws_,
-                      .identity = run_->identity(),
-                      .epoch = static_cast<int>(progress_.epoch),
-                      .total_iterations = progress_.total_iterations});
+  listener_->OnStart(ReportOfStart());
+}
+
+StartReport Trainer::ReportOfStart() {
+  return {.options = &options_,
+          .nets = &nets_,
+          .workspace = &ws_,
+          .identity = run_->identity(),
+          .epoch = static_cast<int>(progress_.epoch),
+          .total_iterations = progress_.total_iterations};
 }
 
 void Trainer::LogEpochSize() const {
@@ -466,8 +471,20 @@ int Trainer::ExchangeWithServers() {
   const int signal = servers_->Step(stop_ ? stop_() : 0);
   const bool last = progress_.epoch + 1 == options_.schedule.num_epochs && IterationsLeft() == 0;
   if (signal != 0 || last || LimitReached()) servers_->Finish();
+  TakeOverFiles();
   shard_status_.more["staleness"] = MakeString(servers_->staleness());
   return signal;
+}
+
+void Trainer::TakeOverFiles() {
+  if (writes_files_ || !run_->IsWriter()) return;
+  writes_files_ = true;
+  LOG(WARNING) << "The workers before " << run_->DescribeShard(0)
+               << " are lost: it writes models and records from now on"
+               << (options_.output.model_path && options_.output.keep_models > 0
+                       ? ", and --keep_models removes no models of theirs"
+                       : "");
+  listener_->OnTakeOver(ReportOfStart());
 }
 
 bool Trainer::IsExchangeDue() const {

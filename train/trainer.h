@@ -71,6 +71,7 @@ class Trainer {
   void WarnOfEarlierFiles() const;
   void ExportMissing();
   void SetUpLoop(const LoadedCheckpoint* resumed);
+  StartReport ReportOfStart();  // for a run that starts now
   int Loop();
   int Evaluate();
   // Returns true if the run must end after this epoch.
@@ -84,6 +85,8 @@ class Trainer {
   // With parameter servers: sends the gradients and gets parameters. Returns the signal that ends
   // the run of all workers, or 0.
   int ExchangeWithServers();
+  // If the worker that wrote files was given up, and this one is the next: tells the listeners.
+  void TakeOverFiles();
   void Report(const IterationStatus& status, bool last);
   void FinishEpoch();
   void Test();
@@ -134,6 +137,7 @@ class Trainer {
   std::unique_ptr<ParameterCheck> parameter_check_;  // null with one shard, or if switched off
   std::unique_ptr<RunTrace> trace_;                  // null without a timeline
   Progress progress_;
+  bool writes_files_ = false;  // the listeners know it
   TestReport last_test_;
   ShardStatus shard_status_;
   ShardIterations unexchanged_;  // sums since the last exchange, of this shard

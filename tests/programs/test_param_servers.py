@@ -79,6 +79,41 @@ def test_a_killed_worker_leaves_the_others_training(staleness, victim, databases
     assert redis_keys(redis) == []
 
 
+def events_of(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_the_next_worker_goes_on_with_the_files_of_worker_0(how, databases, redis, shards,
+                                                            tmp_path):
+    """Worker 0 dies, or is frozen and wakes after the run."""
+    logs = tmp_path / "logs"
+    args = args_of(databases, tmp_path, redis, num_epochs=30, epoch_size=64, log_every=1,
+                   collective_timeout=3, log_dir=logs)
+    frozen, other, server = start(shards, args, 3, 1)
+    wait_for_line(frozen, "Wrote model")
+    frozen.send_signal(how)
+    for process in (other, server):
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output[-3000:]
+        if process is other:
+            assert "shard 1 (host " in output
+            assert "are lost: it writes models and records from now on" in output
+    models = {path.name: path.read_bytes() for path in tmp_path.glob("*.mdl")}
+    assert any(name.endswith("_30.mdl") for name in models), models.keys()
+    events = events_of(logs)
+    assert [event["epoch"] for event in events if event["event"] == "start"][0] == 0
+    assert len([event for event in events if event["event"] == "start"]) == 2
+    assert events[-1]["event"] == "model" and events[-1]["path"].endswith("_30.mdl")
+    assert [event["epoch"] for event in events if event["event"] == "epoch"][-1] == 29
+    assert any(event["event"] == "test" and event["epoch"] == 29 for event in events)
+    frozen.send_signal(signal.SIGCONT)
+    output, _ = frozen.communicate(timeout=120)
+    assert frozen.returncode != 0, output[-2000:]
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.mdl")} == models
+    assert events_of(logs) == events
+
+
 def test_a_worker_whose_loss_explodes_names_itself(databases, redis, shards, tmp_path):
     start(shards, args_of(databases, tmp_path, redis, std="1e-38"), 3, 1)
     results = shards.wait()

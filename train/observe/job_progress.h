@@ -62,6 +62,7 @@ class ProgressBar : public TrainListener {
   ~ProgressBar() override { Clear(); }
   void OnJoin(const RunIdentity& identity) override { log_->OnJoin(identity); }
   void OnStart(const StartReport& report) override;
+  void OnTakeOver(const StartReport& report) override { log_->OnTakeOver(report); }
   void OnState(const std::string& state) override { log_->OnState(state); }
   void OnEpochStart(int epoch, int num_epochs) override;
   void OnIteration(const IterationReport& report) override { ShowReport(report); }

@@ -20,6 +20,9 @@ class Listeners : public TrainListener {
   void OnStart(const StartReport& report) override {
     for (auto& each : list_) each->OnStart(report);
   }
+  void OnTakeOver(const StartReport& report) override {
+    for (auto& each : list_) each->OnTakeOver(report);
+  }
   void OnState(const std::string& state) override {
     for (auto& each : list_) each->OnState(state);
   }

@@ -97,6 +97,7 @@ MetricsLog::MetricsLog(const std::string& directory) : file_(directory + "/metri
 void MetricsLog::OnJoin(const RunIdentity& identity) {
   lock_.emplace(file_.path(), identity);
   file_.EndLine();
+  if (identity.writer > 0) return;  // it goes on with the records of its own run
   struct stat status = {};
   if (stat(file_.path().c_str(), &status) == 0 && status.st_size > 0) {
     LOG(WARNING) << "--log_dir has the records of an earlier run in " << file_.path()
@@ -104,49 +105,54 @@ void MetricsLog::OnJoin(const RunIdentity& identity) {
   }
 }
 
+void MetricsLog::Append(const JsonObject& line) {
+  try {
+    if (lock_) lock_->Check();
+  } catch (const Superseded&) {
+    throw;
+  } catch (const IoError&) {
+    // Nobody is known to have taken the records over.
+  }
+  file_.Append(line.ToString() + "\n");
+}
+
 void MetricsLog::OnStart(const StartReport& report) {
   total_iterations_ = report.total_iterations;
-  file_.Append(EventLine("start")
-                   .Add("run_id", report.identity.run_id)
-                   .Add("generation", report.identity.generation)
-                   .Add("num_shards", report.options->shards.num_shards)
-                   .Add("epoch", report.epoch)
-                   .Add("num_epochs", report.options->schedule.num_epochs)
-                   .Add("epoch_iterations", report.options->EpochIterations())
-                   .Add("total_iterations", report.total_iterations)
-                   .ToString() +
-               "\n");
+  Append(EventLine("start")
+             .Add("run_id", report.identity.run_id)
+             .Add("generation", report.identity.generation)
+             .Add("num_shards", report.options->shards.num_shards)
+             .Add("epoch", report.epoch)
+             .Add("num_epochs", report.options->schedule.num_epochs)
+             .Add("epoch_iterations", report.options->EpochIterations())
+             .Add("total_iterations", report.total_iterations));
 }
 
 void MetricsLog::OnIteration(const IterationReport& report) {
   total_iterations_ = report.total_iterations;
-  file_.Append(EventLine("iteration")
-                   .Add("epoch", report.epoch)
-                   .Add("iteration", report.iteration)
-                   .Add("total_iterations", report.total_iterations)
-                   .Add("iterations", report.iterations)
-                   .Add("loss", report.loss)
-                   .Add("accuracy", report.accuracy)
-                   .Add("accuracy_top5", report.accuracy_top5)
-                   .Add("learning_rate", report.learning_rate)
-                   .Add("images_per_second", report.job_images_per_second)
-                   .Add("input_wait", report.input_wait)
-                   .AddJson("shards", ShardsJson(report.shards))
-                   .ToString() +
-               "\n");
+  Append(EventLine("iteration")
+             .Add("epoch", report.epoch)
+             .Add("iteration", report.iteration)
+             .Add("total_iterations", report.total_iterations)
+             .Add("iterations", report.iterations)
+             .Add("loss", report.loss)
+             .Add("accuracy", report.accuracy)
+             .Add("accuracy_top5", report.accuracy_top5)
+             .Add("learning_rate", report.learning_rate)
+             .Add("images_per_second", report.job_images_per_second)
+             .Add("input_wait", report.input_wait)
+             .AddJson("shards", ShardsJson(report.shards)));
 }
 
 void MetricsLog::OnTest(const TestReport& report) {
-  file_.Append(EventLine("test")
-                   .Add("epoch", report.epoch)
-                   .Add("total_iterations", report.total_iterations)
-                   .Add("loss", report.loss)
-                   .Add("accuracy", report.accuracy)
-                   .Add("accuracy_top5", report.accuracy_top5)
-                   .Add("images", report.images)
-                   .Add("seconds", report.seconds)
-                   .ToString() +
-               "\n");
+  Append(EventLine("test")
+             .Add("epoch", report.epoch)
+             .Add("total_iterations", report.total_iterations)
+             .Add("loss", report.loss)
+             .Add("accuracy", report.accuracy)
+             .Add("accuracy_top5", report.accuracy_top5)
+             .Add("images", report.images)
+             .Add("seconds", report.seconds));
 }
 
 void MetricsLog::OnEpochEnd(const EpochReport& report) {
@@ -160,13 +166,11 @@ void MetricsLog::OnEpochEnd(const EpochReport& report) {
       .Add("images", report.images)
       .Add("seconds", report.seconds);
   if (report.test_accuracy >= 0) line.Add("test_accuracy", report.test_accuracy);
-  file_.Append(line.ToString() + "\n");
+  Append(line);
 }
 
 void MetricsLog::OnModelSaved(const std::string& path) {
-  file_.Append(
-      EventLine("model").Add("path", path).Add("total_iterations", total_iterations_).ToString() +
-      "\n");
+  Append(EventLine("model").Add("path", path).Add("total_iterations", total_iterations_));
 }
 
 void SettingsLog::OnStart(const StartReport& report) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "caffe2/utils/json_text.h"
 #include "train/observe/run_log_file.h"
 #include "train/options.h"
 #include "train/report.h"
@@ -17,7 +18,8 @@ namespace caffe2 {
 // in the log; "total_iterations" counts over the whole run. A run that starts again in the same
 // directory appends a new "start". If an earlier line has a larger total_iterations than this
 // "start", the run has lost the work of that line. Only one run at a time may write in a directory
-// (RunLock): it has the lock once its shards have joined.
+// (RunLock): it has the lock once its shards have joined. If another process has taken the lock
+// over, while this one was frozen, each event throws Superseded before anything is written.
 class MetricsLog : public TrainListener {
  public:
   // Throws like RunLogFile.
@@ -32,6 +34,8 @@ class MetricsLog : public TrainListener {
   void OnModelSaved(const std::string& path) override;
 
  private:
+  void Append(const JsonObject& line);
+
   RunLogFile file_;
   std::optional<RunLock> lock_;
   int64_t total_iterations_ = 0;
