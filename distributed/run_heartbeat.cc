@@ -357,7 +357,7 @@ void RunHeartbeat::Republish(StoreHandler* store, bool complete) {
   store->Expire(own, place_.options.lease);
   store->SetIfAbsent(config, FormatRecord(place_.config));
   store->SetIfAbsent("generation", FormatGeneration(place_.generation, place_.token));
-  if (complete) store->SetIfAbsent(ready, "1");
+  if (complete) store->SetIfAbsent(ready, place_.ready());
   for (const std::string& key : {config, ready, std::string("generation")}) {
     store->Expire(key, place_.key_lifetime());
   }

@@ -38,6 +38,8 @@ struct RunPlace {
   std::string Key(const std::string& name, int shard) const {
     return MakeString(generation, "/", name, "/", shard);
   }
+  // The value of the key "ready" (GoesOnWithout).
+  std::string ready() const { return std::to_string(options.num_expendable); }
   // A shard whose heartbeat does not change for this long has failed.
   milliseconds silence_limit() const { return std::max(options.lease, options.silence); }
   // The lifetime of keys that heartbeats renew.

@@ -381,7 +381,7 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
     const size_t joined = options().num_shards - missing.size();
     auto failure = FindFailure(store_.get(), generation());
     if (!failure && missing.empty()) {
-      store_->SetIfAbsent(place_.Key("ready"), "1");
+      store_->SetIfAbsent(place_.Key("ready"), place_.ready());
       store_->Expire(place_.Key("ready"), place_.key_lifetime());
       return true;
     }

@@ -198,6 +198,14 @@ milliseconds ChangeWatch::unchanged_for() const {
   return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - last_change_);
 }
 
+bool GoesOnWithout(StoreHandler* store, int shard) {
+  const int generation = ParseGeneration(store->TryGet("generation").value_or(""));
+  const auto ready = store->TryGet(MakeString(generation, "/ready"));
+  // The number of shards that may be lost, the first ones; others may have written anything.
+  const long expendable = ready ? std::strtol(ready->c_str(), nullptr, 10) : 0;
+  return shard < expendable && !FindFailure(store, generation);
+}
+
 std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours) {
   auto value_of = [](const RunRecord& record, const std::string& name) {
     auto it = record.find(name);

@@ -89,6 +89,10 @@ int64_t NowMs();  // since 1970
 // The start of this process, since 1970.
 int64_t ProcessStartMs();
 
+// True if the run, to whose keys `store` has access, goes on without a shard that has ended: all
+// shards had joined, the shard is expendable (RunOptions), and no failure is recorded.
+bool GoesOnWithout(StoreHandler* store, int shard);
+
 // "num_shards differs: 4 on shard 0, 5 on shard 3": the first field in which two records differ;
 // empty if they are equal. The field "shard" of a record is the number of its shard.
 std::string DescribeDifference(const RunRecord& theirs, const RunRecord& ours);

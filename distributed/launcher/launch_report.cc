@@ -1,8 +1,10 @@
 #include "distributed/launcher/launch_report.h"
 
 #include <cstdio>
+#include <vector>
 
 #include "caffe2/core/exit_code.h"
+#include "distributed/run_record.h"
 
 namespace caffe2 {
 
@@ -28,6 +30,15 @@ std::string DescribeEnd(const LaunchPlan& plan, const ShardEnd& end) {
                     " after ", Seconds(end.seconds));
 }
 
+std::string DescribeDone(const LaunchPlan& plan, const AttemptResult& result) {
+  std::vector<int> lost;
+  for (const ShardEnd& end : result.ends) {
+    if (end.was_expendable) lost.push_back(end.shard);
+  }
+  if (lost.empty()) return MakeString("all ", plan.num_shards, " shards are done");
+  return MakeString("done without ", ListOfShards(lost), " of ", plan.num_shards);
+}
+
 std::string LastLines(const ShardEnd& end, const std::string& log_dir) {
   if (end.last_lines.empty()) return MakeString("doppio: shard ", end.shard, " printed nothing\n");
   std::string text = MakeString("doppio: last lines of shard ", end.shard);
@@ -44,7 +55,7 @@ std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
   const std::string start = MakeString("doppio: run ", plan.run_id, ": ");
   const std::string after = " after " + Seconds(result.seconds) + "\n";
   if (result.StoppedToGrow()) return MakeString(start, "stopped to go on with more shards", after);
-  if (result.ok()) return MakeString(start, "all ", plan.num_shards, " shards are done", after);
+  if (result.ok()) return MakeString(start, DescribeDone(plan, result), after);
   const ShardEnd* first = result.FirstFailure();
   if (result.signal != 0) {
     return MakeString(start, "ended by ", DescribeExitStatus(128 + result.signal), after);

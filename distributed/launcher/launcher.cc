@@ -13,6 +13,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "distributed/file_store_handler.h"
 #include "distributed/host.h"
 #include "distributed/launch_dialects.h"
 #include "distributed/launcher/launch_report.h"
@@ -24,6 +25,7 @@
 #include "distributed/private_store.h"
 #include "distributed/random_hex.h"
 #include "distributed/redis_store_handler.h"
+#include "distributed/run_record.h"
 #include "distributed/signed_store.h"
 #include "distributed/tcp_port.h"
 
@@ -34,6 +36,7 @@ namespace {
 constexpr char kNoStore[] = "none";
 constexpr char kLoopback[] = "127.0.0.1";
 constexpr int kFirstPort = 20000, kPorts = 10000;  // below the range of ephemeral ports
+constexpr milliseconds kReadLimit{1000};
 constexpr int kRunIdBytes = 4, kPasswordBytes = 24;
 
 bool ChoosesPlaces(LaunchEngine engine) {
@@ -186,6 +189,45 @@ LaunchStore OpenStore(const LauncherOptions& options, const LaunchPlan& plan) {
   return store;
 }
 
+// How to read what the shards of the run wrote. Throws like FindPrivateStore does.
+StoreFactory StoresOf(const LaunchStore& store, const LaunchPlan& plan) {
+  const StoreUrl url = ParseStoreUrl(store.url, "--store");
+  const std::string secret = FindStoreSecret();
+  if (url.kind == StoreUrl::Kind::kFile) return SignedStores(FileStores(url.path), secret);
+  if (store.kept) return SignedStores(RedisStores(store.kept->redis()), secret);
+  RedisOptions redis;
+  if (url.kind == StoreUrl::Kind::kTcp) {
+    redis = FindPrivateStore({.url = url,
+                              .run_id = plan.run_id,
+                              .num_shards = plan.num_shards,
+                              .password = store.password,
+                              .secret = secret},
+                             kReadLimit);
+  } else {
+    redis.host = url.host;
+    redis.port = url.port;
+    redis.database = url.database;
+    redis.tls = url.tls;
+    redis.password = store.password;
+  }
+  return SignedStores(RedisStores(redis), secret);
+}
+
+// Asks the store of the run whether it goes on without a shard that has failed. Without a store, or
+// if the shards use another one, it does not.
+bool RunGoesOnWithout(int shard, const LaunchStore& store, const LaunchPlan& plan) {
+  if (store.url.empty()) return false;
+  try {
+    const std::unique_ptr<StoreHandler> keys = StoresOf(store, plan)(plan.run_id);
+    keys->SetDeadline(Deadline(kReadLimit));
+    return GoesOnWithout(keys.get(), shard);
+  } catch (const std::exception& error) {
+    LOG(WARNING) << "cannot ask the store whether the run goes on without shard " << shard << ": "
+                 << error.what();
+    return false;
+  }
+}
+
 std::string MasterAddress(const LaunchPlan& plan) {
   if (plan.hosts.empty()) return plan.engine == LaunchEngine::kMpi ? RoutedAddress() : "";
   const std::string& first = plan.hosts[0].host;
@@ -248,6 +290,7 @@ int RunLauncher(const LauncherOptions& options) {
   // One writer for one terminal, so that no line is mixed with the progress bar.
   attempt.output = plan.shows_bar && isatty(STDOUT_FILENO) != 0 ? &error : &output;
   attempt.error = &error;
+  attempt.goes_on_without = [&](int shard) { return RunGoesOnWithout(shard, store, plan); };
   RestartPolicy policy(std::max(plan.num_shards, options.max_shards),
                        options.min_shards > 0 ? options.min_shards : plan.num_shards,
                        options.max_restarts, plan.hosts);

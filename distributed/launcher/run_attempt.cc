@@ -252,7 +252,14 @@ class Attempt {
     saved_at_.erase(shard);
     result_.ends.push_back({shard, host, status, Seconds(), told_,
                             logs_.at(static_cast<size_t>(shard))->last_lines()});
-    if (status != 0) BeginEnd(options_.failure_grace);
+    if (status == 0) return;
+    if (next_signal_ == 0 && options_.goes_on_without && options_.goes_on_without(shard)) {
+      result_.ends.back().was_expendable = true;
+      options_.error->Write(MakeString("doppio: the run goes on without shard ", shard, " on ",
+                                       host, ", which ended with status ", status, "\n"));
+      return;
+    }
+    BeginEnd(options_.failure_grace);
   }
 
   bool HasEnded() const {
@@ -451,9 +458,14 @@ class Attempt {
 }  // namespace
 
 const ShardEnd* AttemptResult::FirstFailure() const {
+  const auto failed = [](const ShardEnd& end) { return end.status != 0; };
+  const bool harmful = std::any_of(ends.begin(), ends.end(), [&](const ShardEnd& end) {
+    return failed(end) && !end.was_expendable;
+  });
+  if (!harmful) return nullptr;
   const ShardEnd* first = nullptr;
   for (const ShardEnd& end : ends) {
-    if (end.status == 0) continue;
+    if (!failed(end)) continue;
     const bool by_itself = !end.was_told && end.status != static_cast<int>(ExitCode::kPeerLost);
     if (by_itself) return &end;
     if (first == nullptr) first = &end;

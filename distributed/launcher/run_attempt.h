@@ -21,6 +21,7 @@ struct ShardEnd {
   double seconds = 0;     // after the start
   bool was_told = false;  // the launcher had sent it a signal
   std::vector<std::string> last_lines;
+  bool was_expendable = false;  // it failed, and the run went on (AttemptOptions::goes_on_without)
 };
 
 struct AttemptResult {
@@ -32,7 +33,7 @@ struct AttemptResult {
 
   // The shard to blame: the first that failed for a reason of its own, not because of another shard
   // (kPeerLost) or a signal of the launcher. If there is none, the first that failed; null if none
-  // failed.
+  // failed but expendable ones.
   const ShardEnd* FirstFailure() const;
   // The shard whose host may be at fault: FirstFailure(), unless that shard only lost another one
   // (kPeerLost). Then it is the first shard that a signal of the launcher ended, if there is one:
@@ -55,6 +56,9 @@ struct AttemptOptions {
   // If set, RunAttempt calls it about once a second until a shard ends. Once it returns true, all
   // shards get SIGTERM and `stop_grace`, so that the caller can start more of them.
   std::function<bool()> can_grow;
+  // If set, RunAttempt calls it when a shard has failed. If it returns true, that ends no other
+  // shard. Must not throw.
+  std::function<bool(int shard)> goes_on_without;
 
   milliseconds failure_grace{5000};  // for the other shards to end themselves after one failed
   milliseconds stop_grace{30000};    // for shards to end after a signal; longer if they save
@@ -64,11 +68,11 @@ struct AttemptOptions {
 std::string LogPath(const std::string& log_dir, int shard);
 
 // Returns once every process is gone. Forwards SIGINT, SIGTERM and SIGHUP, which the caller has
-// blocked, to the shards; a second one ends them at once. After a shard has failed, the others get
-// `failure_grace`, then SIGTERM, and SIGKILL after `stop_grace`. While a shard writes files,
-// SIGKILL is held back until none has written for 15 s, at most ten times `stop_grace`. Throws
-// UsageError or IoError if a process cannot be started or a log cannot be written; then nothing is
-// left running. The process must have called AdoptOrphans.
+// blocked, to the shards; a second one ends them at once. After a shard has failed without which
+// the run does not go on, the others get `failure_grace`, then SIGTERM, and SIGKILL after
+// `stop_grace`. While a shard writes files, SIGKILL is held back until none has written for 15 s,
+// at most ten times `stop_grace`. Throws UsageError or IoError if a process cannot be started or a
+// log cannot be written; then nothing is left running. The process must have called AdoptOrphans.
 AttemptResult RunAttempt(const LaunchPlan& plan, const AttemptOptions& options);
 
 }  // namespace caffe2

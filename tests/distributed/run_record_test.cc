@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "distributed/memory_store_handler.h"
+
 namespace caffe2::testing {
 namespace {
 
@@ -49,6 +51,25 @@ TEST(RunRecordTest, WithoutFileDescriptorsNoProcessLooksDead) {
   const bool alive = self.IsAlive();
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   EXPECT_TRUE(alive);
+}
+
+TEST(RunRecordTest, ARunGoesOnWithoutExpendableShardsUntilItFails) {
+  const auto store = MemoryStores()("run");
+  EXPECT_FALSE(GoesOnWithout(store.get(), 0));  // there is no run
+  store->Put("generation", FormatGeneration(3, "ab"));
+  store->Put("2/ready", "9");
+  EXPECT_FALSE(GoesOnWithout(store.get(), 0));  // not all shards have joined
+  store->Put("3/ready", "2");
+  EXPECT_TRUE(GoesOnWithout(store.get(), 0));
+  EXPECT_TRUE(GoesOnWithout(store.get(), 1));
+  EXPECT_FALSE(GoesOnWithout(store.get(), 2));
+  RecordFailure(store.get(), 3, RunFailure::kLost, "peer lost");
+  EXPECT_FALSE(GoesOnWithout(store.get(), 0));
+  for (const char* text : {"0", "", "abc", "-1", "% 7"}) {
+    store->Put("generation", FormatGeneration(4, "ab"));
+    store->Put("4/ready", text);
+    EXPECT_FALSE(GoesOnWithout(store.get(), 0)) << text;
+  }
 }
 
 TEST(RunRecordTest, GenerationsAreBounded) {

@@ -1,11 +1,15 @@
 """Asynchronous training: parameter servers and their workers, as real processes."""
 
 import json
+import os
+import re
 import signal
 import struct
 import time
 
 import pytest
+
+from doppio_runs import mnist, start as start_doppio, trainer_of, wait_until
 
 from conftest import compiled, last_line, run, training, wait_for_line
 from launcher_dialects import free_port
@@ -112,6 +116,38 @@ def test_the_next_worker_goes_on_with_the_files_of_worker_0(how, databases, redi
     assert frozen.returncode != 0, output[-2000:]
     assert {path.name: path.read_bytes() for path in tmp_path.glob("*.mdl")} == models
     assert events_of(logs) == events
+
+
+def launched(databases, models, *options):
+    return start_doppio("run", "-n", 3, *options,
+                        *mnist(databases, models, param_servers=1, collective_timeout=5,
+                               num_epochs=60))
+
+
+@pytest.mark.parametrize("store", [[], ["--store", "file://{}"], ["--store", "tcp://127.0.0.1:{}"]])
+def test_doppio_run_goes_on_without_a_worker(store, databases, tmp_path):
+    options = [word.format(tmp_path if "file" in word else free_port()) for word in store]
+    launcher = launched(databases, tmp_path, *options)
+    wait_for_line(launcher, "[1] ")
+    wait_until(lambda: list(tmp_path.glob("mlp*.mdl")))
+    os.kill(trainer_of(1, tmp_path), signal.SIGKILL)
+    wait_for_line(launcher, "doppio: the run goes on without shard 1 on localhost, which ended")
+    output, _ = launcher.communicate(timeout=120)
+    assert launcher.returncode == 0, output[-3000:]
+    assert "done without shard 1 of 3" in last_line(output)
+    assert list(tmp_path.glob("mlp*60.mdl"))
+
+
+@pytest.mark.parametrize("victims, status", [([2], 137), ([1, 0], 137)])
+def test_doppio_run_ends_with_a_server_or_the_last_worker(victims, status, databases, tmp_path):
+    launcher = launched(databases, tmp_path)
+    wait_until(lambda: list(tmp_path.glob("mlp*.mdl")))
+    for victim in victims:
+        os.kill(trainer_of(victim, tmp_path), signal.SIGKILL)
+    output, _ = launcher.communicate(timeout=120)
+    assert launcher.returncode == status, output[-3000:]
+    first = "|".join(map(str, victims))
+    assert re.search(rf"failed; first shard ({first}) on localhost: signal 9 \(Killed\)", output)
 
 
 def test_a_worker_whose_loss_explodes_names_itself(databases, redis, shards, tmp_path):

@@ -93,6 +93,21 @@ TEST(LaunchReportTest, OnlyShardsThatEndedBySignalStoppedToGrow) {
   EXPECT_TRUE(result.ok());
 }
 
+TEST(LaunchReportTest, AnExpendableShardIsToBlameOnlyIfTheRunFails) {
+  AttemptResult result;
+  result.ends = {{1, "a", 137, 1, false, {}, true}, {0, "a", 0, 2, false, {}}};
+  LaunchPlan plan;
+  plan.num_shards = 2;
+  plan.run_id = "r";
+  result.seconds = 2;
+  EXPECT_TRUE(result.ok());
+  EXPECT_EQ(LauncherExitStatus(result), 0);
+  EXPECT_EQ(ReportOf(plan, result, ""), "doppio: run r: done without shard 1 of 2 after 2.0 s\n");
+  result.ends[1].status = 75;
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(LauncherExitStatus(result), 137);
+}
+
 TEST(LaunchReportTest, BlamesTheFirstThatFailedByItself) {
   AttemptResult result;
   result.ends = {{0, "a", 0, 1, false, {}},
