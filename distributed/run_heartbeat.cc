@@ -294,6 +294,7 @@ void RunHeartbeat::Loop() {
       if (WasLeftBehind(store.get())) return;
       Beat(store.get(), count);
       LookForBlockedStop(store.get());
+      stopped_.clear();
       if (!store_reachable_.exchange(true)) {
         LOG(INFO) << "the store of run " << place_.options.run_id << " is back";
       }
@@ -317,6 +318,7 @@ void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
   const std::vector<MemberRecord> members = Members();
   const bool complete = !members.empty();
   if (complete) {
+    TellUntold(store);
     for (const int shard : Watched()) Watch(store, shard, members[shard]);
     WatchAll(store);
   }
@@ -402,9 +404,10 @@ void RunHeartbeat::LookForStraggler(StoreHandler* store, const std::vector<Membe
 }
 
 void RunHeartbeat::WatchWithoutStore() {
-  // A process that is gone may be one that may go.
-  if (place_.options.num_expendable > 0 || others_done_) return;
+  if (others_done_) return;
   const std::vector<MemberRecord> members = Members();
+  // A process that is gone may be one that may go, and its connections show it.
+  if (place_.options.num_expendable > 0) return WatchStopped(members);
   if (IsSaving()) {
     for (size_t shard = 0; shard < members.size(); ++shard) {
       const ProcessId& process = members[shard].process;
@@ -416,6 +419,31 @@ void RunHeartbeat::WatchWithoutStore() {
   }
   const std::string line = LostLineWithoutStore(members);
   if (!line.empty()) NoteUnconfirmed(line);
+}
+
+void RunHeartbeat::WatchStopped(const std::vector<MemberRecord>& members) {
+  const RunOptions& options = place_.options;
+  const auto now = std::chrono::steady_clock::now();
+  // This process stood still, too, or the store was there in between.
+  if (now - looked_for_stopped_ > options.lease) stopped_.clear();
+  looked_for_stopped_ = now;
+  const bool expendable = options.shard_id < options.num_expendable;
+  for (int shard = expendable ? options.num_expendable : 0;
+       shard < static_cast<int>(members.size()); ++shard) {
+    const MemberRecord& member = members[static_cast<size_t>(shard)];
+    if (shard == options.shard_id || lost_.count(shard) > 0) continue;
+    if (!member.process.on_this_host() || !member.process.IsStopped()) {
+      stopped_.erase(shard);
+      continue;
+    }
+    if (now - stopped_.emplace(shard, now).first->second <= place_.silence_limit()) continue;
+    const std::string line =
+        LostLine(shard, &member, "", "its process is stopped (the store is unreachable, too)");
+    if (shard >= options.num_expendable) return NoteUnconfirmed(line);
+    lost_.insert(shard);
+    untold_[shard] = line;
+    if (options.on_expendable_lost) options.on_expendable_lost(shard, line);
+  }
 }
 
 // The shards that are not expendable watch each other in a ring, and all expendable ones; each
@@ -459,6 +487,20 @@ void RunHeartbeat::NoteExpendableLost(StoreHandler* store, int shard, const std:
   const RunOptions& options = place_.options;
   store->Put(place_.Key("lost", shard), line, place_.key_lifetime());
   if (options.on_expendable_lost) options.on_expendable_lost(shard, line);
+  EndForLost(store, shard);
+}
+
+void RunHeartbeat::TellUntold(StoreHandler* store) {
+  while (!untold_.empty()) {
+    const auto& [shard, line] = *untold_.begin();
+    store->Put(place_.Key("lost", shard), line, place_.key_lifetime());
+    EndForLost(store, shard);
+    untold_.erase(untold_.begin());
+  }
+}
+
+void RunHeartbeat::EndForLost(StoreHandler* store, int shard) {
+  const RunOptions& options = place_.options;
   if (options.shard_id != options.num_expendable) return;
   // One shard ends the run for the lost one, so that the last to leave can remove all keys.
   store->Remove(place_.Key("member", shard));

@@ -149,6 +149,13 @@ class RunHeartbeat {
   void WatchAll(StoreHandler* store);
   void SetWatchOfAll(std::optional<HeartbeatWatch> watch);
   void NoteExpendableLost(StoreHandler* store, int shard, const std::string& line);
+  // The same without the store, in a run with expendable shards, where waits have no limit: looks
+  // for shards whose processes on this host have been stopped (SIGSTOP) for longer than
+  // silence_limit(). Nobody can tell whether a silent shard on another host lives.
+  void WatchStopped(const std::vector<MemberRecord>& members);
+  // Writes down what WatchStopped() found, once the store is back.
+  void TellUntold(StoreHandler* store);
+  void EndForLost(StoreHandler* store, int shard);
 
   const StoreFactory stores_;
   const RunPlace place_;
@@ -163,6 +170,11 @@ class RunHeartbeat {
   // By shard; used only by the thread.
   std::map<int, ChangeWatch> heartbeats_;
   std::set<int> lost_;  // expendable shards; used only by the thread
+  // Used only by the thread: since when the processes of other shards are seen stopped without the
+  // store; the last look; the lines of expendable shards that were lost meanwhile.
+  std::map<int, std::chrono::steady_clock::time_point> stopped_;
+  std::chrono::steady_clock::time_point looked_for_stopped_;
+  std::map<int, std::string> untold_;
   std::set<int> left_;  // other shards, which have said that they leave; used only by the thread
   // Other shards, whose processes ended without the store while this shard saves: they may have
   // left. Used only by the thread.

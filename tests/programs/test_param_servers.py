@@ -186,6 +186,31 @@ def test_a_killed_server_ends_the_run_with_one_line(databases, redis_server, sha
     assert all("peer lost: shard=2 " in line for line in lines), lines
 
 
+@pytest.mark.parametrize("frozen", [0, 2])
+def test_a_process_that_freezes_after_the_store_is_gone_holds_nobody(frozen, databases,
+                                                                     redis_server, shards, tmp_path):
+    """Worker 0, or the server (shard 2)."""
+    args = args_of(databases, tmp_path, redis_server.port, num_epochs=30, epoch_size=64,
+                   log_every=1, collective_timeout=3)
+    processes = start(shards, args, 3, 1)
+    wait_for_line(processes[0], "Wrote model")
+    redis_server.kill()
+    processes[frozen].send_signal(signal.SIGSTOP)
+    for shard, process in enumerate(processes):
+        if shard == frozen:
+            continue
+        output, _ = process.communicate(timeout=60)
+        cause = (f"peer lost: shard={frozen} host=", "its process is stopped (the store is "
+                 "unreachable, too)")
+        if frozen == 2:
+            assert process.returncode == 75, output[-3000:]
+            assert all(text in last_line(output) for text in cause), output[-3000:]
+        else:
+            assert process.returncode == 0, output[-3000:]
+            assert shard == 1 or all(text in output for text in cause), output[-3000:]
+    processes[frozen].kill()
+
+
 # The thread that connects stands still; the heartbeat goes on.
 HANGS = """
 #include <unistd.h>
