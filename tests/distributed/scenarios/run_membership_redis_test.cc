@@ -219,6 +219,58 @@ TEST(RunMembershipRedisTest, AShardThatDiesDuringASaveIsLostOnceTheStoreIsBack) 
   EXPECT_HAS(results[0].message, "peer lost: shard=1 ");
 }
 
+// Shard 0, which the run can lose, is stopped while the store stands still. Shard 2 is told of it
+// without the store, and writes it down once the store is back.
+TEST(RunMembershipRedisTest, AnExpendableShardThatIsStoppedWithoutTheStoreIsLost) {
+  PrivateRedis redis;
+  REQUIRE_REDIS(redis);
+  RedisOptions redis_options = redis.options();
+  redis_options.command_timeout = milliseconds(300);
+  const StoreFactory stores = RedisStores(redis_options);
+  const auto wait_for_note = [&] {
+    for (const Deadline limit(milliseconds(30000)); !limit.expired(); SleepMs(50)) {
+      try {
+        if (stores("run")->Check({"1/lost/0"})) return true;
+      } catch (const IoError&) {
+      }
+    }
+    return false;
+  };
+  const auto results = RunShards(
+      3,
+      [&](int shard) {
+        RunOptions options = Options(3, shard);
+        options.num_expendable = 2;
+        std::string lost;
+        options.on_expendable_lost = [&](int which, const std::string& line) {
+          lost += MakeString(which, ": ", line);
+        };
+        const auto run = RunMembership::Join(stores, options);
+        if (shard == 0) {
+          SleepMs(9000);
+          return run->ReportFailure("Broadcast failed", true, 2);
+        }
+        if (!wait_for_note()) return std::string("nobody wrote it down");
+        run->Leave();
+        return lost + run->Failure();
+      },
+      60,
+      [&](const std::vector<pid_t>& pids) {
+        SleepMs(1500);
+        redis.Signal(SIGSTOP);
+        kill(pids[0], SIGSTOP);
+        SleepMs(8000);
+        redis.Signal(SIGCONT);
+        SleepMs(1000);
+        kill(pids[0], SIGCONT);
+      });
+  EXPECT_HAS(results[0].message, "peer lost: shard=0 ");
+  EXPECT_EQ(results[1].message, "");
+  EXPECT_HAS(results[2].message, "0: peer lost: shard=0 ");
+  EXPECT_HAS(results[2].message, "its process is stopped (the store is unreachable, too)");
+  EXPECT_FALSE(stores("run")->Check({"generation"}));
+}
+
 // Joins two shards, the second one late, after `disturb` has done something to the server.
 void JoinDespite(const std::function<void(std::unique_ptr<PrivateRedis>*)>& disturb) {
   auto redis = std::make_unique<PrivateRedis>();
