@@ -8,8 +8,8 @@ import struct
 import time
 
 import pytest
-
-from doppio_runs import mnist, start as start_doppio, trainer_of, wait_until
+from doppio_runs import mnist, trainer_of, wait_until
+from doppio_runs import start as start_doppio
 
 from conftest import compiled, last_line, run, training, wait_for_line
 from launcher_dialects import free_port
@@ -124,7 +124,8 @@ def launched(databases, models, *options):
                                num_epochs=60))
 
 
-@pytest.mark.parametrize("store", [[], ["--store", "file://{}"], ["--store", "tcp://127.0.0.1:{}"]])
+@pytest.mark.parametrize("store", [[], ["--store", "file://{}"],
+                                   ["--store", "tcp://127.0.0.1:{}"]])
 def test_doppio_run_goes_on_without_a_worker(store, databases, tmp_path):
     options = [word.format(tmp_path if "file" in word else free_port()) for word in store]
     launcher = launched(databases, tmp_path, *options)
@@ -187,8 +188,9 @@ def test_a_killed_server_ends_the_run_with_one_line(databases, redis_server, sha
 
 
 @pytest.mark.parametrize("frozen", [0, 2])
-def test_a_process_that_freezes_after_the_store_is_gone_holds_nobody(frozen, databases,
-                                                                     redis_server, shards, tmp_path):
+def test_a_process_that_freezes_after_the_store_is_gone_holds_nobody(
+    frozen, databases, redis_server, shards, tmp_path
+):
     """Worker 0, or the server (shard 2)."""
     args = args_of(databases, tmp_path, redis_server.port, num_epochs=30, epoch_size=64,
                    log_every=1, collective_timeout=3)
