@@ -162,7 +162,6 @@ CheckpointProto MakeHeader(const TrainOptions& options, const TrainNets& nets,
     checkpoint.mutable_bad_records()->add_key(key);
   }
   for (const std::string& path : progress.models) checkpoint.add_model(path);
-  checkpoint.set_data_fingerprint(DataFingerprint(options.data.db_type, options.data.train_data));
   for (const std::string& name : nets.AllStatistics()) checkpoint.add_computed_param(name);
   for (const std::string& state : states) {
     CAFFE_ENFORCE(checkpoint.add_shard()->ParseFromString(state),
@@ -241,14 +240,22 @@ std::string NewestWhole(const std::string& path, const OutputOptions& output) {
 
 CheckpointSaver::CheckpointSaver(const TrainOptions& options, const TrainNets& nets, Workspace* ws,
                                  ShardRun* run, const RunLock* lock)
-    : options_(options), nets_(nets), ws_(ws), run_(run), lock_(lock), shared_(SharedBlobs(nets)) {}
+    : options_(options),
+      nets_(nets),
+      ws_(ws),
+      run_(run),
+      lock_(lock),
+      data_fingerprint_(
+          run->IsWriter() ? DataFingerprint(options.data.db_type, options.data.train_data) : ""),
+      shared_(SharedBlobs(nets)) {}
 
 void CheckpointSaver::Save(const Progress& progress) {
   const auto start = Clock::now();
   const auto states = run_->Gather(StateOfShard(nets_, ws_).SerializeAsString());
   if (!run_->IsWriter()) return;
   save_.WaitForLast();
-  const CheckpointProto header = MakeHeader(options_, nets_, progress, states, *run_);
+  CheckpointProto header = MakeHeader(options_, nets_, progress, states, *run_);
+  header.set_data_fingerprint(data_fingerprint_);
   *copies_.CreateBlob(kHeader)->GetMutable<std::string>() = header.SerializeAsString();
   for (const std::string& name : shared_) {
     BlobGetMutableTensor(copies_.CreateBlob(name), Device{})

@@ -57,6 +57,7 @@ class CheckpointSaver {
   Workspace* ws_;
   ShardRun* run_;
   const RunLock* lock_;
+  std::string data_fingerprint_;  // of the training data at the start: later a read may hang
   const std::vector<std::string> shared_;  // blobs of the state that all shards share
   Workspace copies_;                       // of these blobs, and the header
   BackgroundSave save_;                    // last: its thread uses the others

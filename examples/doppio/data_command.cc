@@ -34,13 +34,13 @@ int RunInspect(const InspectFlags& flags) {
   return static_cast<int>(found.num_damaged == 0 ? ExitCode::kDone : ExitCode::kBadData);
 }
 
-// Checks a whole number.
+// Checks a whole number; `lowest` is 0 or 1.
 CLI::Validator AtLeast(int64_t lowest) {
   const auto check = [lowest](const std::string& text) {
     const bool low = std::strtoll(text.c_str(), nullptr, 10) < lowest;
     return low ? MakeString(text, " is not a whole number from ", lowest, " on") : "";
   };
-  return CLI::Validator(check, "");
+  return CLI::Validator(check, lowest == 0 ? "NONNEGATIVE" : "POSITIVE");
 }
 
 void AddPrepare(CLI::App* data, Action* action) {

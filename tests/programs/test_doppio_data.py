@@ -356,9 +356,9 @@ def test_a_page_that_cannot_be_written_is_refused_before_the_records_are_read(pi
     assert (done.returncode, done.output) == (
         73, f"doppio: cannot write {pictures}: Is a directory\n")
     page = tmp_path / "page.html"
-    page.write_text("old")
+    page.write_text("<!DOCTYPE html>old")
     done = run("doppio", "data", "inspect", tmp_path / "absent", "--html", page)
-    assert (done.returncode, page.read_text()) == (66, "old")
+    assert (done.returncode, page.read_text()) == (66, "<!DOCTYPE html>old")
 
 
 class Page(html.parser.HTMLParser):
