@@ -290,8 +290,9 @@ LoadedCheckpoint LoadCheckpoint(const std::string& path, const TrainOptions& opt
     ws->CreateBlob(kHeader);
     LoadBlobs(ws, {kHeader}, whole, /*need_checksum=*/false);  // checked above
     header = ws->GetBlob(kHeader)->Get<std::string>();
-    CheckSettings(ParseHeader(header, whole), options, whole);
-    WarnOfOtherData(ParseHeader(header, whole), options, whole);
+    const CheckpointProto written = ParseHeader(header, whole);
+    CheckSettings(written, options, whole);
+    WarnOfOtherData(written, options, whole);
     LoadBlobs(ws, options.schedule.evaluate ? Params(nets) : SharedBlobs(nets), whole,
               /*need_checksum=*/false);
   }
