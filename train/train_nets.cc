@@ -429,6 +429,23 @@ TrainNets BuildTrainNets(const TrainOptions& options, RecordKind kind) {
   return nets;
 }
 
+void PlaceTrainNet(const TrainNets& nets, Workspace* ws) {
+  std::set<std::string> keep(nets.gradients.begin(), nets.gradients.end());
+  keep.erase("");  // of frozen parameters
+  keep.insert(nets.learning_rate);
+  for (const std::string& scope : nets.scopes) {
+    for (const std::string* name : {&nets.loss, &nets.accuracy, &nets.accuracy_top5}) {
+      if (!name->empty()) keep.insert(scope + name->substr(nets.scope.size()));
+    }
+  }
+  for (const auto& [device, plan] : PlaceTraining(nets.train, nets.prepared, keep, ws)) {
+    constexpr double kMiB = 1 << 20;
+    LOG(INFO) << "Planned memory of " << device.ToString() << ": " << plan.slots.size()
+              << " blobs in " << plan.arena_bytes / kMiB << " MiB instead of "
+              << plan.unplanned_bytes / kMiB;
+  }
+}
+
 void ShiftLearningRate(int64_t iterations, NetDef* train) {
   if (iterations == 0) return;
   for (OperatorDef& op : *train->mutable_op()) {

@@ -60,6 +60,11 @@ struct InferenceNets {
   std::string label;                // int32 {batch}; "" for a predictor
 };
 
+// Places the blobs of `nets.train` in memory that they share (PlaceTraining); gradients for
+// parameter servers and what a run reports stay readable. The parameters must exist. Logs the
+// bytes.
+void PlaceTrainNet(const TrainNets& nets, Workspace* ws);
+
 // Adds `iterations` to the iteration counter of the learning rate schedule.
 void ShiftLearningRate(int64_t iterations, NetDef* train);
 

@@ -1,7 +1,5 @@
 #include "train/trainer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -56,8 +54,7 @@ Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> lis
       options_(Prepare(options, stop)),
       test_options_(TestOptions(options_)),
       listener_(std::move(listener)),
-      stop_(std::move(stop)),
-      kept_models_(options_.output.keep_models) {
+      stop_(std::move(stop)) {
   if (!listener_) listener_ = std::make_shared<TrainListener>();
 }
 
@@ -70,6 +67,7 @@ int Trainer::Run() {
     TrainOptions options = options_;
     if (watchdog_) options.shards.on_joined = [this] { watchdog_->WatchSetUp(); };
     run_ = std::make_unique<ShardRun>(options, &ws_);
+    models_ = std::make_unique<RunModels>(options_, run_.get());
   } catch (const StoppedEarly& stopped) {
     LOG(INFO) << stopped.what();
     return stopped.signal();
@@ -114,10 +112,7 @@ void Trainer::LockOutputs() {
   if (output.WritesCheckpoints()) {
     checkpoint_lock_ = std::make_unique<RunLock>(output.checkpoint_path, run_->identity());
   }
-  if (output.model_path) {
-    model_lock_ = std::make_unique<RunLock>(output.model_path(0), run_->identity());
-    exporter_ = std::make_unique<ModelExporter>(model_lock_.get());
-  }
+  models_->Lock();
 }
 
 void Trainer::SetUp() {
@@ -140,9 +135,7 @@ void Trainer::SetUp() {
     if (checkpoint.file == options_.output.checkpoint_path) {
       checkpointed_at_ = progress_.total_iterations;  // it is on the disk already
     }
-    for (const std::string& path : progress_.models) {
-      if (run_->IsWriter()) kept_models_.Add(path);
-    }
+    models_->Restore(progress_.models);
     ShiftLearningRate(progress_.rate_offset, &nets_.train);
   } else if (averages) {
     // Again, from what was loaded and broadcast.
@@ -165,19 +158,10 @@ void Trainer::SetUp() {
 // The checkpoint of an epoch's end may have been written, and its models not: the process was
 // killed, or a disk was full. The parameters are still the ones of that moment.
 void Trainer::ExportMissing() {
-  const OutputOptions& output = options_.output;
-  if (!output.model_path || progress_.epoch == 0 || progress_.epoch_iterations > 0) return;
-  std::vector<std::string> paths = {output.model_path(progress_.epoch)};
-  if (output.keep_best && progress_.best.epoch == progress_.epoch - 1) {
-    paths.push_back(output.best_model_path);
-  }
-  const auto missing = [](const std::string& path) { return access(path.c_str(), F_OK) != 0; };
-  // The last checkpoint may be older than its model.
-  if (run_->IsWriter() && !missing(paths[0])) kept_models_.Add(paths[0]);
-  const bool any = run_->IsWriter() && std::any_of(paths.begin(), paths.end(), missing);
-  if (run_->Broadcast(any ? "missing" : "").empty()) return;
+  const std::vector<std::string> paths = models_->FindMissing(progress_);
+  if (paths.empty()) return;
   LOG(INFO) << "A model of the last epoch is missing: writing it again";
-  Export(paths);
+  models_->Export(view_.get(), paths);
 }
 
 // Says which files of an earlier run a run that starts anew will replace.
@@ -187,23 +171,12 @@ void Trainer::WarnOfEarlierFiles() const {
     LOG(WARNING) << "this run begins anew: its first checkpoint will replace "
                  << output.checkpoint_path << "; with --resume it would go on from there";
   }
-  if (!output.model_path) return;
-  std::vector<std::string> paths;
-  for (int epoch = progress_.epoch + 1; epoch <= options_.schedule.num_epochs; ++epoch) {
-    paths.push_back(output.model_path(epoch));
-  }
-  if (output.keep_best) paths.push_back(output.best_model_path);
-  for (const std::string& path : paths) {
-    if (access(path.c_str(), F_OK) != 0) continue;
-    LOG(WARNING) << "this run will replace models that are there, as " << path
-                 << "; another name for its models keeps them";
-    return;
-  }
+  models_->WarnOfEarlier(static_cast<int>(progress_.epoch));
 }
 
 // `resumed` is null for a run that starts anew.
 void Trainer::SetUpLoop(const LoadedCheckpoint* resumed) {
-  PlaceNet();
+  PlaceTrainNet(nets_, &ws_);
   if (options_.shards.HasServers()) {
     servers_ = std::make_unique<ParameterWorker>(options_, nets_, &ws_, run_.get());
   }
@@ -280,23 +253,6 @@ void Trainer::LogEpochSize() const {
   }
 }
 
-void Trainer::PlaceNet() {
-  std::set<std::string> keep(nets_.gradients.begin(), nets_.gradients.end());
-  keep.erase("");  // of frozen parameters
-  keep.insert(nets_.learning_rate);
-  for (const std::string& scope : nets_.scopes) {
-    for (const std::string* name : {&nets_.loss, &nets_.accuracy, &nets_.accuracy_top5}) {
-      if (!name->empty()) keep.insert(scope + name->substr(nets_.scope.size()));
-    }
-  }
-  for (const auto& [device, plan] : PlaceTraining(nets_.train, nets_.prepared, keep, &ws_)) {
-    constexpr double kMiB = 1 << 20;
-    LOG(INFO) << "Planned memory of " << device.ToString() << ": " << plan.slots.size()
-              << " blobs in " << plan.arena_bytes / kMiB << " MiB instead of "
-              << plan.unplanned_bytes / kMiB;
-  }
-}
-
 bool Trainer::LimitReached() const {
   const int64_t limit = options_.schedule.max_iterations;
   return stop_signal_ != 0 || (limit > 0 && progress_.total_iterations >= limit) || EndsEarly();
@@ -322,8 +278,8 @@ int Trainer::Loop() {
   if (!servers_ && run_->IsWriter()) run_->NoteOthersDone();
   if (saver_) saver_->Finish();
   if (servers_) servers_->Finish();
-  if (exporter_) exporter_->Finish();
-  NoteModels();
+  models_->Finish();
+  models_->NoteWritten(listener_.get());
   if (stopped) LogStop();
   return stop_signal_;
 }
@@ -405,7 +361,7 @@ bool Trainer::RunEpoch() {
     const bool last = IterationsLeft() == 0 || LimitReached();
     Report(status, last);
     CheckParameters(status);
-    NoteModels();
+    models_->NoteWritten(listener_.get());
     // At the end of an epoch, the checkpoint is written after FinishEpoch().
     if (every > 0 && progress_.total_iterations % every == 0 && IterationsLeft() > 0) Checkpoint();
   }
@@ -583,14 +539,11 @@ void Trainer::Test() {
 }
 
 void Trainer::ExportModels() {
-  const OutputOptions& output = options_.output;
   const bool better = evaluator_ && progress_.best.Update(last_test_.accuracy, last_test_.epoch);
-  if (!output.model_path) return;
+  if (!options_.output.model_path) return;
   SetState("saving");
   const TracedSpan span("save", "copy the model");
-  std::vector<std::string> paths = {output.model_path(progress_.epoch)};
-  if (better && output.keep_best) paths.push_back(output.best_model_path);
-  Export(paths);
+  models_->Export(view_.get(), models_->PathsAfter(progress_.epoch, better));
 }
 
 // After --max_iterations, which ended the run within an epoch. Its test does not count for
@@ -603,28 +556,11 @@ void Trainer::ExportUnfinished() {
             << progress_.epoch_iterations << " of " << progress_.epoch_iterations + IterationsLeft()
             << " iterations of epoch " << progress_.epoch << "; its model is " << path;
   SetState("saving");
-  Export({path});
-}
-
-void Trainer::Export(const std::vector<std::string>& paths) {
-  view_->Refresh();
-  if (!run_->IsWriter()) return;
-  if (!model_lock_) LockOutputs();  // the worker that wrote models before is lost
-  exporter_->Export(ExportMetaOf(options_, run_->identity().generation), *view_->workspace(),
-                    paths);
-}
-
-// Removes the models that --keep_models leaves out.
-void Trainer::NoteModels() {
-  if (!exporter_) return;
-  for (const std::string& path : exporter_->TakeWritten()) {
-    if (path != options_.output.best_model_path) kept_models_.Add(path);
-    listener_->OnModelSaved(path);
-  }
+  models_->Export(view_.get(), {path});
 }
 
 void Trainer::SaveCheckpoint() {
-  progress_.models.assign(kept_models_.paths().begin(), kept_models_.paths().end());
+  progress_.models.assign(models_->kept().begin(), models_->kept().end());
   saver_->Save(progress_);
 }
 

@@ -14,7 +14,6 @@
 #include "train/evaluator.h"
 #include "train/iteration_exchange.h"
 #include "train/iteration_means.h"
-#include "train/model_exporter.h"
 #include "train/model_view.h"
 #include "train/moving_average.h"
 #include "train/observe/run_trace.h"
@@ -23,6 +22,7 @@
 #include "train/parameter_worker.h"
 #include "train/report.h"
 #include "train/run_lock.h"
+#include "train/run_models.h"
 #include "train/shard_run.h"
 #include "train/stop_watchdog.h"
 #include "train/train_nets.h"
@@ -67,7 +67,6 @@ class Trainer {
   void LockOutputs();
   void SetUp();
   void LogEpochSize() const;
-  void PlaceNet();
   void WarnOfEarlierFiles() const;
   void ExportMissing();
   void SetUpLoop(const LoadedCheckpoint* resumed);
@@ -92,8 +91,6 @@ class Trainer {
   void Test();
   void ExportModels();
   void ExportUnfinished();
-  void Export(const std::vector<std::string>& paths);
-  void NoteModels();       // that were written in the background
   bool EndsEarly() const;  // by the patience
   void SaveCheckpoint();
   void Checkpoint();
@@ -125,10 +122,9 @@ class Trainer {
   TrainNets nets_;
   std::unique_ptr<ShardRun> run_;
   std::unique_ptr<ParameterWorker> servers_;  // null without parameter servers
-  // Of the exported models and the checkpoint; null if this process does not write them.
-  std::unique_ptr<RunLock> model_lock_, checkpoint_lock_;
-  std::unique_ptr<CheckpointSaver> saver_;   // null without checkpoints
-  std::unique_ptr<ModelExporter> exporter_;  // null if this process writes no models
+  std::unique_ptr<RunModels> models_;
+  std::unique_ptr<RunLock> checkpoint_lock_;  // null if this process writes no checkpoints
+  std::unique_ptr<CheckpointSaver> saver_;    // null without checkpoints
   std::unique_ptr<ModelView> view_;
   std::unique_ptr<ModelAverage> moving_average_;  // null without --ema_decay
   std::unique_ptr<Evaluator> evaluator_;
@@ -148,7 +144,6 @@ class Trainer {
   int64_t taken_before_ = 0;      // records, before the iteration under way
   int64_t started_at_ = 0;        // total iterations when this process began to train
   int64_t checkpointed_at_ = -1;  // total iterations
-  KeptModels kept_models_;
 };
 
 }  // namespace caffe2
