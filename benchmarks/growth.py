@@ -31,6 +31,7 @@ SIZES = {
     "gradients": [10, 100, 1000, 10000],
     "shards": [1, 2, 3, 4, 6, 8],
     "allreduce": [2, 3, 4, 6, 8],
+    "train_shards": [1, 2, 3, 4, 6, 8],
     "records": [1000, 10000, 100000, 1000000],
     "keys": [10, 1000, 100000, 1000000],
 }
@@ -41,6 +42,7 @@ TITLES = {
     "gradients": ("building a backward pass in Python", "operators in a net", "ms"),
     "shards": ("joining a run", "shards on one machine", "ms"),
     "allreduce": ("sum of 1 MiB", "shards on one machine", "ms"),
+    "train_shards": ("an iteration of LeNet, 64 images a shard", "shards on one machine", "ms"),
     "records": ("opening a database and reading 6,400 records", "records in the database", "ms"),
     "keys": ("joining a run of two shards", "other keys in the store", "ms"),
 }
@@ -123,6 +125,15 @@ class Programs:
     def allreduce(self, shards: int) -> float:
         text = self.program("allreduce", f"--shards={shards}", "--kib=1024", "--iterations=100")
         return find_number(r"shared memory +([0-9.]+) us", text) / 1e3
+
+    def train_shards(self, shards: int) -> float:
+        batch = 64
+        text = self.program("doppio", "run", "-n", str(shards), "--",
+                            str(self.build / "bin/mnist_trainer"), "--use_cpu", "--network=lenet",
+                            "--train_data=null", f"--batch_size={batch}", "--disp_batches=50",
+                            f"--num_examples={200 * batch * shards}", "--num_epochs=1")
+        last = text[text.rindex("Job:"):]
+        return 1e3 * batch * shards / find_number(r"([0-9.]+) images/s", last)
 
     def read(self, records: int) -> float:
         path = self.work / f"records_{records}"
@@ -214,6 +225,7 @@ def main() -> None:
             "operators": lambda n: programs.net("operators", n),
             "gradients": lambda n: programs.net("gradients", n),
             "shards": programs.join, "allreduce": programs.allreduce,
+            "train_shards": programs.train_shards,
             "records": programs.read, "keys": programs.join_beside}
         try:
             for name in names:
