@@ -16,9 +16,10 @@ namespace caffe2 {
 namespace {
 
 // Planned memory is correct only if operators run in definition order.
-void RunInOrder(NetDef* net) {
+bool MayReorder(const NetDef& net) {
   static const std::set<std::string> ordered = {"", "simple", "cuda_graph"};
-  if (ordered.count(net->type()) == 0) *net->add_arg() = MakeArgument("in_order", 1);
+  return ordered.count(net.type()) == 0 &&
+         !ArgumentHelper(net).GetSingleArgument<bool>("in_order", false);
 }
 
 // The GPUs of the net, or the CPU.
@@ -76,7 +77,7 @@ PreparedTraining PrepareTraining(const NetDef& init_net, const TrainingPasses& p
   if (passes.half_gradients) {
     prepared.half_gradients = KeepFilterGradientsIn16Bit(net, &prepared.arenas);
   }
-  if (passes.memory_plan) RunInOrder(net);
+  if (passes.memory_plan && MayReorder(*net)) *net->add_arg() = MakeArgument("in_order", 1);
   return prepared;
 }
 
@@ -92,6 +93,8 @@ std::vector<std::pair<Device, MemoryPlan>> PlaceTraining(const NetDef& net,
   }
   std::vector<std::pair<Device, MemoryPlan>> plans;
   if (!prepared.memory_plan) return plans;
+  CAFFE_ENFORCE(!MayReorder(net), "net ", net.name(), " of type ", net.type(),
+                " may reorder operators that share memory: set its type before PrepareTraining");
   const std::map<std::string, TensorShape> shapes = ShapesOf(net, placed, *ws);
   placed.insert(keep.begin(), keep.end());
   for (const Device& device : PlannedDevices(net)) {

@@ -65,7 +65,8 @@ PreparedTraining PrepareTraining(const NetDef& init_net, const TrainingPasses& p
 
 // Step 6, before the net first runs. `ws` holds the external inputs of the net. Blobs whose shape
 // cannot be inferred from them keep memory of their own. Memory is planned for the GPUs of the net,
-// or for the CPU if the net uses none. Returns the plan of each device.
+// or for the CPU if the net uses none. Returns the plan of each device. Throws EnforceNotMet if the
+// type of the net was changed since PrepareTraining to one that may reorder operators.
 std::vector<std::pair<Device, MemoryPlan>> PlaceTraining(const NetDef& net,
                                                          const PreparedTraining& prepared,
                                                          const std::set<std::string>& keep,

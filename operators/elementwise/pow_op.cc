@@ -13,22 +13,35 @@ PowFunction::PowFunction(const OperatorBase& op)
 
 namespace {
 
-// Scalar exponent e: dX = e * (X^(e-1) * dY).
+// Scalar exponent e: dX = e * (X^(e-1) * dY). In place, as in Caffe2, X = Y^(1/e), which is right
+// for X >= 0.
 class GetPowGradient final : public GradientMakerBase {
  public:
   using GradientMakerBase::GradientMakerBase;
   bool CopyArguments() const override { return Def().input_size() == 2; }
   std::vector<OperatorDef> GetGradientDefs() override {
-    CAFFE_ENFORCE(I(0) != O(0),
-                  "the gradient of Pow needs the input, but the output was written "
-                  "in place: ",
-                  O(0));
+    const bool in_place = I(0) == O(0);
     if (Def().input_size() == 2) {
+      CAFFE_ENFORCE(!in_place,
+                    "the gradient of Pow with two inputs needs the first one, but the output was "
+                    "written in place: ",
+                    O(0));
       return SingleGradientDef("PowGradient", "", std::vector<std::string>{GO(0), I(0), I(1)},
                                std::vector<std::string>{GI(0), GI(1)});
     }
     const float exponent = ArgumentHelper(Def()).GetSingleArgument<float>("exponent", 0.f);
-    return {CreateOperatorDef("Pow", "", {I(0)}, {GI(0)}, {MakeArgument("exponent", exponent - 1)}),
+    if (in_place) {
+      CAFFE_ENFORCE(exponent != 0,
+                    "the gradient of Pow with the exponent 0 needs the input, but the "
+                    "output was written in place: ",
+                    O(0));
+      LOG(WARNING) << "Pow writes " << O(0)
+                   << " in place: its gradient is computed from the output "
+                   << "and is wrong where the input was negative";
+    }
+    const float power = in_place ? (exponent - 1) / exponent : exponent - 1;
+    return {CreateOperatorDef("Pow", "", {in_place ? O(0) : I(0)}, {GI(0)},
+                              {MakeArgument("exponent", power)}),
             CreateOperatorDef("Mul", "", {GI(0), GO(0)}, {GI(0)}),
             CreateOperatorDef("Scale", "", {GI(0)}, {GI(0)}, {MakeArgument("scale", exponent)})};
   }

@@ -13,17 +13,25 @@ namespace caffe2 {
 // held_out describe.
 db::DBReader MakeDBReader(const OperatorBase& op);
 
-// Opens a database for reading.
+// Opens a database for reading. Logs a warning when it runs a second time.
 template <class Context>
 class CreateDBOp final : public Operator<Context> {
  public:
   USE_OPERATOR_FUNCTIONS(CreateDBOp);
 
   bool RunOnDevice() override {
+    if (++runs_ == 2) {
+      LOG(WARNING) << "CreateDB runs again: its reader begins with the first record of "
+                   << this->template GetSingleArgument<std::string>("db", "")
+                   << " again. In a net that runs many times, it gives the same batch each time";
+    }
     *OperatorBase::Output<std::unique_ptr<db::DBReader>>(0) =
         std::make_unique<db::DBReader>(MakeDBReader(*this));
     return true;
   }
+
+ private:
+  int64_t runs_ = 0;
 };
 
 }  // namespace caffe2

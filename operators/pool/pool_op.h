@@ -51,16 +51,18 @@ class PoolOpBase : public Operator<Context> {
 
  protected:
   void Prepare(const Tensor& x) {
-    if (x.sizes() == x_dims_) return;
+    if (prepared_ && x.sizes() == x_dims_) return;
     const ImageShape image = ImageShape::FromDims(x.sizes(), arguments_.order());
     const Window window = ResolvePool(arguments_, image);
     shape_ = PoolShape::Make(image, window, arguments_.channels_last(), count_include_pad_);
     y_dims_ = ImageShape{image.batch, image.channels, window.output}.ToDims(arguments_.order());
     x_dims_ = x.sizes();
+    prepared_ = true;
   }
 
   const WindowArguments arguments_;
   const bool count_include_pad_;
+  bool prepared_ = false;  // for X of shape x_dims_
   PoolShape shape_;
   std::vector<int64_t> x_dims_, y_dims_;
 };

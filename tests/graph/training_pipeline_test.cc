@@ -189,6 +189,18 @@ TEST(TrainingPipelineTest, PreparedNetsLearnTheSame) {
   }
 }
 
+// Operators that share memory must keep their order.
+TEST(TrainingPipelineTest, MemoryIsNotPlannedForAnotherExecutor) {
+  Model model(TensorProto::FLOAT);
+  NetDef& net = model.net();
+  const PreparedTraining prepared =
+      PrepareTraining(model.init(), {.memory_plan = true}, Model::keep(), &net);
+  Workspace ws;
+  EXPECT_NO_THROW(PlaceTraining(net, prepared, Model::keep(), &ws));
+  net.set_type("dag");
+  EXPECT_THROW(PlaceTraining(net, prepared, Model::keep(), &ws), EnforceNotMet);
+}
+
 TEST(TrainingPipelineTest, PlannedMemoryLeavesOutWhatIsReadElsewhere) {
   Model model = Prepared({.fused_updates = true});
   Workspace ws;

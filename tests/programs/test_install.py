@@ -1,6 +1,7 @@
 """What `cmake --install` gives: programs that run, and a package that other projects build with."""
 
 import os
+from pathlib import Path
 
 from conftest import check_output
 
@@ -12,34 +13,15 @@ add_executable(consumer consumer.cc)
 target_link_libraries(consumer PRIVATE Doppio::caffe2 Doppio::caffe2_image)
 """
 
-SOURCE = """
-#include <cstdio>
-
-#include "caffe2/core/workspace.h"
-
-int main() {
-  caffe2::NetDef net;
-  net.set_name("twice");
-  caffe2::OperatorDef* fill = net.add_op();
-  fill->set_type("ConstantFill");
-  fill->add_output("x");
-  caffe2::Argument* shape = fill->add_arg();
-  shape->set_name("shape");
-  shape->add_ints(3);
-  caffe2::Argument* value = fill->add_arg();
-  value->set_name("value");
-  value->set_f(1.5f);
-  caffe2::OperatorDef* add = net.add_op();
-  add->set_type("Add");
-  add->add_input("x");
-  add->add_input("x");
-  add->add_output("y");
-  caffe2::Workspace ws;
-  if (!ws.RunNetOnce(net)) return 1;
-  const caffe2::Tensor& y = ws.GetBlob("y")->Get<caffe2::Tensor>();
-  std::printf("%lld elements of %g\\n", static_cast<long long>(y.numel()), y.data<float>()[2]);
-  return 0;
-}
+FILL_NET = """
+name: "init"
+op { type: "ConstantFill" output: "weights"
+     arg { name: "shape" ints: 2 ints: 3 } arg { name: "value" f: 1.5 } }
+op { type: "ConstantFill" output: "bias" arg { name: "shape" ints: 2 } }
+"""
+PREDICT_NET = """
+name: "predict" external_output: "scores"
+op { type: "FC" input: "data" input: "weights" input: "bias" output: "scores" }
 """
 
 
@@ -58,11 +40,17 @@ def test_installed_programs_use_the_installed_libraries(prefix):
 
 
 def test_another_project_builds_with_the_package(prefix, tmp_path):
+    """The program of docs/from_caffe2.md, which runs a model of two nets."""
     (tmp_path / "CMakeLists.txt").write_text(CMAKELISTS)
-    (tmp_path / "consumer.cc").write_text(SOURCE)
+    page = (Path(__file__).parents[2] / "docs/from_caffe2.md").read_text()
+    program = page.split("```cpp\n")[1].split("```")[0]
+    (tmp_path / "consumer.cc").write_text(program)
+    for name, net in (("init.pbtxt", FILL_NET), ("predict.pbtxt", PREDICT_NET)):
+        (tmp_path / name).write_text(net)
     build = tmp_path / "build"
     check_output(
         "cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"
     )
     check_output("cmake", "--build", build)
-    assert check_output(build / "consumer") == "3 elements of 3\n"
+    nets = (tmp_path / "init.pbtxt", tmp_path / "predict.pbtxt")
+    assert check_output(build / "consumer", *nets, "data") == "4.5\n4.5\n"

@@ -175,6 +175,8 @@ def test_const(values):
     workspace.RunNetOnce(net)
     fetched = workspace.FetchBlob(blob)
     assert fetched.shape == values.shape
+    if values.dtype.kind == "f":
+        assert fetched.dtype == np.float32  # as in Caffe2
     flat = [x.decode() if isinstance(x, bytes) else x for x in fetched.ravel()]
     assert flat == values.ravel().tolist()
 

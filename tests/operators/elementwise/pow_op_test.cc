@@ -29,5 +29,24 @@ TEST(PowOpTest, Gradients) {
   CheckGradient(&ws, Op("Pow", {"X", "E"}, {"Y"}, {MakeArgument("broadcast", 1)}), {0, 1});
 }
 
+// The gradient of the input comes from the output, as in Caffe2.
+TEST(PowOpTest, GradientInPlace) {
+  Workspace ws;
+  const OperatorDef pow = Op("Pow", {"X"}, {"X"}, {MakeArgument("exponent", 3.f)});
+  Feed<float>(&ws, "X", {3}, {0.5f, 1, 2});
+  Feed<float>(&ws, "dY", {3}, {1, -1, 10});
+  GradientWrapper gradient;
+  gradient.dense = "dY";
+  RunOp(&ws, pow);
+  for (const OperatorDef& def : GetGradientForOp(pow, {gradient}).ops) RunOp(&ws, def);
+  ExpectTensor(ws, "X_grad", {3}, {0.75f, -3, 120}, 1e-5f);
+  const auto gradient_of = [&](const OperatorDef& def) {
+    return GetGradientForOp(def, {gradient});
+  };
+  EXPECT_THROW(gradient_of(Op("Pow", {"X"}, {"X"}, {MakeArgument("exponent", 0.f)})),
+               EnforceNotMet);
+  EXPECT_THROW(gradient_of(Op("Pow", {"X", "E"}, {"X"})), EnforceNotMet);
+}
+
 }  // namespace
 }  // namespace caffe2::testing

@@ -36,5 +36,29 @@ TEST(CreateDBTest, ReadsEveryShardOfEndlessEpochs) {
                "shard");
 }
 
+// A net that trains and opens its database itself would train on one batch.
+TEST(CreateDBTest, WarnsWhenItRunsAgain) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("data");
+  db::RecordWriter writer("minidb", path);
+  writer.Add("a");
+  writer.Finish();
+  NetDef net;
+  net.set_name("opens");
+  *net.add_op() = Op("CreateDB", {}, {"reader"},
+                     {MakeArgument("db", path), MakeArgument<std::string>("db_type", "minidb")});
+  Workspace ws;
+  ws.CreateNet(net);
+  const auto run = [&] {
+    ::testing::internal::CaptureStderr();
+    ws.RunNet(net.name());
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const std::string text = "CreateDB runs again";
+  EXPECT_EQ(run().find(text), std::string::npos);
+  EXPECT_NE(run().find(text), std::string::npos);
+  EXPECT_EQ(run().find(text), std::string::npos) << "one line is enough";
+}
+
 }  // namespace
 }  // namespace caffe2::testing

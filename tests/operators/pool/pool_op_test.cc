@@ -317,6 +317,10 @@ TEST(Pool, RefusesWhatCannotWork) {
                "argument legacy_pad must be from 0 to 3, found 4");
   FeedRandom(&ws, "V", {4, 2}, 1);
   ExpectThrows(&ws, Op("MaxPool", {"V"}, {"Y"}, {arg("kernel", 1)}), "spatial axes");
+  Feed<float>(&ws, "scalar", {}, {1});
+  for (const char* type : {"MaxPool", "AveragePool", "LpPool"}) {
+    ExpectThrows(&ws, Op(type, {"scalar"}, {"Y"}, {arg("kernel", 1)}), "at least two axes");
+  }
   Feed(&ws, "E", {1, 2, 0, 3}, std::vector<float>());
   ExpectThrows(&ws, Op("MaxPool", {"E"}, {"Y"}, {arg("kernel", 1)}),
                "spatial axis 0 of the input must have from 1 to 2147483647 elements, found 0");

@@ -16,8 +16,6 @@ _CONST_FILLERS = {
 
 
 def _const_filler(dtype):
-    if dtype == np.float64:
-        return "GivenTensorDoubleFill", np.float64
     if dtype in (np.int64, np.uint32):
         return "GivenTensorInt64Fill", np.int64
     if dtype.kind in "iu" and dtype.itemsize <= 4:
@@ -49,7 +47,7 @@ def _values_argument(filler, values):
     argument = caffe2_pb2.Argument(name="values")
     if filler == "GivenTensorStringFill":
         argument.strings.extend(v.encode() if isinstance(v, str) else v for v in values)
-    elif filler in ("GivenTensorFill", "GivenTensorDoubleFill"):
+    elif filler == "GivenTensorFill":
         argument.floats.extend(values)
     else:
         argument.ints.extend(int(value) for value in values)
