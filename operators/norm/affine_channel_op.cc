@@ -1,24 +1,8 @@
 #include "operators/norm/affine_channel_op.h"
 
-namespace caffe2 {
+#include "operators/norm/channel_affine.h"
 
-template <typename T>
-void ScaleChannels(const ChannelShape& shape, const T* x, const float* scale, const float* bias,
-                   T* y, CPUContext* /*context*/) {
-  const std::vector<float> zeros(shape.channels, 0.f);
-  NormalizeChannels<T>(shape, x, zeros.data(), scale, bias != nullptr ? bias : zeros.data(),
-                       nullptr, false, y);
-}
-template <typename T>
-void SumChannelProducts(const ChannelShape& shape, const T* x, const T* g, float* sum_gx,
-                        float* sum_g, CPUContext* /*context*/) {
-  const std::vector<float> zeros(shape.channels, 0.f);
-  NormalizeGradient<T> in;
-  in.x = x;
-  in.dy = g;
-  in.mean = zeros.data();
-  ChannelGradientSums<T>(shape, in, sum_g, sum_gx, nullptr);
-}
+namespace caffe2 {
 
 namespace {
 

@@ -32,6 +32,46 @@ TEST(LayerNormTest, MatchesReferenceAtEveryAxis) {
   }
 }
 
+TEST(LayerNormTest, ScalesAndOffsetsColumns) {
+  for (const int axis : {1, 2}) {
+    Workspace ws;
+    FeedRandom(&ws, "X", {2, 3, 4}, 1, -2, 5);
+    const int64_t d = axis == 1 ? 12 : 4;
+    FeedRandom(&ws, "gamma", {d}, 2, -2, 2);
+    FeedRandom(&ws, "beta", {d}, 3, -2, 2);
+    const std::vector<Argument> plain{MakeArgument<int>("axis", axis),
+                                      MakeArgument<float>("epsilon", 0.01f)};
+    std::vector<Argument> affine = plain;
+    affine.push_back(MakeArgument("elementwise_affine", true));
+    RunOp(&ws, Op("LayerNorm", {"X"}, {"Z", "plain_mean", "plain_stdev"}, plain));
+    std::vector<float> y = FetchValues<float>(ws, "Z");
+    const auto gamma = FetchValues<float>(ws, "gamma"), beta = FetchValues<float>(ws, "beta");
+    for (size_t i = 0; i < y.size(); ++i) y[i] = y[i] * gamma[i % d] + beta[i % d];
+    const OperatorDef op = Op("LayerNorm", {"X", "gamma", "beta"}, {"Y", "mean", "stdev"}, affine);
+    RunOp(&ws, op);
+    ExpectTensor(ws, "Y", {2, 3, 4}, y, 1e-5f, 1e-5f);
+    CheckGradient(&ws, op, {0, 1, 2});
+    ExpectThrows(&ws, Op("LayerNorm", {"X"}, {"Y", "mean", "stdev"}, affine), "3 inputs");
+    ExpectThrows(&ws, Op("LayerNorm", {"X", "gamma", "beta"}, {"Y", "mean", "stdev"}, plain),
+                 "without it 1");
+    Feed<float>(&ws, "short", {1}, {1});
+    ExpectThrows(&ws, Op("LayerNorm", {"X", "gamma", "short"}, {"Y", "mean", "stdev"}, affine),
+                 "beta must have one element");
+  }
+}
+
+TEST(LayerNormTest, SumsOfNoRowsAreZero) {
+  Workspace ws;
+  for (const char* blob : {"dY", "Y", "X"}) Feed<float>(&ws, blob, {0, 2}, {});
+  for (const char* blob : {"mean", "stdev"}) Feed<float>(&ws, blob, {0, 1}, {});
+  Feed<float>(&ws, "gamma", {2}, {1, 2});
+  RunOp(&ws, Op("LayerNormGradient", {"dY", "Y", "mean", "stdev", "X", "gamma"},
+                {"dX", "dgamma", "dbeta"}, {MakeArgument("elementwise_affine", true)}));
+  ExpectTensor(ws, "dX", {0, 2}, {});
+  ExpectTensor(ws, "dgamma", {2}, {0, 0});
+  ExpectTensor(ws, "dbeta", {2}, {0, 0});
+}
+
 TEST(LayerNormTest, KeepsTheVarianceOfFarValuesAndTakesNoRows) {
   Workspace ws;
   Feed<float>(&ws, "X", {1, 2}, {1e6f, 1e6f + 1});
