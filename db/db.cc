@@ -1,8 +1,11 @@
 #include "db/db.h"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <vector>
 
+#include "caffe2/core/closest_word.h"
 #include "caffe2/core/exit_code.h"
 #include "db/data_set.h"
 #include "db/random_access_file.h"
@@ -57,7 +60,33 @@ std::string Join(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string LowerCase(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
 constexpr char kAutoType[] = "auto";
+
+// The types as users write them: without Caffe2's spellings of the same types.
+std::vector<std::string> KnownTypes(Mode mode) {
+  std::vector<std::string> types;
+  for (const std::string& type : DBRegistry().Keys()) {
+    const std::string lower = LowerCase(type);
+    const bool other_spelling = lower != type && DBRegistry().Has(lower);
+    if (!other_spelling && (mode == READ || IsWritableDBType(type))) types.push_back(type);
+  }
+  if (mode == READ) types.push_back(kAutoType);
+  return types;
+}
+
+[[noreturn]] void ThrowUnknownType(const std::string& db_type, const std::string& source,
+                                   Mode mode) {
+  const std::vector<std::string> known = KnownTypes(mode);
+  const std::string closest = ClosestWord(LowerCase(db_type), known);
+  CAFFE_THROW(db_type.empty() ? "no db_type is given" : "unknown db_type \"" + db_type + "\"",
+              " for ", source, closest.empty() ? "" : "; did you mean " + closest + "?",
+              closest.empty() ? "; known: " : " Known: ", Join(known));
+}
 
 std::unique_ptr<DB> OpenGuessed(const std::string& source) {
   const std::string type = GuessDBType(source);
@@ -85,15 +114,19 @@ DBRegistryType& DBRegistry() {
 
 std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode) {
   if (db_type == kAutoType && mode == READ) return OpenGuessed(source);
-  CAFFE_ENFORCE(DBRegistry().Has(db_type), "unknown db_type \"", db_type, "\" for ", source,
-                "; known: ", Join(DBRegistry().Keys()));
+  if (!DBRegistry().Has(db_type)) ThrowUnknownType(db_type, source, mode);
   CAFFE_ENFORCE(!source.empty(), "the path of the ", db_type, " database is empty");
   return DBRegistry().Create(db_type, source, mode);
 }
 
+bool IsWritableDBType(const std::string& db_type) {
+  static const std::vector<std::string> read_only = {"cifar", "stl10", "idx", "images", "tar"};
+  return DBRegistry().Has(db_type) &&
+         std::find(read_only.begin(), read_only.end(), db_type) == read_only.end();
+}
+
 bool DBExists(const std::string& db_type, const std::string& source) {
-  CAFFE_ENFORCE(db_type == kAutoType || DBRegistry().Has(db_type), "unknown db_type \"", db_type,
-                "\"");
+  if (db_type != kAutoType && !DBRegistry().Has(db_type)) ThrowUnknownType(db_type, source, READ);
   std::error_code error;
   return std::filesystem::exists(source, error);
 }

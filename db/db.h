@@ -79,6 +79,9 @@ class DB {
 // "auto": the type that GuessDBType finds. Throws EnforceNotMet, listing the known types, for any
 // other db_type, and IoError with the path if the database is missing, damaged or of another type.
 std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode);
+// True if CreateDB can make databases of this type: lmdb, leveldb, minidb, but no type of
+// data_set.h.
+bool IsWritableDBType(const std::string& db_type);
 // True if a file or directory `source` exists. Throws EnforceNotMet for an unknown type.
 bool DBExists(const std::string& db_type, const std::string& source);
 // Guesses the database type, in lower case, from the names of the files at `source` and from the

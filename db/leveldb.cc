@@ -133,7 +133,9 @@ class LevelDB final : public DB {
     if (mode == READ &&
         !std::filesystem::exists(std::filesystem::path(source) / "CURRENT", error)) {
       const std::string guess = GuessDBType(source);
+      const bool folder = std::filesystem::is_directory(source, error);
       ThrowIoError(ExitCode::kNoInput, "there is no LevelDB database at ", source,
+                   folder ? " (no file CURRENT in it)" : "",
                    guess.empty() ? "" : "; it looks like db_type " + guess);
     }
     if (mode == READ) {

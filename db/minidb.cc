@@ -30,6 +30,10 @@ struct Place {
 // The record that begins at `offset`, checked against the size of the file.
 Place ReadPlace(RandomAccessFile* file, uint64_t offset) {
   int32_t lengths[2];
+  if (offset == 0 && file->size() < sizeof(lengths)) {
+    ThrowIoError(ExitCode::kBadData, file->path(),
+                 " is not a minidb database or is damaged: it has only ", file->size(), " bytes");
+  }
   file->ReadAt(offset, lengths, sizeof(lengths));
   const Place place{offset + sizeof(lengths), lengths[0], lengths[1]};
   if (place.key_bytes <= 0 || place.value_bytes < 0) {

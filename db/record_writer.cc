@@ -73,6 +73,11 @@ RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, 
     ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path,
                  ": the path exists already");
   }
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty() && !std::filesystem::is_directory(parent, error)) {
+    ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path, ": there is no folder ",
+                 parent.string());
+  }
   db_ = CreateDB(db_type, temporary_, NEW);
   transaction_ = db_->NewTransaction();
 }

@@ -9,7 +9,8 @@
 #include "db/record_writer.h"
 
 DEFINE_string(input_db, "", "path of the database to read (required)");
-DEFINE_string(input_db_type, "", "type of --input_db (required): lmdb, leveldb or minidb");
+DEFINE_string(input_db_type, "auto",
+              "type of --input_db: lmdb, leveldb or minidb; auto looks at its files");
 DEFINE_string(output_db, "", "path of the database to make (required)");
 DEFINE_string(output_db_type, "", "type of --output_db (required): lmdb, leveldb or minidb");
 
@@ -19,6 +20,9 @@ namespace {
 int Run() {
   CheckUsage(!FLAGS_input_db.empty() && !FLAGS_output_db.empty(),
              "--input_db and --output_db are needed");
+  CheckUsage(db::IsWritableDBType(FLAGS_output_db_type), "--output_db_type ",
+             FLAGS_output_db_type.empty() ? "is needed" : "is " + FLAGS_output_db_type,
+             ": it must be lmdb, leveldb or minidb");
   const auto input = db::CreateDB(FLAGS_input_db_type, FLAGS_input_db, db::READ);
   const auto index = input->NewIndex();
   db::RecordWriter writer(FLAGS_output_db_type, FLAGS_output_db);

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "caffe2/core/usage_error.h"
@@ -11,23 +12,44 @@
 #include "db/record_writer.h"
 
 DEFINE_string(input_db, "", "path of the database to read (required)");
-DEFINE_string(input_db_type, "", "type of all databases (required): lmdb, leveldb or minidb");
+DEFINE_string(input_db_type, "auto",
+              "type of all databases: lmdb, leveldb or minidb; auto looks at the files");
 DEFINE_int32(splits, 0,
              "number of databases to make (required): <input_db>_split_0, <input_db>_split_1, ...");
 
 namespace caffe2 {
 namespace {
 
+// The type of the input, which the parts have, too.
+std::string TypeOfAll() {
+  const std::string guess =
+      FLAGS_input_db_type == "auto" ? db::GuessDBType(FLAGS_input_db) : FLAGS_input_db_type;
+  const bool data_set =
+      !guess.empty() && !db::IsWritableDBType(guess) && db::DBRegistry().Has(guess);
+  CheckUsage(
+      !data_set, "--input_db ", FLAGS_input_db, " is a data set (", guess,
+      "), which split_db cannot write: make a database of it first, with doppio data prepare");
+  return guess.empty() ? FLAGS_input_db_type : guess;
+}
+
+// The beginning of the paths of the parts. Without the slashes at the end of --input_db, so that
+// the parts lie next to it, not in it.
+std::string PathPrefix() {
+  const size_t end = FLAGS_input_db.find_last_not_of('/');
+  return end == std::string::npos ? FLAGS_input_db : FLAGS_input_db.substr(0, end + 1);
+}
+
 int Run() {
   CheckUsage(!FLAGS_input_db.empty(), "--input_db is needed");
   CheckUsage(FLAGS_splits > 0 && FLAGS_splits <= 1000, "--splits must be from 1 to 1000, found ",
              FLAGS_splits);
-  const auto input = db::CreateDB(FLAGS_input_db_type, FLAGS_input_db, db::READ);
+  const std::string type = TypeOfAll();
+  const auto input = db::CreateDB(type, FLAGS_input_db, db::READ);
   const auto index = input->NewIndex();
   std::vector<std::unique_ptr<db::RecordWriter>> writers;
   for (int i = 0; i < FLAGS_splits; ++i) {
-    writers.push_back(std::make_unique<db::RecordWriter>(FLAGS_input_db_type,
-                                                         MakeString(FLAGS_input_db, "_split_", i)));
+    writers.push_back(
+        std::make_unique<db::RecordWriter>(type, MakeString(PathPrefix(), "_split_", i)));
   }
   std::string key, value;
   for (int64_t i = 0; i < index->NumRecords(); ++i) {

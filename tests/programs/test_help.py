@@ -27,7 +27,7 @@ def test_help_is_grouped_with_the_required_flags_first(program):
 
 # What a program cannot do without.
 REQUIRED = {
-    "convert_db": {"input_db", "input_db_type", "output_db", "output_db_type"},
+    "convert_db": {"input_db", "output_db", "output_db_type"},
     "db_throughput": {"input_db"},
     "make_cifar_db": {"input_folder"},
     "make_image_db": {"list_file", "output_db_name"},
@@ -35,7 +35,7 @@ REQUIRED = {
     "render_digits": {"output_dir"},
     "run_plan": {"plan"},
     "speed_benchmark": {"net"},
-    "split_db": {"input_db", "input_db_type", "splits"},
+    "split_db": {"input_db", "splits"},
 }
 
 
