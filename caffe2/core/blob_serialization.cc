@@ -418,7 +418,8 @@ void DeserializeBlob(const BlobProto& proto, Blob* blob) {
 
 void DeserializeBlob(const std::string& bytes, Blob* blob) {
   BlobProto proto;
-  CAFFE_ENFORCE(proto.ParseFromString(bytes), "the ", bytes.size(), " bytes are not a BlobProto");
+  CAFFE_ENFORCE(proto.ParseFromString(bytes) && !proto.type().empty(), "the ", bytes.size(),
+                " bytes are not a BlobProto, the form in which SerializeBlob writes blobs");
   DeserializeBlob(proto, blob);
 }
 

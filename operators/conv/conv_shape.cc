@@ -12,6 +12,16 @@ bool AnyUnknown(const std::vector<TensorShape>& shapes, int count) {
   return false;
 }
 
+// What to do if the channels stand on the axis where the other order has them; "" if they do not.
+std::string OrderHint(StorageOrder order, const std::vector<int64_t>& x_dims, int64_t channels) {
+  if (x_dims.size() < 3) return "";
+  const bool first = order == StorageOrder::kNCHW;
+  if ((first ? x_dims.back() : x_dims[1]) != channels) return "";
+  return MakeString("; if the ", first ? "last" : "second", " axis of the input, of ", channels,
+                    ", holds its channels, set the argument order to ", first ? "NHWC" : "NCHW",
+                    " and give the filter in that order");
+}
+
 ConvShape ShapeOf(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
   return ConvShape::Make(WindowArguments(ArgumentHelper(def)), GetDimsVector(inputs[0]),
                          GetDimsVector(inputs[1]));
@@ -60,7 +70,7 @@ ConvShape ConvShape::Make(const WindowArguments& arguments, const std::vector<in
       filter.channels == shape.x.channels / shape.group,
       "the filter must have as many channels as a group of the input: the filter has shape ",
       ShapeString(filter_dims), ", the input ", ShapeString(x_dims), ", and there are ",
-      shape.group, " groups");
+      shape.group, " groups", OrderHint(arguments.order(), x_dims, filter.channels * shape.group));
   shape.y = {shape.x.batch, filter.batch, shape.window.output};
   return shape;
 }

@@ -39,8 +39,59 @@ def test_missing_blobs_and_nets_come_with_near_names():
     assert "did you mean" not in str(error.value)
     net = core.Net("train")
     workspace.CreateNet(net)
-    with pytest.raises(RuntimeError, match=f"trian.*did you mean {net.Name()}"):
-        workspace.RunNet("trian")
+    for run in (workspace.RunNet, workspace.BenchmarkNetOnce,
+                lambda name: core.Net(name).AddObserver("TimeObserver")):
+        with pytest.raises(RuntimeError, match=f"trian.*did you mean {net.Name()}"):
+            run("trian")
+        with pytest.raises(RuntimeError, match=r"qqqq does not exist.*; workspace\.CreateNet\("):
+            run("qqqq")
+
+
+def test_a_net_that_exists_can_be_replaced():
+    net = core.Net("twice")
+    workspace.CreateNet(net)
+    with pytest.raises(RuntimeError, match=r"already exists.*\n.*CreateNet\(net, overwrite=True\)"):
+        workspace.CreateNet(net)
+
+
+def test_arrays_of_64_bits_come_with_the_type_to_feed():
+    workspace.FeedBlob("x", np.ones((2, 3)))
+    workspace.FeedBlob("i", np.ones((2, 3), np.int64))
+    net = core.Net("wide")
+    net.Relu("x", "y")
+    relu = core.CreateOperator("Relu", "x", "y")
+    for run in (lambda: workspace.RunOperatorOnce(relu), lambda: workspace.RunNetOnce(net)):
+        with pytest.raises(RuntimeError, match=r"double is not .*(\n.*)*astype\(numpy\.float32\)"):
+            run()
+    with pytest.raises(RuntimeError, match=r"int64_t is not .*\n.*astype\(numpy\.int32\)"):
+        workspace.RunOperatorOnce(core.CreateOperator("Relu", "i", "y"))
+    # What takes no float gets no such advice.
+    with pytest.raises(RuntimeError, match="double") as error:
+        workspace.RunOperatorOnce(core.CreateOperator("And", ["x", "x"], "y"))
+    assert "astype" not in str(error.value)
+
+
+def test_an_image_in_the_other_order_comes_with_the_order():
+    workspace.FeedBlob("nhwc", np.ones((1, 20, 20, 3), np.float32))
+    workspace.FeedBlob("nchw", np.ones((1, 3, 20, 20), np.float32))
+    workspace.FeedBlob("other", np.ones((1, 20, 20, 5), np.float32))
+    workspace.FeedBlob("w", np.ones((8, 3, 3, 3), np.float32))
+    workspace.FeedBlob("b", np.ones(8, np.float32))
+    for image, order, hint in (("nhwc", "NCHW", "the last axis of the input, of 3, .* to NHWC"),
+                               ("nchw", "NHWC", "the second axis of the input, of 3, .* to NCHW"),
+                               ("other", "NCHW", "")):
+        with pytest.raises(RuntimeError, match="as many channels.*" + hint) as error:
+            workspace.RunOperatorOnce(core.CreateOperator(
+                "Conv", [image, "w", "b"], "y", kernel=3, order=order))
+        assert hint or "axis" not in str(error.value)
+
+
+@pytest.mark.parametrize("data", [b"hello", b"", b"\xff\x00\x01" * 30],
+                         ids=["text", "empty", "noise"])
+def test_bytes_that_are_no_blob(data):
+    with pytest.raises(RuntimeError, match=f"the {len(data)} bytes are not a BlobProto, the form "
+                       "in which SerializeBlob writes"):
+        workspace.DeserializeBlob("q", data)
 
 
 def test_unknown_operators_come_with_near_names():

@@ -152,7 +152,7 @@ def WorkspaceGuard(workspace_name: str) -> Iterator[None]:
 def RunOperatorOnce(operator: ProtoLike) -> bool:
     """Makes an operator from an OperatorDef and runs it."""
     TriggerLazyImport()
-    return C.run_operator_once(StringifyProto(operator, caffe2_pb2.OperatorDef))
+    return call_explained(C.run_operator_once, StringifyProto(operator, caffe2_pb2.OperatorDef))
 
 
 # Numbers the nets of RunOperatorMultiple, which several threads may call.
@@ -224,12 +224,7 @@ def RunNet(name: NetNameLike, num_iter: int = 1, allow_fail: bool = False) -> bo
     name = name if isinstance(name, str) else StringifyNetName(name)
     if not isinstance(num_iter, (int, np.integer)) or num_iter < 0:
         raise ValueError(f"RunNet: num_iter is {num_iter!r}, must be an integer from 0 on")
-    try:
-        return call_explained(C.run_net, name, num_iter, allow_fail)
-    except RuntimeError as error:
-        if name in C.nets():
-            raise
-        raise _blobs.with_near_names(error, name, C.nets()) from None
+    return call_explained(C.run_net, name, num_iter, allow_fail)
 
 
 def RunPlan(plan_or_step: Plan | ExecutionStep | ProtoLike) -> bool:
@@ -300,12 +295,13 @@ def BenchmarkNet(name: NetNameLike, warmup_runs: int, main_runs: int,
                  run_individual: bool) -> list[float]:
     """The mean milliseconds of a run of the net; with `run_individual` followed by the mean
     milliseconds of each operator."""
-    return C.benchmark_net(StringifyNetName(name), warmup_runs, main_runs, run_individual)
+    return call_explained(
+        C.benchmark_net, StringifyNetName(name), warmup_runs, main_runs, run_individual)
 
 
 def BenchmarkNetOnce(name: NetNameLike) -> float:
     """Milliseconds that one run of a created net takes."""
-    return C.benchmark_net(StringifyNetName(name), 0, 1, False)[0]
+    return BenchmarkNet(name, 0, 1, False)[0]
 
 
 def InferShapesAndTypes(nets: ProtoLike | Sequence[ProtoLike],

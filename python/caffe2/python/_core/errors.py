@@ -4,6 +4,7 @@ library."""
 from __future__ import annotations
 
 import collections
+import difflib
 import functools
 import logging
 import os
@@ -13,6 +14,8 @@ import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
+
+from caffe2.python import _import_c_extension as C
 
 _T = TypeVar("_T")
 
@@ -99,12 +102,44 @@ def _with_creation_line(error):
     return error
 
 
+# What to do in Python about an error of the library, which does not know who calls it.
+_HINTS = [(re.compile(pattern), hint) for pattern, hint in [
+    (r"^net \S+ already exists",
+     "workspace.CreateNet(net, overwrite=True) replaces it"),
+    (r"element type double is not supported here; supported:.* float\b|"
+     r"holds double where float is needed",
+     "numpy makes float64 arrays, unless told otherwise: feed array.astype(numpy.float32)"),
+    (r"element type int64_t is not supported here; supported:.* int\b|"
+     r"holds int64_t where int is needed",
+     "numpy makes int64 arrays, unless told otherwise: feed array.astype(numpy.int32)"),
+]]
+
+
+# A net that was not created, or was created under another name.
+_NO_NET_PATTERN = re.compile(r"^net (\S+) does not exist in this workspace")
+
+
+def _with_hint(error):
+    """The error with what to do about it in Python, or the error itself."""
+    if type(error) is not RuntimeError:  # of a Python operator
+        return error
+    text = str(error)
+    missing = _NO_NET_PATTERN.match(text)
+    if missing:
+        near = difflib.get_close_matches(missing[1], C.nets(), 3)
+        return RuntimeError(f"{text}; did you mean {', '.join(near)}?" if near else
+                            f"{text}; workspace.CreateNet(net) creates nets, before they run")
+    hints = [hint for pattern, hint in _HINTS if pattern.search(text)]
+    return RuntimeError("\n".join([text, *hints])) if hints else error
+
+
 def call_explained(func: Callable[..., _T], *args: Any) -> _T:
-    """Calls a function of the library; errors get the creation line of the operator at fault."""
+    """Calls a function of the library; errors get the creation line of the operator at fault, and
+    what to do about them."""
     try:
         return func(*args)
     except Exception as error:
-        explained = _with_writer(_with_creation_line(error))
+        explained = _with_hint(_with_writer(_with_creation_line(error)))
         if explained is error:
             raise
         raise explained from error

@@ -22,6 +22,7 @@ from caffe2.python._core.blob_reference import (
 from caffe2.python._core.builders import NetBlock
 from caffe2.python._core.constants import constant_filler
 from caffe2.python._core.errors import (
+    call_explained,
     creation_line,
     name_by_creation_lines,
     nets,
@@ -566,7 +567,7 @@ class Net(OperatorMethods):
 
         Returns an object with average_time() (ms), average_time_children() (ms) and debug_info().
         """
-        return C.add_observer_to_net(self.Name(), observer_type)
+        return call_explained(C.add_observer_to_net, self.Name(), observer_type)
 
     def RemoveObserver(self, observer: Any) -> None:
         """Removes an observer, which must not be used any more."""
