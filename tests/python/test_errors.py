@@ -94,6 +94,19 @@ def test_bytes_that_are_no_blob(data):
         workspace.DeserializeBlob("q", data)
 
 
+def test_masked_arrays_have_no_value_to_feed():
+    array = np.ma.masked_array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+    ws = workspace.C.Workspace()
+    for feed in (lambda value: workspace.FeedBlob("m", value),
+                 lambda value: ws.feed_blob("m", value)):
+        with pytest.raises(ValueError, match=r"masked array.*1 of its 3 .*array\.filled\(0\)"):
+            feed(array)
+    workspace.FeedBlob("m", array.filled(7))
+    np.testing.assert_array_equal(workspace.FetchBlob("m"), [1, 7, 3])
+    workspace.FeedBlob("m", np.ma.masked_array([1.0, 2.0]))  # without masked elements
+    np.testing.assert_array_equal(workspace.FetchBlob("m"), [1, 2])
+
+
 def test_unknown_operators_come_with_near_names():
     with pytest.raises(AttributeError, match="Rely.*Did you mean.*Relu"):
         core.Net("n").Rely("x", "y")
@@ -177,6 +190,40 @@ def test_optimizers_refuse_what_cannot_work():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         optimizer.build_sgd(model, base_learning_rate=np.float32(0.1))
+
+
+def _two_layers():
+    model = model_helper.ModelHelper("pair")
+    with core.NameScope("a"):
+        hidden = brew.fc(model, "x", "fc", 2, 2)
+    with core.NameScope("b"):
+        loss = brew.fc(model, hidden, "fc", 2, 1)
+    model.AddGradientOperators([loss])
+    return model
+
+
+def test_a_second_optimizer_of_the_same_parameters_is_refused():
+    model = _two_layers()
+    optimizer.add_weight_decay(model, 1e-4)
+    optimizer.build_sgd(model, 0.1)
+    before = len(model.net.Proto().op)
+    with pytest.raises(ValueError, match=r"^AdamOptimizer would update a/fc_w, .* of model pair .* "
+                       "after SgdOptimizer: .*UseOptimizer"):
+        optimizer.build_adam(model, 0.1)
+    assert len(model.net.Proto().op) == before
+    optimizer.build_sgd(_two_layers(), 0.1)  # another model of the same name
+
+
+def test_optimizers_of_different_parameters_go_together():
+    model = _two_layers()
+    with core.NameScope("a"):
+        optimizer.build_sgd(model, 0.1)
+    with core.NameScope("b"):
+        optimizer.build_adam(model, 0.1)
+    updates = [op.type for op in model.net.Proto().op if op.type in ("WeightedSum", "Adam")]
+    assert sorted(updates) == ["Adam", "Adam", "WeightedSum", "WeightedSum"]
+    with pytest.raises(ValueError, match="^SgdOptimizer .* after AdamOptimizer, SgdOptimizer"):
+        optimizer.build_sgd(model, 0.1)
 
 
 def test_helpers_refuse_what_no_layer_can_have():

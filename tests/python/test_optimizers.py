@@ -360,10 +360,11 @@ def test_rates_are_not_negative_and_zero_updates_nothing():
 
 
 def test_state_has_the_names_of_caffe2():
-    model = regression()
-    optimizer.build_storm(model, 0.1)
-    optimizer.build_rms_prop(model, 0.1)
-    made = {blob for op in model.param_init_net.Proto().op for blob in op.output}
+    made = set()
+    for build in (optimizer.build_storm, optimizer.build_rms_prop):
+        model = regression()
+        build(model, 0.1)
+        made |= {blob for op in model.param_init_net.Proto().op for blob in op.output}
     assert {"fc_w_moment", "fc_w_grad_sq_sum", "fc_w_mean_squares", "fc_w_momentum"} <= made
 
 

@@ -1,12 +1,15 @@
 """Optimizers: functions that add the update of all parameters to a model with gradients.
 
 Each build_* function takes the model and the learning rate (with `policy` and its arguments, see
-the operator LearningRate), and returns the Optimizer it used.
+the operator LearningRate), and returns the Optimizer it used. It raises ValueError if another call
+has built the update of one of the parameters already: both would run in each iteration. Calls for
+different parameters, such as in two name scopes, are right.
 """
 
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -133,6 +136,24 @@ def _lr_multiplier(model, params, devices, max_gradient_norm, allow_lr_injection
         return model.net.Mul([ratio, injection], core.BlobReference("lr_multiplier"), broadcast=1)
 
 
+# Net -> {parameter: class of the optimizer that updates it there}.
+_updates: weakref.WeakKeyDictionary[Any, dict[str, str]] = weakref.WeakKeyDictionary()
+
+
+def _check_not_updated(model, optimizer_of):
+    """Raises ValueError if the net updates one of the parameters already, since both updates would
+    run in each iteration. `optimizer_of`: {parameter: class of the new optimizer}."""
+    updated = _updates.get(model.net, {})
+    twice = [param for param in optimizer_of if param in updated]
+    if twice:
+        new, old = (", ".join(sorted({names[param] for param in twice}))
+                    for names in (optimizer_of, updated))
+        raise ValueError(
+            f"{new} would update {', '.join(twice[:3])}{', ...' if len(twice) > 3 else ''} of "
+            f"model {model.name} a second time in each iteration, after {old}: build one "
+            "optimizer, or give some parameters another one with UseOptimizer")
+
+
 def _build(model, optimizer, weights_only=False, use_param_info_optim=True,
            max_gradient_norm=None, allow_lr_injection=False):
     """Adds the update of all parameters (or of weights only) that have a gradient."""
@@ -145,14 +166,22 @@ def _build(model, optimizer, weights_only=False, use_param_info_optim=True,
     if not params:
         warnings.warn(f"{type(optimizer).__name__} updates nothing: no parameter of model "
                       f"{model.name} has a gradient; call AddGradientOperators first", stacklevel=3)
+    uses = [info.optimizer if use_param_info_optim and info.optimizer else optimizer
+            for info in params]
+    updates = not isinstance(optimizer, WeightDecayBuilder)  # which changes gradients only
+    if updates:
+        _check_not_updated(
+            model, {str(info.blob): type(use).__name__ for info, use in zip(params, uses)})
     multiplier = _lr_multiplier(model, params, devices, max_gradient_norm, allow_lr_injection)
     if multiplier is not None:
         optimizer.add_lr_multiplier(multiplier)
-    for info in params:
+    for info, use in zip(params, uses):
         device = get_param_device(info.name, info.grad, devices)
-        use = info.optimizer if use_param_info_optim and info.optimizer else optimizer
+        before = len(model.net.Proto().op)
         with core.DeviceScope(device):
             use(model.net, model.param_init_net, info)
+        if updates and len(model.net.Proto().op) > before:  # a rate of 0 updates nothing
+            _updates.setdefault(model.net, {})[str(info.blob)] = type(use).__name__
     return optimizer
 
 

@@ -38,11 +38,22 @@ def _array_of(value):
     return array
 
 
+def _unmasked(array):
+    masked = np.ma.count_masked(array)
+    if masked:
+        raise ValueError(f"a masked array cannot be fed: {masked} of its {array.size} elements "
+                         "have no value; feed array.filled(0), or another value for them")
+    return np.asarray(array)
+
+
 def feedable(value: Any) -> Any:
     """`value` in a form that C.feed_blob accepts: numbers, lists, messages and, by DLPack, tensors
-    of other libraries become arrays. Raises BufferError for a tensor that numpy cannot take."""
+    of other libraries become arrays. Raises BufferError for a tensor that numpy cannot take,
+    ValueError for an array with masked elements."""
     if isinstance(value, caffe2_pb2.TensorProto):
         return Caffe2TensorToNumpyArray(value)
+    if isinstance(value, np.ma.MaskedArray):
+        return _unmasked(value)
     if isinstance(value, (np.ndarray, str, bytes, Int8Tensor)):
         return value
     if isinstance(value, (bool, int, float, list, tuple, np.generic)):
