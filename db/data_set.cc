@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "caffe2/core/logging.h"
 #include "db/image_folder.h"
 #include "db/random_access_file.h"
 #include "db/tar_archive.h"
@@ -127,6 +128,20 @@ std::vector<std::string> FilesOf(const std::string& path, const std::string& pre
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::string LooseImagesHint(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return "";
+  std::vector<std::string> images = FilesOf(path, "", "");
+  std::erase_if(images, [](const std::string& file) {
+    const std::string name = fs::path(file).filename().string();
+    return IsSystemName(name) || !IsImageName(name);
+  });
+  if (images.empty()) return "";
+  const std::string first = (fs::path(path) / "CLASS" / fs::path(images[0]).filename()).string();
+  return MakeString("; it holds ", images.size(), images.size() == 1 ? " image" : " images",
+                    " itself: move them into one sub-folder for each class, such as ", first);
 }
 
 bool IsImageName(const std::string& name) {

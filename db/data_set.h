@@ -31,6 +31,10 @@ DataSet FindDataSet(const std::string& path, const std::string& type = "auto");
 // The type that FindDataSet(path) finds. Reads no archive.
 std::string TypeOfDataSet(const std::string& path);
 
+// What to do with images that lie directly in the folder `path`, not in a sub-folder for their
+// class, as the end of an error: "; it holds 3 images itself: move them ...". "" if there are none.
+std::string LooseImagesHint(const std::string& path);
+
 // The regular files directly in the folder `path` whose names match prefix*suffix, sorted; empty if
 // there is no such folder. If `path` is a file whose name matches, the result is that file.
 std::vector<std::string> FilesOf(const std::string& path, const std::string& prefix,

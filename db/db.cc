@@ -98,7 +98,8 @@ std::unique_ptr<DB> OpenGuessed(const std::string& source) {
                  source, exists ? "; known: " : "",
                  exists ? "lmdb, leveldb, minidb, cifar, stl10, idx, a folder with a sub-folder of "
                           "images for each class, tar"
-                        : "");
+                        : "",
+                 LooseImagesHint(source));
   }
   return CreateDB(type, source, READ);
 }

@@ -74,7 +74,7 @@ ImageFolder::ImageFolder(const std::string& path) : path_(path) {
   }
   if (files_.empty()) {
     ThrowIoError(ExitCode::kNoInput, "there are no image files in sub-folders of ", path,
-                 ", which are its classes");
+                 ", which are its classes", LooseImagesHint(path));
   }
   if (!without_image.empty()) {
     ThrowIoError(ExitCode::kBadData, "the class folder ", without_image, " holds no image",

@@ -4,6 +4,7 @@ import gzip
 import html.parser
 import random
 import re
+import struct
 import tarfile
 
 import pytest
@@ -334,6 +335,57 @@ def test_damaged_images(pictures, tmp_path):
     assert found["num_damaged"] == 1
     assert "record 3, key cat/03.ppm" in found["damaged"][0]
     assert "enforce fail" not in found["damaged"][0]
+
+
+def test_images_without_class_folders(pictures, tmp_path):
+    flat = pictures / "cat"
+    count = len(list(flat.iterdir()))
+    hint = (f"; it holds {count} images itself: move them into one sub-folder for each class, such "
+            f"as {flat}/CLASS/00.ppm")
+    done = prepare("folder", "--input", flat, "--output", tmp_path / "db")
+    assert done.returncode == 66
+    assert done.output.endswith(hint + "\n") and done.output.count("\n") == 1
+    for args in (["data", "inspect", flat], ["data", "inspect", flat, "--db_type", "images"]):
+        done = run("doppio", *args)
+        assert done.returncode in (65, 66)
+        assert last_line(done.output).endswith(hint)
+    (tmp_path / "empty").mkdir()
+    done = prepare("folder", "--input", tmp_path / "empty", "--output", tmp_path / "db")
+    assert done.returncode == 66 and "itself" not in done.output
+
+
+def record(key, value):
+    return struct.pack("=2i", len(key), len(value)) + key + value
+
+
+def test_a_database_without_images(tmp_path):
+    """Four features and a label, as TensorProtos."""
+    features = bytes([0x08, 4, 0x10, 1, 0x1a, 16]) + struct.pack("=4f", 1, 2, 3, 4)
+    label = bytes([0x08, 1, 0x10, 2, 0x22, 1, 2])
+    value = b"".join(bytes([0x0a, len(each)]) + each for each in (features, label))
+    path = tmp_path / "features.minidb"
+    path.write_bytes(record(b"0", value) + record(b"1", value))
+    done = run("doppio", "data", "inspect", path)
+    assert done.returncode == 0, done.output
+    assert "images: no images\n" in done.output
+    assert "tensors that are no images: FLOAT [4], INT32 [1]: 2\n" in done.output
+    assert "damaged records: 0\n" in done.output and "height x width" not in done.output
+    assert inspect(path)["others"] == {"FLOAT [4], INT32 [1]": 2}
+    # A record whose values are cut off is damaged all the same.
+    cut = b"\x0a\x0a" + features[:4] + b"\x1a\x04abcd"
+    path.write_bytes(record(b"0", value) + record(b"1", cut))
+    found = inspect(path, status=65)
+    assert (found["num_damaged"], found["others"]) == (1, {"FLOAT [4], INT32 [1]": 1})
+
+
+def test_a_database_of_something_else(tmp_path):
+    path = tmp_path / "texts.minidb"
+    path.write_bytes(record(b"0", b"\xffhello") + record(b"1", b"\xffworld"))
+    done = run("doppio", "data", "inspect", path)
+    assert done.returncode == 65
+    assert "images: no images\n" in done.output
+    assert ("warning: no record can be read as an image, so this may be no database of images\n"
+            in done.output)
 
 
 def test_a_missing_folder_is_named(pictures, tmp_path):

@@ -6,10 +6,13 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <numeric>
 
 #include "caffe2/core/cpu_cores.h"
 #include "caffe2/core/exit_code.h"
+#include "caffe2/core/tensor.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/utils/program.h"
 #include "caffe2/utils/thread_loop.h"
 #include "db/data_set.h"
@@ -32,6 +35,7 @@ struct Channel {
 // What one record says; made by any thread.
 struct Seen {
   std::string key, error, kind, shape;
+  std::string other;  // the tensors of an intact record without an image
   size_t bytes = 0;
   bool has_label = false;
   int64_t label = 0;
@@ -69,6 +73,34 @@ Seen LookAt(const std::string& record, bool wants_picture) {
   seen.channels = SumChannels(view);
   if (wants_picture) seen.picture = Thumbnail(view);
   return seen;
+}
+
+int64_t NumValues(const TensorProto& proto) {
+  return int64_t{proto.float_data_size()} + proto.int32_data_size() + proto.int64_data_size() +
+         proto.double_data_size() + proto.string_data_size() +
+         static_cast<int64_t>(proto.byte_data().size());
+}
+
+// "FLOAT [4], INT32 [1]" for whole tensors of which the first cannot be an image; else "".
+std::string OtherTensors(const std::string& record) {
+  TensorProtos protos;
+  if (!protos.ParseFromString(record) || protos.protos_size() == 0) return "";
+  std::string text;
+  for (const TensorProto& proto : protos.protos()) {
+    const std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
+    // In floating point: the sizes of a damaged record may overflow.
+    const double count = std::accumulate(dims.begin(), dims.end(), 1.0, std::multiplies<double>());
+    if (static_cast<double>(NumValues(proto)) != count) return "";
+    text += (text.empty() ? "" : ", ") + TensorProto::DataType_Name(proto.data_type()) + " " +
+            ShapeString(dims);
+  }
+  const TensorProto& first = protos.protos(0);
+  const bool pixels =
+      first.data_type() == TensorProto::STRING || first.data_type() == TensorProto::BYTE ||
+      first.data_type() == TensorProto::UINT8 || first.data_type() == TensorProto::FLOAT;
+  const bool image = pixels && (first.data_type() == TensorProto::STRING ||
+                                first.dims_size() == 2 || first.dims_size() == 3);
+  return image ? "" : text;
 }
 
 void CheckExists(const std::string& path) {
@@ -137,7 +169,8 @@ class Inspector {
       Seen seen;
       seen.key = key;
       seen.bytes = value.size();
-      seen.error = WithoutCodePlaces(error.what());
+      seen.other = OtherTensors(value);
+      if (seen.other.empty()) seen.error = WithoutCodePlaces(error.what());
       return seen;
     }
   }
@@ -159,6 +192,10 @@ class Inspector {
       ++found_.num_damaged;
       damaged_.emplace(i, MakeString("record ", i, ", key ", seen.key, ": ", seen.error));
       if (damaged_.size() > kMaxNamed) damaged_.erase(std::prev(damaged_.end()));
+      return;
+    }
+    if (!seen.other.empty()) {
+      ++found_.others[seen.other];
       return;
     }
     ++found_.kinds[seen.kind];

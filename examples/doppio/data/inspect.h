@@ -28,8 +28,9 @@ struct Inspection {
   int64_t total = 0;                                // records of the database
   int64_t records = 0;                              // inspected records
   int64_t bytes = 0, min_bytes = 0, max_bytes = 0;  // of the values of records
-  std::map<std::string, int64_t> kinds;             // "Datum, image file" -> records
-  std::map<std::string, int64_t> shapes;            // "96x96x3": height, width, channels
+  std::map<std::string, int64_t> kinds;             // of images: "Datum, image file" -> records
+  std::map<std::string, int64_t> others;  // intact, without an image: "FLOAT [4], INT32 [1]"
+  std::map<std::string, int64_t> shapes;  // "96x96x3": height, width, channels
   std::map<int64_t, int64_t> labels;
   int64_t without_label = 0;
   std::vector<std::string> class_names;  // by label; empty if the source has none
@@ -42,8 +43,9 @@ struct Inspection {
   std::map<int64_t, std::vector<Picture>> pictures;
 };
 
-// Decodes every record. Damaged records are counted and named; throws IoError only if the database
-// cannot be opened. Shows progress on stderr.
+// Decodes every record. Records of other tensors than an image are no damaged ones. Damaged records
+// are counted and named; throws IoError only if the database cannot be opened. Shows progress on
+// stderr.
 Inspection Inspect(const InspectOptions& options);
 
 // The whole result, as lines for people, as JSON, or as a page with pictures.

@@ -73,9 +73,16 @@ std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) 
       {"bytes", HumanBytes(found.bytes) + "; a record has " + HumanBytes(found.min_bytes) + " to " +
                     HumanBytes(found.max_bytes) + ", " + HumanBytes(MeanBytes(found)) +
                     " on average"},
-      {"kinds of records", CountsText(found.kinds)},
-      {"height x width x channels", CountsText(found.shapes)},
   };
+  if (found.kinds.empty()) {
+    facts.emplace_back("images", "no images");
+  } else {
+    facts.emplace_back("kinds of records", CountsText(found.kinds));
+    facts.emplace_back("height x width x channels", CountsText(found.shapes));
+  }
+  if (!found.others.empty()) {
+    facts.emplace_back("tensors that are no images", CountsText(found.others));
+  }
   if (!found.mean.empty()) {
     const char* order = found.mean.size() == 3 ? " (blue,green,red)" : "";
     facts.emplace_back("mean of pixels" + std::string(order), Join(found.mean, "%.2f"));
@@ -89,6 +96,10 @@ std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) 
     facts.emplace_back("balanced --class_weights", Join(weights, "%.4g"));
   }
   facts.emplace_back("damaged records", Grouped(found.num_damaged));
+  if (found.records > 0 && found.num_damaged == found.records) {
+    facts.emplace_back("warning",
+                       "no record can be read as an image, so this may be no database of images");
+  }
   if (!found.left_out.empty()) facts.emplace_back("warning", found.left_out);
   return facts;
 }
@@ -177,6 +188,7 @@ std::string InspectionJson(const Inspection& found) {
   object.Add("total", found.total).Add("records", found.records).Add("bytes", found.bytes);
   object.Add("min_bytes", found.min_bytes).Add("max_bytes", found.max_bytes);
   object.AddJson("kinds", JsonCounts(found.kinds)).AddJson("shapes", JsonCounts(found.shapes));
+  object.AddJson("others", JsonCounts(found.others));
   object.AddJson("labels", JsonCounts(labels)).Add("without_label", found.without_label);
   object.AddJson("balanced_class_weights", JsonList(BalancedWeights(found), JsonNumber));
   object.AddJson("class_names", JsonList(found.class_names, JsonString));

@@ -32,7 +32,8 @@ std::string Needs(const Kind& kind) {
 [[noreturn]] void ThrowOtherKind(const Kind& kind, const std::string& input) {
   const std::string type = db::TypeOfDataSet(input);
   ThrowIoError(ExitCode::kNoInput, "--input ", input, " is not a data set of the kind ", kind.name,
-               type.empty() ? "" : " (it looks like db_type " + type + ")", "; ", Needs(kind));
+               type.empty() ? "" : " (it looks like db_type " + type + ")", "; ", Needs(kind),
+               kind.db_type == "images" ? db::LooseImagesHint(input) : "");
 }
 
 }  // namespace
