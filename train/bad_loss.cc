@@ -28,10 +28,12 @@ void ThrowBadLoss(int shard, double loss, const std::string& when, const TrainNe
     where = run->GatherWithLongTimeout(own).at(static_cast<size_t>(shard));
     value = "not finite";
   }
-  run->ThrowBlaming(shard,
-                    MakeString("Exploded gradients: the loss of ", who, " is ", value, " in ", when,
-                               where, "; try a lower learning rate, or --warmup_epochs"),
-                    ExitCode::kBadData);
+  run->ThrowBlaming(
+      shard,
+      MakeString("Exploded gradients: the loss of ", who, " is ", value, " in ", when, where,
+                 "; try a smaller --base_learning_rate (--lr of mnist_trainer), "
+                 "--warmup_epochs 5 or --clip_gradients 1"),
+      ExitCode::kBadData);
 }
 
 }  // namespace caffe2

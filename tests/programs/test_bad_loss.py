@@ -27,3 +27,12 @@ def test_a_run_of_one_shard_names_it_too(databases, tmp_path):
     done = run("resnet50_trainer", *training(databases, tmp_path, std="1e-38"))
     assert done.returncode == 65, done.output[-2000:]
     assert "the loss of shard 0 " + BEGINS + "cpu_0/data" in last_line(done.output)
+
+
+def test_the_flags_that_help_are_named(databases, tmp_path):
+    done = run("resnet50_trainer", *training(databases, tmp_path, base_learning_rate=1e6))
+    assert done.returncode == 65, done.output[-2000:]
+    line = last_line(done.output)
+    assert "Exploded gradients: the loss of shard 0 is " in line
+    assert line.endswith("; try a smaller --base_learning_rate (--lr of mnist_trainer), "
+                         "--warmup_epochs 5 or --clip_gradients 1")
