@@ -70,6 +70,7 @@ TrainOptions Options(const ShardOptions& shards) {
   options.schedule.epoch_size = FLAGS_num_examples;
   options.schedule.num_epochs = FLAGS_num_epochs;
   OutputOptions& output = options.output;
+  CheckNamesFile("--model_prefix", FLAGS_model_prefix, ModelPath(1));
   if (!FLAGS_model_prefix.empty()) {
     output.model_path = ModelPath;
     output.checkpoint_on_stop = !shards.HasServers();

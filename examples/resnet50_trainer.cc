@@ -110,6 +110,7 @@ TrainOptions Options(const ShardOptions& shards) {
   options.schedule.num_epochs = FLAGS_num_epochs;
   OutputOptions& output = options.output;
   const std::string prefix = FLAGS_file_store_path + "/" + FLAGS_save_model_name;
+  CheckNamesFile("--save_model_name", FLAGS_save_model_name, prefix + "_1.mdl");
   if (!FLAGS_save_model_name.empty()) {
     output.model_path = [prefix](int epoch) { return MakeString(prefix, "_", epoch, ".mdl"); };
     output.checkpoint_on_stop = !shards.HasServers();

@@ -310,6 +310,14 @@ inline ShardOptions ShardOptionsFromFlags(const Launch& launch,
   return shards;
 }
 
+// Refuses a beginning of names of files that names a folder instead. `file` is a name that would
+// come of it.
+inline void CheckNamesFile(const char* flag, const std::string& start, const std::string& file) {
+  CheckUsage(start.empty() || start.back() != '/', flag, " is ", start,
+             ", a folder: models would have names such as ", file, "; add a name, such as ", start,
+             "model");
+}
+
 // The devices that --use_cpu, --num_cpu_replicas, --gpus and --num_gpus select.
 inline std::vector<Device> DevicesFromFlags(const ShardOptions& shards) {
   if (FLAGS_num_cpu_replicas < 1) {
@@ -447,6 +455,10 @@ inline void NoteOddSettings(const TrainOptions& options) {
     if (!alone || !IsGiven(flag)) continue;
     LOG(WARNING) << "--" << flag << " has no effect: one shard alone uses no store, so doppio top "
                  << "and doppio runs do not show it";
+  }
+  for (const char* flag : {"gpus", "num_gpus"}) {
+    if (!FLAGS_use_cpu || !IsGiven(flag)) continue;
+    LOG(WARNING) << "--" << flag << " has no effect: --use_cpu trains on the CPU";
   }
   const OutputOptions& output = options.output;
   if (options.schedule.evaluate || output.model_path || output.WritesCheckpoints()) return;

@@ -1,6 +1,9 @@
 // doppio run: starts the shards of a run.
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "caffe2/core/usage_error.h"
 #include "distributed/launcher/launcher.h"
@@ -13,15 +16,26 @@ namespace {
 
 struct RunFlags {
   LauncherOptions launch;
-  std::string hosts, via;
+  std::optional<std::string> hosts;
+  std::string via;
 };
+
+// Refuses an empty name among the hosts: it is a slip, such as an unset variable of a shell.
+void CheckHostNames(const std::string& hosts) {
+  std::string list = "," + hosts + ",";
+  std::erase_if(list, [](char c) { return c == ' ' || c == '\t'; });
+  CheckUsage(list.find(",,") == std::string::npos && list.find(",:") == std::string::npos,
+             "-H is \"", hosts, "\": the name of a host is empty; write -H HOST:SLOTS,HOST:SLOTS");
+}
 
 int Run(const RunFlags& flags, const std::vector<std::string>& command) {
   LauncherOptions launch = flags.launch;
   launch.command = command;
-  CheckUsage(flags.hosts.empty() || launch.hostfile.empty(),
-             "-H and --hostfile cannot be used together");
-  if (!flags.hosts.empty()) launch.hosts = ParseHosts("-H", flags.hosts);
+  CheckUsage(!flags.hosts || launch.hostfile.empty(), "-H and --hostfile cannot be used together");
+  if (flags.hosts) {
+    CheckHostNames(*flags.hosts);
+    launch.hosts = ParseHosts("-H", *flags.hosts);
+  }
   if (!launch.hostfile.empty()) launch.hosts = ReadHostFile(launch.hostfile);
   if (!flags.via.empty()) launch.engine = LaunchEngines().at(flags.via);
   launch.doppio = std::filesystem::read_symlink("/proc/self/exe");

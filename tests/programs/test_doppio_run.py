@@ -409,3 +409,11 @@ def test_help_lists_commands_and_options():
     assert re.search(r"^  run  ", doppio("--help").output, re.M)
     assert "--max_restarts" in doppio("run", "--help").output
     assert doppio("--version").output.startswith("doppio, Doppio ")
+
+
+@pytest.mark.parametrize("hosts", ["", " ", ",", "localhost,", "a,,b", ":3", "a, :2"])
+def test_hosts_without_a_name_are_refused(hosts):
+    done = run("doppio", "run", "-H", hosts, "--", "true")
+    assert (done.returncode, done.output) == (
+        64, f'doppio: -H is "{hosts}": the name of a host is empty; write -H HOST:SLOTS,HOST:SLOTS'
+            "\n")

@@ -254,3 +254,28 @@ def test_ctrl_c_ends_the_run_cleanly(databases, shards, tmp_path):
     process.send_signal(signal.SIGINT)
     status, output = shards.wait()[0]
     assert status == 130, output
+
+
+def test_names_of_models_that_are_a_folder_are_refused(databases, tmp_path):
+    (tmp_path / "m").mkdir()
+    done = run("mnist_trainer", "--use_cpu", "--train_data", databases / "train_lmdb",
+               "--model_prefix", f"{tmp_path}/m/")
+    assert done.returncode == 64
+    assert last_line(done.output) == (
+        f"mnist_trainer: --model_prefix is {tmp_path}/m/, a folder: models would have names such "
+        f"as {tmp_path}/m/-0001.mdl; add a name, such as {tmp_path}/m/model")
+    done = run("resnet50_trainer", *training(databases, tmp_path, save_model_name="m/"))
+    assert done.returncode == 64
+    assert last_line(done.output) == (
+        "resnet50_trainer: --save_model_name is m/, a folder: models would have names such as "
+        f"{tmp_path}/m/_1.mdl; add a name, such as m/model")
+    assert not list((tmp_path / "m").iterdir())
+
+
+@pytest.mark.parametrize("flag", ["gpus", "num_gpus"])
+def test_gpus_beside_use_cpu_have_no_effect(flag, databases, tmp_path):
+    line = f"--{flag} has no effect: --use_cpu trains on the CPU"
+    done = run("resnet50_trainer", *training(databases, tmp_path, epoch_size=64, **{flag: 1}))
+    assert done.returncode == 0 and line in done.output, done.output
+    done = run("resnet50_trainer", *training(databases, tmp_path, epoch_size=64))
+    assert "has no effect" not in done.output
