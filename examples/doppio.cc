@@ -68,9 +68,6 @@ std::string HintOn(const std::string& command, const CLI::App& program) {
   if (command == "list" || command == "ls") {
     return "doppio runs lists runs, doppio train --help recipes";
   }
-  if (command == "predict") {
-    return "predict is a program of its own: predict --model M.mdl PICTURE...";
-  }
   const std::string path = PathTo(command, program);
   if (!path.empty()) return "use doppio " + path;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
@@ -143,7 +140,7 @@ void SortIntoGroups(CLI::App* program) {
   const std::vector<std::pair<std::string, Words>> groups = {
       {"Run", {"train", "run", "top", "runs", "clean"}},
       {"Data", {"data"}},
-      {"Results", {"report", "compare", "convert", "inspect", "quantize"}},
+      {"Results", {"report", "compare", "predict", "convert", "inspect", "quantize"}},
       {"Machine", {"doctor"}},
       {"Help", {"help", "completion"}},
   };
@@ -170,6 +167,7 @@ Action Parse(Words words, const Words& command) {
   AddDataCommand(&program, &action);
   AddReportCommand(&program, &action);
   AddCompareCommand(&program, &action);
+  AddPredictCommand(command, &program, &action);
   AddPythonCommands(&program, &action);
   AddDoctorCommand(&program, &action);
   program.add_subcommand("help", "show the help of a command: doppio help data prepare");

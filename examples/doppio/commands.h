@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 void AddRunCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
 void AddTrainCommand(CLI::App* program, Action* action);
 void AddShardCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
+void AddPredictCommand(const std::vector<std::string>& command, CLI::App* program, Action* action);
 void AddDoctorCommand(CLI::App* program, Action* action);
 void AddDataCommand(CLI::App* program, Action* action);
 void AddReportCommand(CLI::App* program, Action* action);

@@ -13,7 +13,7 @@ namespace {
 // The flags of a program come from its --help when they are asked for, so they are always its own.
 constexpr char kStart[] = R"sh(
 _doppio_flags() {
-  command "$1" --help 2>/dev/null | sed -n 's/^  --\(\[no\]\)\{0,1\}\([a-z0-9_]*\) .*/--\2/p'
+  command "$@" --help 2>/dev/null | sed -n 's/^  --\(\[no\]\)\{0,1\}\([a-z0-9_]*\) .*/--\2/p'
 }
 # The options of a module of Python.
 _doppio_module_options() {
@@ -156,12 +156,13 @@ void AddCommand(const CLI::App& command, const std::string& path, Branches* bran
   }
   if (path == " help") known = NamesOfCommands(*command.get_parent());
   if (path == " train") known += " $(_doppio_trainer_flags \"${COMP_WORDS[0]}\")";
-  const bool is_module = command.get_prefix_command();  // it knows its options itself
-  if (is_module) {
+  if (command.get_prefix_command()) {  // a program or module of its own: it knows its options
+    const char* options = path == " predict" ? "_doppio_flags" : "_doppio_module_options";
     branches->words += "    \"" + path +
                        "\") case \"${COMP_WORDS[COMP_CWORD]}\" in\n"
-                       "      -*) _doppio_reply \"$(_doppio_module_options \"${COMP_WORDS[0]}\"" +
-                       path + ")\" ;;\n      *) COMPREPLY=() ;;\n    esac ;;\n";
+                       "      -*) _doppio_reply \"$(" +
+                       options + " \"${COMP_WORDS[0]}\"" + path +
+                       ")\" ;;\n      *) COMPREPLY=() ;;\n    esac ;;\n";
   } else if (!known.empty()) {
     branches->words += "    \"" + path + "\") _doppio_reply \"" + known.substr(1) + "\" ;;\n";
   }

@@ -114,7 +114,6 @@ def test_a_wrong_value_in_a_file_names_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("word, hint", [
-    ("predict", "predict is a program of its own: predict --model M.mdl PICTURE..."),
     ("evaluate", "use resnet50_trainer --evaluate --load_model_path M.mdl --test_data DATA"),
     ("export", "use doppio convert M.mdl M.onnx; trainers save .mdl files"),
     ("ls", "doppio runs lists runs, doppio train --help recipes"),
@@ -124,6 +123,17 @@ def test_a_wrong_value_in_a_file_names_the_file(tmp_path):
 def test_commands_that_people_look_for(word, hint):
     done = run("doppio", word, "--model", "x.mdl")
     assert (done.returncode, done.output) == (64, f"doppio: there is no command {word}: {hint}\n")
+
+
+def test_doppio_predict_is_the_program_predict():
+    own, ours = run("predict", "--help").output, run("doppio", "predict", "--help").output
+    assert ours.startswith("doppio predict: prints the likeliest labels of pictures")
+    assert ours.partition(": ")[2] == own.partition(": ")[2]
+    assert run("doppio", "help", "predict").output == ours
+    done = run("doppio", "predict", "--model", "absent.mdl", "--", "-x.png")
+    assert done.returncode == 66
+    assert last_line(done.output).startswith("doppio predict: ")
+    assert "absent.mdl" in last_line(done.output)
 
 
 def test_a_value_that_looks_like_a_flag_is_a_value(tmp_path):
@@ -180,7 +190,8 @@ def test_commands_are_grouped_by_what_people_do():
     assert list(commands) == ["Options", "Run", "Data", "Results", "Machine", "Help"]
     assert commands["Run"] == ["train", "run", "top", "runs", "clean"]
     assert commands["Data"] == ["data"] and commands["Machine"] == ["doctor"]
-    assert commands["Results"] == ["report", "compare", "convert", "inspect", "quantize"]
+    assert commands["Results"] == [
+        "report", "compare", "predict", "convert", "inspect", "quantize"]
 
 
 def flags_of(text):
@@ -271,6 +282,7 @@ def test_help_on_nothing_known_gets_a_suggestion():
     (["doppio", "run", "--hostfile", ""], [], True),
     (["doppio", "data", "prepare", "mnist", "--output", ""], [], True),
     (["predict", "--for"], ["--format"], True),
+    (["doppio", "predict", "--for"], ["--format"], True),
     (["mnist_trainer", "--use_cpu", "--disp"], ["--disp_batches"], True),
 ])
 def test_completion(shell, words, some, only, tmp_path):
