@@ -142,6 +142,14 @@ std::string LifeText(ShardLife life) {
   return life == ShardLife::kAlive ? "alive" : life == ShardLife::kDead ? "dead" : "silent";
 }
 
+// The epoch that is under way, counted from 1 as in the line of progress; the store has it from 0.
+std::string EpochText(const std::map<std::string, std::string>& status) {
+  const std::string epoch = Shown(status, "epoch");
+  const bool number =
+      epoch.size() < 9 && epoch.find_first_not_of("0123456789") == std::string::npos;
+  return number ? std::to_string(std::atoi(epoch.c_str()) + 1) : epoch;
+}
+
 std::string ListText(const std::vector<int>& shards) {
   std::string text;
   for (const int shard : shards) text += (text.empty() ? "" : ",") + std::to_string(shard);
@@ -162,7 +170,7 @@ std::string TopText(const RunView& run) {
     speed_known |= alive && logged && images != "-";
     rows.push_back(
         {std::to_string(s), Shown(shard.status, "host"), Shown(shard.status, "pid"),
-         alive ? Shown(shard.status, "state") : LifeText(shard.life), Shown(shard.status, "epoch"),
+         alive ? Shown(shard.status, "state") : LifeText(shard.life), EpochText(shard.status),
          Shown(shard.status, "iteration"), logged ? images : "-",
          logged ? Shown(shard.status, "loss") : "-",
          Shown(shard.heartbeat, "collective") + " " + Shown(shard.heartbeat, "operation"),

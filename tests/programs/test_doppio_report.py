@@ -90,9 +90,11 @@ def test_the_page_says_what_the_records_say(tmp_path, losses):
     assert page.value("last training loss") == "0.7000"
     assert page.value("images per second, mean") == "105.4"  # images by time, not of the rates
     assert page.value("best test accuracy") == "0.6000"
-    assert page.value("its epoch") == "0"
+    assert page.value("its epoch") == "1"
     assert page.value("last test accuracy") == "0.5500"
     assert page.value("seconds in finished epochs") == "8.0"
+    at = page.cells.index("epoch")  # the head of a table of six columns
+    assert [page.cells[at + 6 * row] for row in (1, 2)] == ["1", "2"]
     assert page.value("host.name") == "h"
     assert page.value("started") == "2026-11-26 13:00:38 UTC"
     assert page.value("train_data") == "/data/<train>"
@@ -217,6 +219,13 @@ def test_many_points_are_thinned(tmp_path):
     svg = text[text.index("<h3>Loss</h3>"):]
     points = re.search(r'<polyline[^>]* points="([^"]*)"', svg)[1].split()
     assert len(points) == 300
+
+
+def test_digits_of_large_counts_are_grouped(tmp_path, losses):
+    tail = [{"event": "iteration", "epoch": 3, "total_iterations": 1234567, "loss": 1.0,
+             "images_per_second": 1}]
+    page = Page(report(write_run(tmp_path / "run", losses, [0.6], tail=tail)))
+    assert page.value("iterations") == "1,234,567"
 
 
 def test_iterations_that_a_restart_did_not_keep_are_left_out(tmp_path, losses):

@@ -65,6 +65,7 @@ def test_top_shows_every_shard(store, databases, shards, tmp_path):
     assert [row["PID"] for row in rows] == [str(process.pid) for process in processes]
     for row in rows:
         assert row["STATE"] == "training" and int(row["ITERATION"]) > 0
+        assert row["EPOCH"] == "1"  # as in the line of progress
         assert float(row["IMAGES/S"]) > 0 and 0 < float(row["LOSS"]) < 40
         assert row["WAITS FOR"] in ("-", "0", "1")
     # The only run of a store needs no name.

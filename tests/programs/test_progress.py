@@ -1,5 +1,6 @@
 """The line for the whole job, and the bar on terminals."""
 
+import json
 import os
 import pty
 import re
@@ -24,6 +25,29 @@ def test_the_log_has_a_line_for_the_whole_job(databases, tmp_path):
     assert [(epoch, percent) for epoch, percent, _ in lines] == [
         ("1", "33.3"), ("2", "66.7"), ("3", "100.0")]
     assert lines[2][2] == "0:00"
+
+
+def test_the_line_of_an_epoch_is_about_all_of_it(databases, tmp_path):
+    """Its means are over the epoch, not over the iterations since the last report."""
+    done = run("resnet50_trainer", *training(databases, tmp_path, num_epochs=2, log_every=19,
+                                             log_dir=tmp_path / "log"))
+    assert done.returncode == 0, done.output
+    events = [json.loads(line) for line in (tmp_path / "log" / "metrics.jsonl").open()]
+    lines = re.findall(r"Job: .*loss ([\d.]+), top-1 ([\d.]+), ([\d.]+) images/s of 1 shard, input "
+                       r"wait ([\d.]+) %", done.output)
+    epochs = [event for event in events if event["event"] == "epoch"]
+    assert len(lines) == len(epochs) == 2
+    for line, epoch in zip(lines, epochs):
+        parts = [event for event in events
+                 if event["event"] == "iteration" and event["epoch"] == epoch["epoch"]]
+        assert len(parts) > 1
+        seconds = [32 * part["iterations"] / part["images_per_second"] for part in parts]
+        waited = sum(part["input_wait"] * time for part, time in zip(parts, seconds))
+        expected = (epoch["loss"], epoch["accuracy"], epoch["images"] / epoch["seconds"],
+                    100 * waited / sum(seconds))
+        for text, value in zip(line, expected):
+            digits = len(text.partition(".")[2])
+            assert float(text) == pytest.approx(value, abs=0.51 * 10**-digits, rel=1e-4)
 
 
 def test_one_shard_speaks_for_the_job(databases, shards, tmp_path):

@@ -66,23 +66,32 @@ void JobLine::OnStart(const StartReport& report) {
 
 void JobLine::OnIteration(const IterationReport& report) {
   last_ = report;
+  const double seconds = report.seconds * static_cast<double>(report.iterations);
+  seconds_ += seconds;
+  waited_ += seconds * report.input_wait;
   // The line of a whole epoch follows at once.
   if (report.iteration == report.epoch_iterations) return;
-  if (Clock::now() - logged_ >= interval_) Log(report.loss, report.accuracy);
+  if (Clock::now() - logged_ < interval_) return;
+  Log({report.loss, report.accuracy, report.job_images_per_second, report.input_wait});
 }
 
 void JobLine::OnEpochEnd(const EpochReport& report) {
-  if (last_) Log(report.loss, report.accuracy);
+  const auto images = static_cast<double>(report.images);
+  if (last_) {
+    Log({report.loss, report.accuracy, images / std::max(report.seconds, 1e-9),
+         waited_ / std::max(seconds_, 1e-9)});
+  }
+  seconds_ = waited_ = 0;
 }
 
-void JobLine::Log(double loss, double accuracy) {
+void JobLine::Log(const Means& means) {
   logged_ = Clock::now();
   const int shards = progress_.num_shards();
   LOG(INFO) << Format("Job: epoch %d/%d, ", last_->epoch + 1, progress_.num_epochs())
             << progress_.Text(*last_, SecondsSince(start_))
-            << Format(", loss %.4f, top-1 %.4f, %.2f images/s of %d %s, input wait %.1f %%", loss,
-                      accuracy, last_->job_images_per_second, shards,
-                      shards == 1 ? "shard" : "shards", 100 * last_->input_wait);
+            << Format(", loss %.4f, top-1 %.4f, %.2f images/s of %d %s, input wait %.1f %%",
+                      means.loss, means.accuracy, means.images_per_second, shards,
+                      shards == 1 ? "shard" : "shards", 100 * means.input_wait);
 }
 
 void ProgressBar::Show(const StatusBar& bar) {

@@ -37,6 +37,8 @@ class JobProgress {
 // Logs after each epoch, and within an epoch when `interval` has passed since the last line:
 //   Job: epoch 3/90, 2.4 %, ETA 1:02:03, loss 2.1034, top-1 0.4512, 813.20 images/s of 2 shards,
 //   input wait 0.3 %
+// All four are means: over the epoch in its last line, otherwise over the iterations since the
+// report before.
 class JobLine : public TrainListener {
  public:
   explicit JobLine(std::chrono::milliseconds interval) : interval_(interval) {}
@@ -45,13 +47,17 @@ class JobLine : public TrainListener {
   void OnEpochEnd(const EpochReport& report) override;
 
  private:
-  void Log(double loss, double accuracy);
+  struct Means {
+    double loss, accuracy, images_per_second, input_wait;
+  };
+  void Log(const Means& means);
 
   using Clock = std::chrono::steady_clock;
   const std::chrono::milliseconds interval_;
   JobProgress progress_;
   Clock::time_point start_ = Clock::now(), logged_ = start_;
   std::optional<IterationReport> last_;
+  double seconds_ = 0, waited_ = 0;  // of this epoch, in this process
 };
 
 // Shows iterations as one line of the terminal, no wider than it and rewritten in place; passes all

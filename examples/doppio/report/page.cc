@@ -123,7 +123,7 @@ std::string EpochsHtml(const RunRecords& run) {
   for (const Event& epoch : run.epochs) {
     const double seconds = epoch.Number("seconds");
     rows +=
-        Row(Cell(Formatted("%.0f", epoch.Number("epoch")), true) +
+        Row(Cell(Formatted("%.0f", epoch.Number("epoch") + 1), true) +
             Cell(Formatted("%.4f", epoch.Number("loss")), true) +
             Cell(Formatted("%.4f", epoch.Number("accuracy")), true) +
             Cell(epoch.Has("test_accuracy") ? Formatted("%.4f", epoch.Number("test_accuracy")) : "",

@@ -8,6 +8,7 @@
 #include "examples/doppio/pictures.h"
 #include "examples/doppio/report/predictions.h"
 #include "examples/doppio/report/table.h"
+#include "examples/doppio/text.h"
 
 namespace caffe2::report {
 namespace {
@@ -26,12 +27,12 @@ std::string ClassesHtml(const std::vector<ClassResult>& classes, const Names& na
   for (const ClassResult& each : classes) {
     const double sum = each.precision.value_or(0) + each.recall.value_or(0);
     const double f1 = sum > 0 ? 2 * each.precision.value_or(0) * each.recall.value_or(0) / sum : 0.;
-    rows += Row(Cell(LabelText(names, each.label)) + Cell(MakeString(each.images), true) +
-                Cell(MakeString(each.right), true) +
-                Cell(each.recall ? Percent(*each.recall) : "", true) +
-                Cell(MakeString(each.predicted), true) +
-                Cell(each.precision ? Percent(*each.precision) : "", true) +
-                Cell(Formatted("%.3f", f1), true));
+    rows +=
+        Row(Cell(LabelText(names, each.label)) + Cell(Grouped(each.images), true) +
+            Cell(Grouped(each.right), true) + Cell(each.recall ? Percent(*each.recall) : "", true) +
+            Cell(Grouped(each.predicted), true) +
+            Cell(each.precision ? Percent(*each.precision) : "", true) +
+            Cell(Formatted("%.3f", f1), true));
   }
   return "<h3>By class</h3>" + Table(rows);
 }
@@ -97,9 +98,8 @@ std::string MistakesHtml(const Predictions& predictions, const std::vector<Class
       Row(Head("class") + Head("taken for") + Head("images", true) + Head("of the class", true));
   for (const auto& [count, labels] : mistakes) {
     const auto all = static_cast<double>(images[labels.first]);
-    rows +=
-        Row(Cell(LabelText(names, labels.first)) + Cell(LabelText(names, labels.second)) +
-            Cell(MakeString(count), true) + Cell(Percent(static_cast<double>(count) / all), true));
+    rows += Row(Cell(LabelText(names, labels.first)) + Cell(LabelText(names, labels.second)) +
+                Cell(Grouped(count), true) + Cell(Percent(static_cast<double>(count) / all), true));
   }
   return "<h3>Most frequent mistakes</h3>" + Table(rows);
 }
@@ -145,8 +145,9 @@ std::string PredictionsHtml(const Predictions& predictions) {
             EscapeHtml(predictions.database) + ": " + EscapeHtml(error.what()) + "</p>";
   }
   const std::vector<ClassResult> classes = ClassResults(predictions);
-  return MakeString("<h2>Predictions of the last test</h2><p class=\"note\">", predictions.images,
-                    " images after epoch ", predictions.epoch, ".</p>") +
+  return MakeString("<h2>Predictions of the last test</h2><p class=\"note\">",
+                    Grouped(predictions.images), " images after epoch ", predictions.epoch + 1,
+                    ".</p>") +
          (classes.size() <= kMaxMatrix ? MatrixHtml(predictions, classes, names)
                                        : MistakesHtml(predictions, classes, names)) +
          worst + ClassesHtml(classes, names);

@@ -10,6 +10,7 @@
 #include "caffe2/core/exit_code.h"
 #include "examples/doppio/report/json_file.h"
 #include "examples/doppio/report/table.h"
+#include "examples/doppio/text.h"
 
 namespace caffe2::report {
 namespace {
@@ -188,13 +189,14 @@ std::vector<Result> ResultsOf(const RunRecords& run) {
   if (!run.starts.empty()) add("shards", "%.0f", run.starts.back().Number("num_shards"));
   if (!run.iterations.empty()) {
     const Event& last = run.iterations.back();
-    add("iterations", "%.0f", last.Number("total_iterations"));
+    const double iterations = std::clamp(last.Number("total_iterations"), 0., 1e15);
+    results.push_back({"iterations", Grouped(static_cast<int64_t>(iterations)), iterations});
     add("last training loss", "%.4f", last.Number("loss"));
     add("images per second, mean", "%.1f", MeanOverTime(run, kSpeed));
   }
   if (const Event* best = BestTest(run)) {
     add("best test accuracy", "%.4f", best->Number("accuracy"));
-    add("its epoch", "%.0f", best->Number("epoch"));
+    add("its epoch", "%.0f", best->Number("epoch") + 1);
     add("last test accuracy", "%.4f", run.tests.back().Number("accuracy"));
     add("last test loss", "%.4f", run.tests.back().Number("loss"));
   }

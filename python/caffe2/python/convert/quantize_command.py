@@ -111,8 +111,8 @@ def _quantize(options):
     print(f"wrote {output}: {quick} of {len(quantized.net.op)} operators work on 8 bits")
     if count < options.num_images:
         print(
-            f"note: {options.calibration_data} has {count} images, fewer than --num_images "
-            f"{options.num_images}: all of them are taken",
+            f"note: {options.calibration_data} has {count:,} images, fewer than --num_images "
+            f"{options.num_images:,}: all of them are taken",
             file=sys.stderr,
         )
     return 0
