@@ -222,7 +222,7 @@ DEFINE_bool(
     resume, false,
     "continue the run from --checkpoint_path, exactly to the bit, or with another number of "
     "shards and the same batch of all shards; if the file is damaged, from "
-    "the newest kept checkpoint that is whole");
+    "the newest kept checkpoint of the same run that is whole");
 DEFINE_string(
     load_model_path, "",
     "saved model (.mdl) to start from, or two nets: init_net.pb,predict_net.pb or a folder "

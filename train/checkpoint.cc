@@ -1,11 +1,7 @@
 #include "train/checkpoint.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
 #include "caffe2/core/device_backend.h"
@@ -15,6 +11,7 @@
 #include "train/atomic_file.h"
 #include "train/db_blobs.h"
 #include "train/input.h"
+#include "train/kept_checkpoints.h"
 #include "train/random_positions.h"
 #include "train/run_settings.h"
 #include "train/shard_states.h"
@@ -196,46 +193,6 @@ void WarnOfOtherData(const CheckpointProto& checkpoint, const TrainOptions& opti
                << " now): the run goes on, at the same position of other records";
 }
 
-// The checkpoint before the last `i`: "<path>", "<path>.1", ...
-std::string KeptPath(const std::string& path, int i) {
-  return i == 0 ? path : MakeString(path, ".", i);
-}
-
-// The newest of "<path>", "<path>.1", ... whose checksum is right. If there is one and checkpoints
-// will be written, renames damaged ones before it to "<file>.damaged": later saves must not keep
-// them in place of files that are whole. Throws IoError if a newer one cannot be read: it may be
-// whole, and later saves would replace it.
-std::string NewestWhole(const std::string& path, const OutputOptions& output) {
-  std::string problems;
-  std::vector<std::string> damaged;
-  for (int i = 0; i < output.keep_checkpoints; ++i) {
-    const std::string file = KeptPath(path, i);
-    if (access(file.c_str(), F_OK) != 0 && errno == ENOENT) {
-      if (i == 0) problems = "there is no " + file;
-      continue;
-    }
-    try {
-      VerifyChecksum(file);
-    } catch (const IoError& error) {
-      if (ExitCodeOf(error) != ExitCode::kBadData) {
-        ThrowIoError(ExitCodeOf(error),
-                     "cannot tell whether a checkpoint is intact: ", error.what(),
-                     "; make it readable, or move it away to resume from an older one");
-      }
-      LOG(WARNING) << "skipping a damaged checkpoint: " << error.what();
-      problems += (problems.empty() ? "" : "; ") + std::string(error.what());
-      damaged.push_back(file);
-      continue;
-    }
-    if (i > 0) LOG(WARNING) << "resuming from the older checkpoint " << file;
-    for (const std::string& each : damaged) {
-      if (output.WritesCheckpoints()) std::rename(each.c_str(), (each + ".damaged").c_str());
-    }
-    return file;
-  }
-  ThrowIoError(ExitCode::kBadData, "no checkpoint is intact: ", problems);
-}
-
 }  // namespace
 
 CheckpointSaver::CheckpointSaver(const TrainOptions& options, const TrainNets& nets, Workspace* ws,
@@ -247,6 +204,7 @@ CheckpointSaver::CheckpointSaver(const TrainOptions& options, const TrainNets& n
       lock_(lock),
       data_fingerprint_(
           run->IsWriter() ? DataFingerprint(options.data.db_type, options.data.train_data) : ""),
+      new_lineage_(NewLineage()),
       shared_(SharedBlobs(nets)) {}
 
 void CheckpointSaver::Save(const Progress& progress) {
@@ -256,7 +214,8 @@ void CheckpointSaver::Save(const Progress& progress) {
   save_.WaitForLast();
   CheckpointProto header = MakeHeader(options_, nets_, progress, states, *run_);
   header.set_data_fingerprint(data_fingerprint_);
-  *copies_.CreateBlob(kHeader)->GetMutable<std::string>() = header.SerializeAsString();
+  header.set_lineage(progress.lineage.empty() ? new_lineage_ : progress.lineage);
+  *copies_.CreateBlob(kHeader)->GetMutable<std::string>() = HeaderBytes(std::move(header));
   for (const std::string& name : shared_) {
     BlobGetMutableTensor(copies_.CreateBlob(name), Device{})
         ->CopyFrom(ws_->GetBlob(name)->Get<Tensor>());
@@ -275,18 +234,11 @@ void CheckpointSaver::Write(double held_seconds) {
             << " s, writing took " << SecondsSince(start) << " s";
 }
 
-bool HasCheckpoint(const OutputOptions& output) {
-  for (int i = 0; i < output.keep_checkpoints; ++i) {
-    if (access(KeptPath(output.checkpoint_path, i).c_str(), F_OK) == 0) return true;
-  }
-  return false;
-}
-
 LoadedCheckpoint LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                 const TrainNets& nets, Workspace* ws, ShardRun* run) {
   std::string header, whole;
   if (run->IsWriter()) {
-    whole = NewestWhole(path, options.output);
+    whole = NewestCheckpoint(path, options.output);
     ws->CreateBlob(kHeader);
     LoadBlobs(ws, {kHeader}, whole, /*need_checksum=*/false);  // checked above
     header = ws->GetBlob(kHeader)->Get<std::string>();
@@ -364,7 +316,8 @@ Progress ProgressOf(const CheckpointProto& checkpoint, const TrainOptions& optio
       .seconds = checkpoint.seconds(),
       .best = {checkpoint.best_accuracy(), checkpoint.best_epoch()},
       .bad_records = {checkpoint.bad_records().key().begin(), checkpoint.bad_records().key().end()},
-      .models = KeptModelsOf(checkpoint, options.output)};
+      .models = KeptModelsOf(checkpoint, options.output),
+      .lineage = checkpoint.lineage()};
 }
 
 }  // namespace caffe2

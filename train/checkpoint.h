@@ -30,6 +30,7 @@ struct Progress {
   BestTest best;
   std::set<std::string> bad_records;  // BadRecordCount::known()
   std::vector<std::string> models;    // KeptModels::paths()
+  std::string lineage;  // of the checkpoint from which the run goes on (train/kept_checkpoints.h)
 };
 
 // Saves checkpoints in the background: files with a checksum (SaveBlobs). Not thread-safe.
@@ -57,15 +58,12 @@ class CheckpointSaver {
   Workspace* ws_;
   ShardRun* run_;
   const RunLock* lock_;
-  std::string data_fingerprint_;  // of the training data at the start: later a read may hang
+  std::string data_fingerprint_;   // of the training data at the start: later a read may hang
+  const std::string new_lineage_;  // for a run whose progress has none
   const std::vector<std::string> shared_;  // blobs of the state that all shards share
   Workspace copies_;                       // of these blobs, and the header
   BackgroundSave save_;                    // last: its thread uses the others
 };
-
-// True if there is a file at checkpoint_path, or one of the earlier checkpoints that the run keeps
-// (keep_checkpoints).
-bool HasCheckpoint(const OutputOptions& output);
 
 struct LoadedCheckpoint {
   CheckpointProto state;
@@ -75,13 +73,11 @@ struct LoadedCheckpoint {
 // Reads a checkpoint; every shard must call it. Shard 0 reads parameters and optimizer state from
 // the file into `ws`. Every shard gets the other contents, for RestoreShard.
 //
-// Takes the newest intact file among the kept ones (keep_checkpoints). Logs a warning for each
-// damaged file that it skips and, if this run writes checkpoints, renames it to "<file>.damaged".
-// Throws IoError if no file is intact; then it renames none. Throws EnforceNotMet if the file has
-// another format version or, listing the differences, if it is from a run with other settings. The
-// layout may differ as far as LayoutConflict allows. A run that only tests (schedule.evaluate)
-// compares only the settings for which IsTestSetting is true, and --holdout if it is given, and
-// reads no optimizer state.
+// Takes the newest intact file of the run among the kept ones, and throws like NewestCheckpoint.
+// Throws EnforceNotMet if the file has another format version or, listing the differences, if it is
+// from a run with other settings. The layout may differ as far as LayoutConflict allows. A run that
+// only tests (schedule.evaluate) compares only the settings for which IsTestSetting is true, and
+// --holdout if it is given, and reads no optimizer state.
 LoadedCheckpoint LoadCheckpoint(const std::string& path, const TrainOptions& options,
                                 const TrainNets& nets, Workspace* ws, ShardRun* run);
 

@@ -108,7 +108,7 @@ std::string DescribeOperator(const NetDef& net, int i) {
   return MakeString("operator ", i, ", ", op.type(), op.name().empty() ? "" : " " + op.name());
 }
 
-bool Contains(const std::vector<std::string>& blobs, const std::string& blob) {
+bool HasBlob(const std::vector<std::string>& blobs, const std::string& blob) {
   return std::find(blobs.begin(), blobs.end(), blob) != blobs.end();
 }
 
@@ -116,8 +116,8 @@ bool Contains(const std::vector<std::string>& blobs, const std::string& blob) {
 int MakerOf(const NetDef& net, const Output& output) {
   int maker = output.op;
   for (int i = output.op - 1; i >= 0; --i) {
-    if (!Contains(OperandsOf(net.op(maker)).reads, output.blob)) break;
-    if (Contains(OperandsOf(net.op(i)).writes, output.blob)) maker = i;
+    if (!HasBlob(OperandsOf(net.op(maker)).reads, output.blob)) break;
+    if (HasBlob(OperandsOf(net.op(i)).writes, output.blob)) maker = i;
   }
   return maker;
 }

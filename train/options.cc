@@ -15,10 +15,10 @@
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "distributed/peer_sockets.h"
-#include "train/checkpoint.h"
 #include "train/data_check.h"
 #include "train/frozen_params.h"
 #include "train/input.h"
+#include "train/kept_checkpoints.h"
 #include "train/model_file.h"
 
 namespace caffe2 {

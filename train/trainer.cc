@@ -15,6 +15,7 @@
 #include "distributed/collective.h"
 #include "train/bad_loss.h"
 #include "train/evaluation.h"
+#include "train/kept_checkpoints.h"
 #include "train/load_model.h"
 #include "train/run_settings.h"
 #include "train/stopped_early.h"

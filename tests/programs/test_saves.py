@@ -334,6 +334,42 @@ def test_the_last_checkpoints_are_kept(databases, tmp_path):
     assert "no checkpoint is intact" in last_line(done.output)
 
 
+def test_a_resume_takes_no_checkpoint_of_an_earlier_run(databases, tmp_path):
+    """That run had the same settings: only the lineage in the headers tells the two apart."""
+    def train(iterations, *resume, keep=3):
+        return run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=iterations,
+                                               keep_checkpoints=keep), *resume)
+    path, older = tmp_path / "checkpoint", tmp_path / "checkpoint.1"
+    for iterations in (12, 3):  # the second one begins anew, and saves once
+        done = train(iterations)
+        assert done.returncode == 0, done.output
+    whole = contents(tmp_path)
+    path.write_bytes(whole["checkpoint"][:-100])
+    damaged = contents(tmp_path)
+    for resume in ("--resume", "--resume=auto"):
+        done = train(6, resume)
+        assert done.returncode == 65, done.output
+        for name in ("checkpoint.1", "checkpoint.2"):
+            assert (f"passing over {tmp_path}/{name}: it is from an earlier run, not from the one "
+                    f"that wrote {path}") in done.output, done.output[-3000:]
+        assert last_line(done.output).endswith(
+            f"rename {older} to {path} to go on from the earlier run"), done.output[-1000:]
+        assert f"{path} is damaged" in last_line(done.output)
+        assert contents(tmp_path) == damaged
+    # A resumed run is the same run: its older checkpoints are its own.
+    path.write_bytes(whole["checkpoint"])
+    done = train(6, "--resume")
+    assert done.returncode == 0, done.output
+    assert older.read_bytes() == whole["checkpoint"]
+    path.write_bytes(whole["checkpoint"][:-100])
+    done = train(3, "--resume")
+    assert done.returncode == 0 and f"Resumed from {older}: iteration 3, " in done.output
+    # What the message advises.
+    (tmp_path / "checkpoint.2").rename(path)
+    done = train(12, "--resume")
+    assert done.returncode == 0 and f"Resumed from {path}: iteration 12, " in done.output
+
+
 def test_a_checkpoint_that_cannot_be_read_is_not_passed_over(databases, tmp_path):
     """It may be whole, and the run would replace it."""
     done = run("resnet50_trainer", *saving(databases, tmp_path, max_iterations=12))
