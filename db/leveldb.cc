@@ -11,6 +11,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/utils/library_versions.h"
+#include "caffe2/utils/temporary_file.h"
 #include "db/db.h"
 
 namespace caffe2::db {
@@ -19,10 +20,18 @@ namespace {
 const RegisterLibraryVersion leveldb_version("LevelDB", MakeString(leveldb::kMajorVersion, ".",
                                                                    leveldb::kMinorVersion));
 
-void Check(const leveldb::Status& status, const char* what, const std::string& source) {
+// The library tells a full disk from other errors only by its text.
+ExitCode CodeOf(const leveldb::Status& status, bool writes) {
+  if (status.IsCorruption()) return ExitCode::kBadData;
+  return writes && status.IsIOError() ? ExitCode::kCannotWrite : ExitCode::kIo;
+}
+
+void Check(const leveldb::Status& status, bool writes, const char* what,
+           const std::string& source) {
   if (status.ok()) return;
-  ThrowIoError(status.IsCorruption() ? ExitCode::kBadData : ExitCode::kIo, "cannot ", what,
-               " LevelDB database ", source, ": ", status.ToString());
+  ThrowIoError(CodeOf(status, writes),
+               WithoutTemporaryNames(MakeString("cannot ", what, " LevelDB database ", source, ": ",
+                                                status.ToString())));
 }
 
 leveldb::DB* OpenLevelDB(const std::string& source, Mode mode) {
@@ -34,7 +43,7 @@ leveldb::DB* OpenLevelDB(const std::string& source, Mode mode) {
   options.write_buffer_size = 256 << 20;
   options.max_open_files = 100;
   leveldb::DB* db = nullptr;
-  Check(leveldb::DB::Open(options, source, &db), "open", source);
+  Check(leveldb::DB::Open(options, source, &db), mode != READ, "open", source);
   return db;
 }
 
@@ -103,7 +112,7 @@ class LevelDBCursor final : public Cursor {
 
  private:
   // A damaged block ends the iteration just as the last record does; only the status differs.
-  void CheckIterator() const { Check(iterator_->status(), "read", source_); }
+  void CheckIterator() const { Check(iterator_->status(), false, "read", source_); }
 
   std::string source_;
   std::unique_ptr<leveldb::Iterator> iterator_;
@@ -116,7 +125,7 @@ class LevelDBTransaction final : public Transaction {
   void Commit() override {
     leveldb::WriteOptions options;
     options.sync = true;
-    Check(db_->Write(options, &batch_), "write to", source_);
+    Check(db_->Write(options, &batch_), true, "write to", source_);
     batch_.Clear();
   }
 

@@ -8,6 +8,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/utils/library_versions.h"
+#include "caffe2/utils/temporary_file.h"
 #include "db/db.h"
 #include "db/lmdb_file.h"
 
@@ -69,7 +70,8 @@ class LmdbWriter {
     while (status == ENOMEM && bytes > kMinMapBytes) status = Open(bytes /= 4);
     Check(status, "open");
     if (bytes < kMapBytes) {
-      LOG(WARNING) << "LMDB database " << source << " can grow to " << (bytes >> 30)
+      LOG(WARNING) << "LMDB database " << WithoutTemporaryNames(source) << " can grow to "
+                   << (bytes >> 30)
                    << " GiB: this process may not have more address space (ulimit -v)";
     }
   }
@@ -81,8 +83,9 @@ class LmdbWriter {
   void Check(int status, const char* what) const {
     if (status == MDB_SUCCESS) return;
     // LMDB returns EIO for a write that was cut short.
-    ThrowIoError(ExitCode::kCannotWrite, "cannot ", what, " LMDB database ", source_, ": ",
-                 mdb_strerror(status), status == EIO ? " (is the disk full?)" : "");
+    ThrowIoError(ExitCode::kCannotWrite, "cannot ", what, " LMDB database ",
+                 WithoutTemporaryNames(source_), ": ", mdb_strerror(status),
+                 status == EIO ? " (is the disk full?)" : "");
   }
 
  private:
@@ -145,8 +148,8 @@ class Lmdb final : public DB {
       return;
     }
     if (mkdir(source.c_str(), 0755) != 0 && (errno != EEXIST || mode == NEW)) {
-      ThrowIoError(ExitCode::kCannotWrite, "cannot make the directory of LMDB database ", source,
-                   ": ", ErrnoText(errno));
+      ThrowIoError(ExitCode::kCannotWrite, "cannot make the directory of LMDB database ",
+                   WithoutTemporaryNames(source), ": ", ErrnoText(errno));
     }
     writer_ = std::make_unique<LmdbWriter>(source);
   }

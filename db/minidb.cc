@@ -105,9 +105,13 @@ class MiniDBIndex final : public RecordIndex {
 class MiniDBWriter {
  public:
   MiniDBWriter(const std::string& path, Mode mode) : path_(path), temporary_(path) {
-    if (mode == NEW) temporary_ = TemporaryPath(path);
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == NEW ? O_TRUNC : O_APPEND);
-    fd_ = open(temporary_.c_str(), flags, 0664);
+    constexpr int kPermissions = 0664;
+    if (mode == NEW) {
+      temporary_ = TemporaryPath(path);
+      fd_ = CreateNewFile(temporary_, kPermissions);
+    } else {
+      fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, kPermissions);
+    }
     if (fd_ < 0) Throw("create");
   }
   // Deletes a new database if Publish() was not called.
@@ -146,8 +150,8 @@ class MiniDBWriter {
 
  private:
   [[noreturn]] void Throw(const char* what) const {
-    ThrowIoError(ExitCode::kCannotWrite, "cannot ", what, " minidb database ", path_, ": ",
-                 ErrnoText(errno));
+    ThrowIoError(ExitCode::kCannotWrite, "cannot ", what, " minidb database ",
+                 WithoutTemporaryNames(path_), ": ", ErrnoText(errno));
   }
   // Makes the name durable. Some file systems refuse; the contents of the file are safe all the
   // same.

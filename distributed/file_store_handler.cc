@@ -171,8 +171,8 @@ class FileStoreHandler final : public StoreHandler {
     return IsOfDeadProcess(name, start);
   }
 
-  // Writes and syncs `content` to a new hidden file; returns its path.
-  std::string WriteTemporary(const std::string& content) {
+  // Writes and syncs `content` to a new hidden file, which will become `target`; returns its path.
+  std::string WriteTemporary(const std::string& content, const std::string& target) {
     static std::atomic<int64_t> count{0};
     const std::string path = MakeString(temporary_, ++count);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -181,7 +181,7 @@ class FileStoreHandler final : public StoreHandler {
       MakeDirectory();
       fd = open(path.c_str(), flags, 0600);
     }
-    if (fd < 0) ThrowErrno("create", path);
+    if (fd < 0) ThrowErrno("create", target);
     OwnedFd file(fd);
     size_t written = 0;
     while (written < content.size()) {
@@ -194,7 +194,7 @@ class FileStoreHandler final : public StoreHandler {
       const int error = errno;
       unlink(path.c_str());
       errno = error;
-      ThrowErrno("write", path);
+      ThrowErrno("write", target);
     }
     return path;
   }
@@ -204,7 +204,7 @@ class FileStoreHandler final : public StoreHandler {
     CheckValueSize(name, value.size());
     const std::string path = directory_ + "/" + name;
     if (access(path.c_str(), F_OK) == 0) return false;
-    const std::string temporary = WriteTemporary(MakeString(value.size(), "\n") + value);
+    const std::string temporary = WriteTemporary(MakeString(value.size(), "\n") + value, path);
     const bool linked = link(temporary.c_str(), path.c_str()) == 0;
     const int error = errno;
     // NFS may lose the reply to a successful link(); the number of links shows whether it
@@ -221,7 +221,7 @@ class FileStoreHandler final : public StoreHandler {
 
   void Replace(const std::string& key, const std::string& content) {
     const std::string path = directory_ + "/" + EscapeName(key);
-    const std::string temporary = WriteTemporary(content);
+    const std::string temporary = WriteTemporary(content, path);
     if (rename(temporary.c_str(), path.c_str()) == 0) return;
     const int error = errno;
     unlink(temporary.c_str());

@@ -1,6 +1,7 @@
 #include "train/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/proto/caffe2.pb.h"
 #include "caffe2/utils/crc32.h"
+#include "caffe2/utils/owned_fd.h"
 #include "caffe2/utils/temporary_file.h"
 #include "caffe2/utils/write_count.h"
 
@@ -27,7 +29,7 @@ constexpr char kKey[] = "!!CHECKSUM";
 
 [[noreturn]] void Fail(const std::string& action, const std::string& path) {
   const int error = errno;
-  ThrowIoError(WriteErrorCode(error), "cannot ", action, " ", path, ": ",
+  ThrowIoError(WriteErrorCode(error), "cannot ", action, " ", WithoutTemporaryNames(path), ": ",
                WriteProblem(path, error));
 }
 
@@ -96,12 +98,30 @@ void WriteStream(const std::string& file, const std::string& path, const std::st
   if (!stream) Fail("write", path);
 }
 
+// The same for a file that nobody has made yet.
+void WriteNewFile(const std::string& file, const std::string& path, const std::string& contents) {
+  constexpr int kPermissions = 0666;
+  if (OwnedFd(CreateNewFile(file, kPermissions)).get() < 0) Fail("write", path);
+  WriteStream(file, path, contents);
+}
+
 // True for what a rename would replace by a file: a device, a pipe, /dev/stdout.
 bool IsDevice(const std::string& path) {
   std::error_code unknown;
   const auto type = std::filesystem::status(path, unknown).type();
   return type == std::filesystem::file_type::character ||
          type == std::filesystem::file_type::block || type == std::filesystem::file_type::fifo;
+}
+
+// The rule of Linux (fs.protected_symlinks) for links in folders such as /tmp: whoever may write
+// there could put one in the way of another user.
+bool IsLinkOfStranger(const std::filesystem::path& link) {
+  const std::filesystem::path folder = link.parent_path();
+  struct stat of_link, of_folder;
+  if (lstat(link.c_str(), &of_link) != 0) return false;
+  if (stat(folder.empty() ? "." : folder.c_str(), &of_folder) != 0) return false;
+  const bool is_shared = (of_folder.st_mode & S_ISVTX) != 0 && (of_folder.st_mode & S_IWOTH) != 0;
+  return is_shared && of_link.st_uid != geteuid() && of_link.st_uid != of_folder.st_uid;
 }
 
 }  // namespace
@@ -120,9 +140,8 @@ std::string AtomicFile::Version(size_t i) const {
 
 void AtomicFile::LinkOld() {
   for (size_t i = 0; i + 1 < static_cast<size_t>(target_.keep); ++i) {
-    // Ends as all temporary names of this process do, so that a later run finds and removes it.
+    // Has the name of a temporary file, so that a later run finds and removes it.
     const std::string old = TemporaryPath(MakeString(target_.path, ".old", i));
-    unlink(old.c_str());
     if (link(Version(i).c_str(), old.c_str()) != 0) {
       if (errno == ENOENT) return;
       LOG(WARNING) << "cannot keep the file before " << Version(i) << ": " << std::strerror(errno);
@@ -164,7 +183,7 @@ std::string FollowLinks(const std::string& path) {
   std::error_code error;
   for (int i = 0; i < kMaxLinks; ++i) {
     const std::filesystem::path target = std::filesystem::read_symlink(found, error);
-    if (error) return found.string();
+    if (error || IsLinkOfStranger(found)) return found.string();
     found = found.parent_path() / target;  // an absolute target replaces the folder
   }
   return path;
@@ -173,7 +192,7 @@ std::string FollowLinks(const std::string& path) {
 void CheckCanWrite(const std::string& path) {
   if (IsDevice(path)) return;
   const AtomicFile file({FollowLinks(path)});
-  WriteStream(file.temporary_path(), path, "");
+  WriteNewFile(file.temporary_path(), path, "");
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     errno = EISDIR;
@@ -184,7 +203,7 @@ void CheckCanWrite(const std::string& path) {
 void WriteWholeFile(const std::string& path, const std::string& contents) {
   if (IsDevice(path)) return WriteStream(path, path, contents);
   AtomicFile file({FollowLinks(path)});
-  WriteStream(file.temporary_path(), path, contents);
+  WriteNewFile(file.temporary_path(), path, contents);
   file.Publish();
 }
 

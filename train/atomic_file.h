@@ -54,7 +54,8 @@ class AtomicFile {
 };
 
 // The path to which symbolic links lead from `path`: `path` itself if it is no link or leads in a
-// circle. For files that are to appear where a link points, as AtomicFile replaces the link.
+// circle. Does not follow a link of another user in a folder such as /tmp. For files that are to
+// appear where a link points, as AtomicFile replaces the link.
 std::string FollowLinks(const std::string& path);
 
 // Throws IoError unless a file can be written there now. Leaves the path as it is. For programs

@@ -1,5 +1,9 @@
 #include "train/db_blobs.h"
 
+#include <filesystem>
+#include <system_error>
+
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/operator_gradient.h"
 
@@ -22,9 +26,29 @@ std::vector<std::string> OnDevices(const Workspace& ws, const std::vector<std::s
   return found;
 }
 
-}  // namespace
+// Tensors and strings, without their names.
+uintmax_t BytesOf(const Workspace& ws, const std::vector<std::string>& blobs) {
+  uintmax_t bytes = 0;
+  for (const std::string& name : blobs) {
+    const Blob* blob = ws.GetBlob(name);
+    if (blob == nullptr) continue;
+    if (const Tensor* tensor = BlobTensor(*blob)) bytes += tensor->nbytes();
+    if (blob->IsType<std::string>()) bytes += blob->Get<std::string>().size();
+  }
+  return bytes;
+}
 
-void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const FileTarget& target) {
+// What a full disk lacks, or "".
+std::string MissingSpace(const std::string& path, uintmax_t bytes) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code unknown;
+  const auto space = std::filesystem::space(folder.empty() ? "." : folder, unknown);
+  if (unknown || space.available >= bytes) return "";
+  return MakeString("; the file needs ", (bytes >> 10) + 1, " KiB, and ", space.available >> 10,
+                    " KiB are free");
+}
+
+void WriteBlobs(Workspace* ws, const std::vector<std::string>& blobs, const FileTarget& target) {
   AtomicFile file(target);
   Workspace host(ws);
   for (const std::string& name : OnDevices(*ws, blobs)) {
@@ -35,6 +59,21 @@ void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const FileT
                                                             FileArguments(file.temporary_path())));
   AppendChecksum(file.temporary_path());
   file.Publish();
+}
+
+}  // namespace
+
+void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const FileTarget& target) {
+  try {
+    WriteBlobs(ws, blobs, target);
+  } catch (const IoError& error) {
+    // The temporary file is gone, so all space is free that the next try could use.
+    const std::string missing = ExitCodeOf(error) == ExitCode::kCannotWrite
+                                    ? MissingSpace(target.path, BytesOf(*ws, blobs))
+                                    : "";
+    if (missing.empty()) throw;
+    ThrowIoError(ExitCode::kCannotWrite, error.what(), missing);
+  }
 }
 
 void LoadBlobs(Workspace* ws, const std::vector<std::string>& blobs, const std::string& path,

@@ -10,7 +10,8 @@
 namespace caffe2 {
 
 // Writes the blobs, which may be on any device, in this order, and then a checksum. The file
-// appears complete or not at all (AtomicFile). Throws IoError with the path.
+// appears complete or not at all (AtomicFile). Throws IoError with the path; if the disk is too
+// full for the blobs, also with their bytes and the free ones.
 void SaveBlobs(Workspace* ws, const std::vector<std::string>& blobs, const FileTarget& target);
 
 // Reads these blobs into `ws`; a tensor that is on a device already stays there. With

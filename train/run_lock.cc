@@ -100,14 +100,12 @@ bool Supersedes(const RunIdentity& identity, const std::string& text) {
 void RemoveTemporaries(const std::string& path, const std::string& owner) {
   const auto record = ParseRecord(owner);
   if (!record) return;
-  const std::string ending =
-      TemporarySuffix(FieldOf(*record, "pid_scope"), NumberOf(*record, "pid"));
+  const std::string pid_scope = FieldOf(*record, "pid_scope");
+  const int64_t pid = NumberOf(*record, "pid");
   const fs::path directory = fs::path(path).parent_path();
   std::error_code error;  // a file that is gone is well
   for (const auto& entry : fs::directory_iterator(directory.empty() ? "." : directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.size() > ending.size() &&
-        name.compare(name.size() - ending.size(), ending.size(), ending) == 0) {
+    if (IsTemporaryOf(entry.path().filename().string(), pid_scope, pid)) {
       fs::remove_all(entry.path(), error);
     }
   }
@@ -157,7 +155,7 @@ bool RunLock::TryToTake(const RunIdentity& identity) {
 // fails.
 bool RunLock::MakeLockFile(int (*publish)(const char* from, const char* to)) const {
   const std::string temporary = TemporaryPath(lock_path_);
-  OwnedFd fresh(open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0664));
+  OwnedFd fresh(CreateNewFile(temporary, 0664));
   const bool made = fresh.get() >= 0 && Lock(fresh.get(), lock_path_) &&
                     Write(fresh.get(), record_) &&
                     publish(temporary.c_str(), lock_path_.c_str()) == 0;

@@ -1,9 +1,6 @@
 #include "caffe2/utils/plan_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -13,11 +10,14 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/owned_fd.h"
+#include "caffe2/utils/temporary_file.h"
 
 namespace caffe2 {
 namespace {
 
-constexpr int kRounds = 5;          // the first is for warm-up
+constexpr int kRounds = 5;  // the first is for warm-up
+constexpr int kPermissions = 0666;
 constexpr double kManyTimes = 4.0;  // slower than the best by this factor: not worth more rounds
 
 // FNV-1a, the same in every build.
@@ -53,9 +53,12 @@ std::optional<std::string> PlanCache::Find(const std::string& key) const {
 void PlanCache::Add(const std::string& key, const std::string& text) const {
   if (folder_.empty()) return;
   CAFFE_ENFORCE(key.find('\n') == std::string::npos, "a key must be one line: ", key);
-  static std::atomic<int> files{0};  // threads may add the same key
-  const std::string path = PathOf(key), temporary = MakeString(path, ".", getpid(), ".", ++files);
-  std::ofstream file(temporary, std::ios::binary);
+  // Threads may add the same key: each has a name of its own.
+  const std::string path = PathOf(key), temporary = TemporaryPath(path);
+  std::ofstream file;
+  if (OwnedFd(CreateNewFile(temporary, kPermissions)).get() >= 0) {
+    file.open(temporary, std::ios::binary);
+  }
   file << key << '\n' << text;
   file.close();
   if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {

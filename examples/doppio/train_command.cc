@@ -17,6 +17,7 @@
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/temporary_file.h"
 #include "db/data_set.h"
 #include "db/source_info.h"
 #include "distributed/launcher/launch_plan.h"
@@ -91,7 +92,7 @@ fs::path DrawnDigits() {
   const fs::path folder =
       (has_cache ? fs::path(cache) : fs::path(home) / ".cache") / "doppio" / "drawn_digits";
   if (fs::exists(folder)) return folder;
-  const fs::path drawn = folder.string() + "." + std::to_string(getpid());
+  const fs::path drawn = TemporaryPath(folder.string());
   std::error_code error;
   fs::create_directories(drawn, error);
   if (error)

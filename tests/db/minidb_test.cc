@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
 
+#include "caffe2/utils/temporary_file.h"
 #include "db/db.h"
 #include "tests/db/db_test_util.h"
 #include "tests/db/temporary_directory.h"
@@ -59,6 +61,20 @@ TEST(MiniDB, ANewFileAppearsWithCloseOnly) {
            std::filesystem::path(directory.Path("db")).parent_path()))
     ++files;
   EXPECT_EQ(files, 1) << "a temporary file is left";
+}
+
+TEST(MiniDB, ANewFileFollowsNoLinkThatAwaitsIt) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("db"), precious = directory.Path("precious");
+  WriteFile(precious, "precious");
+  std::filesystem::create_symlink(precious, MakeString(path, ".tmp.", PidScope(), ".", getpid()));
+  auto database = db::CreateDB("minidb", path, db::NEW);
+  auto transaction = database->NewTransaction();
+  transaction->Put("key", "value");
+  transaction->Commit();
+  database->Close();
+  EXPECT_EQ(ReadFile(precious), "precious");
+  EXPECT_FALSE(std::filesystem::is_symlink(path));
 }
 
 TEST(MiniDB, FullDiskIsAnErrorWithThePath) {

@@ -1,11 +1,14 @@
 """What a full disk gets: one clear line, a status, nothing half-written."""
 
 import os
+import re
 import subprocess
 
 import pytest
+from test_surroundings import in_mount_namespace
 
 from conftest import BIN, last_line, run, training, write_idx
+from launcher_dialects import clean_environment
 
 FULL = ("No space left", "File too large", "disk full")
 
@@ -15,6 +18,7 @@ def check_full(done, *names):
     assert 0 < done.returncode < 128, f"status {done.returncode}: {done.output[-2000:]}"
     line = last_line(done.output)
     assert any(text in line for text in FULL), line
+    assert ".tmp." not in line, "it must name the user's file"
     for name in names:
         assert name in line
 
@@ -27,14 +31,37 @@ def test_databases(kind, databases, tmp_path):
         tmp_path / "digits-labels", "--db", kind, "--output_file", tmp_path / "database",
         file_kib=100,
     )
-    check_full(made, "database")
+    check_full(made, f"{tmp_path}/database")
+    assert made.returncode == 73
     copied = run(
         "convert_db", "--input_db", databases / "train_lmdb", "--input_db_type", "lmdb",
         "--output_db", tmp_path / "copy", "--output_db_type", kind, file_kib=100,
     )
-    check_full(copied, "copy")
+    check_full(copied, f"{tmp_path}/copy")
+    assert copied.returncode == 73
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["digits-images", "digits-labels"]
+
+
+def test_what_a_small_disk_lacks_is_told(databases, tmp_path):
+    """The line has the bytes that the file needs and the ones that are free."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    flags = training(databases, disk, save_model_name="", checkpoint_path=disk / "checkpoint",
+                     checkpoint_every=5, max_iterations=5, test_data=None)
+    assert run("resnet50_trainer", *flags).returncode == 0
+    size = (disk / "checkpoint").stat().st_size
+    mount = in_mount_namespace('mount -t tmpfs -o size=100k none "$0"; exec "$@"', str(disk))
+    done = subprocess.run(
+        [*mount, str(BIN / "resnet50_trainer"), *flags], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=120, env=clean_environment(OMP_NUM_THREADS=1))
+    done.output = done.stdout
+    check_full(done, f"{disk}/checkpoint:")
+    numbers = re.search(r"; the file needs (\d+) KiB, and (\d+) KiB are free$",
+                        last_line(done.output))
+    assert numbers, done.output[-1000:]
+    assert 0.98 * size < int(numbers.group(1)) * 1024 < size + 1024
+    assert 80 <= int(numbers.group(2)) <= 100
 
 
 def test_pages(databases, tmp_path):

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/temporary_file.h"
 #include "tests/db/temporary_directory.h"
 
 namespace caffe2 {
@@ -83,6 +84,26 @@ TEST(FollowLinksTest, FindsTheFileOrKeepsThePath) {
   EXPECT_EQ(FollowLinks("file"), "file");
 }
 
+TEST(FollowLinksTest, FollowsNoLinkOfAnotherUserInASharedFolder) {
+  namespace fs = std::filesystem;
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a link to another user";
+  constexpr uid_t kOther = 12345;
+  const testing::TemporaryDirectory directory;
+  const std::string link = directory.Path("shared/link"), file = directory.Path("file");
+  fs::create_directory(directory.Path("shared"));
+  WriteText(file, "precious");
+  fs::create_symlink(file, link);
+  ASSERT_EQ(lchown(link.c_str(), kOther, kOther), 0);
+  EXPECT_EQ(FollowLinks(link), file) << "the folder is not shared";
+  fs::permissions(directory.Path("shared"), fs::perms::all | fs::perms::sticky_bit);
+  EXPECT_EQ(FollowLinks(link), link);
+  WriteWholeFile(link, "new");
+  EXPECT_EQ(ReadText(file), "precious");
+  fs::remove(link);
+  fs::create_symlink(file, link);
+  EXPECT_EQ(FollowLinks(link), file) << "one's own link";
+}
+
 TEST(AtomicFileTest, RemovesWhatDeadProcessesLeft) {
   const TemporaryDirectory directory;
   const std::string path = directory.Path("model");
@@ -105,6 +126,19 @@ TEST(AtomicFileTest, RemovesWhatDeadProcessesLeft) {
   file.Publish();
   EXPECT_EQ(ReadText(of_another), "kept");
   EXPECT_EQ(ReadText(of_another_host), "kept");
+}
+
+TEST(AtomicFileTest, FollowsNoLinkThatAwaitsIt) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.Path("page"), precious = directory.Path("precious");
+  WriteText(precious, "precious");
+  const std::string known = MakeString(path, ".tmp.", PidScope(), ".", getpid());
+  std::filesystem::create_symlink(precious, known);
+  CheckCanWrite(path);
+  WriteWholeFile(path, "new");
+  EXPECT_EQ(ReadText(precious), "precious");
+  EXPECT_EQ(ReadText(path), "new");
+  EXPECT_FALSE(std::filesystem::is_symlink(path));
 }
 
 TEST(AtomicFileTest, PublishingNothingIsAnError) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 
+#include "caffe2/utils/temporary_file.h"
 #include "distributed/run_membership.h"
 #include "tests/db/temporary_directory.h"
 #include "train/atomic_file.h"
@@ -63,6 +64,16 @@ TEST_F(RunLockTest, LeavesNothingAtItsEnd) {
   { const RunLock lock(Path(), {"run", 1}); }
   EXPECT_TRUE(std::filesystem::is_empty(directory_.Path(".")));
   EXPECT_EQ(ErrorOf({"other", 1}), "");
+}
+
+TEST_F(RunLockTest, FollowsNoLinkThatAwaitsIt) {
+  const std::string precious = directory_.Path("precious");
+  Write(precious, "precious");
+  std::filesystem::create_symlink(precious,
+                                  MakeString(Path(), ".lock.tmp.", PidScope(), ".", getpid()));
+  const RunLock lock(Path(), {"run", 1});
+  EXPECT_EQ(std::filesystem::file_size(precious), 8u);
+  EXPECT_FALSE(std::filesystem::is_symlink(Path() + ".lock"));
 }
 
 TEST_F(RunLockTest, TheLockOfAKilledProcessDoesNotBlock) {

@@ -21,8 +21,7 @@ constexpr size_t kBlock = size_t{1} << 20;
 
 class TestFile {
  public:
-  explicit TestFile(const std::string& path)
-      : path_(path), fd_(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) {
+  explicit TestFile(const std::string& path) : path_(path), fd_(CreateNewFile(path, 0600)) {
     Check(fd_ >= 0, "create");
   }
   ~TestFile() {
@@ -54,7 +53,8 @@ class TestFile {
  private:
   void Check(bool good, const char* what) const {
     if (!good) {
-      ThrowIoError(WriteErrorCode(errno), "cannot ", what, " ", path_, ": ", db::ErrnoText(errno));
+      ThrowIoError(WriteErrorCode(errno), "cannot ", what, " ", WithoutTemporaryNames(path_), ": ",
+                   db::ErrnoText(errno));
     }
   }
   const std::string path_;
