@@ -5,6 +5,7 @@
 
 #include "caffe2/core/context.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/printable_text.h"
 #include "caffe2/utils/trace.h"
 #include "caffe2/utils/waiting_time.h"
 
@@ -117,8 +118,8 @@ bool BatchPipeline::Tolerate(const Record& record, const Error& error) {
   const DBReader::BadRecord noted = reader_->NoteBadRecord(record.key, options_.max_bad_records);
   if (noted == DBReader::BadRecord::kNew) {
     LOG(WARNING) << "skipping bad record " << reader_->NumBadRecords() << " (--max_bad_records "
-                 << options_.max_bad_records << "): " << error.what() << " (database "
-                 << reader_->source() << ")";
+                 << options_.max_bad_records << "): " << PrintableText(error.what())
+                 << " (database " << reader_->source() << ")";
   }
   return noted != DBReader::BadRecord::kTooMany;
 }

@@ -1,7 +1,6 @@
 #include "train/predictor.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include "caffe2/graph/device_placement.h"
 #include "caffe2/proto/predictor_consts.pb.h"
 #include "caffe2/utils/net_io.h"
+#include "caffe2/utils/printable_text.h"
 #include "train/db_blobs.h"
 #include "train/model_file.h"
 #include "train/run_time_limit.h"
@@ -250,9 +250,8 @@ std::vector<std::string> Predictor::ClassNames() const {
   std::istringstream lines(found->second);
   for (std::string line; std::getline(lines, line);) {
     // A model from a stranger must not control a terminal.
-    std::replace_if(
-        line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-    names.push_back(line);
+    std::replace(line.begin(), line.end(), '\t', '?');
+    names.push_back(PrintableText(line));
   }
   return names;
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -22,6 +21,7 @@
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/ignored_signals.h"
+#include "caffe2/utils/printable_text.h"
 #include "caffe2/utils/stderr_stream.h"
 #include "caffe2/utils/version.h"
 
@@ -69,9 +69,8 @@ int Fail(const std::string& program, std::string message, ExitCode code) {
   if (!VLOG_IS_ON(1)) message = WithoutCodePlaces(std::move(message));
   // One line, and nothing that a name in a file makes the terminal do.
   std::replace(message.begin(), message.end(), '\n', ' ');
-  std::replace_if(
-      message.begin(), message.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-  std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
+  std::replace(message.begin(), message.end(), '\t', '?');
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), PrintableText(message).c_str());
   return static_cast<int>(code);
 }
 

@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstring>
 #include <string>
+
+#include "caffe2/utils/printable_text.h"
 
 namespace caffe2 {
 
@@ -60,8 +64,23 @@ bool WriteAll(State* state, const char* data, size_t size) {
   return true;
 }
 
+// True for a line that glog writes, such as "W20261128 ...": it may hold any names.
+bool IsLogLine(const char* data, size_t size) {
+  constexpr size_t kDateDigits = 8;
+  return size > kDateDigits && std::strchr("IWEF", *data) != nullptr && *data != '\0' &&
+         std::all_of(data + 1, data + 1 + kDateDigits,
+                     [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
 ssize_t Write(void* cookie, const char* data, size_t size) {
   auto* state = static_cast<State*>(cookie);
+  const size_t given = size;
+  std::string clean;
+  if (IsLogLine(data, size)) {
+    clean = PrintableText({data, size});
+    data = clean.data();
+    size = clean.size();
+  }
   if (state->blocked && HasRoom(0)) {
     const std::string note =
         "\n[" + std::to_string(state->lost) + " texts were lost here: nobody read them in time]\n";
@@ -73,7 +92,7 @@ ssize_t Write(void* cookie, const char* data, size_t size) {
   if (follows_bar && !state->blocked) WriteAll(state, kClearLine, sizeof(kClearLine) - 1);
   state->in_bar = data[size - 1] != '\n' && *data == '\r';
   if (state->blocked || !WriteAll(state, data, size)) ++state->lost;
-  return static_cast<ssize_t>(size);
+  return static_cast<ssize_t>(given);
 }
 
 }  // namespace

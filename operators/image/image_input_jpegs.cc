@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/printable_text.h"
 #include "db/image/jpeg.h"
 #include "db/random_seed.h"
 #include "operators/image/image_input_items.h"
@@ -76,7 +77,7 @@ const char* DeviceJpegs::Take(std::string_view file, const db::BoundingBox& box,
 
 void DeviceJpegs::NoteHost(const db::Record& record, const char* reason) {
   if (by_host_++ > 0) return;
-  LOG(INFO) << "decode_on_gpu: the host decodes the image of record \"" << record.key
+  LOG(INFO) << "decode_on_gpu: the host decodes the image of record \"" << PrintableText(record.key)
             << "\", because " << reason << "; the number of such images follows at the end";
 }
 

@@ -67,6 +67,20 @@ def test_shards_count_together(database, redis, shards, tmp_path):
     assert 'record "000000' in line and str(database) in line, line
 
 
+def test_the_key_of_a_record_cannot_control_the_terminal(tmp_path):
+    """It stands in a warning, with a title for the terminal and the CSI of C1 in it."""
+    database = tmp_path / "evil_minidb"
+    write_minidb(database, [BAD, *GOOD[:63]])
+    data, key = database.read_bytes(), b"\x1b]a\x07\xc2\x9bb"
+    assert len(key) == 7 and data[8:15] == b"0000000"
+    database.write_bytes(data[:8] + key + data[15:])
+    done = run("resnet50_trainer", *training(
+        tmp_path, tmp_path, **flags_of(database, max_bad_records=1, epoch_size=64)))
+    assert done.returncode == 0, done.output[-2000:]
+    assert '(record "?]a??b0")' in done.output, done.output[-2000:]
+    assert not any(text in done.output for text in ("\x1b", "\x07", "\x9b"))
+
+
 def test_a_record_that_two_shards_read_counts_once(redis, shards, tmp_path):
     """With 65 records each pass gives a record to the other shard."""
     database = tmp_path / "odd_minidb"
