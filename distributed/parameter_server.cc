@@ -180,6 +180,11 @@ void ParameterServer::Stop(int signal) {
   signal_ = std::max(signal_, signal);
 }
 
+bool ParameterServer::started() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return started_;
+}
+
 int ParameterServer::signal() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return signal_;

@@ -82,7 +82,8 @@ class ParameterServer {
   void Stop(int signal);
 
   ServerProgress progress() const;
-  int signal() const;  // the largest signal from a worker or Stop(); 0: none
+  bool started() const;  // worker 0 has given the first parameters
+  int signal() const;    // the largest signal from a worker or Stop(); 0: none
 
  private:
   struct Worker {

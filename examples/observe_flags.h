@@ -176,9 +176,17 @@ inline void AddObservers(const TrainOptions& options, Listeners* listeners) {
   AddMetrics(options.shards, listeners);
   if (options.shards.shard_id != 0) {
     // With parameter servers each worker may have to go on with the records.
-    if (!options.shards.HasServers() || LogDirectory().empty()) return;
-    listeners->Add(std::make_unique<LateListeners>(
-        [options](Listeners* late) { AddLogDirectory(options, late); }));
+    if (!options.shards.HasServers()) return;
+    const OutputOptions& output = options.output;
+    if (!output.csv_path.empty()) {
+      listeners->Add(std::make_unique<LateListeners>([output](Listeners* late) {
+        late->Add(CsvLog::GoOn(output.csv_path, output.description));
+      }));
+    }
+    if (!LogDirectory().empty()) {
+      listeners->Add(std::make_unique<LateListeners>(
+          [options](Listeners* late) { AddLogDirectory(options, late); }));
+    }
     return;
   }
   listeners->Add(NewJobLine());

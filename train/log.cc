@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
+#include "train/atomic_file.h"
 
 namespace caffe2 {
 namespace {
@@ -88,6 +92,36 @@ CsvLog::CsvLog(const std::string& path, const std::string& description)
   }
 }
 
+CsvLog::CsvLog(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "ae")) {
+  if (!file_)
+    ThrowIoError(ExitCode::kCannotWrite, "cannot write ", path, ": ", std::strerror(errno));
+}
+
+std::unique_ptr<CsvLog> CsvLog::GoOn(const std::string& path, const std::string& description) {
+  LOG(INFO) << "The rows of the epochs go on in " << path;
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return std::make_unique<CsvLog>(path, description);
+  std::string rows;
+  if (std::filesystem::is_regular_file(path, unknown)) {
+    std::ifstream before(path, std::ios::binary);
+    rows.assign(std::istreambuf_iterator<char>(before), {});
+    rows.resize(rows.rfind('\n') + 1);  // without a row that was cut off
+    WriteWholeFile(path, rows);
+  }
+  std::unique_ptr<CsvLog> log(new CsvLog(path));
+  const size_t last = rows.size() < 2 ? 0 : rows.rfind('\n', rows.size() - 2) + 1;
+  double seconds = 0;
+  long long images = 0;
+  int epoch = 0;
+  if (std::sscanf(rows.c_str() + last, "%*g,%lg,%*d,%lld,%*d,%*g,%*g,%d", &seconds, &images,
+                  &epoch) == 3) {
+    log->cumulative_seconds_ = seconds;
+    log->cumulative_images_ = images;
+    log->last_epoch_ = epoch;
+  }
+  return log;
+}
+
 void CsvLog::Write(const std::string& line) {
   if (std::fputs(line.c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
     ThrowIoError(ExitCode::kCannotWrite, "cannot write ", path_, ": ", std::strerror(errno));
@@ -95,6 +129,7 @@ void CsvLog::Write(const std::string& line) {
 }
 
 void CsvLog::OnEpochEnd(const EpochReport& report) {
+  if (report.epoch <= last_epoch_) return;
   cumulative_seconds_ += report.seconds;
   cumulative_images_ += report.images;
   Write(Format("%.6g,%.6g,%lld,%lld,%lld,%.6g,%.9g,%d,%.9g,%.9g,%.9g\n", report.seconds,

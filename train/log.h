@@ -39,6 +39,10 @@ class CsvLog : public TrainListener {
  public:
   // Throws IoError if the file cannot be created. `description` is the text of the comment line.
   CsvLog(const std::string& path, const std::string& description);
+  // For a process that takes over from one that was given up: goes on with its file, or makes one
+  // if there is none at `path`. Logs where it goes on. The earlier process, if it wakes, writes to
+  // a file that has no name any more. Throws the same.
+  static std::unique_ptr<CsvLog> GoOn(const std::string& path, const std::string& description);
   // Throws IoError if the row cannot be written.
   void OnEpochEnd(const EpochReport& report) override;
 
@@ -46,12 +50,14 @@ class CsvLog : public TrainListener {
   struct Close {
     void operator()(FILE* file) const { std::fclose(file); }
   };
+  explicit CsvLog(const std::string& path);  // at the end of the file
   void Write(const std::string& line);
 
   std::string path_;
   std::unique_ptr<FILE, Close> file_;
   double cumulative_seconds_ = 0;
   int64_t cumulative_images_ = 0;
+  int last_epoch_ = -1;  // that an earlier process has written
 };
 
 // Caffe2's name for the file: "<experiment>_<year><month><day>_<hour><minute><second>.log".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "caffe2/model/optimizer.h"
 #include "distributed/gloo_communicator.h"
@@ -10,6 +11,7 @@ namespace caffe2 {
 namespace {
 
 constexpr std::chrono::hours kNoLimit{24 * 365};
+constexpr std::chrono::milliseconds kLookForStop{100};
 
 }  // namespace
 
@@ -37,6 +39,31 @@ std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker
   }
 }
 
+FirstParametersWatch::FirstParametersWatch(RunMembership* membership,
+                                           std::vector<std::shared_ptr<Communicator>> worlds)
+    : store_(membership->MakeStore()), worlds_(std::move(worlds)), thread_([this] { Watch(); }) {}
+
+FirstParametersWatch::~FirstParametersWatch() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void FirstParametersWatch::Watch() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!changed_.wait_for(lock, kLookForStop, [this] { return over_; })) {
+    try {
+      store_->CheckWait(kFirstParameters);
+    } catch (const PeerLost& error) {
+      for (const auto& world : worlds_) world->Abort(error.what());
+      return;
+    }
+  }
+}
+
 ParameterWorker::ParameterWorker(const TrainOptions& options, const TrainNets& nets, Workspace* ws,
                                  ShardRun* run)
     : options_(options),
@@ -52,6 +79,7 @@ ParameterWorker::ParameterWorker(const TrainOptions& options, const TrainNets& n
         ConnectPair(options.shards, options.shards.shard_id, server, run->membership()));
     sizes.push_back(part.size);
   }
+  const FirstParametersWatch watch(run->membership(), worlds);
   client_ = std::make_unique<ParameterClient>(std::move(worlds), std::move(sizes));
   // Servers count updates: with max_staleness 0 one in each iteration, otherwise one of each
   // worker.

@@ -1,8 +1,11 @@
 // A worker's exchange with the parameter servers of its run.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "distributed/parameter_server.h"
@@ -17,12 +20,36 @@ namespace caffe2 {
 std::shared_ptr<Communicator> ConnectPair(const ShardOptions& shards, int worker, int server,
                                           RunMembership* membership);
 
+// What a process that was asked to stop says that it waited for.
+constexpr char kFirstParameters[] = "the first parameters, which worker 0 sends";
+
+// While it lives, a worker that waits in `worlds` for the first parameters obeys a signal: the
+// worlds are aborted, as StoreHandler::CheckWait says.
+class FirstParametersWatch {
+ public:
+  FirstParametersWatch(RunMembership* membership,
+                       std::vector<std::shared_ptr<Communicator>> worlds);
+  ~FirstParametersWatch();
+  FirstParametersWatch(const FirstParametersWatch&) = delete;
+  FirstParametersWatch& operator=(const FirstParametersWatch&) = delete;
+
+ private:
+  void Watch();
+
+  const std::unique_ptr<StoreHandler> store_;
+  const std::vector<std::shared_ptr<Communicator>> worlds_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
 // Moves gradients and parameters between the workspace of a worker and the servers. Not
 // thread-safe. Errors of a connection are PeerLost with the number of the server in the run.
 class ParameterWorker {
  public:
   // Connects to all servers. Worker 0 sends them its parameters, and all workers receive these. All
-  // arguments must outlive this.
+  // arguments must outlive this. Throws PeerLost if the process is asked to stop meanwhile.
   ParameterWorker(const TrainOptions& options, const TrainNets& nets, Workspace* ws, ShardRun* run);
 
   // Sends the gradients of the training net and writes new parameters to all replicas. Also sets

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kStatusEvery{500};
+constexpr milliseconds kLookEvery{200};
 constexpr std::chrono::seconds kLogEvery{10};
 
 RecordKind TrainingKind(const DataOptions& data) {
@@ -50,6 +50,7 @@ class ServerProcess {
   // The heartbeat thread found the worker dead: wakes the thread that serves it.
   void OnLost(int worker, const std::string& line);
   void WaitForWorkers(const std::function<int()>& stop);
+  void CheckFirstParameters(StoreHandler* store);
   void Publish(bool log);
   bool HasError() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -124,15 +125,28 @@ void ServerProcess::Publish(bool log) {
             << progress.largest_staleness << "), " << progress.live_workers << " workers";
 }
 
+// Only replies tell workers about a signal, and there are none yet: gives all workers up instead.
+void ServerProcess::CheckFirstParameters(StoreHandler* store) {
+  try {
+    store->CheckWait(kFirstParameters);
+  } catch (const PeerLost& error) {
+    for (int worker = 0; worker < options_.shards.num_shards; ++worker) {
+      OnLost(worker, error.what());
+    }
+  }
+}
+
 void ServerProcess::WaitForWorkers(const std::function<int()>& stop) {
+  const std::unique_ptr<StoreHandler> store = run_->membership()->MakeStore();
   auto next_log = Clock::now() + kLogEvery;
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!changed_.wait_for(lock, kStatusEvery, [this] { return running_ == 0 || error_; })) {
+  while (!changed_.wait_for(lock, kLookEvery, [this] { return running_ == 0 || error_; })) {
     lock.unlock();
     const bool log = Clock::now() >= next_log;
     if (log) next_log += kLogEvery;
     Publish(log);
     if (stop) server_.Stop(stop());
+    if (!server_.started()) CheckFirstParameters(store.get());
     lock.lock();
   }
 }

@@ -92,8 +92,9 @@ def test_the_next_worker_goes_on_with_the_files_of_worker_0(how, databases, redi
                                                             tmp_path):
     """Worker 0 dies, or is frozen and wakes after the run."""
     logs = tmp_path / "logs"
+    csv = tmp_path / "epochs.csv"
     args = args_of(databases, tmp_path, redis, num_epochs=30, epoch_size=64, log_every=1,
-                   collective_timeout=3, log_dir=logs)
+                   collective_timeout=3, log_dir=logs, log_csv=csv)
     frozen, other, server = start(shards, args, 3, 1)
     wait_for_line(frozen, "Wrote model")
     frozen.send_signal(how)
@@ -103,6 +104,14 @@ def test_the_next_worker_goes_on_with_the_files_of_worker_0(how, databases, redi
         if process is other:
             assert "shard 1 (host " in output
             assert "are lost: it writes models and records from now on" in output
+            assert f"The rows of the epochs go on in {csv}" in output
+    comment, header, *rows = (line.split(",") for line in csv.read_text().splitlines())
+    assert comment[0].startswith("# ") and header[7] == "epoch"
+    epochs = [int(row[7]) for row in rows]
+    assert epochs == sorted(set(epochs)) and epochs[0] == 0 and epochs[-1] == 29
+    for column in (1, 3):  # cumulative seconds and images
+        values = [float(row[column]) for row in rows]
+        assert values == sorted(set(values))
     models = {path.name: path.read_bytes() for path in tmp_path.glob("*.mdl")}
     assert any(name.endswith("_30.mdl") for name in models), models.keys()
     events = events_of(logs)
@@ -116,6 +125,7 @@ def test_the_next_worker_goes_on_with_the_files_of_worker_0(how, databases, redi
     assert frozen.returncode != 0, output[-2000:]
     assert {path.name: path.read_bytes() for path in tmp_path.glob("*.mdl")} == models
     assert events_of(logs) == events
+    assert [line.split(",") for line in csv.read_text().splitlines()[2:]] == rows
 
 
 def launched(databases, models, *options):
@@ -215,19 +225,28 @@ def test_a_process_that_freezes_after_the_store_is_gone_holds_nobody(
 
 # The thread that connects stands still; the heartbeat goes on.
 HANGS = """
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-int listen(int fd, int backlog) { for (;;) pause(); }
+int listen(int fd, int backlog) {
+  static int calls;
+  while (calls++ >= atoi(getenv("HANGS_AFTER"))) pause();
+  return syscall(SYS_listen, fd, backlog);
+}
 """
 
 
-def start_with_one_that_hangs(hangs, databases, folder, shards, **flags):
-    """Two workers and a server (shard 2), which wait for each other; `hangs` never connects."""
+def start_with_one_that_hangs(hangs, databases, folder, shards, servers=1, **flags):
+    """Two workers and the servers (shard 2 and up), which wait for each other; `hangs` connects to
+    all servers but the last."""
     library = compiled(folder, "hangs", HANGS)
     args = args_of(databases, folder, run_id="async", **flags)
+    number = 2 + servers
+    env = {"LD_PRELOAD": str(library), "HANGS_AFTER": str(servers - 1)}
     processes = [
-        shards.start(*args, "--num_shards", 3, "--shard_id", shard, "--param_servers", 1,
-                     env={"LD_PRELOAD": str(library)} if shard == hangs else {})
-        for shard in range(3)]
+        shards.start(*args, "--num_shards", number, "--shard_id", shard, "--param_servers", servers,
+                     env=env if shard == hangs else {})
+        for shard in range(number)]
     end = time.monotonic() + 60
     while not list((folder / "async").glob("*ready")):
         assert processes[0].poll() is None and time.monotonic() < end
@@ -250,6 +269,21 @@ def test_who_waits_for_a_connection_obeys_a_signal(
     assert processes[waits].returncode == 128 + signal.SIGTERM, output[-2000:]
     assert f"stopped by signal 15 while it waited for {awaited}" in last_line(output)
     assert "Its threads" not in output
+
+
+@pytest.mark.parametrize("waits", [1, 2])
+def test_who_waits_for_the_first_parameters_obeys_a_signal(waits, databases, shards, tmp_path):
+    """Worker 0 never gives them: it connects to the first server alone. Worker 1 and that server
+    have connected to all others."""
+    processes = start_with_one_that_hangs(
+        0, databases, tmp_path, shards, servers=2, rendezvous_timeout=10_000,
+        collective_timeout=10_000)
+    time.sleep(3)
+    processes[waits].send_signal(signal.SIGTERM)
+    output, _ = processes[waits].communicate(timeout=60)
+    assert processes[waits].returncode == 128 + signal.SIGTERM, output[-2000:]
+    assert ("stopped by signal 15 while it waited for the first parameters, which worker 0 sends"
+            in last_line(output)), output[-2000:]
 
 
 def test_a_server_that_never_connects_is_named(databases, shards, tmp_path):
