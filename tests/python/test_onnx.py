@@ -239,7 +239,7 @@ def test_pads_of_some_axes():
     ("Resize", {"mode": "linear"}, [(2, 3, 4, 4)], "mode linear is not supported, only nearest"),
     ("Resize", {}, [(2, 3, 4, 4)], "half_pixel with nearest_mode round_prefer_floor is not "
      "supported, only asymmetric with floor"),
-    ("Erf", {}, [(2, 3)], "operators of this type are not supported"),
+    ("Round", {}, [(2, 3)], "operators of this type are not supported"),
 ])
 def test_nodes_that_would_be_wrong_are_refused(op_type, attributes, shapes, why):
     inputs = [f"i{k}" for k in range(len(shapes))]

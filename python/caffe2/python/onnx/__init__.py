@@ -1,4 +1,5 @@
-"""Nets from and to ONNX, for the operators of convolutional networks; needs the package onnx.
+"""Nets from and to ONNX; needs the package onnx.
 
-`frontend` turns NetDefs into ONNX models, `backend` ONNX models into NetDefs, which it runs.
+`frontend` turns NetDefs of convolutional networks into ONNX models. `backend` turns ONNX models
+into NetDefs, which it runs.
 """

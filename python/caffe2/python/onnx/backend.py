@@ -1,5 +1,5 @@
-"""Turns ONNX models into NetDefs and runs them. Supports operator sets 6 to 28, and the operators
-of convolutional networks (`_TRANSLATORS`)."""
+"""Turns ONNX models into NetDefs and runs them. Supports operator sets 6 to 28, and the nodes of
+`_TRANSLATORS`."""
 
 from __future__ import annotations
 
@@ -8,113 +8,21 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 from onnx.backend import base
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python import core
-from caffe2.python.onnx import broadcasting
+from caffe2.python.onnx import elementwise, recurrent, reductions
 from caffe2.python.onnx.backend_rep import Caffe2Rep
 from caffe2.python.onnx.error import Unsupported
 from caffe2.python.onnx.helper import Inputs, fill_operator, named_outputs
+from caffe2.python.onnx.node import Node, array_of, with_arguments
 from caffe2.python.onnx.shapes import CAFFE2_TYPES
 
 _OLDEST_OPSET, _NEWEST_OPSET = 6, 28
-
-_SAME_MEANING = {
-    "Abs": "Abs", "Add": "Add", "And": "And", "Ceil": "Ceil", "Div": "Div", "Equal": "EQ",
-    "Exp": "Exp", "Floor": "Floor", "Identity": "Copy", "Log": "Log", "Mul": "Mul",
-    "Neg": "Negative", "Not": "Not", "Or": "Or", "Pow": "Pow", "Relu": "Relu",
-    "Sigmoid": "Sigmoid", "Softplus": "Softplus", "Softsign": "Softsign", "Sqrt": "Sqrt",
-    "Sub": "Sub", "Tanh": "Tanh",
-}
-
-
-def _array_of(tensor, name):
-    """The array of a TensorProto; raises Unsupported, which names it."""
-    try:
-        return numpy_helper.to_array(tensor)
-    except KeyError as error:
-        raise Unsupported(f"tensor {name}: {tensor.data_type} is no type of elements") from error
-    except (ValueError, TypeError, OverflowError) as error:
-        shape = list(tensor.dims)
-        raise Unsupported(f"tensor {name} {shape} is damaged: {error}") from error
-
-
-class _Node:
-    """A NodeProto while it is translated."""
-
-    def __init__(self, node, opset, constants, shapes):
-        self.type, self.opset = node.op_type, opset
-        self.input, self.output = list(node.input), list(node.output)
-        while self.input and not self.input[-1]:
-            self.input.pop()
-        self.operators = []
-        self._attributes = {
-            attribute.name: onnx.helper.get_attribute_value(attribute)
-            for attribute in node.attribute}
-        self._constants = constants
-        self._shapes = shapes
-
-    def fail(self, why):
-        raise Unsupported(f"ONNX node {self.type} ({', '.join(self.output)}): {why}")
-
-    def attribute(self, name, default=None):
-        value = self._attributes.get(name, default)
-        return value.decode() if isinstance(value, bytes) else value
-
-    def known_rank(self, i):
-        """The number of dimensions of input i, or None."""
-        shape = self.shape_of(self.input[i])
-        return None if shape is None else len(shape)
-
-    def shape_of(self, name):
-        """The shape of a blob (broadcasting.Shape)."""
-        if name in self._constants:
-            return self._constants[name].shape
-        return self._shapes.get(name)
-
-    def rank(self, i):
-        """known_rank; raises Unsupported if it is not known."""
-        rank = self.known_rank(i)
-        if rank is None:
-            self.fail(f"the number of dimensions of input {i} ({self.input[i]}) is not known")
-        return rank
-
-    def axis(self, axis, rank=None):
-        """An axis, which may be counted from the end, of input 0 or of `rank` dimensions."""
-        if axis >= 0:
-            return axis
-        return axis + (self.rank(0) if rank is None else rank)
-
-    def constant(self, i, default=None):
-        """The value of input i, which must be an initializer or a Constant."""
-        if i >= len(self.input) or not self.input[i]:
-            return default
-        if self.input[i] not in self._constants:
-            self.fail(f"input {i} ({self.input[i]}) must be a constant")
-        return self._constants[self.input[i]]
-
-    def values(self, name, i, default=None):
-        """A list that is an attribute in old operator sets and input i in new ones."""
-        if name in self._attributes:
-            return [int(value) for value in self._attributes[name]]
-        value = self.constant(i)
-        return default if value is None else [int(v) for v in np.ravel(value)]
-
-    def new_name(self, suffix):
-        return f"{self.output[0]}_{suffix}_{len(self.operators)}"
-
-    def add(self, op_type, inputs, outputs, **arguments):
-        """Adds an operator; returns its first output."""
-        outputs = [outputs] if isinstance(outputs, str) else list(outputs)
-        with core.NameScope("", reset=True):
-            self.operators.append(core.CreateOperator(op_type, inputs, outputs, **arguments))
-        return outputs[0]
-
-    def constant_value(self, name):
-        return self._constants.get(name)
+# Elements that ConstantFill can write.
+_FILLED_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.INT32, onnx.TensorProto.INT64,
+                 onnx.TensorProto.BOOL)
 
 
 def _window(node, default_kernel=None):
@@ -137,12 +45,13 @@ def _window(node, default_kernel=None):
 
 
 def _conv(node):
-    weight = node.constant_value(node.input[1])
+    weight = node.shape_of(node.input[1]) or ()
     if node.type == "ConvTranspose":
         for name, plain in (("auto_pad", ("NOTSET", "VALID")), ("dilations", (None, [1, 1]))):
             if node.attribute(name, plain[0]) not in plain:
                 node.fail(f"{name} {node.attribute(name)} is not supported")
-    arguments = _window(node, None if weight is None else weight.shape[2:])
+    arguments = _window(
+        node, weight[2:] if all(isinstance(size, int) for size in weight[2:]) else None)
     arguments["group"] = node.attribute("group", 1)
     if node.type == "ConvTranspose":
         if node.attribute("output_shape"):
@@ -164,6 +73,8 @@ def _pool(node):
         count = len(pads) // 2
         if pads[:count] != pads[count:] or len(set(pads[:count])) != 1:
             node.fail(f"ceil_mode with different pads {pads} is not supported")
+        if node.attribute("count_include_pad", 0):
+            node.fail("ceil_mode with count_include_pad is not supported")
         arguments.update(legacy_pad=3, pad=pads[0])
     if node.type == "AveragePool" and node.attribute("count_include_pad", 0):
         arguments["count_include_pad"] = 1
@@ -201,23 +112,6 @@ def _gemm(node):
         node.add("Add", [x, bias], node.output)
     else:
         node.add("Copy", [x], node.output)
-
-
-def _softmax(node):
-    if node.opset < 13:
-        node.add("Softmax", node.input, node.output, axis=node.attribute("axis", 1))
-        return
-    axis = node.attribute("axis", -1)
-    if axis == -1 or node.axis(axis) == node.rank(0) - 1:
-        node.add("Softmax", node.input, node.output, axis=axis)
-        return
-    # Along one axis only: it is swapped with the last axis, and back.
-    rank = node.rank(0)
-    places = list(range(rank))
-    places[axis], places[-1] = places[-1], places[axis]
-    x = node.add("Transpose", node.input, node.new_name("last"), axes=places)
-    x = node.add("Softmax", [x], node.new_name("softmax"), axis=rank - 1)
-    node.add("Transpose", [x], node.output, axes=places)
 
 
 def _matmul(node):
@@ -286,6 +180,11 @@ def _slice(node):
 def _split(node):
     arguments = {"axis": node.attribute("axis", 0)}
     sizes = node.values("split", 1)
+    total = node.size_of(0, arguments["axis"])
+    if node.attribute("num_outputs") and total is not None:  # the last part may be smaller
+        part = -(-total // len(node.output))
+        sizes = [part] * (len(node.output) - 1)
+        sizes.append(total - sum(sizes))
     if sizes:
         arguments["split"] = sizes
     node.add("Split", node.input[:1], node.output, **arguments)
@@ -327,26 +226,11 @@ def _resize(node):
              height_scale=float(scales[2]), width_scale=float(scales[3]))
 
 
-def _reduce(node):
-    arguments = {"keepdims": node.attribute("keepdims", 1)}
-    axes = node.values("axes", 1)
-    if not axes and node.attribute("noop_with_empty_axes", 0):
-        node.add("Copy", node.input[:1], node.output)
-        return
-    if axes:
-        arguments["axes"] = axes
-    node.add(node.type, node.input[:1], node.output, **arguments)
-
-
 def _cast(node):
     kind = node.attribute("to")
     if kind not in CAFFE2_TYPES:
         node.fail(f"element type {kind} is not supported")
     node.add("Cast", node.input, node.output, to=CAFFE2_TYPES[kind])
-
-
-def _reciprocal(node):
-    node.add("Pow", node.input, node.output, exponent=-1.0)
 
 
 def _prelu(node):
@@ -372,26 +256,79 @@ def _prelu(node):
 
 def _constant_of_shape(node):
     value = node.attribute("value")
-    value = np.zeros(1, np.float32) if value is None else _array_of(value, node.output[0])
-    shape = [int(size) for size in node.constant(0)]
-    node.operators.append(fill_operator(np.full(shape, value[0], value.dtype), node.output[0]))
+    value = np.zeros(1, np.float32) if value is None else array_of(value, node.output[0])
+    shape = node.constant_value(node.input[0])
+    if shape is not None:
+        shape = [int(size) for size in shape]
+        node.operators.append(fill_operator(np.full(shape, value[0], value.dtype), node.output[0]))
+        return
+    kind = onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
+    if kind not in _FILLED_TYPES:
+        node.fail(f"a shape that is computed cannot be filled with {value.dtype}")
+    node.add("ConstantFill", node.input, node.output, input_as_shape=1, value=value[0].item(),
+             dtype=CAFFE2_TYPES[kind])
 
 
-def _with_arguments(op_type, **names):
-    """A translation that renames attributes: caffe2=(onnx, default)."""
-    def translate(node):
-        arguments = {name: node.attribute(onnx_name, default)
-                     for name, (onnx_name, default) in names.items()}
-        node.add(op_type, node.input, node.output[:1], **arguments)
+def _layer_normalization(node):
+    if any(node.output[1:]):
+        node.fail("the outputs Mean and InvStdDev are not supported")
+    axis = node.axis(node.attribute("axis", -1))
+    x = node.add("LayerNorm", node.input[:1], [
+        node.new_name(name) for name in ("normalized", "mean", "stdev")], axis=axis,
+        epsilon=node.attribute("epsilon", 1e-5))
+    if not node.input_at(2):
+        node.add("Mul", [x, node.input[1]], node.output[:1])
+        return
+    x = node.add("Mul", [x, node.input[1]], node.new_name("scaled"))
+    node.add("Add", [x, node.input[2]], node.output[:1])
 
-    return translate
+
+def _lp_normalization(node):
+    if node.attribute("p", 2) not in (1, 2):
+        node.fail(f"p {node.attribute('p')} is not supported, only 1 and 2")
+    node.add("Normalize" if node.attribute("p", 2) == 2 else "NormalizeL1", node.input,
+             node.output, axis=node.attribute("axis", -1))
 
 
-def _same_meaning(node):
-    arguments = {}
-    if node.attribute("broadcast", 0):  # before operator set 7, which broadcasts as numpy does
-        arguments = {"broadcast": 1, "axis": node.attribute("axis", -1)}
-    node.add(_SAME_MEANING[node.type], node.input, node.output[:1], **arguments)
+def _image_sizes(node):
+    """The channels, and height and width, of which one may be -1, not known."""
+    shape = node.shape_of(node.input[0])
+    sizes = [size if isinstance(size, int) else -1 for size in shape or ()]
+    if len(sizes) != 4 or sizes[1] < 0 or sizes[2:] == [-1, -1]:
+        node.fail("the number of channels, and height or width, must be known: found shape "
+                  f"{shape}")
+    return sizes[1:]
+
+
+def _reorder(node, first, axes, second):
+    """Reshape, Transpose, Reshape."""
+    x = node.add("Reshape", node.input, [node.new_name("blocks"), node.new_name("old_shape")],
+                 shape=first)
+    x = node.add("Transpose", [x], node.new_name("order"), axes=axes)
+    node.add("Reshape", [x], [node.output[0], node.new_name("old_shape")], shape=second)
+
+
+def _depth_to_space(node):
+    block, (channels, height, width) = node.attribute("blocksize"), _image_sizes(node)
+    kept = channels // block ** 2
+    if kept * block ** 2 != channels:
+        node.fail(f"{channels} channels are no multiple of {block} x {block}")
+    last = [-1 if height < 0 else height * block, -1 if width < 0 else width * block]
+    if node.attribute("mode", "DCR") == "CRD":
+        _reorder(node, [0, kept, block, block, height, width], [0, 1, 4, 2, 5, 3],
+                 [0, kept, *last])
+    else:
+        _reorder(node, [0, block, block, kept, height, width], [0, 3, 4, 1, 5, 2],
+                 [0, kept, *last])
+
+
+def _space_to_depth(node):
+    block, (channels, height, width) = node.attribute("blocksize"), _image_sizes(node)
+    if any(size > 0 and size % block for size in (height, width)):
+        node.fail(f"an image of {height} x {width} is no multiple of {block}")
+    last = [-1 if size < 0 else size // block for size in (height, width)]
+    _reorder(node, [0, channels, last[0], block, last[1], block], [0, 3, 5, 1, 2, 4],
+             [0, channels * block ** 2, *last])
 
 
 def _dropout(node):
@@ -401,7 +338,16 @@ def _dropout(node):
 
 
 def _gather(node):
-    node.add("Gather", node.input, node.output, axis=node.axis(node.attribute("axis", 0)))
+    axis, indices = node.axis(node.attribute("axis", 0)), node.input[1]
+    value = node.constant_value(indices)
+    if value is not None and value.size and value.min() < 0:
+        size = node.size_of(0, axis)
+        if size is None:
+            node.fail(f"indices {value.tolist()} count from the end of axis {axis}, whose size is "
+                      "not known")
+        indices = node.add_constant(np.where(value < 0, value + size, value),
+                                    node.new_name("indices"))
+    node.add("Gather", [node.input[0], indices], node.output, axis=axis)
 
 
 def _concat(node):
@@ -410,27 +356,21 @@ def _concat(node):
 
 
 _TRANSLATORS = {
-    **dict.fromkeys(_SAME_MEANING, _same_meaning),
-    **dict.fromkeys(("Max", "Mean", "Min", "Sum"), broadcasting.translate),
+    **elementwise.TRANSLATORS, **reductions.TRANSLATORS, **recurrent.TRANSLATORS,
     "AveragePool": _pool, "BatchNormalization": _batch_normalization, "Cast": _cast, "Clip": _clip,
     "Concat": _concat, "ConstantOfShape": _constant_of_shape, "Conv": _conv,
-    "ConvTranspose": _conv, "Dropout": _dropout, "Gemm": _gemm,
-    "GlobalAveragePool": _global_pool, "GlobalMaxPool": _global_pool, "MatMul": _matmul,
-    "MaxPool": _pool, "PRelu": _prelu, "Pad": _pad, "Reciprocal": _reciprocal,
-    "ReduceMean": _reduce, "ReduceSum": _reduce, "Reshape": _reshape, "Resize": _resize,
-    "Shape": _shape, "Slice": _slice,
-    "Softmax": _softmax, "Split": _split, "Squeeze": _axes, "Unsqueeze": _axes,
+    "ConvTranspose": _conv, "DepthToSpace": _depth_to_space, "Dropout": _dropout,
+    "Flatten": with_arguments("Flatten", axis=("axis", 1)), "Gather": _gather, "Gemm": _gemm,
+    "GlobalAveragePool": _global_pool, "GlobalMaxPool": _global_pool,
+    "InstanceNormalization": with_arguments("InstanceNorm", epsilon=("epsilon", 1e-5)),
+    "LRN": with_arguments("LRN", size=("size", None), alpha=("alpha", 1e-4),
+                          beta=("beta", 0.75), bias=("bias", 1.0)),
+    "LayerNormalization": _layer_normalization, "LpNormalization": _lp_normalization,
+    "MatMul": _matmul, "MaxPool": _pool, "PRelu": _prelu, "Pad": _pad, "Reshape": _reshape,
+    "Resize": _resize, "Shape": _shape, "Slice": _slice, "SpaceToDepth": _space_to_depth,
+    "Split": _split, "Squeeze": _axes,
+    "Transpose": with_arguments("Transpose", axes=("perm", None)), "Unsqueeze": _axes,
     "Upsample": _resize,
-    "Elu": _with_arguments("Elu", alpha=("alpha", 1.0)),
-    "Flatten": _with_arguments("Flatten", axis=("axis", 1)),
-    "Gather": _gather,
-    "InstanceNormalization": _with_arguments("InstanceNorm", epsilon=("epsilon", 1e-5)),
-    "LRN": _with_arguments("LRN", size=("size", None), alpha=("alpha", 1e-4),
-                           beta=("beta", 0.75), bias=("bias", 1.0)),
-    "LeakyRelu": _with_arguments("LeakyRelu", alpha=("alpha", 0.01)),
-    "Selu": _with_arguments("Selu", alpha=("alpha", 1.6732632423543772),
-                            scale=("gamma", 1.0507009873554805)),
-    "Transpose": _with_arguments("Transpose", axes=("perm", None)),
 }
 
 
@@ -449,7 +389,7 @@ def _shapes(model):
 def _constant_of(node):
     value = onnx.helper.get_attribute_value(node.attribute[0])
     if isinstance(value, onnx.TensorProto):
-        return _array_of(value, node.output[0])
+        return array_of(value, node.output[0])
     array = np.asarray(value)
     return array.astype(np.float32) if array.dtype == np.float64 else array
 
@@ -463,12 +403,18 @@ def _place(nets, device):
 
 
 def _translate_node(node, opset, constants, shapes):
-    """The OperatorDefs of one node; raises Unsupported that names it."""
-    translated = _Node(node, opset, constants, shapes)
+    """The Node with the OperatorDefs of one NodeProto; raises Unsupported that names it."""
+    translated = Node(node, opset, constants, shapes)
     if node.op_type not in _TRANSLATORS or node.domain not in ("", "ai.onnx"):
         translated.fail("operators of this type are not supported")
     _TRANSLATORS[node.op_type](translated)
-    return translated.operators
+    return translated
+
+
+def _check_written(names, unwritten):
+    for name in names:
+        if name in unwritten:
+            unwritten[name].fail(f"its output {name} is not supported")
 
 
 def _opset_of(model):
@@ -501,13 +447,20 @@ class Caffe2Backend(base.Backend):
             init_net.external_output.append(name)
 
         for tensor in model.graph.initializer:
-            add_constant(tensor.name, _array_of(tensor, tensor.name))
+            add_constant(tensor.name, array_of(tensor, tensor.name))
         shapes = _shapes(model)
+        unwritten: dict[str, Node] = {}  # outputs that no operator writes, with their nodes
         for node in model.graph.node:
+            _check_written(node.input, unwritten)
             if node.op_type == "Constant":
                 add_constant(node.output[0], _constant_of(node))
             else:
-                predict_net.op.extend(_translate_node(node, opset, constants, shapes))
+                translated = _translate_node(node, opset, constants, shapes)
+                unwritten.update(dict.fromkeys(translated.unwritten(), translated))
+                for name, array in translated.new_constants.items():
+                    add_constant(name, array)
+                predict_net.op.extend(translated.operators)
+        _check_written([value.name for value in model.graph.output], unwritten)
         inputs = [value.name for value in model.graph.input if value.name not in constants]
         predict_net.external_input.extend([*inputs, *constants])
         predict_net.external_output.extend(value.name for value in model.graph.output)
@@ -541,15 +494,19 @@ class Caffe2Backend(base.Backend):
         if not isinstance(inputs, dict):
             inputs = dict(zip(node.input, inputs))
         values = {name: np.asarray(value) for name, value in inputs.items()}
-        operators = _translate_node(node, opset_version or _NEWEST_OPSET, values,
-                                    {name: value.shape for name, value in values.items()})
+        translated = _translate_node(node, opset_version or _NEWEST_OPSET, values,
+                                     {name: value.shape for name, value in values.items()})
+        _check_written(node.output, dict.fromkeys(translated.unwritten(), translated))
         ws = C.Workspace()
         for name, value in values.items():
             ws.feed_blob(name, value)
-        net = caffe2_pb2.NetDef(name=node.op_type, op=operators)
+        net = caffe2_pb2.NetDef(name=node.op_type, op=[
+            *(fill_operator(array, name) for name, array in translated.new_constants.items()),
+            *translated.operators])
         _place([net], device)
         ws.run(net)
-        return named_outputs(node.output, [ws.fetch_blob(name) for name in node.output])
+        outputs = [name for name in node.output if name]
+        return named_outputs(outputs, [ws.fetch_blob(name) for name in outputs])
 
     @classmethod
     def supports_device(cls, device_str: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 Shape = Optional[Sequence[Union[int, str, None]]]
 
 
-def _covers(shape: Shape, other: Shape) -> bool:
+def covers(shape: Shape, other: Shape) -> bool:
     """True if broadcasting with `other` surely leaves the shape as it is."""
     if other is None or shape is None:
         return other is not None and len(other) == 0
@@ -33,9 +33,9 @@ def _same(shape: Shape, other: Shape, has_constant: bool) -> bool:
 
 
 def _result_of(shape: Shape, other: Shape) -> Shape:
-    if _covers(shape, other):
+    if covers(shape, other):
         return shape
-    return other if _covers(other, shape) else None
+    return other if covers(other, shape) else None
 
 
 def _expanded_pair(node, names, shapes):
@@ -43,7 +43,7 @@ def _expanded_pair(node, names, shapes):
     is one, as the shape of the other is known at run time only."""
     ready = []
     for i in (0, 1):
-        if _covers(shapes[i], shapes[1 - i]):
+        if covers(shapes[i], shapes[1 - i]):
             ready.insert(0, names[i])
             continue
         to = node.add("Shape", [names[1 - i]], node.new_name("shape"))
@@ -56,7 +56,7 @@ def _extremum(node, x, shape, i, output):
     for name, blob in ((x, node.input[i]), (node.input[i], x)):
         limit = node.constant_value(blob)
         if limit is not None and limit.size == 1 and limit.dtype == np.float32 \
-                and (limit.ndim == 0 or _covers(node.shape_of(name), limit.shape)):
+                and (limit.ndim == 0 or covers(node.shape_of(name), limit.shape)):
             bound = "min" if node.type == "Max" else "max"
             return node.add("Clip", [name], output, **{bound: float(limit.reshape(()))})
     pair = _expanded_pair(node, (x, node.input[i]), (shape, node.shape_of(node.input[i])))
