@@ -389,6 +389,19 @@ def test_what_cannot_be_expressed_is_named():
         _nets(model)
 
 
+def test_the_frontend_is_also_a_class():
+    init, predict, x = one_operator_net("fc")
+    info = {"x": (TensorProto.FLOAT, x.shape)}
+    one = frontend.Caffe2Frontend
+    assert one.caffe2_net_to_onnx_model(predict, init, info) \
+        == one().caffe2_net_to_onnx_model(predict, init_net=init, value_info=info) \
+        == frontend.caffe2_net_to_onnx_model(predict, init, info)
+    assert one.caffe2_net_to_onnx_graph(predict, init, info) \
+        == frontend.caffe2_net_to_onnx_graph(predict, init, info)
+    assert [tensor.name for tensor in one.caffe2_init_net_to_initializer(init)] == ["w", "b"]
+    assert one.target_opset_version == frontend.target_opset_version
+
+
 def test_wrong_inputs_are_named():
     model, _, _, values = one_node_model("neg")
     prepared = backend_rep.Caffe2Rep(*_nets(model), ["i0"])

@@ -443,3 +443,12 @@ def caffe2_net_to_onnx_model(predict_net: caffe2_pb2.NetDef,
     model.ir_version = _IR_VERSION
     onnx.checker.check_model(model)
     return model
+
+
+class Caffe2Frontend:
+    """The functions of this module under the name of Caffe2's class."""
+
+    target_opset_version = target_opset_version
+    caffe2_net_to_onnx_graph = staticmethod(caffe2_net_to_onnx_graph)
+    caffe2_init_net_to_initializer = staticmethod(caffe2_init_net_to_initializer)
+    caffe2_net_to_onnx_model = staticmethod(caffe2_net_to_onnx_model)
