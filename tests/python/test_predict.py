@@ -266,6 +266,42 @@ def test_parallel_edges_keep_their_attributes():
         '"a" -> "b" [color="red"];', '"a" -> "b";']
 
 
+def test_graphs_have_the_methods_of_pydot(tmp_path, monkeypatch):
+    net = core.Net("drawn")
+    net.Relu("x", "y")
+    graph = net_drawer.GetPydotGraph(net, "named", rankdir="LR")
+    assert graph.get_name() == "named" and graph.get_rankdir() == "LR"
+    assert [(node.get_name(), node.get_label()) for node in graph.get_node_list()] == [
+        ("Relu#0", None), ("blob x", "x"), ("blob y", "y")]
+    assert [(edge.get_source(), edge.get_destination()) for edge in graph.get_edge_list()] == [
+        ("blob x", "Relu#0"), ("Relu#0", "blob y")]
+    graph.set_rankdir("BT")
+    (node,) = graph.get_node("Relu#0")
+    assert node.get("shape") == "box" and graph.get_node("Relu#1") == []
+    node.set("shape", "circle")
+    graph.get_edge_list()[1].get_attributes()["color"] = "red"
+    graph.write_raw(tmp_path / "a.dot")
+    text = (tmp_path / "a.dot").read_text()
+    assert text == graph.to_string() and "rankdir=BT;" in text
+    assert '"Relu#0" [shape="circle", ' in text
+    assert '"Relu#0" -> "blob y" [color="red"];' in text
+    with pytest.raises(ValueError, match="rankdir 'up' is not one of LR, TB, RL, BT"):
+        graph.set_rankdir("up")
+
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "dot").write_text('#!/bin/sh\necho "$@"\n/bin/cat\n')  # shows what it gets
+    (programs / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    assert graph.create_pdf().decode() == "-Tpdf\n" + text
+    graph.write_pdf(tmp_path / "a.pdf")
+    assert (tmp_path / "a.pdf").read_text() == "-Tpdf\n" + text
+    (programs / "dot").unlink()
+    with pytest.raises(RuntimeError, match="pdf needs the program dot: install Graphviz"):
+        graph.write_pdf(tmp_path / "b.pdf")
+    assert not (tmp_path / "b.pdf").exists()
+
+
 def test_failed_drawings_are_empty_pictures(caplog):
     def fail():
         raise KeyError("what went wrong")

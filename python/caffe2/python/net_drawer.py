@@ -1,7 +1,7 @@
 """Nets as Graphviz graphs: operators are boxes, blobs are round.
 
 The functions return a Graph, which has the methods of pydot's graphs that scripts use. Writing PNG
-runs Graphviz's program `dot`; SVG needs no other program. As a program:
+or PDF runs Graphviz's program `dot`; SVG needs no other program. As a program:
 python -m caffe2.python.net_drawer --input net.pb --output net.svg
 """
 
@@ -25,6 +25,8 @@ from caffe2.python._core.net_graph import (  # noqa: F401 - public here, as in C
     GetOpNodeProducer,
     GetPydotGraph,
     Graph,
+    GraphEdge,
+    GraphNode,
     NodeProducer,
     operators_of,
 )
@@ -128,7 +130,7 @@ def main() -> None:
     """Draws the NetDef of a file."""
     parser = argparse.ArgumentParser(description="Draws a NetDef.")
     parser.add_argument("--input", required=True, help="NetDef file, binary or text")
-    parser.add_argument("--output", required=True, help="file to write: .dot, .svg or .png")
+    parser.add_argument("--output", required=True, help="file to write: .dot, .svg, .png or .pdf")
     parser.add_argument("--minimal", action="store_true", help="operators only")
     parser.add_argument("--rankdir", default="LR", help="direction: LR or TB")
     options = parser.parse_args()

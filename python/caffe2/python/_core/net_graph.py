@@ -15,6 +15,7 @@ NodeProducer = Callable[..., tuple[str, dict[str, Any]]]
 
 OP_STYLE = {"shape": "box", "color": "#0F9D58", "style": "filled", "fontcolor": "#FFFFFF"}
 BLOB_STYLE = {"shape": "octagon"}
+_DIRECTIONS = ("LR", "TB", "RL", "BT")
 
 
 def _quote(text):
@@ -26,8 +27,59 @@ def _attributes(attributes):
     return f" [{pairs}]" if pairs else ""
 
 
+class _Part:
+    """A part of a Graph, with the methods of pydot's nodes and edges."""
+
+    def __init__(self, attributes: dict[str, Any]) -> None:
+        self._attributes = attributes
+
+    def get_attributes(self) -> dict[str, Any]:
+        """The Graphviz attributes; a change changes the graph."""
+        return self._attributes
+
+    def get(self, name: str) -> Any:
+        """An attribute, or None."""
+        return self._attributes.get(name)
+
+    def set(self, name: str, value: Any) -> None:
+        """Sets an attribute."""
+        self._attributes[name] = value
+
+
+class GraphNode(_Part):
+    """A node of a Graph."""
+
+    def __init__(self, name: str, attributes: dict[str, Any]) -> None:
+        super().__init__(attributes)
+        self._name = name
+
+    def get_name(self) -> str:
+        """The name, without quotes."""
+        return self._name
+
+    def get_label(self) -> str | None:
+        """The text in the picture, or None if it is the name."""
+        return self.get("label")
+
+
+class GraphEdge(_Part):
+    """An edge of a Graph."""
+
+    def __init__(self, source: str, target: str, attributes: dict[str, Any]) -> None:
+        super().__init__(attributes)
+        self._ends = (source, target)
+
+    def get_source(self) -> str:
+        """The name of the node where it begins."""
+        return self._ends[0]
+
+    def get_destination(self) -> str:
+        """The name of the node where it ends."""
+        return self._ends[1]
+
+
 class Graph:
-    """A directed graph in the language of Graphviz."""
+    """A directed graph in the language of Graphviz, with methods of pydot.Dot."""
 
     def __init__(self, name: str, rankdir: str = "LR") -> None:
         self.name = name
@@ -44,6 +96,34 @@ class Graph:
         """Adds an edge between two nodes, with Graphviz attributes."""
         self.edges.append((source, target))
         self.edge_attributes.append(attributes)
+
+    def get_name(self) -> str:
+        """The name of the graph."""
+        return self.name
+
+    def get_rankdir(self) -> str:
+        """The direction of the edges: "LR", "TB", "RL" or "BT"."""
+        return self.rankdir
+
+    def set_rankdir(self, rankdir: str) -> None:
+        """Sets the direction of the edges. Raises ValueError for another one than get_rankdir
+        names."""
+        if rankdir not in _DIRECTIONS:
+            raise ValueError(f"rankdir {rankdir!r} is not one of {', '.join(_DIRECTIONS)}")
+        self.rankdir = rankdir
+
+    def get_node_list(self) -> list[GraphNode]:
+        """All nodes."""
+        return [GraphNode(name, attributes) for name, attributes in self.nodes.items()]
+
+    def get_node(self, name: str) -> list[GraphNode]:
+        """The nodes of this name: one or none."""
+        return [node for node in self.get_node_list() if node.get_name() == name]
+
+    def get_edge_list(self) -> list[GraphEdge]:
+        """All edges."""
+        return [GraphEdge(*ends, attributes)
+                for ends, attributes in zip(self.edges, self.edge_attributes)]
 
     def to_string(self) -> str:
         """The graph as text."""
@@ -63,7 +143,8 @@ class Graph:
             drawn = subprocess.run(["dot", "-T" + format], input=self.to_string().encode(),
                                    capture_output=True, check=True)
         except FileNotFoundError:
-            raise RuntimeError(f"{format} needs the program dot: install Graphviz") from None
+            raise RuntimeError(f"{format} needs the program dot: install Graphviz; svg needs no "
+                               "other program") from None
         except subprocess.CalledProcessError as error:
             raise RuntimeError(f"dot failed: {error.stderr.decode()}") from None
         return drawn.stdout
@@ -72,13 +153,17 @@ class Graph:
         """The picture as PNG, bytes."""
         return self.create("png")
 
+    def create_pdf(self) -> bytes:
+        """The picture as PDF, bytes."""
+        return self.create("pdf")
+
     def create_svg(self) -> bytes:
         """The picture as SVG, bytes."""
         return drawing_of(self.name, self.nodes, self.edges, self.edge_attributes,
                           downwards=self.rankdir == "TB").encode()
 
     def write(self, path: str, format: str = "raw") -> None:
-        """Writes text ("raw") or a picture ("svg", "png")."""
+        """Writes text ("raw") or a picture ("svg", "png", "pdf")."""
         data = self.to_string().encode() if format == "raw" else self.create(format)
         with open(path, "wb") as file:
             file.write(data)
@@ -86,6 +171,14 @@ class Graph:
     def write_dot(self, path: str) -> None:
         """Writes the graph as Graphviz text."""
         self.write(path)
+
+    def write_raw(self, path: str) -> None:
+        """Writes the graph as Graphviz text."""
+        self.write(path)
+
+    def write_pdf(self, path: str) -> None:
+        """Writes the picture as PDF."""
+        self.write(path, "pdf")
 
     def write_png(self, path: str) -> None:
         """Writes the picture as PNG."""
