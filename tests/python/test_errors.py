@@ -287,6 +287,21 @@ def test_unknown_arguments_warn_at_the_line_of_the_caller():
             brew.conv(model, "x", "y", 3, 4, kernel=3, strid=2)
 
 
+def test_arguments_that_programs_of_caffe2_pass_do_not_warn():
+    net = core.Net("n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", core.UnknownArgumentWarning)
+        # The function of a Python operator may read them.
+        net.Python(lambda inputs, outputs: None)(["x"], ["y"], spatial_scale=0.5)
+        # Detectron gives the same arguments to each filler.
+        net.MSRAFill([], "w", shape=[2, 2], std=0.001)
+        with pytest.raises(core.UnknownArgumentWarning, match="MSRAFill has no argument mean"):
+            net.MSRAFill([], "w", shape=[2, 2], mean=0.001)
+        with pytest.raises(core.UnknownArgumentWarning, match="XavierFill has no argument std"):
+            net.XavierFill([], "w", shape=[2, 2], std=0.001)
+    assert [arg.name for arg in net.Proto().op[0].arg if arg.name == "spatial_scale"]
+
+
 @pytest.mark.parametrize("inputs, outputs, message", [
     (["x", "w"], "y", "operator Relu has 1 input, not 2"),
     ([], "y", "operator Relu has 1 input, not 0"),

@@ -50,6 +50,11 @@ _ARGUMENTS_OF_ALL = frozenset((
     "exhaustive_search", "ws_nbytes_limit", "deterministic", "shared_buffer", "float16_compute",
     "math_mode", "enable_tensor_core", "allow_broadcast_fastpath",
     "convolution_transform_strategy"))
+# Arguments of one type that Caffe2's programs pass without effect: Detectron gives the `std` of
+# GaussianFill to every filler that its configuration may name.
+_ARGUMENTS_WITHOUT_EFFECT = {"MSRAFill": frozenset(("std",))}
+# Types whose other arguments are for the function that they call.
+_WITH_ANY_ARGUMENTS = ("Python", "PythonDLPack")
 _warned: dict = {}
 
 
@@ -71,9 +76,10 @@ def _warn_of_operand_counts(operator):
 def _warn_of_unknown_arguments(op_type, names):
     """Warns of each argument that the type does not have."""
     known = argument_names(op_type)
-    if known is None or known.issuperset(names):
+    if known is None or known.issuperset(names) or op_type in _WITH_ANY_ARGUMENTS:
         return
-    for name in sorted(set(names) - known - _ARGUMENTS_OF_ALL):
+    unknown = set(names) - known - _ARGUMENTS_OF_ALL
+    for name in sorted(unknown - _ARGUMENTS_WITHOUT_EFFECT.get(op_type, frozenset())):
         near = difflib.get_close_matches(name, known, 1)
         if near:
             hint = f"; did you mean {near[0]}?"
