@@ -4,6 +4,10 @@ import argparse
 import http.client
 import importlib
 import io
+import pathlib
+import shutil
+import subprocess
+import sys
 import urllib.error
 
 import numpy as np
@@ -171,6 +175,88 @@ def test_download_that_fails_leaves_nothing(zoo, tmp_path, model, message):
     with pytest.raises(RuntimeError, match=message):
         download.downloadModel(model, argparse.Namespace(install=False, force=False))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """A copy of the package caffe2.python.models, for a program; its folder."""
+    folder = tmp_path / "package"
+    shutil.copytree(download._PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(download, "_PACKAGE", str(folder))
+    return folder
+
+
+def run_with(package, program):
+    """Runs a program in a process of its own, for which caffe2.python.models lies in a folder."""
+    setup = ("import importlib.util, sys; import caffe2.python; "
+             "s = importlib.util.spec_from_file_location('caffe2.python.models', "
+             f"{str(package / '__init__.py')!r}, submodule_search_locations=[{str(package)!r}]); "
+             "m = importlib.util.module_from_spec(s); sys.modules[s.name] = m; "
+             "s.loader.exec_module(m); caffe2.python.models = m\n")
+    return subprocess.run([sys.executable, "-c", setup + program], capture_output=True, text=True)
+
+
+_QUICKLOAD = """
+from caffe2.python import workspace
+from caffe2.python.models import NAME as model
+import numpy as np
+workspace.FeedBlob("x", np.float32([-1, 2]))
+workspace.RunNetOnce(model.init_net)
+workspace.RunNetOnce(model.predict_net)
+print(workspace.FetchBlob("y"))
+"""
+
+
+@pytest.mark.parametrize("source", ["small", "./small", "/small"])
+def test_an_installed_model_is_a_module(zoo, package, tmp_path, source):
+    if source != "small":  # a folder: no network
+        (tmp_path / "small").mkdir()
+        for name in ("predict_net.pb", "init_net.pb"):
+            (tmp_path / "small" / name).write_bytes(zoo.pop(name))
+    source = source if source[0] != "/" else str(tmp_path / "small")
+    assert download.main(["-i", source]) == 0
+    run = run_with(package, _QUICKLOAD.replace("NAME", "small"))
+    assert run.stdout == "[0. 2.]\n", run.stderr
+    assert download.main(["-i", source]) == 1
+    assert download.main(["-i", "-f", source]) == 0
+    download.deleteDirectory(str(package / "small"))
+    assert not (package / "small").exists() and (package / "resnet.py").exists()
+
+
+def test_a_model_that_is_not_installed_is_explained(package):
+    run = run_with(package, _QUICKLOAD.replace("NAME", "squeezenet"))
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: the model squeezenet is not installed. python -m "
+        "caffe2.python.models.download --install squeezenet fetches it; python -m "
+        "caffe2.python.models.download --install ./squeezenet installs a folder that holds its "
+        "predict_net.pb and init_net.pb")
+    run = run_with(package, "from caffe2.python.models import resnet, download\n"
+                   "import caffe2.python.models as m; print(hasattr(m, 'nothing'))")
+    assert run.stdout == "False\n", run.stderr
+    run = run_with(package, "from caffe2.python.models import nothing")
+    assert "ImportError: cannot import name 'nothing'" in run.stderr
+
+
+def test_what_cannot_be_installed_is_named(zoo, package, tmp_path, capsys):
+    assert download.main(["--install", "away"]) == 1
+    assert capsys.readouterr().err.splitlines()[1] == (
+        "If you have predict_net.pb and init_net.pb of this model: python -m "
+        "caffe2.python.models.download --install ./away")
+    assert download.main(["--install", "shufflenet"]) == 1
+    assert "shufflenet is a module of caffe2.python.models already" in capsys.readouterr().err
+    (tmp_path / "torn").mkdir()
+    assert download.main(["--install", "./torn"]) == 1
+    assert "./torn/predict_net.pb" in capsys.readouterr().err
+    (tmp_path / "torn" / "predict_net.pb").write_bytes(b"\xff\xff")
+    (tmp_path / "torn" / "init_net.pb").write_bytes(b"")
+    assert download.main(["--install", "./torn"]) == 1
+    assert "./torn/predict_net.pb is not a NetDef" in capsys.readouterr().err
+    assert download.main(["--install", "."]) == 1
+    assert "'.' is not a valid model name" in capsys.readouterr().err
+    assert sorted(path.name for path in package.iterdir()) == sorted(
+        path.name for path in pathlib.Path(download.__file__).parent.iterdir()
+        if path.name != "__pycache__")
 
 
 def test_names_of_models(zoo):

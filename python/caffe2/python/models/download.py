@@ -3,7 +3,11 @@
     python -m caffe2.python.models.download squeezenet
 
 makes the folder squeezenet with predict_net.pb and init_net.pb. An existing folder is only replaced
-with --force.
+with --force. With --install, `from caffe2.python.models import squeezenet` gives the two nets as
+squeezenet.init_net and squeezenet.predict_net. Without a network, install a folder that holds the
+two files:
+
+    python -m caffe2.python.models.download --install ./squeezenet
 """
 
 from __future__ import annotations
@@ -18,14 +22,27 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from caffe2.proto import caffe2_pb2
+from caffe2.python.models import INSTALL
 
 DOWNLOAD_BASE_URL = "https://s3.amazonaws.com/download.caffe2.ai/models/"
 _NETS = ("predict_net.pb", "init_net.pb")
 _TIMEOUT_SECONDS = 60
+_PACKAGE = os.path.dirname(__file__)
+# The module of an installed model.
+_INSTALLED = '''"""A model: init_net and predict_net, NetDefs."""
+
+import os
+
+from caffe2.python.models.download import readNets
+
+init_net, predict_net = readNets(os.path.dirname(__file__))
+'''
 
 
 def getURLFromName(name: str, filename: str) -> str:
@@ -59,37 +76,101 @@ def downloadFromURLToFile(url: str, filename: str, show_progress: bool = True) -
         print(f"{filename}: {size} bytes")
 
 
-def _download(model, folder, files, show_progress):
-    """Makes the complete folder of a model, or nothing; replaces an existing folder."""
-    if not validModelName(model):
-        raise ValueError(f"{model!r} is not a valid model name")
+def deleteDirectory(top_dir: str) -> None:
+    """Deletes a folder and all that is in it. A link is not followed."""
+    shutil.rmtree(top_dir)
+
+
+def readNets(folder: str) -> tuple[caffe2_pb2.NetDef, caffe2_pb2.NetDef]:
+    """(init NetDef, predict NetDef) of the folder of a model. Raises ValueError for a file that is
+    no NetDef."""
+    nets = {}
+    for name in _NETS:
+        path = os.path.join(folder, name)
+        with open(path, "rb") as file:
+            try:
+                nets[name] = caffe2_pb2.NetDef.FromString(file.read())
+            except DecodeError as error:
+                raise ValueError(f"{path} is not a NetDef: {error}") from error
+    return nets["init_net.pb"], nets["predict_net.pb"]
+
+
+def _make_folder(folder, fill):
+    """Makes a complete folder by `fill(path)`, or nothing; replaces an existing folder."""
     folder = os.path.abspath(folder)
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as staging:
         new = os.path.join(staging, "model")
         os.mkdir(new)
-        for name in files:
-            downloadFromURLToFile(
-                getURLFromName(model, name), os.path.join(new, name), show_progress)
+        fill(new)
         if os.path.exists(folder):
             os.rename(folder, os.path.join(staging, "old"))
         os.rename(new, folder)
+
+
+def _from_zoo(model, files, show_progress) -> Callable[[str], None]:
+    """A function that fills a folder with files of the zoo."""
+    if not validModelName(model):
+        raise ValueError(f"{model!r} is not a valid model name")
+
+    def fill(folder):
+        for name in files:
+            downloadFromURLToFile(
+                getURLFromName(model, name), os.path.join(folder, name), show_progress)
+    return fill
+
+
+def _from_folder(source) -> Callable[[str], None]:
+    """A function that fills a folder with the nets of another one."""
+    readNets(source)
+
+    def fill(folder):
+        for name in _NETS:
+            shutil.copyfile(os.path.join(source, name), os.path.join(folder, name))
+    return fill
+
+
+def _install(model, force):
+    local = model.startswith((os.sep, os.curdir))
+    name = os.path.basename(os.path.normpath(model)) if local else model
+    if local and not validModelName(name):
+        raise ValueError(f"{name!r} is not a valid model name")
+    if os.path.exists(os.path.join(_PACKAGE, f"{name}.py")):
+        raise ValueError(f"{name} is a module of caffe2.python.models already: leave out --install")
+    folder = os.path.join(_PACKAGE, name)
+    _check_new(folder, force)
+    get = _from_folder(model) if local else _from_zoo(model, _NETS, show_progress=True)
+
+    def fill(new):
+        get(new)
+        with open(os.path.join(new, "__init__.py"), "w") as file:
+            file.write(_INSTALLED)
+    _make_folder(folder, fill)
+
+
+def _check_new(folder, force):
+    if os.path.exists(folder) and not force:
+        raise FileExistsError(f"{folder} exists; --force replaces it")
 
 
 def downloadModel(model: str, args: Any) -> None:
     """Makes a folder with the two nets of a model.
 
     Args:
-      args: has `install`, True for a folder beside this module instead of in the current folder,
-        and `force`, True to replace an existing folder.
+      model: the name; with `install` also the path of a folder that holds the two files, which
+        begins with "/" or ".".
+      args: has `install`, True for a module of caffe2.python.models instead of a folder in the
+        current folder, and `force`, True to replace what is there.
 
     Raises FileExistsError without `force`, ValueError for a bad name, RuntimeError if the model
     cannot be fetched.
     """
-    folder = os.path.join(os.path.dirname(__file__), model) if args.install else model
-    if os.path.exists(folder) and not args.force:
-        raise FileExistsError(f"{folder} exists; --force replaces it")
-    _download(model, folder, _NETS, show_progress=True)
+    if args.install:
+        _install(model, args.force)
+        return
+    fill = _from_zoo(model, _NETS, show_progress=True)
+    _check_new(model, args.force)
+    _make_folder(model, fill)
 
 
 class ModelDownloader:
@@ -112,15 +193,13 @@ class ModelDownloader:
             raise ValueError(f"{model_name!r} is not a valid model name")
         folder = self._model_dir(model_name)
         if not os.path.exists(folder):
-            _download(model_name, folder, [*_NETS, "value_info.json"], show_progress=False)
-        nets = {}
-        for name in _NETS:
-            with open(os.path.join(folder, name), "rb") as file:
-                nets[name] = caffe2_pb2.NetDef.FromString(file.read())
-        nets["predict_net.pb"].name = model_name
-        nets["init_net.pb"].name = model_name + "_init"
+            _make_folder(folder, _from_zoo(
+                model_name, [*_NETS, "value_info.json"], show_progress=False))
+        init_net, predict_net = readNets(folder)
+        predict_net.name = model_name
+        init_net.name = model_name + "_init"
         with open(os.path.join(folder, "value_info.json")) as file:
-            return nets["init_net.pb"], nets["predict_net.pb"], json.load(file)
+            return init_net, predict_net, json.load(file)
 
     def get_c2_model_dbg(self, model_name: str) -> tuple[
             caffe2_pb2.NetDef, caffe2_pb2.NetDef, dict[str, Any], str]:
@@ -131,9 +210,10 @@ class ModelDownloader:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fetches the models named on the command line; returns 1 if one failed."""
     parser = argparse.ArgumentParser(description="Fetches models of the Caffe2 model zoo.")
-    parser.add_argument("model", nargs="+", help="names of models, such as squeezenet")
+    parser.add_argument("model", nargs="+", help="names of models, such as squeezenet; with "
+                        "--install also folders, such as ./squeezenet")
     parser.add_argument("-i", "--install", action="store_true",
-                        help="to the folder of caffe2.python.models")
+                        help="as a module of caffe2.python.models")
     parser.add_argument("-f", "--force", action="store_true", help="replace what is there")
     args = parser.parse_args(arguments)
     failed = False
@@ -142,6 +222,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             downloadModel(model, args)
         except (OSError, RuntimeError, ValueError) as error:
             print(f"{model}: {error}", file=sys.stderr)
+            if isinstance(error, RuntimeError):
+                print(f"If you have predict_net.pb and init_net.pb of this model: {INSTALL} "
+                      f"./{os.path.basename(model)}", file=sys.stderr)
             failed = True
     return int(failed)
 
