@@ -301,6 +301,13 @@ def test_indices_from_the_end(values, axis):
     compare(model_of("Gather", values, [1], axis=axis), values)
 
 
+@pytest.mark.parametrize("start, end", [
+    (-100, 100), (0, -100), (3, 2), (9, 12), (-1, 2**63 - 1), (-3, -1), (0, 0), (-4, 3), (5, 5)])
+def test_bounds_of_slices(start, end):
+    values = [floats(4, 5), np.array([1, start]), np.array([3, end]), np.array([0, -1])]
+    compare(model_of("Slice", values, [1, 2, 3], opset=13), values)
+
+
 def test_the_last_part_may_be_smaller():
     x = floats(2, 7)
     compare(model_of("Split", [x], opset=18, outputs=3, axis=-1, num_outputs=3), [x])
@@ -345,6 +352,8 @@ def test_an_output_that_is_not_computed_is_refused_if_it_is_read():
     ("OneHot", [integers(4), np.array(3), np.float32([1, 0])], [1, 2], {}, "values float32"),
     ("OneHot", [integers(4, 2), np.array(3), np.float32([0, 1])], [1, 2], {}, "2 dimensions"),
     ("OneHot", [integers(4), np.array(3), np.float32([0, 1])], [1, 2], {"axis": 0}, "axis 0"),
+    ("OneHot", [integers(4), np.array([3, 4]), np.float32([0, 1])], [1, 2], {},
+     "depth must be one number"),
     ("DepthToSpace", [floats(4, 8)], [], {"blocksize": 2}, "the number of channels"),
     ("ReduceProd", [floats(4, 8)], [], {}, "operators of this type are not supported"),
 ])

@@ -204,6 +204,7 @@ def test_peepholes_are_refused():
     ("w", None, r"input 1 \(w\) must be a constant"),
     ("r", random(1, HIDDEN, HIDDEN).astype(np.float64), "input R is float64"),
     ("w", random(1, HIDDEN + 1, INPUT), "hidden_size 6 does not fit to inputs W"),
+    ("r", np.zeros((), np.float32), r"input R is float32 \[\]"),
     ("b", random(2, 2 * HIDDEN), "input B is float32 .* of which the first is 1"),
 ])
 def test_weights_that_do_not_fit_are_refused(changed, value, why):

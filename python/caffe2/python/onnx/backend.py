@@ -171,6 +171,11 @@ def _slice(node):
         node.fail(f"its axes are {axes}, but its input has {rank} dimensions")
     all_starts, all_ends = [0] * rank, [-1] * rank
     for axis, start, end in zip(axes, starts, ends):
+        size = node.size_of(0, axis)
+        if size is not None:  # ONNX's bounds may lie outside, or be in the wrong order
+            all_starts[axis], end, _ = slice(start, end).indices(size)
+            all_ends[axis] = max(all_starts[axis], end)
+            continue
         # In Caffe2, -1 is the end and -2 one before it.
         all_starts[axis] = start - (start < 0)
         all_ends[axis] = -1 if end >= np.iinfo(np.int32).max else end - (end < 0)

@@ -105,6 +105,8 @@ def _one_hot(node):
     if node.rank(0) != 1 or axis not in (-1, 1):
         node.fail(f"indices of {node.rank(0)} dimensions with axis {axis} are not supported, only "
                   "one dimension and the last axis")
+    if depth.size != 1:
+        node.fail(f"depth must be one number, found {depth.tolist()}")
     width = node.add_constant(np.array([int(depth.reshape(()))]), node.new_name("depth"))
     indices = node.add(
         "Cast", node.input[:1], node.new_name("indices"), to=caffe2_pb2.TensorProto.INT64)

@@ -54,7 +54,7 @@ def _check(node):
 def _weights(node, directions):
     """(W, R, B): [D, G * H, I], [D, G * H, H] and [D, 2, G * H], float."""
     weights, recurrent = node.constant(1), node.constant(2)
-    gates, hidden = len(_GATES[node.type]), recurrent.shape[-1]
+    gates, hidden = len(_GATES[node.type]), (recurrent.shape or (0,))[-1]
     bias = node.constant(3, np.zeros((directions, 2 * gates * hidden), np.float32))
     for array, name, rank in ((weights, "W", 3), (recurrent, "R", 3), (bias, "B", 2)):
         if array.dtype != np.float32 or array.ndim != rank or array.shape[0] != directions:
