@@ -3,6 +3,7 @@
 #include "operators/activation/elu_op.h"
 #include "operators/activation/gelu_op.h"
 #include "operators/activation/glu_functions.h"
+#include "operators/activation/group_spatial_softmax_functions.h"
 #include "operators/activation/hard_sigmoid_op.h"
 #include "operators/activation/leaky_relu_op.h"
 #include "operators/activation/logit_op.h"
@@ -100,5 +101,8 @@ INSTANTIATE(bfloat16);
 INSTANTIATE_PRELU_GRADIENT(float);
 INSTANTIATE_PRELU_GRADIENT(float16);
 INSTANTIATE_PRELU_GRADIENT(bfloat16);
+
+INSTANTIATE_FOR_EACH(GroupSoftmax);
+INSTANTIATE_FOR_EACH(GroupSoftmaxGradient);
 
 }  // namespace caffe2

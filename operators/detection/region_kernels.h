@@ -2,7 +2,7 @@
 #pragma once
 
 #include "caffe2/cuda/runtime.h"
-#include "operators/detection/roi_pool_functions.h"
+#include "operators/detection/ps_roi_pool_functions.h"
 
 namespace caffe2 {
 
@@ -10,7 +10,9 @@ namespace caffe2 {
 // RegionProblem) and replaced by a valid one.
 void LaunchReadRegions(int64_t n, const RegionParser& parser, const float* rois,
                        RegionGrid* regions, cuda::KernelReport* report, cuda::Stream stream);
-void LaunchReadRegions(int64_t n, int64_t images, float scale, const float* rois,
-                       PooledRegion* regions, cuda::KernelReport* report, cuda::Stream stream);
+// Region: PooledRegion, ScaledRegion.
+template <class Region>
+void LaunchReadRegions(int64_t n, int64_t images, float scale, const float* rois, Region* regions,
+                       cuda::KernelReport* report, cuda::Stream stream);
 
 }  // namespace caffe2

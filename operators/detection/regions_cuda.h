@@ -2,6 +2,7 @@
 #pragma once
 
 #include "caffe2/cuda/context_cuda.h"
+#include "operators/detection/region_kernels.h"
 
 namespace caffe2 {
 
@@ -26,6 +27,17 @@ inline const float* OnDevice(const Tensor& rois, Tensor* storage, CUDAContext* c
   *storage = Tensor(context->device());
   storage->CopyFrom(rois);
   return storage->data<float>();
+}
+
+// As on the host (regions.h), but kernels read the regions, and report wrong ones.
+template <class Region>
+DeviceRegions<Region> RegionsFor(const Tensor& rois, int64_t images, float scale,
+                                 CUDAContext* context) {
+  Tensor storage(CPU);
+  DeviceRegions<Region> regions(rois.size(0), context);
+  LaunchReadRegions(rois.size(0), images, scale, OnDevice(rois, &storage, context), regions.data(),
+                    context->report(), context->stream());
+  return regions;
 }
 
 }  // namespace caffe2

@@ -1,4 +1,5 @@
-// RoIPool: the maxima of a grid of cells over each region of interest (Girshick, ICCV 2015).
+// RoIPool and RoIPoolF: the maxima of a grid of cells over each region of interest (Girshick, ICCV
+// 2015).
 #pragma once
 
 #include <limits>
@@ -6,16 +7,10 @@
 
 #include "caffe2/core/device_backend.h"
 #include "operators/common/host_device_op.h"
-#include "operators/detection/roi_align_op.h"
+#include "operators/detection/regions.h"
 #include "operators/detection/roi_pool_functions.h"
 
 namespace caffe2 {
-
-// Reads regions from a tensor R x 5. data() of the result is in the memory of the context's device.
-// Throws EnforceNotMet for a wrong region (RegionProblem); the overload for CUDA reports it
-// instead.
-std::vector<PooledRegion> RegionsFor(const Tensor& rois, int64_t images, float scale,
-                                     CPUContext* context);
 
 // Shared by the operator and its gradient: the arguments and the check of the shapes.
 template <class Context>
@@ -38,9 +33,7 @@ class RoIPoolBase : public Operator<Context> {
  protected:
   const Tensor& CheckRegions(const Tensor& X) const {
     const auto& rois = this->template Input<Tensor>(1);
-    CAFFE_ENFORCE(X.dim() == 4, "X must be N x C x H x W, found shape ", ShapeString(X.sizes()));
-    CAFFE_ENFORCE(rois.dim() == 2 && rois.size(1) == 5, "RoIs must be R x 5, found shape ",
-                  ShapeString(rois.sizes()));
+    CheckRegionShapes(X, rois);
     CAFFE_ENFORCE(X.size_from_dim(2) <= std::numeric_limits<int>::max(), "an image has ",
                   X.size_from_dim(2), " pixels, more than ", std::numeric_limits<int>::max());
     return rois;
@@ -59,14 +52,14 @@ class RoIPoolOp final : public RoIPoolBase<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   RoIPoolOp(const OperatorDef& def, Workspace* ws) : RoIPoolBase<Context>(def, ws) {
-    CAFFE_ENFORCE(this->is_test_ ? OutputSize() == 1 : OutputSize() == 2,
-                  "RoIPool must have two outputs, or with is_test one; found ", OutputSize());
+    CAFFE_ENFORCE(this->is_test_ ? OutputSize() == 1 : OutputSize() == 2, this->type(),
+                  " must have two outputs, or with is_test one; found ", OutputSize());
   }
   bool RunOnDevice() override {
     const Tensor& X = Input(0);
     const Tensor& rois = this->CheckRegions(X);
     const std::vector<int64_t> dims{rois.size(0), X.size(1), this->height_, this->width_};
-    const auto regions = RegionsFor(rois, X.size(0), this->scale_, &context_);
+    const auto regions = RegionsFor<PooledRegion>(rois, X.size(0), this->scale_, &context_);
     const float* x = X.data<float>();
     Tensor* Y = Output(0);
     Y->Resize(dims);
@@ -104,7 +97,7 @@ class RoIPoolGradientOp final : public RoIPoolBase<Context> {
     const int* argmax = argmaxes.data<int>();
     Tensor* dX = Output(0);
     dX->ResizeLike(X);
-    const auto regions = RegionsFor(rois, X.size(0), this->scale_, &context_);
+    const auto regions = RegionsFor<PooledRegion>(rois, X.size(0), this->scale_, &context_);
     ScatterMaxima(this->GridOf(X), count, regions.data(), dX->numel(), argmax, dy,
                   dX->template mutable_data<float>(), &context_);
     return true;

@@ -8,7 +8,7 @@ namespace caffe2 {
 namespace {
 
 // The number of elements that stay in the first-level cache while all inputs are added to them.
-constexpr int64_t kBlock = 1024;
+constexpr int64_t kBlockOfSum = 1024;
 
 template <typename T>
 inline void SetScaled(int64_t n, float weight, const T* x, float* y) {
@@ -57,7 +57,7 @@ void SumBlock(const std::vector<Term>& terms, int64_t offset, int64_t n, T* y) {
   if constexpr (std::is_same_v<T, float>) {
     Accumulate<T>(terms, offset, n, y);
   } else {
-    float sum[kBlock];
+    float sum[kBlockOfSum];
     Accumulate<T>(terms, offset, n, sum);
     NarrowRow(n, sum, y);
   }
@@ -66,8 +66,8 @@ void SumBlock(const std::vector<Term>& terms, int64_t offset, int64_t n, T* y) {
 template <typename T>
 void SumTerms(const std::vector<Term>& terms, int64_t n, T* y) {
   ParallelFor(n, kElementwiseGrain, [&terms, y](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i += kBlock) {
-      SumBlock(terms, i, std::min(kBlock, end - i), y + i);
+    for (int64_t i = begin; i < end; i += kBlockOfSum) {
+      SumBlock(terms, i, std::min(kBlockOfSum, end - i), y + i);
     }
   });
 }

@@ -36,7 +36,7 @@ std::vector<TensorShape> Infer(const OperatorDef& def, const std::vector<TensorS
                         in[0].data_type())};
 }
 
-OpSchema::Cost CostOf(const OperatorDef& def, const std::vector<TensorShape>& in) {
+OpSchema::Cost CostOfMatMul(const OperatorDef& def, const std::vector<TensorShape>& in) {
   const MatrixShape a = OperandShape(def, "a", in[0]);
   const int64_t n = OperandShape(def, "b", in[1]).columns;
   OpSchema::Cost cost;
@@ -52,7 +52,7 @@ OPERATOR_SCHEMA(MatMul)
     .NumInputs(2, 3)
     .NumOutputs(1)
     .TensorInferenceFunction(Infer)
-    .CostInferenceFunction(CostOf)
+    .CostInferenceFunction(CostOfMatMul)
     .SetDoc(
         "Y = op(A) op(B), where A and B are seen as matrices and op transposes if asked; for "
         "float and bfloat16 tensors, on CUDA devices also float16.")

@@ -27,6 +27,20 @@ void TakeBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& b
 template <class Context>
 void PutBox(TypeMeta meta, const std::vector<int64_t>& dims, const TensorBox& box, const void* y,
             void* x, Context* context);
+// dX, shaped like X, is dY in the box and 0 outside.
+template <class Context>
+void PutBoxIntoZeros(const Tensor& dY, const Tensor& X, const TensorBox& box, Tensor* dX,
+                     Context* context) {
+  CAFFE_ENFORCE(dY.sizes() == box.size, "the gradient's shape ", ShapeString(dY.sizes()),
+                " is not the shape of the slice, ", ShapeString(box.size));
+  CAFFE_ENFORCE(dY.has_data() && dY.dtype().copy() == nullptr, "cannot slice a gradient of ",
+                dY.DebugString());
+  dX->ResizeLike(X);
+  void* dx = dX->raw_mutable_data(dY.dtype());
+  ClearBytes(dX->nbytes(), dx, context);
+  PutBox(dY.dtype(), X.sizes(), box, dY.raw_data(), dx, context);
+}
+
 // Bounds from the arguments `starts` and `ends`, or from inputs 1 and 2.
 template <class Context>
 class SliceBase : public Operator<Context> {
@@ -73,15 +87,7 @@ class SliceGradientOp final : public SliceBase<Context> {
   bool RunOnDevice() override {
     const Tensor &X = Input(0), &dY = Input(InputSize() - 1);
     const TensorBox box = this->ReadBox(X.sizes(), InputSize() > 2);
-    CAFFE_ENFORCE(dY.sizes() == box.size, "the gradient's shape ", ShapeString(dY.sizes()),
-                  " is not the shape of the slice, ", ShapeString(box.size));
-    CAFFE_ENFORCE(dY.has_data() && dY.dtype().copy() == nullptr, "cannot slice a gradient of ",
-                  dY.DebugString());
-    Tensor* dX = Output(0);
-    dX->ResizeLike(X);
-    void* dx = dX->raw_mutable_data(dY.dtype());
-    ClearBytes(dX->nbytes(), dx, &context_);
-    PutBox(dY.dtype(), X.sizes(), box, dY.raw_data(), dx, &context_);
+    PutBoxIntoZeros(dY, X, box, Output(0), &context_);
     return true;
   }
 };

@@ -19,6 +19,33 @@ inline std::vector<int64_t> RowsOfMask(const Tensor& mask) {
   return rows;
 }
 
+// Y = the rows of X with these numbers, which ascend.
+template <class Context>
+void CopyKeptRows(const Tensor& X, const std::vector<int64_t>& kept, Tensor* Y, Context* context) {
+  RowCopierFor<Context> rows(X, static_cast<int64_t>(kept.size()), Y, context);
+  for (const int64_t row : kept) rows.Append(row);
+  rows.Finish();
+}
+
+// dX has `count` rows: the rows of dY at the numbers `kept`, which ascend, and 0 elsewhere.
+template <class Context>
+void SpreadKeptRows(const Tensor& dY, const std::vector<int64_t>& kept, int64_t count, Tensor* dX,
+                    Context* context) {
+  CAFFE_ENFORCE(dY.dim() >= 1, "the gradient must have at least one axis, found a scalar");
+  CAFFE_ENFORCE(static_cast<int64_t>(kept.size()) == dY.size(0),
+                "the gradient must have one row for each of the ", kept.size(),
+                " rows that were kept, found shape ", ShapeString(dY.sizes()));
+  RowCopierFor<Context> rows(dY, count, dX, context);
+  int64_t written = 0;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    rows.AppendZeros(kept[i] - written);
+    rows.Append(static_cast<int64_t>(i));
+    written = kept[i] + 1;
+  }
+  rows.AppendZeros(count - written);
+  rows.Finish();
+}
+
 template <class Context>
 class BooleanMaskOp final : public Operator<Context> {
  public:
@@ -30,12 +57,9 @@ class BooleanMaskOp final : public Operator<Context> {
                   ShapeString(mask.sizes()), ", the data ", ShapeString(X.sizes()));
     Tensor copy(CPU);
     const std::vector<int64_t> kept = RowsOfMask(OnHost(mask, &copy));
-    const auto count = static_cast<int64_t>(kept.size());
-    RowCopierFor<Context> rows(X, count, Output(0), &context_);
-    for (const int64_t row : kept) rows.Append(row);
-    rows.Finish();
+    CopyKeptRows(X, kept, Output(0), &context_);
     if (OutputSize() > 1) {
-      Output(1)->Resize(count);
+      Output(1)->Resize(static_cast<int64_t>(kept.size()));
       context_.Copy(kept.size(), kept.data(), Output(1)->template mutable_data<int64_t>());
     }
     return true;
@@ -49,21 +73,8 @@ class BooleanMaskGradientOp final : public Operator<Context> {
   USE_OPERATOR_FUNCTIONS(BooleanMaskGradientOp);
   bool RunOnDevice() override {
     const Tensor &mask = this->template Input<Tensor>(0), &dY = Input(1);
-    CAFFE_ENFORCE(dY.dim() >= 1, "the gradient must have at least one axis, found a scalar");
     Tensor copy(CPU);
-    const std::vector<int64_t> kept = RowsOfMask(OnHost(mask, &copy));
-    CAFFE_ENFORCE(static_cast<int64_t>(kept.size()) == dY.size(0),
-                  "the gradient must have one row for each of the ", kept.size(),
-                  " rows that the mask keeps, found shape ", ShapeString(dY.sizes()));
-    RowCopierFor<Context> rows(dY, mask.numel(), Output(0), &context_);
-    int64_t written = 0;
-    for (size_t i = 0; i < kept.size(); ++i) {
-      rows.AppendZeros(kept[i] - written);
-      rows.Append(static_cast<int64_t>(i));
-      written = kept[i] + 1;
-    }
-    rows.AppendZeros(mask.numel() - written);
-    rows.Finish();
+    SpreadKeptRows(dY, RowsOfMask(OnHost(mask, &copy)), mask.numel(), Output(0), &context_);
     return true;
   }
 };

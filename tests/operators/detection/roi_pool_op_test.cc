@@ -5,8 +5,8 @@
 namespace caffe2::testing {
 namespace {
 
-OperatorDef RoIPool(float scale = 1, int cells = 2) {
-  return Op("RoIPool", {"X", "R"}, {"Y", "argmax"},
+OperatorDef RoIPool(float scale = 1, int cells = 2, const char* type = "RoIPool") {
+  return Op(type, {"X", "R"}, {"Y", "argmax"},
             {MakeArgument("pooled_h", cells), MakeArgument("pooled_w", cells),
              MakeArgument<float>("spatial_scale", scale)});
 }
@@ -42,6 +42,17 @@ TEST(RoIPoolTest, GradientIsNumericOne) {
   FeedImages(&ws);
   Feed<float>(&ws, "R", {3, 5}, {1, 0, 0, 3, 3, 0, 1, 0, 3, 2, 0, 9, 9, 9, 9});
   CheckGradient(&ws, RoIPool(), {0});
+}
+
+TEST(RoIPoolTest, DetectronsNameIsTheSame) {
+  Workspace ws;
+  FeedImages(&ws);
+  Feed<float>(&ws, "R", {2, 5}, {1, 0, 0, 3, 3, 0, 1, 0, 3, 2});
+  RunOp(&ws, RoIPool(1, 2, "RoIPoolF"));
+  ExpectTensor(ws, "Y", {2, 1, 2, 2}, {111, 113, 131, 133, 12, 13, 22, 23});
+  EXPECT_EQ(FetchValues<int>(ws, "argmax"), (std::vector<int>{5, 7, 13, 15, 6, 7, 10, 11}));
+  CheckGradient(&ws, RoIPool(1, 2, "RoIPoolF"), {0});
+  ExpectThrows(&ws, Op("RoIPoolF", {"X", "R"}, {"Y"}), "RoIPoolF");
 }
 
 TEST(RoIPoolTest, RejectsBadInput) {

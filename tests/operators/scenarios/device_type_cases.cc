@@ -132,6 +132,9 @@ void AddImages(std::vector<TypeCase>* all) {
        {"RoIAlignRotated", {kImage, rotated}, pooled},
        {"RoIAlignRotated", {kImage, {{2, 6}, "float"}}, pooled},
        {"RoIPool", {kImage, boxes}, pooled, 2},
+       {"RoIPoolF", {kImage, boxes}, pooled, 2},
+       {"PSRoIPool", {kImage, boxes}, Args("group_size", 2), 2},
+       {"SpatialNarrowAs", {kImage, kImage}},
        {"MixImages",
         {kImage, Indices({2, 1})},
         Args("mixup_alpha", 1.f, "cutmix_alpha", 1.f, "num_labels", 6),
@@ -158,6 +161,21 @@ void AddLosses(std::vector<TypeCase>* all) {
        {"CheckFinite", {one, x}, {}, 2, {}},
        {"CheckFiniteAndUnscale", {one, x}, {}, 2, {}},
        {"UpdateLossScale", {one, Indices({0}), one}, Args("growth_interval", 3), 2, {}}},
+      all);
+}
+
+// Losses of images: Detectron's.
+void AddDetectionLosses(std::vector<TypeCase>* all) {
+  const CaseInput x{{4, 3}}, targets{{4, 3}, "int32"}, labels{{2, 2, 5, 5}, "int32"};
+  const CaseInput count{{1}, "float"}, boxes{{2, 4}};
+  const auto classes = Args("num_classes", 2);
+  Add({{"SmoothL1Loss", {x, x, x, x}},
+       {"SelectSmoothL1Loss", {kImage, boxes, boxes, count}},
+       {"SigmoidCrossEntropyLoss", {x, targets}},
+       {"SigmoidFocalLoss", {kImage, labels, count}, classes},
+       {"SoftmaxFocalLoss", {kImage, labels, count}, classes, 2},
+       {"GroupSpatialSoftmax", {kImage}, classes},
+       {"SampleAs", {x, Indices({1, 0, 2, 1})}}},
       all);
 }
 
@@ -367,6 +385,7 @@ std::vector<TypeCase> TypeCases() {
   AddNormalizations(&all);
   AddImages(&all);
   AddLosses(&all);
+  AddDetectionLosses(&all);
   AddReductions(&all);
   AddSegments(&all);
   AddSparse(&all);
