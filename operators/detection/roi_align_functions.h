@@ -175,7 +175,8 @@ struct RoIAlignCells {
     const float* image =
         x + region.frame.image * in.image_size() + out.Channel(at) * in.channel_stride;
     float sum = 0;
-    for (int64_t i = 0; i < region.grid_h; ++i) {
+    const int64_t rows = in.area() == 0 ? 0 : region.grid_h;  // an empty image has no pixel to read
+    for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < region.grid_w; ++j) {
         const RegionSample sample = region.At(in, cell, i, j);
         for (int k = 0; k < 4; ++k) sum += sample.weight[k] * image[sample.pixel[k]];

@@ -112,6 +112,10 @@ void Scatter(const RegionGrid& region, const std::vector<RegionSample>& samples,
 static void AlignRegions(const RegionReader& reader, const ImageLayout& in, const ImageLayout& out,
                          const Tensor& rois, const float* x, float* y, CPUContext* /*context*/) {
   const std::vector<RegionGrid> regions = reader.Read(in, rois);
+  if (in.area() == 0) {  // there is no pixel to read
+    std::fill_n(y, out.batch * out.image_size(), 0.f);
+    return;
+  }
   ParallelFor(out.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const std::vector<RegionSample> samples = SamplesOf(in, regions[r]);
@@ -129,6 +133,7 @@ static void ScatterRegions(const RegionReader& reader, const ImageLayout& in,
                            CPUContext* /*context*/) {
   const std::vector<RegionGrid> regions = reader.Read(in, rois);
   std::fill_n(dx, in.batch * in.image_size(), 0.f);
+  if (in.area() == 0) return;
   for (int64_t r = 0; r < out.batch; ++r) {
     const std::vector<RegionSample> samples = SamplesOf(in, regions[r]);
     // One thread handles a channel, so that sums do not depend on the threads.

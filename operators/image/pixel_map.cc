@@ -16,6 +16,24 @@ int64_t GrainOf(int64_t values) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, values));
 }
 
+// Neighbours in a row of the result that are neighbours in the source, or all outside of it.
+struct Run {
+  int64_t column, size;  // in the source, or -1
+};
+std::vector<Run> RunsOf(const std::vector<int64_t>& columns) {
+  std::vector<Run> runs;
+  for (const int64_t column : columns) {
+    const int64_t expected =
+        runs.empty() || runs.back().column < 0 ? -1 : runs.back().column + runs.back().size;
+    if (!runs.empty() && std::max<int64_t>(column, -1) == expected) {
+      ++runs.back().size;
+    } else {
+      runs.push_back({std::max<int64_t>(column, -1), 1});
+    }
+  }
+  return runs;
+}
+
 }  // namespace
 
 PixelPlanes PixelPlanes::Make(const std::vector<int64_t>& dims, StorageOrder order) {
@@ -33,18 +51,20 @@ void GatherPixels(const PixelPlanes& source, const PixelMap& map, float outside,
   const int64_t row_size = static_cast<int64_t>(map.columns.size()) * source.values;
   T filler;
   Store(outside, &filler);
+  const std::vector<Run> runs = RunsOf(map.columns);
   ParallelFor(source.planes * height, GrainOf(row_size), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t row = map.rows[r % height];
       const T* from = x + (r / height * source.height + row) * source.width * source.values;
       T* to = y + r * row_size;
-      for (int64_t column : map.columns) {
-        if (row < 0 || column < 0) {
-          std::fill_n(to, source.values, filler);
+      for (const Run& run : runs) {
+        const int64_t values = run.size * source.values;
+        if (row < 0 || run.column < 0) {
+          std::fill_n(to, values, filler);
         } else {
-          std::copy_n(from + column * source.values, source.values, to);
+          std::copy_n(from + run.column * source.values, values, to);
         }
-        to += source.values;
+        to += values;
       }
     }
   });
@@ -55,18 +75,20 @@ void ScatterPixels(const PixelPlanes& source, const PixelMap& map, const T* dy, 
   const auto height = static_cast<int64_t>(map.rows.size());
   const int64_t row_size = static_cast<int64_t>(map.columns.size()) * source.values;
   const int64_t plane_size = source.height * source.width * source.values;
+  const std::vector<Run> runs = RunsOf(map.columns);
   ParallelFor(source.planes, GrainOf(height * row_size), [&](int64_t begin, int64_t end) {
     std::vector<float> sums(plane_size);
     for (int64_t plane = begin; plane < end; ++plane) {
       std::fill(sums.begin(), sums.end(), 0.f);
       const T* from = dy + plane * height * row_size;
       for (int64_t row : map.rows) {
-        for (int64_t column : map.columns) {
-          if (row >= 0 && column >= 0) {
-            float* to = sums.data() + (row * source.width + column) * source.values;
-            for (int64_t i = 0; i < source.values; ++i) to[i] += Widen(from[i]);
+        for (const Run& run : runs) {
+          const int64_t values = run.size * source.values;
+          if (row >= 0 && run.column >= 0) {
+            float* to = sums.data() + (row * source.width + run.column) * source.values;
+            for (int64_t i = 0; i < values; ++i) to[i] += Widen(from[i]);
           }
-          from += source.values;
+          from += values;
         }
       }
       for (int64_t i = 0; i < plane_size; ++i) Store(sums[i], dx + plane * plane_size + i);

@@ -63,23 +63,60 @@ CAFFE2_INLINE void ForEachTap(const Row& row, const Element& element) {
   }
 }
 
+// True for one window that one channel fills, as in global pooling of NCHW: loops run along the
+// taps.
+CAFFE2_INLINE bool IsOneWindow(const Row& row) { return row.channels == 1 && row.output == 1; }
+
+// Combines the values of the only window with `first`, in several chains at a time.
+template <typename T, typename Combine>
+CAFFE2_INLINE float ReduceWindow(const Row& row, const T* x, float first, const Combine& combine) {
+  constexpr int64_t kChains = 16;
+  float chains[kChains];
+  std::fill_n(chains, kChains, first);
+  const int64_t begin = row.TapBegin(0) - row.pad, end = row.TapEnd(0) - row.pad;
+  int64_t i = begin;
+  for (; i + kChains <= end; i += kChains) {
+    for (int64_t k = 0; k < kChains; ++k) chains[k] = combine(chains[k], Widen(x[i + k]));
+  }
+  for (int64_t k = 0; i + k < end; ++k) chains[k] = combine(chains[k], Widen(x[i + k]));
+  float all = chains[0];
+  for (int64_t k = 1; k < kChains; ++k) all = combine(all, chains[k]);
+  return all;
+}
+// Calls element(0, in) for the taps of the only window. No call may need the result of another one.
+template <typename Element>
+CAFFE2_INLINE void ForEachTapOfWindow(const Row& row, const Element& element) {
+  const int64_t begin = row.TapBegin(0) - row.pad, end = row.TapEnd(0) - row.pad;
+#pragma GCC ivdep
+  for (int64_t in = begin; in < end; ++in) element(0, in);
+}
+
 template <typename T>
 CAFFE2_INLINE void MaxTaps(const Row& row, const T* x, float* y) {
-  ForEachTap(row, [=](int64_t out, int64_t in) {
-    const float value = Widen(x[in]);
-    y[out] = (value > y[out]) | (value != value) ? value : y[out];  // a NaN wins
-  });
+  const auto larger = [](float most, float value) {
+    return (value > most) | (value != value) ? value : most;  // a NaN wins
+  };
+  if (IsOneWindow(row)) {
+    y[0] = ReduceWindow(row, x, y[0], larger);
+    return;
+  }
+  ForEachTap(row, [=](int64_t out, int64_t in) { y[out] = larger(y[out], Widen(x[in])); });
 }
 template <typename T>
 CAFFE2_INLINE void SumTaps(const Row& row, const T* x, float* y) {
+  if (IsOneWindow(row)) {
+    y[0] += ReduceWindow(row, x, 0.f, [](float sum, float value) { return sum + value; });
+    return;
+  }
   ForEachTap(row, [=](int64_t out, int64_t in) { y[out] += Widen(x[in]); });
 }
 template <typename T>
 CAFFE2_INLINE void MaxGradientTaps(const Row& row, const T* x, const T* y, const T* dy, float* dx) {
-  ForEachTap(row, [=](int64_t out, int64_t in) {
+  const auto add = [=](int64_t out, int64_t in) {
     const float g = Widen(dy[out]);  // always read, so that there is no branch
     dx[in] += Widen(x[in]) == Widen(y[out]) ? g : 0.f;
-  });
+  };
+  IsOneWindow(row) ? ForEachTapOfWindow(row, add) : ForEachTap(row, add);
 }
 // Plain functions, as clones cannot be templates.
 CAFFE2_SIMD_CLONES void Max(const Row& row, const float* x, float* y) { MaxTaps(row, x, y); }
@@ -95,7 +132,8 @@ CAFFE2_SIMD_CLONES void MaxGradient(const Row& row, const bfloat16* x, const bfl
   MaxGradientTaps(row, x, y, dy, dx);
 }
 CAFFE2_SIMD_CLONES void Scatter(const Row& row, const float* dy, float* dx) {
-  ForEachTap(row, [=](int64_t out, int64_t in) { dx[in] += dy[out]; });
+  const auto add = [=](int64_t out, int64_t in) { dx[in] += dy[out]; };
+  IsOneWindow(row) ? ForEachTapOfWindow(row, add) : ForEachTap(row, add);
 }
 CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const float* from, float* to) {
 #pragma GCC ivdep
@@ -104,18 +142,29 @@ CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const float* from, float* 
 CAFFE2_SIMD_CLONES void Scale(int64_t n, float scale, const bfloat16* from, float* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = scale * Widen(from[i]);
 }
+// Windows that fill their planes are windows of one long row: the planes lie in one piece.
+PoolShape WithLongRows(PoolShape s) {
+  const int64_t size = s.input[0] * s.input[1] * s.input[2];
+  const bool whole = s.output[0] * s.output[1] * s.output[2] == 1 && s.kernel == s.input &&
+                     s.pad[0] + s.pad[1] + s.pad[2] == 0;
+  if (s.channels_last || !whole) return s;
+  s.input = {1, 1, size};
+  s.kernel = s.input;
+  return s;
+}
+
 // The windows of one pooling, row by row.
 template <typename T>
 class Pooling {
  public:
   explicit Pooling(const PoolShape& shape)
-      : s_(shape),
+      : s_(WithLongRows(shape)),
         row_{shape.channels_last ? shape.channels : 1,
-             shape.input[2],
-             shape.output[2],
-             shape.kernel[2],
-             shape.stride[2],
-             shape.pad[2]},
+             s_.input[2],
+             s_.output[2],
+             s_.kernel[2],
+             s_.stride[2],
+             s_.pad[2]},
         planes_(shape.batch * (shape.channels_last ? 1 : shape.channels)),
         input_row_(row_.input * row_.channels),
         output_row_(row_.output * row_.channels) {}
@@ -225,7 +274,7 @@ class Pooling {
     }
   }
 
-  const PoolShape& s_;
+  const PoolShape s_;
   const Row row_;
   const int64_t planes_, input_row_, output_row_;
 };
@@ -257,12 +306,12 @@ PoolShape PoolShape::Make(const ImageShape& x, const Window& window, bool channe
 
 template <typename T>
 void Pool(PoolKind kind, const PoolShape& shape, const T* x, T* y) {
-  Pooling<T>(shape).Forward(kind, x, y);
+  if (shape.channels > 0) Pooling<T>(shape).Forward(kind, x, y);
 }
 template <typename T>
 void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y, const T* dy,
                   T* dx) {
-  Pooling<T>(shape).Backward(kind, x, y, dy, dx);
+  if (shape.channels > 0) Pooling<T>(shape).Backward(kind, x, y, dy, dx);
 }
 
 template void Pool(PoolKind, const PoolShape&, const float*, float*);

@@ -79,6 +79,15 @@ TEST(RoIAlignTest, NhwcIsTheSameTransposed) {
   CheckGradient(&ws, Op("RoIAlign", {"Xt", "R"}, {"Yt"}, nhwc), {0});
 }
 
+TEST(RoIAlignTest, ImagesWithoutPixelsGiveZeros) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {1, 2, 0, 8}, {});
+  Feed<float>(&ws, "rois", {1, 5}, {0, 0, 0, 4, 4});
+  RunOp(&ws, Op("RoIAlign", {"X", "rois"}, {"Y"},
+                {MakeArgument("pooled_h", 2), MakeArgument("pooled_w", 3)}));
+  ExpectTensor(ws, "Y", {1, 2, 2, 3}, std::vector<float>(12, 0.f));
+}
+
 TEST(RoIAlignTest, RejectsBadInput) {
   Workspace ws;
   FeedRandom(&ws, "X", {1, 3, 5, 6}, 4);

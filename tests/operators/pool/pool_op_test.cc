@@ -140,6 +140,7 @@ std::vector<Case> Cases() {
        1,
        0,
        {arg("kernel", 3), arg("stride", 2), arg("legacy_pad", 2)}},
+      {"global_large", {2, 3, 7, 9}, {2, 3, 1, 1}, 7, 9, 1, 1, 0, 0, {arg("global_pooling", 1)}},
       {"global", {3, 4, 3, 5}, {3, 4, 1, 1}, 3, 5, 1, 1, 0, 0, {arg("global_pooling", 1)}},
       {"global_with_kernel",
        {3, 4, 3, 5},
@@ -283,6 +284,29 @@ TEST(Pool, TiesShareTheGradientAndNaNWins) {
   Feed(&ws, "X", {1, 1, 2, 2}, std::vector<float>{3, NAN, 3, 2});
   RunOp(&ws, Op("MaxPool", {"X"}, {"Y"}, args));
   ExpectTensor(ws, "Y", {1, 1, 1, 1}, {NAN});
+  for (const int place : {0, 3, 17, 34}) {
+    std::vector<float> x(35, 7.f);
+    x[place] = NAN;
+    Feed(&ws, "X", {1, 1, 5, 7}, x);
+    RunOp(&ws, Op("MaxPool", {"X"}, {"Y"}, {MakeArgument<int>("global_pooling", 1)}));
+    ExpectTensor(ws, "Y", {1, 1, 1, 1}, {NAN});
+  }
+}
+
+TEST(Pool, NoChannels) {
+  for (const char* order : {"NCHW", "NHWC"}) {
+    Workspace ws;
+    const bool last = std::string(order) == "NHWC";
+    Feed(&ws, "X", {1, last ? 4 : 0, 4, last ? 0 : 4}, std::vector<float>());
+    const std::vector<Argument> args = {MakeArgument<int>("kernel", 2),
+                                        MakeArgument<std::string>("order", order)};
+    for (const std::string type : {"MaxPool", "AveragePool"}) {
+      RunOp(&ws, Op(type, {"X"}, {"Y"}, args));
+      ExpectTensor(ws, "Y", {1, last ? 3 : 0, 3, last ? 0 : 3}, {});
+      RunOp(&ws, Op(type + "Gradient", {"X", "Y", "Y"}, {"dX"}, args));
+      ExpectTensor(ws, "dX", {1, last ? 4 : 0, 4, last ? 0 : 4}, {});
+    }
+  }
 }
 
 TEST(Pool, EmptyBatch) {
