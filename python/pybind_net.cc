@@ -117,7 +117,12 @@ class InterruptScope {
   Workspace* outer_;
 };
 
-const std::thread::id main_thread = std::this_thread::get_id();
+// Python handles signals in its main thread, which need not be the one that imports this module.
+bool InMainThread() {
+  static const auto main_thread =
+      py::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>();
+  return PyThread_get_thread_ident() == main_thread;
+}
 
 bool RunNetTimes(Workspace* ws, NetBase* net, int num_iter, bool allow_fail) {
   const bool ok = RunInterruptible(ws, [net, num_iter] {
@@ -179,7 +184,7 @@ bool MainThreadIsInterrupted() { return interrupted.load(std::memory_order_relax
 
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
   const ActiveRun active(ws);
-  if (std::this_thread::get_id() != main_thread) {
+  if (!InMainThread()) {
     py::gil_scoped_release release;
     return WithPlainRunFailures(body);
   }

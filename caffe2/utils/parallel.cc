@@ -1,11 +1,22 @@
 #include "caffe2/utils/parallel.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <exception>
 
 namespace caffe2::internal {
+
+namespace {
+
+// A forked process has the calling thread alone, but OpenMP would wait there for the other threads
+// of its pool. So the pool ends before a fork; both processes make a new one when they need it.
+// Other threads, such as the ones of a net of type dag, do not exist there either.
+[[maybe_unused]] const int fork_handler =
+    pthread_atfork([] { omp_pause_resource_all(omp_pause_hard); }, nullptr, nullptr);
+
+}  // namespace
 
 void ParallelForParts(int64_t n, int64_t grain, const void* data,
                       void (*body)(const void* data, int64_t begin, int64_t end)) {

@@ -38,6 +38,62 @@ while not workspace.HasBlob("b"):
 sys.exit(3)
 """
 
+# Python raises KeyboardInterrupt in the main thread. Here another one imports the package first.
+IMPORTED_ELSEWHERE = """
+import importlib, os, signal, threading
+importer = threading.Thread(target=importlib.import_module, args=["caffe2.python.workspace"])
+importer.start()
+importer.join()
+from caffe2.python import core, workspace
+net = core.Net("endless")
+net.Python(lambda inputs, outputs: os.kill(os.getpid(), signal.SIGINT))([], [])
+net.ConstantFill([], "a", shape=[1])
+workspace.CreateNet(net)
+try:
+    workspace.RunNet(net, 10**9)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+# The child has none of the threads that the parent computed with.
+FORKS = """
+import os
+import numpy as np
+from caffe2.python import core, workspace
+a = np.random.default_rng(0).standard_normal((400, 400)).astype(np.float32)
+workspace.FeedBlob("a", a)
+net = core.Net("product")
+net.Sin(net.MatMul(["a", "a"], "b"), "c")
+workspace.CreateNet(net)
+workspace.RunNet(net)
+expected = workspace.FetchBlob("c")
+child = os.fork()
+if child == 0:
+    workspace.FeedBlob("a", a)
+    workspace.RunNet(net)
+    workspace.RunNetOnce(net.Clone("new"))
+    os._exit(0 if np.array_equal(workspace.FetchBlob("c"), expected) else 1)
+status = os.waitpid(child, 0)[1]
+workspace.RunNet(net)
+print("child", status)
+"""
+
+
+def run_script(script, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": _PACKAGE, **environment})
+
+
+def test_the_thread_that_imports_need_not_be_the_main_one():
+    done = run_script(IMPORTED_ELSEWHERE)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_a_forked_process_computes():
+    done = run_script(FORKS, OMP_NUM_THREADS="3")
+    assert done.stdout == "child 0\n", done.stderr
+
 
 def test_interrupt_while_a_net_is_made():
     workspace.FeedBlob("a", np.zeros(1, np.float32))

@@ -45,7 +45,7 @@ class Cursor:
 class DB:
     """A database of records (key, value)."""
     def close(self: DB) -> None:
-        """Ends writing. Only then is a new database complete."""
+        """Ends writing, after a commit of its transactions. Only then is a new database complete."""
     def new_cursor(self: DB) -> Cursor:
         """A Cursor at the first record."""
     def new_transaction(self: DB) -> Transaction:
@@ -361,7 +361,7 @@ class TrainingPasses:
     def unused_gradients(self, value: Any) -> None: ...
 
 class Transaction:
-    """Adds records. They are committed by commit() or, at the latest, when the object is freed."""
+    """Adds records. They are committed by commit() or, at the latest, when the object is freed or the database is closed."""
     def commit(self: Transaction) -> None:
         """Makes the records put so far durable."""
     def put(self: Transaction, key: str | bytes, value: str | bytes) -> None:
