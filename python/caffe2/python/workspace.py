@@ -87,6 +87,8 @@ has_hip_support = C.has_hip_support
 has_fbgemm = False
 is_asan = C.is_asan
 
+_errors.created_nets = C.nets
+
 # The device type of GPUs in this build.
 GpuDeviceType = caffe2_pb2.CUDA
 

@@ -372,6 +372,8 @@ const std::map<std::string, std::string>& NotElementwise() {
       {"ElementwiseLinearGradient", sums},
       {"GFtrl", sums},
       {"Lars", sums},
+      {"GroupSpatialSoftmax", sums},
+      {"GroupSpatialSoftmaxGradient", sums},
       {"LearningRateAdaption", sums},
       {"MaskedRowWiseSparseAdagrad", sums},
       {"PReluGradient", sums},

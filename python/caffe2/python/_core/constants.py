@@ -16,6 +16,8 @@ _CONST_FILLERS = {
 
 
 def _const_filler(dtype):
+    if dtype == np.float64:
+        return "GivenTensorDoubleFill", np.float64
     if dtype in (np.int64, np.uint32):
         return "GivenTensorInt64Fill", np.int64
     if dtype.kind in "iu" and dtype.itemsize <= 4:
@@ -27,7 +29,7 @@ def _const_filler(dtype):
 
 def constant_filler(array: np.ndarray) -> tuple[str, list[caffe2_pb2.Argument]]:
     """(operator type, arguments "shape" and "values") of the operator that makes an array; see
-    Net.Const for the types. Raises TypeError for elements that no tensor holds.
+    Net.Const for the types, but float64 stays. Raises TypeError for elements that no tensor holds.
     """
     filler, element = _const_filler(array.dtype)
     for item in array.ravel() if array.dtype == object else ():
@@ -47,7 +49,7 @@ def _values_argument(filler, values):
     argument = caffe2_pb2.Argument(name="values")
     if filler == "GivenTensorStringFill":
         argument.strings.extend(v.encode() if isinstance(v, str) else v for v in values)
-    elif filler == "GivenTensorFill":
+    elif filler in ("GivenTensorFill", "GivenTensorDoubleFill"):
         argument.floats.extend(values)
     else:
         argument.ints.extend(int(value) for value in values)

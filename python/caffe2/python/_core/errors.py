@@ -15,8 +15,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
-from caffe2.python import _import_c_extension as C
-
 _T = TypeVar("_T")
 
 log = logging.getLogger(__name__)
@@ -26,6 +24,9 @@ nets: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 # Net name -> {operator index: creation line}, for the messages of errors.
 operator_tracebacks: dict[str, dict[int, list]] = collections.defaultdict(dict)
+
+# The names of the nets that were created in the current workspace. The module workspace sets it.
+created_nets: Callable[[], list[str]] = list
 
 # caffe2/python, the folder above this one.
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -126,7 +127,7 @@ def _with_hint(error):
     text = str(error)
     missing = _NO_NET_PATTERN.match(text)
     if missing:
-        near = difflib.get_close_matches(missing[1], C.nets(), 3)
+        near = difflib.get_close_matches(missing[1], created_nets(), 3)
         return RuntimeError(f"{text}; did you mean {', '.join(near)}?" if near else
                             f"{text}; workspace.CreateNet(net) creates nets, before they run")
     hints = [hint for pattern, hint in _HINTS if pattern.search(text)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import core, utils
+from caffe2.python._core.constants import constant_filler
 from caffe2.python.onnx.workspace import Workspace
 
 # Values by name, or in order.
@@ -115,11 +116,13 @@ def save_caffe2_net(net: caffe2_pb2.NetDef, file: str, output_txt: bool = False)
 
 
 def fill_operator(array: np.ndarray, output: str) -> caffe2_pb2.OperatorDef:
-    """The operator that makes a blob of this content. Some element types change, as Net.Const says.
+    """The operator that makes a blob of this content. Some element types change, as Net.Const says,
+    but not float64.
 
     Raises TypeError for an element type that has no such operator.
     """
-    return core.Net("fill").Const(np.asarray(array), output).Net().Proto().op[0]
+    filler, arguments = constant_filler(np.asarray(array))
+    return core.CreateOperator(filler, [], output, arg=arguments)
 
 
 def benchmark_caffe2_model(init_net: caffe2_pb2.NetDef, predict_net: caffe2_pb2.NetDef,
