@@ -71,6 +71,7 @@ class ServerProcess {
   std::vector<std::string> lost_;  // by worker: why it was given up; empty: it was not
   int running_;                    // threads that serve workers
   std::exception_ptr error_;       // of this server, or NoFirstParameters
+  std::string stop_cause_;         // why the wait for the first parameters ended
 };
 
 void ServerProcess::OnLost(int worker, const std::string& line) {
@@ -130,6 +131,7 @@ void ServerProcess::CheckFirstParameters(StoreHandler* store) {
   try {
     store->CheckWait(kFirstParameters);
   } catch (const PeerLost& error) {
+    stop_cause_ = error.what();
     for (int worker = 0; worker < options_.shards.num_shards; ++worker) {
       OnLost(worker, error.what());
     }
@@ -180,7 +182,9 @@ int ServerProcess::Run(const std::function<int()>& stop) {
     const bool is_own = error_ && dynamic_cast<const NoFirstParameters*>(&error) == nullptr;
     if (run_->gave_up() && !is_own) {
       // It follows from the workers that this server gave up, or another server ended the run.
-      throw StoppedEarly(stop(), run_->ReportFailure(PeerLost(error.what(), -1)));
+      // A worker that was given up may have closed its connection first.
+      const std::string cause = stop_cause_.empty() ? error.what() : stop_cause_;
+      throw StoppedEarly(stop(), run_->ReportFailure(PeerLost(cause, -1)));
     }
     ThrowIoError(ExitCodeOf(error), run_->ReportFailure(error));
   }
