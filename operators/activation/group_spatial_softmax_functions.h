@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operators/common/host_device_math.h"
-#include "operators/loss/pixel_labels.h"
+#include "operators/common/pixel_labels.h"
 
 namespace caffe2 {
 

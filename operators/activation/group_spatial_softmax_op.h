@@ -16,18 +16,22 @@ inline PixelLabels GroupsOfChannels(const Tensor& x, int64_t classes) {
   return {x.size(0) * (x.size(1) / classes), classes, x.size_from_dim(2)};
 }
 
+// The argument num_classes. Throws EnforceNotMet unless it is positive and the order NCHW.
+inline int64_t ReadNumClasses(const OperatorBase& op, int default_classes) {
+  const int classes = op.GetSingleArgument<int>("num_classes", default_classes);
+  CAFFE_ENFORCE(classes > 0, "argument num_classes must be positive, found ", classes);
+  const auto order = op.GetSingleArgument<std::string>("order", "NCHW");
+  CAFFE_ENFORCE(order == "NCHW", "argument order must be NCHW, found ", order);
+  return classes;
+}
+
 // Shared by the operator and its gradient: the arguments.
 template <class Context>
 class GroupSpatialSoftmaxBase : public Operator<Context> {
  public:
   USE_OPERATOR_CONTEXT_FUNCTIONS;
   GroupSpatialSoftmaxBase(const OperatorDef& def, Workspace* ws)
-      : Operator<Context>(def, ws),
-        classes_(this->template GetSingleArgument<int>("num_classes", 81)) {
-    CAFFE_ENFORCE(classes_ > 0, "argument num_classes must be positive, found ", classes_);
-    const auto order = this->template GetSingleArgument<std::string>("order", "NCHW");
-    CAFFE_ENFORCE(order == "NCHW", "argument order must be NCHW, found ", order);
-  }
+      : Operator<Context>(def, ws), classes_(ReadNumClasses(*this, 81)) {}
 
  protected:
   const int64_t classes_;

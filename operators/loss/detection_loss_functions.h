@@ -3,8 +3,8 @@
 // loss with respect to element i of the predictions.
 #pragma once
 
+#include "operators/common/pixel_labels.h"
 #include "operators/common/rate.h"
-#include "operators/loss/pixel_labels.h"
 #include "operators/loss/sigmoid_loss_functions.h"
 
 namespace caffe2 {
@@ -162,7 +162,7 @@ struct CountTargets {
 
 // The focal loss of Lin et al., ICCV 2017: cross entropies count less the better the prediction.
 struct Focus {
-  float gamma, alpha;  // alpha: weight of objects; 1 - alpha that of the background
+  float gamma, alpha;  // alpha: the weight of objects; the background has 1 - alpha
 };
 
 // A sigmoid for each class of each anchor: logits N x (anchors * classes) x area, labels N x

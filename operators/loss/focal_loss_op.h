@@ -17,11 +17,7 @@ class FocalLoss : public DetectionLoss<Context> {
       : DetectionLoss<Context>(def, ws),
         focus_{this->template GetSingleArgument<float>("gamma", 1.f),
                this->template GetSingleArgument<float>("alpha", 0.25f)},
-        classes_(this->template GetSingleArgument<int>("num_classes", default_classes)) {
-    CAFFE_ENFORCE(classes_ > 0, "argument num_classes must be positive, found ", classes_);
-    const auto order = this->template GetSingleArgument<std::string>("order", "NCHW");
-    CAFFE_ENFORCE(order == "NCHW", "argument order must be NCHW, found ", order);
-  }
+        classes_(ReadNumClasses(*this, default_classes)) {}
 
  protected:
   // An image for each anchor. `narrowed` must live as long as the result (index_labels.h).

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "caffe2/cuda/runtime.h"
-#include "operators/loss/pixel_labels.h"
+#include "operators/common/pixel_labels.h"
 #include "operators/optimizer/optimizer_functions.h"
 
 namespace caffe2 {

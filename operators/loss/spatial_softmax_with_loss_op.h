@@ -2,8 +2,8 @@
 // its cross entropy with a label for each pixel.
 #pragma once
 
+#include "operators/common/pixel_labels.h"
 #include "operators/loss/index_labels.h"
-#include "operators/loss/pixel_labels.h"
 #include "operators/optimizer/optimizer_check.h"
 
 namespace caffe2 {
