@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <set>
 
 #include "caffe2/core/logging.h"
 #include "db/image_folder.h"
@@ -128,6 +129,11 @@ std::vector<std::string> FilesOf(const std::string& path, const std::string& pre
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+bool IsDataSetType(const std::string& db_type) {
+  static const std::set<std::string> types = {"cifar", "idx", "images", "stl10", "tar"};
+  return types.count(db_type) > 0;
 }
 
 std::string LooseImagesHint(const std::string& path) {

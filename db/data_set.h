@@ -28,6 +28,10 @@ struct DataSet {
 // beside them. With a `type` other than "auto", finds only a data set of this type.
 DataSet FindDataSet(const std::string& path, const std::string& type = "auto");
 
+// True for the types of databases that are data sets as people download them. They are only read,
+// and their index is a RecordList.
+bool IsDataSetType(const std::string& db_type);
+
 // The type that FindDataSet(path) finds. Reads no archive.
 std::string TypeOfDataSet(const std::string& path);
 

@@ -1,6 +1,5 @@
 #include "db/db.h"
 
-#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <vector>
@@ -121,9 +120,7 @@ std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& sour
 }
 
 bool IsWritableDBType(const std::string& db_type) {
-  static const std::vector<std::string> read_only = {"cifar", "stl10", "idx", "images", "tar"};
-  return DBRegistry().Has(db_type) &&
-         std::find(read_only.begin(), read_only.end(), db_type) == read_only.end();
+  return DBRegistry().Has(db_type) && !IsDataSetType(db_type);
 }
 
 bool DBExists(const std::string& db_type, const std::string& source) {

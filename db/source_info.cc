@@ -7,11 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <set>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/usage_error.h"
+#include "db/data_set.h"
 #include "db/db.h"
 #include "db/random_access_file.h"
 #include "db/record_list.h"
@@ -76,9 +76,8 @@ std::vector<std::string> NamesBeside(const std::string& data_file, const std::st
 
 SourceInfo FindSourceInfo(const std::string& type, const std::string& source) {
   if (type == "auto") return FindSourceInfo(GuessDBType(source), source);
-  static const std::set<std::string> lists = {"cifar", "idx", "images", "stl10", "tar"};
   SourceInfo info;
-  if (lists.count(type) > 0) {
+  if (IsDataSetType(type)) {
     const auto index = CreateDB(type, source, READ)->NewIndex();
     info = dynamic_cast<const RecordList&>(*index).Info();
   }

@@ -8,6 +8,7 @@
 
 #include "caffe2/core/usage_error.h"
 #include "caffe2/utils/program.h"
+#include "db/data_set.h"
 #include "db/db.h"
 #include "db/record_writer.h"
 
@@ -24,10 +25,8 @@ namespace {
 std::string TypeOfAll() {
   const std::string guess =
       FLAGS_input_db_type == "auto" ? db::GuessDBType(FLAGS_input_db) : FLAGS_input_db_type;
-  const bool data_set =
-      !guess.empty() && !db::IsWritableDBType(guess) && db::DBRegistry().Has(guess);
   CheckUsage(
-      !data_set, "--input_db ", FLAGS_input_db, " is a data set (", guess,
+      !db::IsDataSetType(guess), "--input_db ", FLAGS_input_db, " is a data set (", guess,
       "), which split_db cannot write: make a database of it first, with doppio data prepare");
   return guess.empty() ? FLAGS_input_db_type : guess;
 }
