@@ -15,7 +15,8 @@
 namespace caffe2 {
 namespace {
 
-// Planned memory is correct only if operators run in definition order.
+// True if the executor of the net may run its operators in another order than the net has. Planned
+// memory would then be wrong.
 bool MayReorder(const NetDef& net) {
   static const std::set<std::string> ordered = {"", "simple", "cuda_graph"};
   return ordered.count(net.type()) == 0 &&

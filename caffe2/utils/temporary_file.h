@@ -23,8 +23,9 @@ bool IsTemporaryOf(const std::string& name, const std::string& pid_scope, int64_
 // that were left when the machine itself went down stay.
 std::string TemporaryPath(const std::string& path);
 
-// Makes a file for reading and writing, with the permissions `mode` without the umask. The file
-// must not exist, not even as a link. Returns its descriptor, or -1 with errno.
+// Makes a file for reading and writing. It gets the permissions `mode`, less the ones that the
+// umask takes away. It must not exist, not even as a link. Returns its descriptor, or -1 with
+// errno.
 int CreateNewFile(const std::string& path, int mode);
 
 // `text` with the names from TemporaryPath of this process replaced by the paths that they stand

@@ -111,10 +111,7 @@ class LayerModelHelper(model_helper.ModelHelper):
             return initializer(blob_name)
         assert initializer is None, (
             f"the constant {blob_name} has both an array and an initializer; give one of them")
-        array = np.array(array, dtype=dtype)
-        if array.dtype.kind == "f":
-            array = array.astype(np.float32)
-        filler, arguments = constant_filler(array)
+        filler, arguments = constant_filler(np.array(array, dtype=dtype))
         return core.CreateOperator(filler, [], blob_name, arg=arguments)
 
     def add_global_constant(self, name: str, array: Any = None, dtype: Any = None,

@@ -15,8 +15,8 @@ _CONST_FILLERS = {
 }
 
 
-def _const_filler(dtype):
-    if dtype == np.float64:
+def _const_filler(dtype, keep_double):
+    if dtype == np.float64 and keep_double:
         return "GivenTensorDoubleFill", np.float64
     if dtype in (np.int64, np.uint32):
         return "GivenTensorInt64Fill", np.int64
@@ -27,11 +27,13 @@ def _const_filler(dtype):
     raise TypeError(f"a constant cannot hold elements of {dtype}")
 
 
-def constant_filler(array: np.ndarray) -> tuple[str, list[caffe2_pb2.Argument]]:
+def constant_filler(array: np.ndarray, keep_double: bool = False
+                    ) -> tuple[str, list[caffe2_pb2.Argument]]:
     """(operator type, arguments "shape" and "values") of the operator that makes an array; see
-    Net.Const for the types, but float64 stays. Raises TypeError for elements that no tensor holds.
+    Net.Const for the types; with `keep_double` float64 stays. Raises TypeError for elements that no
+    tensor holds.
     """
-    filler, element = _const_filler(array.dtype)
+    filler, element = _const_filler(array.dtype, keep_double)
     for item in array.ravel() if array.dtype == object else ():
         if not isinstance(item, (str, bytes)):
             raise TypeError(f"a constant is made of numbers or strings, not {item!r}")

@@ -321,10 +321,7 @@ class Net(OperatorMethods):
         float64 values are rounded to float32. Raises TypeError for other types than numbers, bool
         and strings, and for uint64.
         """
-        values = np.asarray(array, dtype)
-        if values.dtype == np.float64:
-            values = values.astype(np.float32)
-        filler, arguments = constant_filler(values)
+        filler, arguments = constant_filler(np.asarray(array, dtype))
         return self._create_and_add(
             filler, [], self.NextName() if blob_out is None else blob_out, arg=arguments)
 

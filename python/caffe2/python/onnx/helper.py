@@ -121,7 +121,7 @@ def fill_operator(array: np.ndarray, output: str) -> caffe2_pb2.OperatorDef:
 
     Raises TypeError for an element type that has no such operator.
     """
-    filler, arguments = constant_filler(np.asarray(array))
+    filler, arguments = constant_filler(np.asarray(array), keep_double=True)
     return core.CreateOperator(filler, [], output, arg=arguments)
 
 
