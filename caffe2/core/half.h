@@ -32,30 +32,29 @@ inline bfloat16 ToBFloat16(float value) {
   return {static_cast<uint16_t>(bits >> 16)};
 }
 
+// Both conversions choose between results instead of branching, so that loops over them vectorize.
 inline float ToFloat(float16 value) {
   const uint32_t sign = static_cast<uint32_t>(value.x & 0x8000) << 16;
-  const uint32_t exponent = (value.x >> 10) & 0x1f;
-  const uint32_t fraction = value.x & 0x3ff;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000 | (fraction << 13));
-  if (exponent != 0)
-    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;  // zero or subnormal
-  return sign ? -magnitude : magnitude;
+  const auto bits = static_cast<int32_t>((value.x & 0x7fffu) << 13);
+  const float subnormal = static_cast<float>(value.x & 0x3ff) * 0x1p-24f;  // or zero
+  int32_t magnitude = bits + (112 << 23);
+  magnitude = bits >= 0x0f800000 ? bits | 0x7f800000 : magnitude;  // infinity or NaN
+  magnitude = bits < 0x00800000 ? std::bit_cast<int32_t>(subnormal) : magnitude;
+  return std::bit_cast<float>(sign | static_cast<uint32_t>(magnitude));
 }
 
 inline float16 ToFloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
-  const uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000) return {static_cast<uint16_t>(sign | 0x7e00)};   // NaN
-  if (magnitude >= 0x477ff000) return {static_cast<uint16_t>(sign | 0x7c00)};  // rounds to infinity
-  if (magnitude < 0x38800000) {
-    // Subnormal: adding 0.5 aligns the fraction so that the hardware rounds to nearest even.
-    const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
-    return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(aligned) - 0x3f000000))};
-  }
-  const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1) - (112u << 23);
-  return {static_cast<uint16_t>(sign | (rounded >> 13))};
+  const uint32_t sign = (bits >> 16) & 0x8000;
+  const auto magnitude = static_cast<int32_t>(bits & 0x7fffffff);
+  // Subnormal: adding 0.5 aligns the fraction so that the hardware rounds to nearest even.
+  const int32_t aligned =
+      std::bit_cast<int32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000;
+  int32_t result = (magnitude - (112 << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+  result = magnitude < 0x38800000 ? aligned : result;
+  result = magnitude >= 0x477ff000 ? 0x7c00 : result;  // rounds to infinity
+  result = magnitude > 0x7f800000 ? 0x7e00 : result;   // NaN
+  return {static_cast<uint16_t>(sign | static_cast<uint32_t>(result))};
 }
 
 }  // namespace caffe2
