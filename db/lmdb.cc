@@ -2,6 +2,7 @@
 #include <lmdb.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
@@ -79,7 +80,20 @@ class LmdbWriter {
   LmdbWriter(const LmdbWriter&) = delete;
   LmdbWriter& operator=(const LmdbWriter&) = delete;
 
-  MDB_env* env() { return env_; }
+  // A transaction, which must be ended with EndTransaction after its commit or abort. Throws if
+  // there is one: LMDB would wait for its end, and the thread that could end it may be this one.
+  MDB_txn* BeginTransaction() {
+    CAFFE_ENFORCE(!has_transaction_.exchange(true), "another transaction of LMDB database ",
+                  WithoutTemporaryNames(source_),
+                  " has records that are not committed: commit it before you put records into this "
+                  "one");
+    MDB_txn* txn = nullptr;
+    const int status = mdb_txn_begin(env_, nullptr, 0, &txn);
+    if (status != MDB_SUCCESS) EndTransaction();
+    Check(status, "begin a transaction in");
+    return txn;
+  }
+  void EndTransaction() { has_transaction_ = false; }
   void Check(int status, const char* what) const {
     if (status == MDB_SUCCESS) return;
     // LMDB returns EIO for a write that was cut short.
@@ -101,14 +115,13 @@ class LmdbWriter {
   std::string source_;
   LmdbWriteGuard write_guard_;  // begins before the environment, and ends after it
   MDB_env* env_ = nullptr;
+  std::atomic<bool> has_transaction_{false};
 };
 
 class LmdbTransaction final : public Transaction {
  public:
   explicit LmdbTransaction(LmdbWriter* writer) : writer_(writer) {}
-  ~LmdbTransaction() override {
-    if (txn_) mdb_txn_abort(txn_);
-  }
+  ~LmdbTransaction() override { Abort(); }
 
   void Put(const std::string& key, const std::string& value) override {
     if (!txn_) Begin();
@@ -121,18 +134,22 @@ class LmdbTransaction final : public Transaction {
     if (!txn_) return;
     MDB_txn* txn = txn_;
     txn_ = nullptr;  // freed by the commit, whatever it returns
-    writer_->Check(mdb_txn_commit(txn), "commit to");
+    const int status = mdb_txn_commit(txn);
+    writer_->EndTransaction();
+    writer_->Check(status, "commit to");
   }
 
  private:
   void Begin() {
-    writer_->Check(mdb_txn_begin(writer_->env(), nullptr, 0, &txn_), "begin a transaction in");
+    txn_ = writer_->BeginTransaction();
     const int status = mdb_dbi_open(txn_, nullptr, 0, &dbi_);
-    if (status != MDB_SUCCESS) {
-      mdb_txn_abort(txn_);
-      txn_ = nullptr;
-      writer_->Check(status, "open");
-    }
+    if (status != MDB_SUCCESS) Abort();
+    writer_->Check(status, "open");
+  }
+  void Abort() {
+    if (!txn_) return;
+    mdb_txn_abort(std::exchange(txn_, nullptr));
+    writer_->EndTransaction();
   }
 
   LmdbWriter* writer_;

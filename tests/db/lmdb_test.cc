@@ -197,6 +197,22 @@ TEST(Lmdb, ManyTransactionsAndOverwrittenRecords) {
   EXPECT_EQ(found, Records(expected.begin(), expected.end()));
 }
 
+TEST(Lmdb, ASecondTransactionDoesNotWaitForTheFirst) {
+  TemporaryDirectory directory;
+  const auto database = db::CreateDB("lmdb", directory.Path("db"), db::NEW);
+  auto first = database->NewTransaction();
+  const auto second = database->NewTransaction();
+  first->Put("a", "1");
+  EXPECT_THROW(second->Put("b", "2"), EnforceNotMet);
+  first.reset();  // drops its record
+  second->Put("b", "2");
+  second->Commit();
+  const auto third = database->NewTransaction();
+  third->Put("c", "3");
+  third->Commit();
+  EXPECT_EQ(database->NewIndex()->NumRecords(), 2);
+}
+
 TEST(Lmdb, FileOfAnotherKind) {
   TemporaryDirectory directory;
   WriteFile(directory.Path("text"), std::string(10000, 'x'));
