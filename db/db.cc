@@ -6,6 +6,7 @@
 
 #include "caffe2/core/closest_word.h"
 #include "caffe2/core/exit_code.h"
+#include "caffe2/utils/printable_text.h"
 #include "db/data_set.h"
 #include "db/random_access_file.h"
 
@@ -113,6 +114,8 @@ DBRegistryType& DBRegistry() {
 }
 
 std::unique_ptr<DB> CreateDB(const std::string& db_type, const std::string& source, Mode mode) {
+  CAFFE_ENFORCE(source.find('\0') == std::string::npos,
+                "the path of a database has a zero byte: ", PrintableText(source));
   if (db_type == kAutoType && mode == READ) return OpenGuessed(source);
   if (!DBRegistry().Has(db_type)) ThrowUnknownType(db_type, source, mode);
   CAFFE_ENFORCE(!source.empty(), "the path of the ", db_type, " database is empty");

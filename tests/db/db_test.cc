@@ -116,6 +116,12 @@ TEST_P(DBTest, MissingDatabaseIsAnErrorWithThePath) {
   EXPECT_FALSE(std::filesystem::exists(Path()));
 }
 
+TEST_P(DBTest, APathEndsAtNoZeroByte) {
+  const std::string path = directory_.Path("db");
+  EXPECT_THROW(db::CreateDB(GetParam(), path + std::string("\0rest", 5), db::NEW), EnforceNotMet);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST_P(DBTest, UnwritablePlaceIsAnErrorWithThePath) {
   WriteFile(directory_.Path("file"), "x");
   const std::string path = directory_.Path("file/db");
