@@ -116,7 +116,8 @@ class Predictor:
 
         Args:
           inputs: {blob: array}, or a list of arrays for the first of `self.inputs`. Parameters may
-            be among them and keep their new values; the net is then optimized again.
+            be among them and keep their new values, unless the run fails; the net is then optimized
+            again.
 
         Raises ValueError for other inputs, RuntimeError if the net fails.
         """
@@ -128,11 +129,20 @@ class Predictor:
                 raise ValueError(f"{len(inputs)} values are too many for the inputs {self.inputs}")
             inputs = dict(zip(self.inputs, inputs))
         self._check_names([str(blob) for blob in inputs])
-        for blob, value in inputs.items():
-            self._workspace.feed_blob(blob, value)
-        if self._constants & {str(blob) for blob in inputs}:
-            self._create_net()
-        self._net.run(self._max_run_seconds)
+        parameters = self._constants & {str(blob) for blob in inputs}
+        old_values = {blob: self._workspace.fetch_blob(blob) for blob in parameters}
+        try:
+            for blob, value in inputs.items():
+                self._workspace.feed_blob(blob, value)
+            if parameters:
+                self._create_net()
+            self._net.run(self._max_run_seconds)
+        except Exception:
+            if parameters:
+                for blob, value in old_values.items():
+                    self._workspace.feed_blob(blob, value)
+                self._create_net()
+            raise
         return [self._workspace.fetch_blob(blob) for blob in self.outputs]
 
     def _check_names(self, names: Sequence[str]) -> None:
