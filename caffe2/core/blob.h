@@ -10,8 +10,9 @@
 
 namespace caffe2 {
 
-// Holds one object of any type, or nothing. Not synchronised.
-class Blob {
+// Holds one object of any type, or nothing. Not synchronised. The blobs of a workspace are shared
+// with the operators that use them (Workspace::RemoveBlob).
+class Blob : public std::enable_shared_from_this<Blob> {
  public:
   Blob() = default;
   Blob(const Blob&) = delete;
@@ -39,6 +40,12 @@ class Blob {
     if (meta_.Match<T>()) [[likely]]
       return static_cast<T*>(object_.get());
     return Reset(std::make_unique<T>());
+  }
+  // The same object, which then lives on when the blob is given another one. Null if the blob holds
+  // no T.
+  template <typename T>
+  std::shared_ptr<T> GetShared() {
+    return meta_.Match<T>() ? std::static_pointer_cast<T>(object_) : nullptr;
   }
   // Takes ownership.
   template <typename T>

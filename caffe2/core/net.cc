@@ -128,14 +128,14 @@ NetBase::NetBase(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
 
 NetBase::~NetBase() = default;
 
-NetObserver* NetBase::AttachObserver(std::unique_ptr<NetObserver> observer) {
+NetObserver* NetBase::AttachObserver(std::shared_ptr<NetObserver> observer) {
   return observers_.emplace_back(std::move(observer)).get();
 }
 
-std::unique_ptr<NetObserver> NetBase::DetachObserver(const NetObserver* observer) {
+std::shared_ptr<NetObserver> NetBase::DetachObserver(const NetObserver* observer) {
   for (auto it = observers_.begin(); it != observers_.end(); ++it) {
     if (it->get() != observer) continue;
-    std::unique_ptr<NetObserver> detached = std::move(*it);
+    std::shared_ptr<NetObserver> detached = std::move(*it);
     observers_.erase(it);
     return detached;
   }

@@ -46,9 +46,9 @@ class NetBase {
   const std::vector<std::unique_ptr<OperatorBase>>& operators() const { return operators_; }
 
   // Calls the observer in every run from now on. Must not be called while the net runs.
-  NetObserver* AttachObserver(std::unique_ptr<NetObserver> observer);
+  NetObserver* AttachObserver(std::shared_ptr<NetObserver> observer);
   // Null if this net has no such observer.
-  std::unique_ptr<NetObserver> DetachObserver(const NetObserver* observer);
+  std::shared_ptr<NetObserver> DetachObserver(const NetObserver* observer);
   size_t NumObservers() const { return observers_.size(); }
   // True if an observer watches single operators, not only whole runs.
   bool ObservesOperators() const;
@@ -87,7 +87,7 @@ class NetBase {
   std::vector<std::string> external_input_;
   std::vector<std::string> external_output_;
   std::vector<std::unique_ptr<OperatorBase>> operators_;
-  std::vector<std::unique_ptr<NetObserver>> observers_;
+  std::vector<std::shared_ptr<NetObserver>> observers_;
 };
 
 // Executors by NetDef.type: simple; dag and its aliases; cuda_graph with the CUDA backend.

@@ -1,5 +1,7 @@
 // The parallel executor: independent branches run at the same time.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -84,6 +86,10 @@ class DagNet final : public NetBase {
   ~DagNet() override { StopThreads(); }
 
   bool Run() override {
+    CAFFE_ENFORCE(
+        !IsForked(), "net ", Name(),
+        " was created before this process was forked, and its threads stayed in the other "
+        "process: create it again, here");
     const ObservedRun observed(this);
     if (chains_.empty()) return true;
     for (size_t c = 0; c < chains_.size(); ++c) {
@@ -109,6 +115,8 @@ class DagNet final : public NetBase {
  private:
   enum Lane { kCompute = 0, kCommunicate = 1 };
 
+  // True in a process that was forked after the net had been created: it has none of its threads.
+  bool IsForked() const { return !threads_.empty() && process_ != getpid(); }
   bool InOrder() const { return ArgumentHelper(*net_def_).GetSingleArgument("in_order", false); }
 
   void BuildGraph() {
@@ -170,6 +178,11 @@ class DagNet final : public NetBase {
 
   void StopThreads() {
     stopping_.store(true);
+    if (IsForked()) {
+      // The threads are the parent's. Their handles can be neither joined nor destroyed here.
+      new std::vector<std::thread>(std::move(threads_));
+      return;
+    }
     start_.Notify();
     for (std::thread& thread : threads_) thread.join();
   }
@@ -232,6 +245,7 @@ class DagNet final : public NetBase {
   std::mutex error_mutex_;
   std::exception_ptr error_;
 
+  const pid_t process_ = getpid();
   std::vector<std::thread> threads_;
   std::atomic<uint64_t> run_{0};
   std::atomic<bool> stopping_{false};

@@ -41,7 +41,8 @@ float Mean(double total, int64_t count) {
 
 class TimeObserver : public NetObserver {
  public:
-  explicit TimeObserver(const NetBase* net) : net_(net), operators_(net->operators().size()) {}
+  explicit TimeObserver(const NetBase* net)
+      : net_name_(net->Name()), operators_(net->operators().size()) {}
 
   void NetStarts() override { run_.Start(); }
   void NetStops() override { run_.Stop(); }
@@ -59,31 +60,38 @@ class TimeObserver : public NetObserver {
     return Mean(total, count);
   }
   std::string DebugInfo() const override {
-    return MakeString("net ", net_->Name(), ": ", AverageTime(), " ms a run over ", run_.count(),
+    return MakeString("net ", net_name_, ": ", AverageTime(), " ms a run over ", run_.count(),
                       " runs, ", AverageTimeChildren(), " ms an operator");
   }
 
  protected:
-  const NetBase* net_;
+  std::string net_name_;
   TimeSum run_;
   std::vector<TimeSum> operators_;
 };
 
 class ProfileObserver final : public TimeObserver {
  public:
-  using TimeObserver::TimeObserver;
+  explicit ProfileObserver(const NetBase* net) : TimeObserver(net) {
+    for (const auto& op : net->operators()) {
+      const std::string& name = op->debug_def().name();
+      operator_names_.push_back(op->type() + (name.empty() ? "" : " ") + name);
+    }
+  }
 
   std::string DebugInfo() const override {
     std::ostringstream text;
     text << TimeObserver::DebugInfo() << "\n";
     for (size_t i = 0; i < operators_.size(); ++i) {
-      const OperatorDef& op = net_->net_def().op(static_cast<int>(i));
-      text << "operator " << i << " " << op.type() << (op.name().empty() ? "" : " ") << op.name()
-           << ": " << Mean(operators_[i].milliseconds(), operators_[i].count()) << " ms, "
+      text << "operator " << i << " " << operator_names_[i] << ": "
+           << Mean(operators_[i].milliseconds(), operators_[i].count()) << " ms, "
            << operators_[i].count() << " runs\n";
     }
     return text.str();
   }
+
+ private:
+  std::vector<std::string> operator_names_;
 };
 
 class RunCountObserver final : public NetObserver {

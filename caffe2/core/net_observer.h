@@ -11,8 +11,8 @@ namespace caffe2 {
 
 class NetBase;
 
-// Attached to one net (NetBase::AttachObserver); the net must outlive it. Parallel executors call
-// it from several threads at once.
+// Attached to one net (NetBase::AttachObserver), which it may outlive. Parallel executors call it
+// from several threads at once.
 class NetObserver {
  public:
   virtual ~NetObserver() = default;

@@ -19,6 +19,26 @@ OperatorBase::OperatorBase(const OperatorDef& def, Workspace* ws)
     inputs_.push_back(blob);
   }
   for (const std::string& output : def.output()) outputs_.push_back(ws->CreateBlob(output));
+  SeparateOutputs();
+  shared_blobs_.reserve(shared_blobs_.size() + inputs_.size() + outputs_.size());
+  for (const Blob* input : inputs_) shared_blobs_.push_back(input->weak_from_this().lock());
+  for (const Blob* output : outputs_) shared_blobs_.push_back(output->weak_from_this().lock());
+}
+
+// Two outputs in one blob would resize each other's memory. The workspace gets the last one, as if
+// it had been written last. Outputs that are also inputs, such as queues, may be the same object.
+void OperatorBase::SeparateOutputs() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const auto after = outputs_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    if (std::find(after, outputs_.end(), outputs_[i]) == outputs_.end()) continue;
+    if (std::find(inputs_.begin(), inputs_.end(), outputs_[i]) != inputs_.end()) continue;
+    LOG(WARNING) << "operator " << type() << " writes output " << i << " and a later one to blob "
+                 << def_->output(static_cast<int>(i))
+                 << ", which gets only the last: give each output a blob of its own";
+    auto own = std::make_shared<Blob>();
+    outputs_[i] = own.get();
+    shared_blobs_.push_back(std::move(own));
+  }
 }
 
 OperatorBase::~OperatorBase() = default;

@@ -31,8 +31,8 @@ class Workspace;
 // One operator of one net, bound to its blobs. Not synchronised: one thread runs it at a time.
 class OperatorBase {
  public:
-  // Looks up the input blobs and creates the output blobs. Throws EnforceNotMet if an input is
-  // missing.
+  // Looks up the input blobs and creates the output blobs, and shares them. Throws EnforceNotMet if
+  // an input is missing.
   OperatorBase(const OperatorDef& def, Workspace* ws);
   virtual ~OperatorBase();
   OperatorBase(const OperatorBase&) = delete;
@@ -118,11 +118,14 @@ class OperatorBase {
   [[noreturn]] void ThrowNoOutput(int i) const;
 
  private:
+  void SeparateOutputs();
+
   // Shared by nets that are made from one definition; the arguments point into it.
   std::shared_ptr<const OperatorDef> def_;
   ArgumentHelper arguments_;
   std::vector<const Blob*> inputs_;
   std::vector<Blob*> outputs_;
+  std::vector<std::shared_ptr<const Blob>> shared_blobs_;  // inputs and outputs
 };
 
 // Base of operators that run in a Context: CPUContext or CUDAContext.

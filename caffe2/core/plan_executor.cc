@@ -91,9 +91,9 @@ class PlanRunner {
 
  private:
   bool RunStep(Workspace* ws, const ExecutionStep& step) {
-    std::unique_ptr<Workspace> child;
+    std::shared_ptr<Workspace> child;  // Python operators may keep it
     if (step.create_workspace()) {
-      child = std::make_unique<Workspace>(ws);
+      child = std::make_shared<Workspace>(ws);
       CreateNets(child.get(), step);
       ws = child.get();
     }

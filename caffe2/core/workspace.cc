@@ -8,6 +8,11 @@
 
 namespace caffe2 {
 
+Workspace::Workspace(const Workspace* shared)
+    : shared_(shared),
+      parent_(shared),
+      owned_parent_(shared == nullptr ? nullptr : shared->weak_from_this().lock()) {}
+
 Workspace::Workspace(const Workspace* shared,
                      const std::unordered_map<std::string, std::string>& forwarded) {
   CAFFE_ENFORCE(shared != nullptr, "a child workspace needs its parent");
@@ -18,11 +23,16 @@ Workspace::~Workspace() = default;
 
 void Workspace::AddBlobMapping(const Workspace* parent,
                                const std::unordered_map<std::string, std::string>& forwarded) {
-  if (parent_ == nullptr) parent_ = parent;
+  if (parent_ == nullptr) {
+    parent_ = parent;
+    owned_parent_ = parent->weak_from_this().lock();
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [name, parent_name] : forwarded) {
     CAFFE_ENFORCE(parent->HasBlob(parent_name), "blob ", parent_name,
                   " is not in the parent workspace");
-    CAFFE_ENFORCE(blobs_.count(name) == 0, "blob ", name,
+    const auto it = blobs_.find(name);
+    CAFFE_ENFORCE(it == blobs_.end() || !IsThere(it->second), "blob ", name,
                   " exists in the workspace and cannot be forwarded");
     forwarded_[name] = {parent, parent_name};
   }
@@ -30,14 +40,19 @@ void Workspace::AddBlobMapping(const Workspace* parent,
 
 std::vector<std::string> Workspace::LocalBlobs() const {
   std::vector<std::string> names;
-  for (const auto& entry : blobs_) names.push_back(entry.first);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [name, local] : blobs_) {
+      if (IsThere(local)) names.push_back(name);
+    }
+  }
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::vector<std::string> Workspace::Blobs() const {
-  std::set<std::string> names;
-  for (const auto& entry : blobs_) names.insert(entry.first);
+  const std::vector<std::string> local = LocalBlobs();
+  std::set<std::string> names(local.begin(), local.end());
   for (const auto& [name, forwarded] : forwarded_) {
     if (forwarded.workspace->HasBlob(forwarded.name)) names.insert(name);
   }
@@ -54,15 +69,21 @@ Blob* Workspace::CreateBlob(const std::string& name) {
 
 Blob* Workspace::CreateLocalBlob(const std::string& name) {
   CAFFE_ENFORCE(!name.empty(), "a blob needs a name");
-  auto& slot = blobs_[name];
-  if (slot == nullptr) slot = std::make_unique<Blob>();
-  return slot.get();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  LocalBlob& local = blobs_[name];
+  if (local.blob == nullptr) local.blob = std::make_shared<Blob>();
+  local.removed = false;
+  return local.blob.get();
 }
 
 bool Workspace::HasBlob(const std::string& name) const { return GetBlob(name) != nullptr; }
 
 const Blob* Workspace::GetBlob(const std::string& name) const {
-  if (auto it = blobs_.find(name); it != blobs_.end()) return it->second.get();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = blobs_.find(name);
+    if (it != blobs_.end() && IsThere(it->second)) return it->second.blob.get();
+  }
   if (auto it = forwarded_.find(name); it != forwarded_.end()) {
     return it->second.workspace->GetBlob(it->second.name);
   }
@@ -73,7 +94,40 @@ Blob* Workspace::GetBlob(const std::string& name) {
   return const_cast<Blob*>(static_cast<const Workspace*>(this)->GetBlob(name));
 }
 
-bool Workspace::RemoveBlob(const std::string& name) { return blobs_.erase(name) != 0; }
+bool Workspace::RemoveBlob(const std::string& name) {
+  std::shared_ptr<Blob> blob;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = blobs_.find(name);
+    if (it == blobs_.end() || !IsThere(it->second)) return false;
+    blob = it->second.blob;
+    it->second.removed = true;
+    if (++removals_ >= 64 + blobs_.size() / 2) ForgetUnusedBlobs();
+  }
+  blob->Reset();
+  return true;
+}
+
+// Drops the removed blobs that nobody uses any more, so that they do not add up.
+void Workspace::ForgetUnusedBlobs() {
+  removals_ = 0;
+  std::erase_if(blobs_, [](const auto& entry) {
+    const LocalBlob& local = entry.second;
+    return local.removed && local.blob.use_count() == 1 && !local.blob->meta();
+  });
+}
+
+void Workspace::Clear() {
+  std::map<std::string, std::unique_ptr<NetBase>> nets;
+  std::unordered_map<std::string, LocalBlob> blobs;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    nets.swap(nets_);
+    blobs.swap(blobs_);
+  }
+  nets.clear();
+  for (auto& entry : blobs) entry.second.blob->Reset();
+}
 
 NetBase* Workspace::CreateNet(const NetDef& net, bool overwrite) {
   return CreateNet(std::make_shared<const NetDef>(net), overwrite);
@@ -81,21 +135,35 @@ NetBase* Workspace::CreateNet(const NetDef& net, bool overwrite) {
 
 NetBase* Workspace::CreateNet(const std::shared_ptr<const NetDef>& net, bool overwrite) {
   CAFFE_ENFORCE(!net->name().empty(), "a net in a workspace needs a name");
-  CAFFE_ENFORCE(overwrite || nets_.count(net->name()) == 0, "net ", net->name(), " already exists");
+  CAFFE_ENFORCE(overwrite || GetNet(net->name()) == nullptr, "net ", net->name(),
+                " already exists");
   // The old net is deleted first: the new one may need the same files or locks.
-  nets_.erase(net->name());
+  DeleteNet(net->name());
   auto created = caffe2::CreateNet(net, this);
-  return (nets_[net->name()] = std::move(created)).get();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto& slot = nets_[net->name()];
+  CAFFE_ENFORCE(slot == nullptr, "another thread has created net ", net->name(), " meanwhile");
+  slot = std::move(created);
+  return slot.get();
 }
 
 NetBase* Workspace::GetNet(const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   auto it = nets_.find(name);
   return it == nets_.end() ? nullptr : it->second.get();
 }
 
-void Workspace::DeleteNet(const std::string& name) { nets_.erase(name); }
+void Workspace::DeleteNet(const std::string& name) {
+  std::unique_ptr<NetBase> deleted;  // destroyed when the lock has been released
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (auto it = nets_.find(name); it != nets_.end()) {
+    deleted = std::move(it->second);
+    nets_.erase(it);
+  }
+}
 
 std::vector<std::string> Workspace::Nets() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> names;
   for (const auto& entry : nets_) names.push_back(entry.first);
   return names;

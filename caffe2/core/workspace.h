@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -15,18 +16,20 @@
 
 namespace caffe2 {
 
-// Owns blobs and the nets that run over them. A blob's address stays valid until the blob is
-// removed, so that operators look up their blobs once, when they are made.
+// Owns blobs and the nets that run over them. A blob keeps its address as long as an operator uses
+// it, so that operators look up their blobs once, when they are made.
 //
 // A child workspace sees all blobs of its parent, or, with `forwarded`, some of them under other
-// names. Blobs that it creates lie in the child and hide the parent's blobs of the same name.
+// names. Blobs that it creates lie in the child and hide the parent's blobs of the same name. The
+// parent must outlive it; if a shared_ptr holds the parent, the child sees to that.
 //
-// Not synchronised: only one thread at a time may create or remove blobs and nets. Nets may run in
-// parallel if none writes a tensor that another one uses.
-class Workspace {
+// Threads may create, look up and remove blobs and nets at the same time. The rest is theirs to
+// order: what the blobs hold (nets may run in parallel if none writes a tensor that another one
+// uses), the removal of nets and blobs that another thread uses, and AddBlobMapping.
+class Workspace : public std::enable_shared_from_this<Workspace> {
  public:
   Workspace() = default;
-  explicit Workspace(const Workspace* shared) : shared_(shared), parent_(shared) {}
+  explicit Workspace(const Workspace* shared);
   // Child name -> parent name; only these of the parent's blobs are visible.
   Workspace(const Workspace* shared, const std::unordered_map<std::string, std::string>& forwarded);
   explicit Workspace(std::string root_folder) : root_folder_(std::move(root_folder)) {}
@@ -34,6 +37,8 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
+  // The parent of a child, else null.
+  const Workspace* parent() const { return parent_; }
   // Directory against which Load and Save resolve relative database names.
   const std::string& RootFolder() const { return root_folder_; }
 
@@ -48,8 +53,9 @@ class Workspace {
   // Null if there is none.
   const Blob* GetBlob(const std::string& name) const;
   Blob* GetBlob(const std::string& name);
-  // Removes the blob. False if this workspace does not own it. Nets that use it must have been
-  // deleted.
+  // Destroys what the blob holds and takes the blob out of the workspace. False if this workspace
+  // does not own it. Operators that use the blob keep it, empty. It comes back when one of them
+  // writes it or when a blob is made under its name. Must not be called while they run.
   bool RemoveBlob(const std::string& name);
   // Makes blobs of another workspace visible here: child name -> parent name. Throws if the parent
   // lacks a blob or this workspace owns a blob of the child name.
@@ -62,6 +68,8 @@ class Workspace {
   NetBase* CreateNet(const std::shared_ptr<const NetDef>& net, bool overwrite = false);
   NetBase* GetNet(const std::string& name);  // null if there is none
   void DeleteNet(const std::string& name);
+  // Deletes all nets and removes all blobs of this workspace.
+  void Clear();
   std::vector<std::string> Nets() const;
   // Runs a created net. Throws if the name is unknown. False if an operator returned false.
   bool RunNet(const std::string& name);
@@ -95,10 +103,22 @@ class Workspace {
     std::string name;
   };
 
-  std::unordered_map<std::string, std::unique_ptr<Blob>> blobs_;
+  struct LocalBlob {
+    std::shared_ptr<Blob> blob;
+    bool removed = false;  // operators may still use it
+  };
+
+  // A removed blob is there again when an operator has written it.
+  static bool IsThere(const LocalBlob& local) { return !local.removed || local.blob->meta(); }
+  void ForgetUnusedBlobs();
+
+  mutable std::mutex mutex_;  // guards the maps of blobs and nets
+  std::unordered_map<std::string, LocalBlob> blobs_;
+  size_t removals_ = 0;  // since ForgetUnusedBlobs
   std::unordered_map<std::string, Forwarded> forwarded_;
-  const Workspace* shared_ = nullptr;  // the parent whose blobs are all visible
-  const Workspace* parent_ = nullptr;  // shared_, or the workspace of forwarded blobs
+  const Workspace* shared_ = nullptr;              // the parent whose blobs are all visible
+  const Workspace* parent_ = nullptr;              // shared_, or the workspace of forwarded blobs
+  std::shared_ptr<const Workspace> owned_parent_;  // parent_, unless nothing shares it
   std::string root_folder_ = ".";
   // Declared after the blobs, so that nets are destroyed first.
   std::map<std::string, std::unique_ptr<NetBase>> nets_;

@@ -127,7 +127,7 @@ class OnnxWhileOp final : public Operator<CPUContext> {
   bool RunBody(int64_t trip, const Tensor& condition, const std::vector<Tensor>& carried) {
     const bool needs_scope = net_ == nullptr || save_scopes_;
     if (needs_scope) {
-      if (!disable_scopes_) scopes_.push_back(std::make_unique<Workspace>(parent_));
+      if (!disable_scopes_) scopes_.push_back(std::make_shared<Workspace>(parent_));
       scope_ = disable_scopes_ ? parent_ : scopes_.back().get();
     }
     Tensor* iteration = BodyInput(kIteration);
@@ -160,7 +160,7 @@ class OnnxWhileOp final : public Operator<CPUContext> {
   int carried_, scans_ = 0;
   std::vector<uint64_t> random_state_;
   const IterationLimit limit_;
-  std::vector<std::unique_ptr<Workspace>> scopes_;  // outlive the net
+  std::vector<std::shared_ptr<Workspace>> scopes_;  // outlive the net
   Workspace* scope_ = nullptr;                      // of the iteration
   std::unique_ptr<NetBase> net_;
 };

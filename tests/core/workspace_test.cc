@@ -39,6 +39,19 @@ TEST(BlobTest, HoldsAnyTypeAndNamesBothOnMismatch) {
   EXPECT_EQ(blob.TypeName(), "std::unique_ptr<std::mutex>");
 }
 
+TEST(BlobTest, ASharedObjectOutlivesItsBlob) {
+  std::shared_ptr<std::string> shared;
+  {
+    Blob blob;
+    EXPECT_EQ(blob.GetShared<std::string>(), nullptr);
+    *blob.GetMutable<std::string>() = "text";
+    shared = blob.GetShared<std::string>();
+    EXPECT_EQ(shared.get(), &blob.Get<std::string>());
+    EXPECT_EQ(blob.GetShared<Tensor>(), nullptr);
+  }
+  EXPECT_EQ(*shared, "text");
+}
+
 TEST(WorkspaceTest, AddressesOfBlobsAreStable) {
   Workspace ws;
   Blob* first = ws.CreateBlob("first");
@@ -48,6 +61,94 @@ TEST(WorkspaceTest, AddressesOfBlobsAreStable) {
   EXPECT_FALSE(ws.RemoveBlob("first"));
   EXPECT_EQ(ws.GetBlob("first"), nullptr);
   EXPECT_THROW(ws.CreateBlob(""), EnforceNotMet);
+}
+
+TEST(WorkspaceTest, OperatorsKeepARemovedBlobForTheNextOneOfItsName) {
+  Workspace ws;
+  FeedScalar(&ws, "x", 1);
+  Blob* x = ws.GetBlob("x");
+  TestBodies()["copy"] = [](OperatorBase* op) {
+    op->Output<Tensor>(0)->CopyFrom(op->Input<Tensor>(0));
+    return true;
+  };
+  NetBase* net = ws.CreateNet(Net("copies", {BodyOp("copy", {"x"}, {"y"})}));
+  EXPECT_TRUE(ws.RemoveBlob("x"));
+  EXPECT_FALSE(ws.RemoveBlob("x"));
+  EXPECT_FALSE(ws.HasBlob("x"));
+  EXPECT_EQ(ws.LocalBlobs(), std::vector<std::string>{"y"});
+  EXPECT_THROW(net->Run(), EnforceNotMet);
+  FeedScalar(&ws, "x", 2);
+  EXPECT_EQ(ws.GetBlob("x"), x);
+  EXPECT_TRUE(ws.RemoveBlob("y"));
+  EXPECT_TRUE(net->Run());
+  EXPECT_EQ(FetchScalar(ws, "y"), 2.f);
+  EXPECT_EQ(ws.LocalBlobs(), (std::vector<std::string>{"x", "y"}));
+}
+
+TEST(WorkspaceTest, AChildKeepsASharedParent) {
+  auto parent = std::make_shared<Workspace>();
+  FeedScalar(parent.get(), "x", 3);
+  const std::weak_ptr<Workspace> watch = parent;
+  auto child = std::make_unique<Workspace>(parent.get());
+  auto forwarded = std::make_unique<Workspace>(
+      parent.get(), std::unordered_map<std::string, std::string>{{"inner", "x"}});
+  parent.reset();
+  EXPECT_EQ(FetchScalar(*child, "x"), 3.f);
+  EXPECT_EQ(FetchScalar(*forwarded, "inner"), 3.f);
+  child.reset();
+  forwarded.reset();
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(WorkspaceTest, OutputsInOneBlobDoNotShareMemory) {
+  Workspace ws;
+  TestBodies()["sizes"] = [](OperatorBase* op) {
+    for (int i = 0; i < op->OutputSize(); ++i) op->Output<Tensor>(i)->Resize(i + 1);
+    return op->Output<Tensor>(0)->numel() == 1;
+  };
+  EXPECT_TRUE(ws.RunOperatorOnce(BodyOp("sizes", {}, {"x", "y", "x"})));
+  EXPECT_EQ(ws.GetBlob("x")->Get<Tensor>().numel(), 3);
+  EXPECT_EQ(ws.GetBlob("y")->Get<Tensor>().numel(), 2);
+  // What is written in place stays one object.
+  EXPECT_FALSE(ws.RunOperatorOnce(BodyOp("sizes", {"x"}, {"x", "x"})));
+}
+
+TEST(WorkspaceTest, AClearedWorkspaceIsEmptyAndStillWorks) {
+  Workspace ws;
+  FeedScalar(&ws, "x", 1);
+  ws.CreateNet(Net("n", {}));
+  const std::shared_ptr<Blob> x = ws.GetBlob("x")->shared_from_this();
+  ws.Clear();
+  EXPECT_TRUE(ws.Blobs().empty());
+  EXPECT_TRUE(ws.Nets().empty());
+  EXPECT_FALSE(x->meta());
+  FeedScalar(&ws, "x", 2);
+  EXPECT_NE(ws.GetBlob("x"), x.get());
+  ws.CreateNet(Net("n", {}));
+}
+
+TEST(WorkspaceTest, ThreadsCreateAndRemoveBlobsAndNets) {
+  Workspace ws;
+  FeedScalar(&ws, "shared", 1);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&ws, t] {
+      for (int i = 0; i < 500; ++i) {
+        const std::string own = std::to_string(t) + "_" + std::to_string(i % 50);
+        ws.CreateBlob(own);
+        ws.RemoveBlob(std::to_string(t) + "_" + std::to_string((i + 25) % 50));
+        EXPECT_NE(ws.GetBlob("shared"), nullptr);
+        ws.CreateNet(Net(own, {}), true);
+        EXPECT_NE(ws.GetNet(own), nullptr);
+        ws.DeleteNet(own);
+        ws.Blobs();
+        ws.Nets();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(ws.Nets().empty());
+  EXPECT_TRUE(ws.HasBlob("shared"));
 }
 
 TEST(WorkspaceTest, AChildSeesItsParentAndHidesWhatItCreates) {
