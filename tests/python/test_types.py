@@ -76,11 +76,28 @@ class Doubled(ModelLayer):
 '''
 
 
-def _check(program, tmp_path):
+# A correct program. Strict programs see what a module exports, not what it happens to import.
+_STRICT_PROGRAM = """
+from caffe2.python import brew, core, net_drawer, workspace
+from caffe2.python.model_helper import ModelHelper
+
+
+def build() -> ModelHelper:
+    model = ModelHelper("strict")
+    image: core.BlobReference = brew.conv(model, "data", "conv", 3, 8, kernel=3)
+    image = brew.max_pool(model, brew.relu(model, image, image), "pool", kernel=2, stride=2)
+    brew.softmax(model, brew.fc(model, image, "scores", 8, 10), "softmax")
+    workspace.RunNetOnce(model.param_init_net)
+    net_drawer.GetPydotGraph(model.net).write_svg("net.svg")
+    return model
+"""
+
+
+def _check(program, tmp_path, *arguments):
     """What mypy prints about the package and a program."""
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--no-error-summary",
-         "--cache-dir", str(tmp_path / "cache"), str(_PACKAGE / "caffe2"), str(program)],
+         "--cache-dir", str(tmp_path / "cache"), *arguments, str(program)],
         env={**os.environ, "MYPYPATH": str(_PACKAGE), "PYTHONPATH": ""}, capture_output=True,
         text=True, check=False)
     assert not done.stderr
@@ -93,7 +110,7 @@ def test_package_and_programs_are_checked(tmp_path):
     expected = {number: line.split("# E: ")[1]
                 for number, line in enumerate(_PROGRAM.splitlines(), 1) if "# E: " in line}
     found = {}
-    for line in _check(program, tmp_path):
+    for line in _check(program, tmp_path, str(_PACKAGE / "caffe2")):
         match = re.search(r"program\.py:(\d+): error: (.*)", line)
         if match:
             found[int(match[1])] = match[2]
@@ -101,3 +118,17 @@ def test_package_and_programs_are_checked(tmp_path):
             assert ": note: " in line, line  # an error in the package itself
     assert sorted(found) == sorted(expected)
     assert all(text in found[number] for number, text in expected.items())
+
+
+def test_a_strict_program_passes(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(_STRICT_PROGRAM)
+    found = _check(program, tmp_path, "--strict")
+    assert not [line for line in found if "program.py" in line]
+
+
+def test_brew_exports_its_helpers():
+    from caffe2.python import brew
+
+    helpers = {name for name in dir(brew) if not name.startswith("_") and brew.has_helper(name)}
+    assert helpers and helpers <= set(brew.__all__)

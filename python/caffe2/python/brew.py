@@ -56,7 +56,18 @@ from caffe2.python.helpers.tools import image_input, video_input
 from caffe2.python.helpers.train import accuracy, add_weight_decay, iter
 from caffe2.python.model_helper import ModelHelper
 
-__all__ = ["HelperWrapper", "Register", "arg_scope", "get_current_scope", "has_helper"]
+__all__ = [
+    "HelperWrapper", "Register", "arg_scope", "get_current_scope", "has_helper",
+    # The helpers.
+    "accuracy", "add_weight_decay", "arg_min", "average_pool", "batch_mat_mul", "concat",
+    "cond", "conv", "conv_nd", "conv_transpose", "db_input", "depth_concat", "dropout",
+    "elementwise_linear", "fc", "fc_decomp", "fc_prune", "fc_sparse",
+    "fused_8bit_rowwise_quantized_to_float", "group_conv", "group_conv_deprecated",
+    "image_input", "instance_norm", "iter", "layer_norm", "loop", "lrn", "mat_mul", "max_pool",
+    "max_pool_with_index", "moments_with_running_stats", "packed_fc", "prelu", "reduce_sum",
+    "relu", "softmax", "sparse_lengths_sum_4bit_rowwise_sparse", "spatial_bn", "spatial_gn",
+    "sub", "sum", "tanh", "transpose", "video_input",
+]
 
 _registry: dict = {}
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.messages import TryReadProtoWithClass
-from caffe2.python._core.net_graph import (  # noqa: F401 - public here, as in Caffe2
+from caffe2.python._core.net_graph import (
     BLOB_STYLE,
     OP_STYLE,
     GetBlobNodeProducer,
@@ -30,6 +30,12 @@ from caffe2.python._core.net_graph import (  # noqa: F401 - public here, as in C
     NodeProducer,
     operators_of,
 )
+
+__all__ = [
+    "BLOB_STYLE", "OP_STYLE", "GetBlobNodeProducer", "GetGraphInJson", "GetGraphPngSafe",
+    "GetOpNodeProducer", "GetOperatorMapForPlan", "GetPlanGraph", "GetPydotGraph",
+    "GetPydotGraphMinimal", "Graph", "GraphEdge", "GraphNode", "NodeProducer", "operators_of",
+]
 
 logger = logging.getLogger(__name__)
 
