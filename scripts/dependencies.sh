@@ -14,6 +14,8 @@ TEST_PACKAGES=(
   libgtest-dev git redis-server redis-tools wget zsh openmpi-bin openssh-client
   python3 python3-dev python3-venv
 )
+# The tests of pages look at them in Chromium. Ubuntu has it as a snap only: they are skipped there.
+! grep -q '^ID=debian$' /etc/os-release || TEST_PACKAGES+=(chromium fonts-dejavu-core)
 # To compile with clang's sanitizers (scripts/fuzz.sh, scripts/check_sanitizers.sh).
 CLANG_PACKAGES=(clang libomp-dev)
 # To check formatting and style.
