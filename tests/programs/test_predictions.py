@@ -112,10 +112,19 @@ def test_the_page_shows_classes_matrix_and_pictures(logged, databases):
         shown = Image.open(io.BytesIO(base64.b64decode(png))).convert("L")
         start = image["record"] * 28 * 28
         assert shown.tobytes() == raw[start:start + 28 * 28]
-    captions = re.findall(r"<figcaption>(\d+)<br>taken for (\d+), (\d+)\u00a0%</figcaption>", text)
-    assert [tuple(map(int, caption)) for caption in captions] == [
-        (image["label"], image["predicted"], round(100 * image["confidence"]))
-        for image in found["worst"]]  # no line ends before "%"
+    captions = re.findall(r"<figcaption>(\d+), ([^<]+)<br>taken for (\d+), ([^<]+)</figcaption>",
+                          text)
+    assert captions == [
+        (str(image["label"]), percent(image["label_probability"]),
+         str(image["predicted"]), percent(image["confidence"]))
+        for image in found["worst"]]
+
+
+def percent(probability):
+    """As the page writes it: no line ends before "%"."""
+    if probability < 0.0005:
+        return "under 0.1\u00a0%"
+    return f"{100 * probability:.{1 if probability < 0.1 else 0}f}\u00a0%"
 
 
 def write_run(folder, database, counts, worst=()):

@@ -104,21 +104,31 @@ std::string MistakesHtml(const Predictions& predictions, const std::vector<Class
   return "<h3>Most frequent mistakes</h3>" + Table(rows);
 }
 
+// No line of a caption ends before the sign.
+std::string CaptionPercent(double probability) {
+  return probability < 0.0005
+             ? "under 0.1\u00a0%"
+             : Formatted(probability < 0.1 ? "%.1f\u00a0%%" : "%.0f\u00a0%%", 100 * probability);
+}
+
 std::string FigureHtml(const WorstImage& image, const std::string& png, const Names& names) {
+  const std::string right =
+      LabelText(names, image.label) + ", " + CaptionPercent(image.label_probability);
   const std::string wrong =
-      LabelText(names, image.predicted) + Formatted(", %.0f\u00a0%%", 100 * image.confidence);
+      LabelText(names, image.predicted) + ", " + CaptionPercent(image.confidence);
   return "<figure><img src=\"data:image/png;base64," + Base64(png) + "\" alt=\"" +
          EscapeHtml(image.key) + "\" title=\"" +
          EscapeHtml(MakeString("record ", image.record, ", key ", image.key)) + "\"><figcaption>" +
-         EscapeHtml(LabelText(names, image.label)) + "<br>taken for " + EscapeHtml(wrong) +
-         "</figcaption></figure>";
+         EscapeHtml(right) + "<br>taken for " + EscapeHtml(wrong) + "</figcaption></figure>";
 }
 
 std::string WorstHtml(const Predictions& predictions, const Names& names) {
   if (predictions.worst.empty()) return "";
   std::string html =
-      "<h3>Worst images</h3><p class=\"note\">Wrong images whose own class had the "
-      "smallest probability, the worst first.</p><div class=\"pictures\">";
+      "<h3>Worst images</h3><p class=\"note\">Wrong images with the probabilities of their own "
+      "class "
+      "and of the class that they were taken for. The first had the smallest of its own.</p><div "
+      "class=\"pictures\">";
   const auto database = db::CreateDB(predictions.db_type, predictions.database, db::READ);
   const auto index = database->NewIndex();
   for (const WorstImage& image : predictions.worst) {
