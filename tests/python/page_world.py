@@ -106,10 +106,10 @@ class World:
             self.run(f"{BIN}/make_mnist_db --image_file digits/{part}-images-idx3-ubyte "
                      f"--label_file digits/{part}-labels-idx1-ubyte --output_file {database}")
 
-    def photos(self):
+    def photos(self, root="photos"):
         for part, count in (("train", 16), ("test", 4)):
             for name, color in (("cat", (200, 40, 40)), ("dog", (40, 40, 200))):
-                folder = self.folder / "photos" / part / name
+                folder = self.folder / root / part / name
                 folder.mkdir(parents=True)
                 for i in range(count):
                     (folder / f"{i}.png").write_bytes(_png([c + i for c in color]))

@@ -79,7 +79,7 @@ def _readme(world):
 
 def _first_hour(world):
     world.photos()
-    world.model("first_1.mdl")
+    world.photos("others")
     return ""
 
 
