@@ -1,5 +1,6 @@
 // Blobs: feed and fetch.
 #include "caffe2/core/tensor_int8.h"
+#include "python/pybind_active_runs.h"
 #include "python/pybind_state.h"
 #include "python/pybind_tensor.h"
 
@@ -24,6 +25,24 @@ void FeedInt8(const py::tuple& value, int8::Int8TensorCPU* tensor) {
   tensor->scale = value[1].cast<float>();
   tensor->zero_point = value[2].cast<int32_t>();
   TensorFromNumpy(array, &tensor->t);
+}
+
+// True if the blob holds a tensor of the array's shape and element type, whose memory is then kept.
+bool KeepsMemory(const Blob& blob, const py::handle& value, const Device& device) {
+  const Tensor* tensor = BlobTensor(blob);
+  return tensor != nullptr && tensor->has_data() && tensor->device() == device &&
+         !tensor->IsType<std::string>() && py::isinstance<py::array>(value) &&
+         HasShapeAndType(py::reinterpret_borrow<py::array>(value), *tensor);
+}
+
+// FeedBlob. Throws EnforceNotMet if another thread runs a net that uses the memory that the blob
+// would lose.
+void FeedIdleBlob(Blob* blob, const std::string& name, const py::handle& value,
+                  const Device& device) {
+  if (!KeepsMemory(*blob, value, device)) {
+    EnforceBlobIsIdle(blob, "cannot give blob " + name + " another shape, type or device");
+  }
+  FeedBlob(blob, value, device);
 }
 
 }  // namespace
@@ -61,14 +80,15 @@ py::object FetchBlob(const Blob& blob, const std::string& name) {
 }
 
 void AddBlobs(py::module_& m) {
-  py::class_<Blob>(m, "Blob", "A blob of a workspace; valid until it is removed there.")
+  py::class_<Blob, std::shared_ptr<Blob>>(
+      m, "Blob", "A blob of a workspace; empty after it was removed there.")
       .def(
           "fetch", [](const Blob& self) { return FetchBlob(self, "(blob)"); },
           "A copy of the content, as FetchBlob.")
       .def(
           "_feed",
           [](Blob& self, const py::object& value, const std::string& device) {
-            FeedBlob(&self, value, DeviceFromBytes(device));
+            FeedIdleBlob(&self, "(blob)", value, DeviceFromBytes(device));
           },
           py::arg("value"), py::arg("device_option") = "",
           "Sets the content. `device_option` is a serialized DeviceOption.")
@@ -77,9 +97,9 @@ void AddBlobs(py::module_& m) {
           [](Blob& self) {
             CAFFE_ENFORCE(self.IsType<Tensor>(), "the blob holds ", self.TypeName(),
                           ", not a tensor");
-            return self.GetMutable<Tensor>();
+            return self.GetShared<Tensor>();
           },
-          py::return_value_policy::reference_internal, "The tensor in the blob, not a copy.")
+          "The tensor in the blob, not a copy.")
       .def("is_tensor", [](const Blob& self) { return self.IsType<Tensor>(); })
       .def("type_name", &Blob::TypeName, "The C++ type of the content.");
 
@@ -87,10 +107,16 @@ void AddBlobs(py::module_& m) {
       "feed_blob",
       [](const std::string& name, const py::object& value, const std::string& device) {
         const Device target = DeviceFromBytes(device);
+        Workspace* ws = CurrentWorkspace();
+        const bool is_new = !ws->HasBlob(name);
         try {
-          FeedBlob(CurrentWorkspace()->CreateBlob(name), value, target);
+          FeedIdleBlob(ws->CreateBlob(name), name, value, target);
         } catch (Error& error) {
+          if (is_new) ws->RemoveBlob(name);
           error.AddContext("blob " + name);
+          throw;
+        } catch (...) {
+          if (is_new) ws->RemoveBlob(name);
           throw;
         }
         return true;

@@ -216,7 +216,7 @@ void ImportTensor(Tensor& self, const py::object& source) {
 
 }  // namespace
 
-void AddDlpack(py::class_<Tensor>& tensor) {
+void AddDlpack(TensorClass& tensor) {
   tensor
       .def("__dlpack__", &ExportTensor, py::kw_only(), py::arg("stream") = py::none(),
            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),

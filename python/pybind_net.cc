@@ -2,12 +2,11 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <mutex>
-#include <set>
 #include <thread>
 
 #include "caffe2/core/net.h"
 #include "distributed/run_membership.h"
+#include "python/pybind_active_runs.h"
 #include "python/pybind_state.h"
 #include "train/run_time_limit.h"
 
@@ -49,54 +48,6 @@ void HookInterrupt() {
   sigaction(SIGINT, &hooked, nullptr);
 }
 
-// Runs of any workspace that are going on, and the workspaces that were told to stop meanwhile.
-class Runs {
- public:
-  void Begin(Workspace* ws) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    active_.insert(ws);
-  }
-  // The last run that ends lets a workspace be used again, so that all others have seen the stop.
-  void End(Workspace* ws) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    active_.erase(active_.find(ws));
-    if (!stopped_.empty() && active_.count(ws) == 0 && stopped_.erase(ws)) ws->ClearStop();
-  }
-  // Stops the runs of a workspace, if there are any; also notes that they were interrupted.
-  void Stop(Workspace* ws) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (active_.count(ws) == 0) return;
-    stopped_.insert(ws);
-    ws->RequestStop();
-  }
-  bool Any() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return !active_.empty();
-  }
-
- private:
-  std::mutex mutex_;
-  std::multiset<Workspace*> active_;
-  std::set<Workspace*> stopped_;
-};
-
-// Threads may run nets while the process ends.
-Runs& AllRuns() {
-  static auto* runs = new Runs;
-  return *runs;
-}
-
-class ActiveRun {
- public:
-  explicit ActiveRun(Workspace* ws) : ws_(ws) { AllRuns().Begin(ws); }
-  ~ActiveRun() { AllRuns().End(ws_); }
-  ActiveRun(const ActiveRun&) = delete;
-  ActiveRun& operator=(const ActiveRun&) = delete;
-
- private:
-  Workspace* ws_;
-};
-
 // The main thread's run of a workspace, within an ActiveRun: interrupts reach it while this lives.
 class InterruptScope {
  public:
@@ -107,7 +58,7 @@ class InterruptScope {
   ~InterruptScope() {
     interruptible_workspace.store(outer_, std::memory_order_relaxed);
     if (outer_ == nullptr) interrupted.store(false, std::memory_order_relaxed);
-    if (ws_->StopRequested()) AllRuns().Stop(ws_);
+    if (ws_->StopRequested()) StopRuns(ws_);
   }
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
@@ -124,6 +75,7 @@ bool InMainThread() {
   return PyThread_get_thread_ident() == main_thread;
 }
 
+// Within an ActiveRun of the net.
 bool RunNetTimes(Workspace* ws, NetBase* net, int num_iter, bool allow_fail) {
   const bool ok = RunInterruptible(ws, [net, num_iter] {
     for (int i = 0; i < num_iter; ++i) {
@@ -139,8 +91,7 @@ bool RunNetTimes(Workspace* ws, NetBase* net, int num_iter, bool allow_fail) {
 std::vector<float> BenchmarkNet(const std::string& name, int warmup_runs, int main_runs,
                                 bool run_individual) {
   Workspace* ws = CurrentWorkspace();
-  NetBase* net = ws->GetNet(name);
-  CAFFE_ENFORCE(net != nullptr, "net ", name, " does not exist in this workspace");
+  NetBase* net = GetNetOrThrow(ws, name);
   CAFFE_ENFORCE(warmup_runs >= 0 && main_runs > 0, "cannot run a net ", warmup_runs, " + ",
                 main_runs, " times");
   using Clock = std::chrono::steady_clock;
@@ -148,6 +99,7 @@ std::vector<float> BenchmarkNet(const std::string& name, int warmup_runs, int ma
     return std::chrono::duration<float, std::milli>(time).count() / static_cast<float>(main_runs);
   };
   std::vector<float> results;
+  const ActiveRun active(ws, net);
   RunNetTimes(ws, net, warmup_runs, false);
   const auto begin = Clock::now();
   RunNetTimes(ws, net, main_runs, false);
@@ -203,16 +155,45 @@ bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
 bool WaitForRuns(std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   py::gil_scoped_release release;
-  while (AllRuns().Any()) {
+  while (AnyRunIsActive()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;
 }
 
+NetBase* GetNetOrThrow(Workspace* ws, const std::string& name) {
+  NetBase* net = ws->GetNet(name);
+  CAFFE_ENFORCE(net != nullptr, "net ", name, " does not exist in this workspace");
+  return net;
+}
+
+CreatedNet CreateNetIn(Workspace* ws, const NetDef& net, bool overwrite) {
+  if (overwrite) EnforceNetIsIdle(ws->GetNet(net.name()), "cannot overwrite net " + net.name());
+  const ActiveRun making(ws);
+  return {ws->shared_from_this(), ws->CreateNet(net, overwrite)->Name()};
+}
+
+void RunNetOnce(const NetDef& def, double max_seconds, Workspace* ws) {
+  const ActiveRun making(ws);
+  const auto net = CreateNet(std::make_shared<const NetDef>(def), ws);
+  const ActiveRun active(ws, net.get());
+  const auto run = [&] {
+    return RunWithin(max_seconds, "net " + net->Name(), ws, [&] { return net->Run(); });
+  };
+  CAFFE_ENFORCE(RunInterruptible(ws, run), "Error running net ", net->Name());
+}
+
+void RunPlan(const PlanDef& plan, Workspace* ws) {
+  const ActiveRun active(ws, plan);
+  CAFFE_ENFORCE(RunInterruptible(ws, [&] { return ws->RunPlan(plan); }), "Error running plan ",
+                plan.name());
+}
+
 void RunOperator(const OperatorDef& def, Workspace* ws) {
   try {
-    auto op = CreateOperator(def, ws);
+    const ActiveRun making(ws);
+    const auto op = CreateOperator(def, ws);
     CAFFE_ENFORCE(RunInterruptible(ws, [&] { return op->Run(); }), "Error running operator ",
                   def.type());
   } catch (Error& error) {
@@ -223,29 +204,31 @@ void RunOperator(const OperatorDef& def, Workspace* ws) {
 }
 
 void AddNets(py::module_& m) {
-  py::class_<NetBase>(m, "Net", "A created net; valid until it is deleted in its workspace.")
+  py::class_<CreatedNet>(m, "Net", "A created net, by its name in its workspace.")
       .def(
           "run",
-          [](NetBase& self, double max_seconds) {
+          [](const CreatedNet& self, double max_seconds) {
+            NetBase* net = GetNetOrThrow(self.ws.get(), self.name);
+            const ActiveRun active(net->workspace(), net);
             const auto run = [&] {
-              return RunWithin(max_seconds, "net " + self.Name(), self.workspace(),
-                               [&] { return self.Run(); });
+              return RunWithin(max_seconds, "net " + self.name, net->workspace(),
+                               [&] { return net->Run(); });
             };
-            CAFFE_ENFORCE(RunInterruptible(self.workspace(), run), "Error running net ",
-                          self.Name());
+            CAFFE_ENFORCE(RunInterruptible(net->workspace(), run), "Error running net ", self.name);
           },
           py::arg("max_seconds") = 0.0,
-          "Fails before its next operator after `max_seconds`; 0: no limit.")
+          "Fails before its next operator after `max_seconds`; 0: no limit. RuntimeError if the "
+          "net was deleted.")
       .def(
-          "cancel", [](NetBase& self) { AllRuns().Stop(self.workspace()); },
+          "cancel", [](const CreatedNet& self) { StopRuns(self.ws.get()); },
           "Makes the runs in the workspace of the net fail before their next operator, also if "
           "they wait for a queue. Does nothing if nothing runs there.")
-      .def_property_readonly("name", &NetBase::Name);
+      .def_property_readonly("name", [](const CreatedNet& self) { return self.name; });
 
   m.def(
       "create_net",
       [](const std::string& net, bool overwrite) {
-        CurrentWorkspace()->CreateNet(ParseProto<NetDef>(net), overwrite);
+        CreateNetIn(CurrentWorkspace(), ParseProto<NetDef>(net), overwrite);
         return true;
       },
       py::arg("net"), py::arg("overwrite") = false);
@@ -253,21 +236,21 @@ void AddNets(py::module_& m) {
       "run_net",
       [](const std::string& name, int num_iter, bool allow_fail) {
         Workspace* ws = CurrentWorkspace();
-        NetBase* net = ws->GetNet(name);
-        CAFFE_ENFORCE(net != nullptr, "net ", name, " does not exist in this workspace");
+        NetBase* net = GetNetOrThrow(ws, name);
+        const ActiveRun active(ws, net);
         return RunNetTimes(ws, net, num_iter, allow_fail);
       },
       py::arg("name"), py::arg("num_iter") = 1, py::arg("allow_fail") = false);
   m.def("delete_net", [](const std::string& name) {
-    CurrentWorkspace()->DeleteNet(name);
+    Workspace* ws = CurrentWorkspace();
+    EnforceNetIsIdle(ws->GetNet(name), "cannot delete net " + name);
+    ws->DeleteNet(name);
     return true;
   });
   m.def("nets", [] { return CurrentWorkspace()->Nets(); });
   m.def("run_net_once", [](const std::string& bytes) {
     Workspace* ws = CurrentWorkspace();
-    auto net = CreateNet(std::make_shared<const NetDef>(ParseProto<NetDef>(bytes)), ws);
-    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return net->Run(); }), "Error running net ",
-                  net->Name());
+    RunNetOnce(ParseProto<NetDef>(bytes), 0, ws);
     return true;
   });
   m.def("run_operator_once", [](const std::string& bytes) {
@@ -277,9 +260,7 @@ void AddNets(py::module_& m) {
   });
   m.def("run_plan", [](const std::string& bytes) {
     Workspace* ws = CurrentWorkspace();
-    const auto plan = ParseProto<PlanDef>(bytes);
-    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return ws->RunPlan(plan); }), "Error running plan ",
-                  plan.name());
+    RunPlan(ParseProto<PlanDef>(bytes), ws);
     return true;
   });
   m.def("benchmark_net", &BenchmarkNet, py::arg("name"), py::arg("warmup_runs"),

@@ -1,6 +1,8 @@
 // Operators written in Python: net.Python(f).
 #include "caffe2/core/operator.h"
+#include "python/pybind_active_runs.h"
 #include "python/pybind_state.h"
+#include "python/pybind_tensor.h"
 
 namespace caffe2::python {
 namespace {
@@ -38,16 +40,8 @@ class __attribute__((visibility("hidden"))) PythonError final : public Error {
   std::shared_ptr<py::error_already_set> error_;
 };
 
-py::list TensorList(const std::vector<Tensor*>& tensors) {
-  py::list list;
-  for (Tensor* tensor : tensors) {
-    list.append(py::cast(tensor, py::return_value_policy::reference));
-  }
-  return list;
-}
-
-// Calls the function of its token with the inputs and outputs, lists of TensorCPU that are valid
-// during the call. What the function raises, the run of the net raises.
+// Calls the function of its token with the inputs and outputs, lists of TensorCPU. What the
+// function raises, the run of the net raises.
 class __attribute__((visibility("hidden"))) PythonOp : public Operator<CPUContext> {
  public:
   PythonOp(const OperatorDef& def, Workspace* ws) : PythonOp(def, ws, GetToken(def)) {}
@@ -57,17 +51,23 @@ class __attribute__((visibility("hidden"))) PythonOp : public Operator<CPUContex
   }
 
   bool RunOnDevice() override {
-    std::vector<Tensor*> inputs, outputs;
-    // Python has no const: writing to an input is the function's own fault.
-    for (int i = 0; i < InputSize(); ++i) inputs.push_back(const_cast<Tensor*>(&Input(i)));
-    for (int i = 0; i < OutputSize(); ++i) outputs.push_back(Output(i));
     const py::gil_scoped_acquire gil;
+    const InsideOperator inside(this);
+    py::list inputs, outputs;
+    for (int i = 0; i < InputSize(); ++i) {
+      Input(i);  // throws if it is no tensor
+      // Python has no const: writing to an input is the function's own fault.
+      inputs.append(const_cast<Blob&>(InputBlob(i)).GetShared<Tensor>());
+    }
+    for (int i = 0; i < OutputSize(); ++i) {
+      Output(i);
+      outputs.append(OutputBlob(i)->GetShared<Tensor>());
+    }
     try {
       if (pass_workspace_) {
-        function_(TensorList(inputs), TensorList(outputs),
-                  py::cast(ws_, py::return_value_policy::reference));
+        function_(inputs, outputs, py::cast(ws_, py::return_value_policy::reference));
       } else {
-        function_(TensorList(inputs), TensorList(outputs));
+        function_(inputs, outputs);
       }
     } catch (const py::error_already_set& error) {
       throw PythonError(error);

@@ -1,5 +1,6 @@
 // Blobs as bytes.
 #include "caffe2/core/blob_serialization.h"
+#include "python/pybind_active_runs.h"
 #include "python/pybind_state.h"
 
 namespace caffe2::python {
@@ -13,7 +14,11 @@ void AddSerialization(py::module_& m) {
       },
       py::arg("name"), "The content as a serialized BlobProto of this name.");
   blob.def(
-      "deserialize", [](Blob& self, const std::string& bytes) { DeserializeBlob(bytes, &self); },
+      "deserialize",
+      [](Blob& self, const std::string& bytes) {
+        EnforceBlobIsIdle(&self, "cannot deserialize a blob");
+        DeserializeBlob(bytes, &self);
+      },
       py::arg("bytes"), "Sets the content from a serialized BlobProto.");
   m.def("serialize_blob", [](const std::string& name) {
     const Blob* blob = CurrentWorkspace()->GetBlob(name);
@@ -21,7 +26,9 @@ void AddSerialization(py::module_& m) {
     return py::bytes(SerializeBlob(*blob, name));
   });
   m.def("deserialize_blob", [](const std::string& name, const std::string& bytes) {
-    DeserializeBlob(bytes, CurrentWorkspace()->CreateBlob(name));
+    Blob* blob = CurrentWorkspace()->CreateBlob(name);
+    EnforceBlobIsIdle(blob, "cannot deserialize blob " + name);
+    DeserializeBlob(bytes, blob);
   });
 }
 

@@ -5,8 +5,8 @@
 //
 // Blobs, nets and operators are made and removed with the GIL held, which serializes these changes
 // of a workspace. The GIL is released while a net, plan or operator runs, while the elements of a
-// large tensor are copied, and while a process waits for other shards. Meanwhile the caller must
-// not let another thread remove the blob or net in use.
+// large tensor are copied, and while a process waits for other shards. pybind_active_runs.h refuses
+// what must not be done meanwhile to the blobs and nets of a run.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -66,7 +66,22 @@ bool MainThreadIsInterrupted();
 // Waits, with the GIL released, until no run is active. Returns false after `timeout`.
 bool WaitForRuns(std::chrono::milliseconds timeout);
 
-// Makes an operator and runs it, as RunInterruptible; errors name it.
+// A net in its workspace, under which Python holds it: a name, as the net may be deleted.
+struct CreatedNet {
+  std::shared_ptr<Workspace> ws;
+  std::string name;
+};
+// Throws EnforceNotMet if there is no such net.
+NetBase* GetNetOrThrow(Workspace* ws, const std::string& name);
+// Workspace::CreateNet. Throws EnforceNotMet if the net to overwrite runs.
+CreatedNet CreateNetIn(Workspace* ws, const NetDef& net, bool overwrite);
+
+// These make a net, plan or operator and run it, as RunInterruptible. They throw EnforceNotMet if
+// it fails. `max_seconds` as in RunWithin (train/run_time_limit.h).
+void RunNetOnce(const NetDef& def, double max_seconds, Workspace* ws);
+// Also throws if one of the plan's nets, which it makes anew, runs already.
+void RunPlan(const PlanDef& plan, Workspace* ws);
+// Errors name the operator.
 void RunOperator(const OperatorDef& def, Workspace* ws);
 
 // Sets the blob: numpy arrays become tensors on `device`, tuples (array, scale, zero point)

@@ -104,6 +104,13 @@ py::array Normalized(const py::array& array) {
   return py::array::ensure(native, py::array::c_style);
 }
 
+// The storage of a tensor, which lives on when another thread resizes the tensor meanwhile.
+Tensor HeldStorage(const Tensor& tensor) {
+  Tensor held;
+  held.ShareData(tensor);
+  return held;
+}
+
 void CopyBytes(const void* source, const Device& from, void* destination, const Device& to,
                size_t nbytes) {
   if (nbytes == 0) return;
@@ -134,7 +141,14 @@ void TensorFromNumpy(const py::array& array, Tensor* tensor) {
   const py::array source = Normalized(array);
   tensor->Resize(ShapeOf(source));
   void* destination = tensor->raw_mutable_data(meta);
-  CopyBytes(source.data(), Device{}, destination, tensor->device(), tensor->nbytes());
+  const Tensor held = HeldStorage(*tensor);
+  CopyBytes(source.data(), Device{}, destination, held.device(), held.nbytes());
+}
+
+bool HasShapeAndType(const py::array& array, const Tensor& tensor) {
+  const char kind = array.dtype().kind();
+  return kind != 'O' && kind != 'S' && kind != 'U' && ShapeOf(array) == tensor.sizes() &&
+         TypeMetaOf(array.dtype()) == tensor.dtype();
 }
 
 py::array TensorToNumpy(const Tensor& tensor) {
@@ -142,7 +156,8 @@ py::array TensorToNumpy(const Tensor& tensor) {
                 ", but no elements yet");
   if (tensor.IsType<std::string>()) return StringsToNumpy(tensor);
   py::array result(DtypeOf(tensor.dtype()), tensor.sizes());
-  CopyBytes(tensor.raw_data(), tensor.device(), result.mutable_data(), Device{}, tensor.nbytes());
+  const Tensor held = HeldStorage(tensor);
+  CopyBytes(held.raw_data(), held.device(), result.mutable_data(), Device{}, held.nbytes());
   return result;
 }
 
@@ -159,7 +174,7 @@ py::array TensorView(const Tensor& tensor) {
 }
 
 void AddTensors(py::module_& m) {
-  py::class_<Tensor> tensor(m, "TensorCPU", "A tensor in host memory, as Python operators see it.");
+  TensorClass tensor(m, "TensorCPU", "A tensor in host memory, as Python operators see it.");
   AddDlpack(tensor);
   tensor.def(py::init<>())
       .def_property_readonly(

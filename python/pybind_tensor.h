@@ -15,9 +15,14 @@
 
 namespace caffe2::python {
 
+// Python shares tensors with the blobs that hold them.
+using TensorClass = py::class_<Tensor, std::shared_ptr<Tensor>>;
+
 // Copies the array, of any layout and byte order, to the tensor on its device. Raises TypeError
 // for an element type that tensors do not have.
 void TensorFromNumpy(const py::array& array, Tensor* tensor);
+// True if tensor->sizes() and the element type are the array's.
+bool HasShapeAndType(const py::array& array, const Tensor& tensor);
 // Copies the tensor to an array. Throws EnforceNotMet if the tensor has no elements yet.
 py::array TensorToNumpy(const Tensor& tensor);
 // An array over the tensor's own storage, which it keeps alive. Writing to it writes to the
@@ -25,6 +30,6 @@ py::array TensorToNumpy(const Tensor& tensor);
 py::array TensorView(const Tensor& tensor);
 
 // The methods that share tensors with other libraries.
-void AddDlpack(py::class_<Tensor>& tensor);
+void AddDlpack(TensorClass& tensor);
 
 }  // namespace caffe2::python

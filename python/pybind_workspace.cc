@@ -11,9 +11,9 @@
 #include "caffe2/utils/blob_memory.h"
 #include "distributed/common_world_op.h"
 #include "distributed/joined_runs.h"
+#include "python/pybind_active_runs.h"
 #include "python/pybind_state.h"
 #include "train/restrict_model.h"
-#include "train/run_time_limit.h"
 
 namespace caffe2::python {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 // Destroyed when the interpreter ends (on_module_exit), while operators written in Python can
 // still be.
 struct Workspaces {
-  std::map<std::string, std::unique_ptr<Workspace>> by_name;
+  std::map<std::string, std::shared_ptr<Workspace>> by_name;
   Workspace* current = nullptr;
   std::string current_name = "default";
 
@@ -30,17 +30,24 @@ struct Workspaces {
     if (it == by_name.end()) {
       CAFFE_ENFORCE(create, "there is no workspace ", name,
                     "; switch with create_if_missing=True to make it");
-      it = by_name.emplace(name, std::make_unique<Workspace>()).first;
+      it = by_name.emplace(name, std::make_shared<Workspace>()).first;
     }
     current = it->second.get();
     current_name = name;
   }
+  // Programs may still hold the old workspace, which is then empty.
   void Reset(const std::string& root_folder) {
-    auto& slot = by_name[current_name];
-    slot.reset();
-    slot = root_folder.empty() ? std::make_unique<Workspace>()
-                               : std::make_unique<Workspace>(root_folder);
-    current = slot.get();
+    constexpr std::chrono::seconds kPatience(5);
+    const std::string name = current_name;
+    std::shared_ptr<Workspace> ended;
+    while (ended != by_name[name]) {  // other threads may reset it while this one waits
+      ended = by_name[name];
+      EndRuns(ended.get(), kPatience, "cannot reset workspace " + name);
+    }
+    by_name[name] = root_folder.empty() ? std::make_shared<Workspace>()
+                                        : std::make_shared<Workspace>(root_folder);
+    current = by_name[current_name].get();
+    ended->Clear();
   }
 };
 
@@ -76,8 +83,9 @@ void EndWorkspaces(const std::string& cause) {
   for (auto& entry : workspaces.by_name) entry.second->RequestStop();
   if (!WaitForRuns(kPatience)) {
     LOG(WARNING) << "a net still runs in another thread while Python ends";
-    for (auto& entry : workspaces.by_name) entry.second.release();
+    new auto(std::move(workspaces.by_name));
   }
+  for (auto& entry : workspaces.by_name) entry.second->Clear();
   workspaces.by_name.clear();
   workspaces.current = nullptr;
 }
@@ -103,17 +111,16 @@ std::tuple<std::vector<BlobMemoryTuple>, int64_t, int64_t> CurrentMemory() {
 
 void AddWorkspaceClass(py::module_& m) {
   constexpr auto kInside = py::return_value_policy::reference_internal;
-  py::class_<Workspace>(m, "Workspace", "Blobs and nets by name.")
+  py::class_<Workspace, std::shared_ptr<Workspace>>(m, "Workspace", "Blobs and nets by name.")
       .def(py::init<>())
-      .def(py::init([](Workspace* shared) { return std::make_unique<Workspace>(shared); }),
+      .def(py::init([](Workspace* shared) { return std::make_shared<Workspace>(shared); }),
            py::arg("shared"), py::keep_alive<1, 2>(), "A child that sees the blobs of `shared`.")
       .def_property_readonly(
           "nets",
-          [](py::object self) {
-            auto& ws = self.cast<Workspace&>();
-            py::dict nets;
-            for (const std::string& name : ws.Nets()) {
-              nets[py::str(name)] = py::cast(ws.GetNet(name), kInside, self);
+          [](Workspace& self) {
+            std::map<std::string, CreatedNet> nets;
+            for (const std::string& name : self.Nets()) {
+              nets[name] = {self.shared_from_this(), name};
             }
             return nets;
           },
@@ -132,9 +139,9 @@ void AddWorkspaceClass(py::module_& m) {
       .def(
           "_create_net",
           [](Workspace& self, const std::string& net, bool overwrite) {
-            return self.CreateNet(ParseProto<NetDef>(net), overwrite);
+            return CreateNetIn(&self, ParseProto<NetDef>(net), overwrite);
           },
-          py::arg("net"), py::arg("overwrite") = false, kInside)
+          py::arg("net"), py::arg("overwrite") = false)
       .def("create_blob", &Workspace::CreateBlob, py::arg("name"), kInside,
            "The blob of this name, made if there is none.")
       .def(
@@ -146,7 +153,13 @@ void AddWorkspaceClass(py::module_& m) {
           },
           py::arg("net"), py::arg("keep"),
           "(the net made fast for inference, the blobs after whose change it must be made again).")
-      .def("_remove_blob", &Workspace::RemoveBlob, py::arg("name"))
+      .def(
+          "_remove_blob",
+          [](Workspace& self, const std::string& name) {
+            EnforceBlobIsIdle(self.GetBlob(name), "cannot remove blob " + name);
+            return self.RemoveBlob(name);
+          },
+          py::arg("name"))
       .def("check_finite", &CheckFinite, py::arg("blobs"), py::arg("trust_setting"),
            "Throws, naming the blob, if a tensor of floating-point numbers among the blobs holds "
            "NaN or an infinity. `trust_setting`: as in restrict_model.")
@@ -161,12 +174,7 @@ void AddWorkspaceClass(py::module_& m) {
       .def(
           "_run_net",
           [](Workspace& self, const std::string& bytes, double max_seconds) {
-            auto net = CreateNet(std::make_shared<const NetDef>(ParseProto<NetDef>(bytes)), &self);
-            const auto run = [&] {
-              return RunWithin(max_seconds, "net " + net->Name(), &self,
-                               [&] { return net->Run(); });
-            };
-            CAFFE_ENFORCE(RunInterruptible(&self, run), "net ", net->Name(), " failed");
+            RunNetOnce(ParseProto<NetDef>(bytes), max_seconds, &self);
           },
           py::arg("net"), py::arg("max_seconds") = 0.0)
       .def("_run_operator",
@@ -175,13 +183,10 @@ void AddWorkspaceClass(py::module_& m) {
            })
       .def("_run_plan",
            [](Workspace& self, const std::string& bytes) {
-             const auto plan = ParseProto<PlanDef>(bytes);
-             CAFFE_ENFORCE(RunInterruptible(&self, [&] { return self.RunPlan(plan); }), "plan ",
-                           plan.name(), " failed");
+             RunPlan(ParseProto<PlanDef>(bytes), &self);
            })
-      .def_property_readonly_static("current", [](const py::object& cls) {
-        return py::cast(CurrentWorkspace(), py::return_value_policy::reference);
-      });
+      .def_property_readonly_static(
+          "current", [](const py::object& cls) { return CurrentWorkspace()->shared_from_this(); });
 }
 
 }  // namespace

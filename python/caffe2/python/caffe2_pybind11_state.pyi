@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 class Blob:
-    """A blob of a workspace; valid until it is removed there."""
+    """A blob of a workspace; empty after it was removed there."""
     def _feed(self: Blob, value: object, device_option: str | bytes = '') -> None:
         """Sets the content. `device_option` is a serialized DeviceOption."""
     def deserialize(self: Blob, bytes: str | bytes) -> None:
@@ -146,17 +146,17 @@ class Mode:
     def __index__(self) -> int: ...
 
 class Net:
-    """A created net; valid until it is deleted in its workspace."""
+    """A created net, by its name in its workspace."""
     def cancel(self: Net) -> None:
         """Makes the runs in the workspace of the net fail before their next operator, also if they wait for a queue. Does nothing if nothing runs there."""
     @property
     def name(self) -> str:
         ...
     def run(self: Net, max_seconds: float = 0.0) -> None:
-        """Fails before its next operator after `max_seconds`; 0: no limit."""
+        """Fails before its next operator after `max_seconds`; 0: no limit. RuntimeError if the net was deleted."""
 
 class Observer:
-    """Watches a net; valid until it is removed from it."""
+    """Watches a net."""
     def average_time(self: Observer) -> float:
         """Milliseconds of a run of the net, on average."""
     def average_time_children(self: Observer) -> float:
@@ -392,7 +392,7 @@ class Workspace:
         """The blob of this name, made if there is none."""
     def create_net(self, net: Any, overwrite: bool = False) -> Any:
         """Makes a net of this workspace, from a Net or NetDef."""
-    current: Any
+    current: Workspace
     def feed_blob(self, name: Any, arr: Any, device_option: Any = None) -> None:
         """FeedBlob into this workspace."""
     def fetch_blob(self: Workspace, name: str | bytes) -> Any:
@@ -402,7 +402,7 @@ class Workspace:
     def has_blob(self: Workspace, name: str | bytes) -> bool:
         ...
     @property
-    def nets(self) -> dict:
+    def nets(self) -> dict[str, Net]:
         """Name -> net."""
     def remove_blob(self, name: Any) -> bool:
         """RemoveBlob from this workspace."""

@@ -130,17 +130,17 @@ class Predictor:
             inputs = dict(zip(self.inputs, inputs))
         self._check_names([str(blob) for blob in inputs])
         parameters = self._constants & {str(blob) for blob in inputs}
-        old_values = {blob: self._workspace.fetch_blob(blob) for blob in parameters}
+        old_values = {blob: self._workspace.get_blob(blob).serialize(blob) for blob in parameters}
         try:
             for blob, value in inputs.items():
                 self._workspace.feed_blob(blob, value)
             if parameters:
                 self._create_net()
             self._net.run(self._max_run_seconds)
-        except Exception:
+        except BaseException:  # also Ctrl-C
             if parameters:
                 for blob, value in old_values.items():
-                    self._workspace.feed_blob(blob, value)
+                    self._workspace.get_blob(blob).deserialize(value)
                 self._create_net()
             raise
         return [self._workspace.fetch_blob(blob) for blob in self.outputs]

@@ -130,6 +130,9 @@ def ResetWorkspace(root_folder: str | None = None) -> bool:
     """Removes all blobs and nets of the current workspace.
 
     `root_folder`: the folder of relative names in Load and Save; made if there is none.
+
+    Nets that run in the workspace in other threads are stopped first. Raises RuntimeError if one of
+    them does not stop within 5 s, or if this is called by an operator of such a net.
     """
     if root_folder is None:
         return C.reset_workspace("")

@@ -40,7 +40,9 @@ def FeedBlob(name: BlobLike, arr: Any,
       device_option: the device of the tensor; default: the device scope, else the CPU.
 
     Arrays of str or bytes become tensors of strings, arrays of `workspace.bfloat16` (or of
-    ml_dtypes' bfloat16) tensors of bfloat16. Raises TypeError for a value that no blob can hold.
+    ml_dtypes' bfloat16) tensors of bfloat16. Raises TypeError for a value that no blob can hold,
+    and RuntimeError for one of another shape or type than the blob has while another thread runs
+    a net that uses the blob.
     """
     return C.feed_blob(StringifyBlobName(name), feedable(arr), device_bytes(device_option))
 
@@ -83,7 +85,11 @@ def FetchInt8BlobRealVal(name: BlobLike) -> np.ndarray:
 
 
 def RemoveBlob(name: BlobLike) -> bool:
-    """Removes a blob; True if there was one. No net may use it any more."""
+    """Removes a blob; True if there was one.
+
+    Created nets that use it keep it, empty, until it is fed or written again. Raises
+    RuntimeError if another thread runs a net that uses it.
+    """
     return C.Workspace.current._remove_blob(StringifyBlobName(name))
 
 
