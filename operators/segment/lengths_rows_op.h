@@ -24,7 +24,8 @@ class LengthsTileOp final : public Operator<Context> {
                   "DATA must have one row for each of the ", segments.count(), " lengths, found ",
                   X.DebugString());
     RowCopierFor<Context> rows(X, segments.size(), Output(0), &context_);
-    for (int64_t s = 0; s < segments.count(); ++s) {
+    // Rows without elements may be repeated very often.
+    for (int64_t s = 0; X.numel() > 0 && s < segments.count(); ++s) {
       for (int64_t k = 0; k < segments.length(s); ++k) rows.Append(s);
     }
     rows.Finish();

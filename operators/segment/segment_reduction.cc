@@ -4,6 +4,15 @@
 
 #include "operators/common/element_type.h"
 #include "operators/common/indices.h"
+#include "operators/segment/listed_rows.h"
+
+// The processor's conversion of float16. Without clones (caffe2/utils/simd.h), weighted sums would
+// round in another way here than for float.
+#if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include <immintrin.h>
+#define CAFFE2_HALF_TARGET __attribute__((target("avx2,fma,f16c")))
+#endif
 
 namespace caffe2 {
 namespace {
@@ -22,6 +31,91 @@ const float* ReadWeights(const Tensor& weights, int64_t n) {
   return weights.data<float>();
 }
 
+// y[j] = the weighted sum of the rows, times `share`, or with kMax their maximum. Without rows 0.
+template <typename T, bool kMax>
+struct RowReduction {
+  ListedRows list;
+  const T* x;  // the table
+  int64_t width;
+  float share;
+  float* y;
+
+  template <int kColumns>
+  CAFFE2_INLINE void Columns(int64_t begin) const {
+    float result[kColumns] = {};
+    const T* from = x + begin;
+    for (int64_t k = 0; k < list.n; ++k) {
+      const T* row = from + list.Row(k) * width;
+      if (list.rows != nullptr) PrefetchBytes<kColumns * sizeof(T)>(from + list.Ahead(k) * width);
+      const float weight = list.Weight(k);
+#pragma omp simd
+      for (int j = 0; j < kColumns; ++j) {
+        const float value = Widen(row[j]);
+        if constexpr (kMax) {
+          result[j] = k == 0 || result[j] < value ? value : result[j];
+        } else {
+          result[j] += weight * value;
+        }
+      }
+    }
+#pragma omp simd
+    for (int j = 0; j < kColumns; ++j) y[begin + j] = result[j] * share;
+  }
+};
+
+template <typename T, bool kMax>
+CAFFE2_SIMD_CLONES void ReduceRows(const RowReduction<T, kMax>& reduction) {
+  ForEachBlock<64>(reduction.width, reduction);
+}
+
+#ifdef CAFFE2_HALF_TARGET
+// The same for sums of float16.
+struct HalfRowSum {
+  RowReduction<float16, false> sum;
+
+  template <int kColumns>
+  CAFFE2_HALF_TARGET void Columns(int64_t begin) const {
+    constexpr int kLanes = 8;
+    if constexpr (kColumns < kLanes) {
+      sum.Columns<kColumns>(begin);
+    } else {
+      __m256 lanes[kColumns / kLanes] = {};
+      const float16* from = sum.x + begin;
+      for (int64_t k = 0; k < sum.list.n; ++k) {
+        const float16* row = from + sum.list.Row(k) * sum.width;
+        if (sum.list.rows != nullptr) {
+          PrefetchBytes<kColumns * sizeof(float16)>(from + sum.list.Ahead(k) * sum.width);
+        }
+        const __m256 weight = _mm256_set1_ps(sum.list.Weight(k));
+        for (int i = 0; i < kColumns / kLanes; ++i) {
+          const auto* bits = reinterpret_cast<const __m128i*>(row + i * kLanes);
+          lanes[i] = _mm256_fmadd_ps(weight, _mm256_cvtph_ps(_mm_loadu_si128(bits)), lanes[i]);
+        }
+      }
+      const __m256 share = _mm256_set1_ps(sum.share);
+      for (int i = 0; i < kColumns / kLanes; ++i) {
+        _mm256_storeu_ps(sum.y + begin + i * kLanes, _mm256_mul_ps(lanes[i], share));
+      }
+    }
+  }
+};
+
+void ReduceRows(const RowReduction<float16, false>& sum) {
+  const bool converts = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("f16c");
+  if (!converts) return ReduceRows<float16, false>(sum);
+  ForEachBlock<64>(sum.width, HalfRowSum{sum});
+}
+#endif
+
+// list[i] = values[order[i]]
+template <typename T>
+std::vector<T> InOrder(const std::vector<int64_t>& order, const T* values) {
+  std::vector<T> list(order.size());
+  for (size_t i = 0; i < order.size(); ++i) list[i] = values[order[i]];
+  return list;
+}
+
 }  // namespace
 
 SegmentReductionOp::SegmentReductionOp(const OperatorDef& def, Workspace* ws, SegmentSpec spec)
@@ -35,14 +129,16 @@ SegmentReductionOp::SegmentReductionOp(const OperatorDef& def, Workspace* ws, Se
 bool SegmentReductionOp::RunOnDevice() {
   const Tensor &data = Input(0), &groups = Input(spec_.segments());
   const int64_t num_rows = NumRows(data, "DATA");
-  std::vector<int64_t> rows;  // empty without indices
+  std::vector<int64_t> copy;
+  const int64_t* rows = nullptr;
+  int64_t entries = num_rows;
   if (spec_.sparse) {
-    CAFFE_ENFORCE(Input(spec_.indices()).dim() == 1,
-                  "INDICES must be one-dimensional, found shape ",
-                  ShapeString(Input(spec_.indices()).sizes()));
-    rows = ReadIndices(Input(spec_.indices()), num_rows);
+    const Tensor& indices = Input(spec_.indices());
+    CAFFE_ENFORCE(indices.dim() == 1, "INDICES must be one-dimensional, found shape ",
+                  ShapeString(indices.sizes()));
+    rows = ReadIndices(indices, num_rows, &copy);
+    entries = indices.numel();
   }
-  const int64_t entries = spec_.sparse ? static_cast<int64_t>(rows.size()) : num_rows;
   const Segments segments =
       spec_.kind == SegmentKind::kLengths  ? Segments::FromLengths(groups, entries)
       : spec_.kind == SegmentKind::kSorted ? Segments::FromSortedIds(groups, entries)
@@ -58,9 +154,11 @@ bool SegmentReductionOp::RunOnDevice() {
 }
 
 template <typename T>
-void SegmentReductionOp::Reduce(const Segments& segments, const std::vector<int64_t>& rows) {
-  const Tensor& data = Input(0);
-  const int64_t width = data.size_from_dim(1);
+void SegmentReductionOp::Reduce(const Segments& segments, const int64_t* rows) {
+  if (spec_.reducer == SegmentReducer::kMax) {
+    ReduceTo<T, /*kMax=*/true>(segments, rows, nullptr);
+    return;
+  }
   const bool by_position = spec_.reducer == SegmentReducer::kPositionalWeightedSum;
   const float* weights = nullptr;
   if (spec_.weighted()) {
@@ -70,6 +168,24 @@ void SegmentReductionOp::Reduce(const Segments& segments, const std::vector<int6
     CAFFE_ENFORCE(segments.length(s) <= Input(1).numel(), "segment ", s, " has ",
                   segments.length(s), " entries, more than the ", Input(1).numel(), " weights");
   }
+  ReduceTo<T, /*kMax=*/false>(segments, rows, weights);
+}
+
+template <typename T, bool kMax>
+void SegmentReductionOp::ReduceTo(const Segments& segments, const int64_t* rows,
+                                  const float* weights) {
+  const std::vector<int64_t>& order = segments.Order();
+  std::vector<int64_t> ordered_rows;
+  std::vector<float> ordered_weights;
+  if (!order.empty()) {
+    if (rows != nullptr) ordered_rows = InOrder(order, rows);
+    rows = rows != nullptr ? ordered_rows.data() : order.data();
+    if (weights != nullptr) weights = (ordered_weights = InOrder(order, weights)).data();
+  }
+  const bool by_position = spec_.reducer == SegmentReducer::kPositionalWeightedSum;
+  const bool mean = spec_.reducer == SegmentReducer::kMean;
+  const Tensor& data = Input(0);
+  const int64_t width = data.size_from_dim(1);
   const T* x = data.data<T>();
   std::vector<int64_t> dims = data.sizes();
   dims[0] = segments.count();
@@ -77,25 +193,20 @@ void SegmentReductionOp::Reduce(const Segments& segments, const std::vector<int6
   Y->Resize(dims);
   float* y = Y->mutable_data<float>();
   segments.ForEach(width, [&](int64_t s) {
-    float* out = y + s * width;
-    std::fill_n(out, width, 0.f);
-    const int64_t n = segments.length(s);
-    for (int64_t k = 0; k < n; ++k) {
-      const int64_t entry = segments.entry(s, k);
-      const T* row = x + (rows.empty() ? entry : rows[entry]) * width;
-      if (spec_.reducer == SegmentReducer::kMax) {
-        for (int64_t j = 0; j < width; ++j) {
-          out[j] = k == 0 ? Widen(row[j]) : std::max(out[j], Widen(row[j]));
-        }
-      } else {
-        const float weight = weights == nullptr ? 1.f : weights[by_position ? k : entry];
-        for (int64_t j = 0; j < width; ++j) out[j] += weight * Widen(row[j]);
-      }
-    }
-    if (spec_.reducer == SegmentReducer::kMean && n > 0) {
-      const float share = 1.f / static_cast<float>(n);
-      for (int64_t j = 0; j < width; ++j) out[j] *= share;
-    }
+    const int64_t first = segments.Offsets()[s], n = segments.length(s);
+    const ListedRows list{
+        .rows = rows == nullptr ? nullptr : rows + first,
+        .n = n,
+        .listed = segments.size() - first,
+        .weights = weights == nullptr || by_position ? weights : weights + first,
+    };
+    ReduceRows(RowReduction<T, kMax>{
+        .list = list,
+        .x = rows == nullptr ? x + first * width : x,
+        .width = width,
+        .share = mean && n > 0 ? 1.f / static_cast<float>(n) : 1.f,
+        .y = y + s * width,
+    });
   });
 }
 
@@ -147,6 +258,7 @@ void SegmentGradientOp::GradientOfMax(const Segments& segments, int64_t width) {
   const float *x = X.data<float>(), *y = Y.data<float>();
   const float* dy = Input(spec_.d_output()).data<float>();
   float* dx = Output(0)->mutable_data<float>();
+  if (width == 0) return;  // segments of nothing may be long
   segments.ForEach(width, [&](int64_t s) {
     for (int64_t k = 0; k < segments.length(s); ++k) {
       const int64_t at = segments.entry(s, k) * width;
@@ -163,6 +275,7 @@ void SegmentGradientOp::GradientOfSum(const Segments& segments, int64_t width) {
   const float* weights =
       spec_.forward.weighted() ? ReadWeights(Input(0), segments.size()) : nullptr;
   float* dx = Output(0)->mutable_data<float>();
+  if (width == 0) return;  // segments of nothing may be long
   segments.ForEach(width, [&](int64_t s) {
     const bool mean = spec_.forward.reducer == SegmentReducer::kMean;
     const float share = mean ? 1.f / static_cast<float>(segments.length(s)) : 1.f;
@@ -231,3 +344,5 @@ std::vector<OperatorDef> SegmentGradientMaker::GetGradientDefs() {
 }
 
 }  // namespace caffe2
+
+#undef CAFFE2_HALF_TARGET

@@ -33,8 +33,12 @@ class SegmentReductionOp : public Operator<CPUContext> {
   bool RunOnDevice() override;
 
  private:
+  // `rows` are the rows of DATA that entries read; null: entry i reads row i. `weights` belong to
+  // entries or to positions in a segment; null: there are none.
   template <typename T>
-  void Reduce(const Segments& segments, const std::vector<int64_t>& rows);
+  void Reduce(const Segments& segments, const int64_t* rows);
+  template <typename T, bool kMax>
+  void ReduceTo(const Segments& segments, const int64_t* rows, const float* weights);
 
   const SegmentSpec spec_;
   const int64_t num_segments_;

@@ -157,7 +157,8 @@ bool CudaSegmentGradientOp::RunOnDevice() {
     gradient.y = Y.data<float>();
   }
   gradient.dx = Output(0)->mutable_data<float>();
-  ForEachRow(count, width, gradient, &context_);
+  // Segments of rows without elements may be long.
+  if (width > 0) ForEachRow(count, width, gradient, &context_);
   if (spec_.d_weights()) GradientOfWeights(segments, count, entries, width, gradient.dy);
   return true;
 }

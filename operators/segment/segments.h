@@ -34,12 +34,14 @@ class Segments {
   }
   // For sorted entries: the offset of each segment, and the end of the last one.
   const std::vector<int64_t>& Offsets() const { return offsets_; }
+  // All entries, one segment after the other; empty if that is their own order.
+  const std::vector<int64_t>& Order() const { return order_; }
   // Calls body(segment) for all segments, in several threads if there is enough work (`width`
   // operations for each entry). An entry is in one segment only, so results do not depend on
   // threads.
   template <typename Body>
   void ForEach(int64_t width, const Body& body) const {
-    constexpr int64_t kGrain = 1 << 14;  // operations
+    constexpr int64_t kGrain = 1 << 16;  // operations
     const int64_t each = std::max<int64_t>(1, size() * width / std::max<int64_t>(1, count()));
     ParallelFor(count(), std::max<int64_t>(1, kGrain / each), [&](int64_t begin, int64_t end) {
       for (int64_t segment = begin; segment < end; ++segment) body(segment);

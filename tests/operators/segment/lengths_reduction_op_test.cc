@@ -21,6 +21,51 @@ INSTANTIATE_TEST_SUITE_P(Max, LengthsReductionOpTest,
                          ::testing::Values(SegmentCase{"LengthsMax", "lengths", "Max", false}),
                          [](const auto& info) { return info.param.type; });
 
+TEST(LengthsReductionTest, ReducesWideRows) {
+  for (const std::string reducer : {"Sum", "Mean", "WeightedSum", "Max"}) {
+    ExpectWideSegments({"Lengths" + reducer, "lengths", reducer, false});
+  }
+  ExpectWideSegments({"SortedSegmentSum", "sorted", "Sum", false});
+}
+
+TEST(LengthsReductionTest, MaximaIgnoreLaterNaN) {
+  Workspace ws;
+  std::vector<float> x(3 * 70, 1), expected(70, 2);
+  std::fill_n(x.begin() + 70, 70, NAN);
+  std::fill_n(x.begin() + 140, 70, 2.f);
+  x[5] = expected[5] = NAN;
+  x[6] = expected[6] = INFINITY;
+  Feed(&ws, "X", {3, 70}, x);
+  Feed<int>(&ws, "lengths", {1}, {3});
+  RunOp(&ws, Op("LengthsMax", {"X", "lengths"}, {"Y"}));
+  ExpectEach<float>(ws, "Y",
+                    [&](float y, int64_t i) { return i == 5 ? std::isnan(y) : y == expected[i]; });
+}
+
+// A loop over the rows would take seconds.
+TEST(LengthsReductionTest, TakesManyRowsWithoutElements) {
+  Workspace ws;
+  constexpr int kMany = 1 << 30;
+  Feed<float>(&ws, "dY", {2, 0}, {});
+  Feed<float>(&ws, "X", {2, 0}, {});
+  Feed<int>(&ws, "lengths", {2}, {kMany, kMany});
+  RunOp(&ws, Op("LengthsSumGradient", {"dY", "lengths"}, {"sum"}), true);
+  RunOp(&ws, Op("LengthsMeanGradient", {"dY", "lengths"}, {"mean"}), true);
+  RunOp(&ws, Op("LengthsTile", {"X", "lengths"}, {"tiles"}), true);
+  for (const char* name : {"sum", "mean", "tiles"}) {
+    EXPECT_EQ(Fetch(ws, name).sizes(), (std::vector<int64_t>{int64_t{2} * kMany, 0}));
+  }
+  RunOp(&ws, Op("LengthsSum", {"sum", "lengths"}, {"Y"}), true);
+  RunOp(&ws, Op("LengthsMax", {"sum", "lengths"}, {"Z"}), true);
+  ExpectTensor(ws, "Y", {2, 0}, {});
+  ExpectTensor(ws, "Z", {2, 0}, {});
+  RunOp(
+      &ws,
+      Op("LengthsMaxWithMainInputAndForwardOutputGradient", {"Z", "dY", "lengths", "sum"}, {"max"}),
+      true);
+  EXPECT_EQ(Fetch(ws, "max").numel(), 0);
+}
+
 TEST(LengthsReductionTest, WeightsGetGradients) {
   Workspace ws;
   FeedSegments(&ws);

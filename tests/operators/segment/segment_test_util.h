@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe2/utils/narrow_float.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -157,6 +158,66 @@ inline void ExpectBadSegmentsRefused(const SegmentCase& test) {
   ExpectThrows(&ws, op, "entries");
   for (const char* name : {"sorted", "any", "lengths"}) FeedRandom(&ws, name, {6}, 1);
   ExpectThrows(&ws, op, "must be int32 or int64");
+}
+
+// Sums, means and maxima of wide rows have the bits of a loop over the entries of a segment.
+struct WideSegmentCase {
+  std::string type, groups, reducer;  // as in SegmentCase; also "PositionalWeightedSum"
+  bool sparse;
+};
+
+template <typename T>
+void ExpectWideSegments(const WideSegmentCase& test, int64_t width, T (*narrow)(float)) {
+  constexpr int64_t kRows = 50, kEntries = 50;
+  Workspace ws;
+  const std::vector<float> values = RandomValues(kRows * width, 1), w = RandomValues(kEntries, 2);
+  std::vector<T> data;
+  for (const float value : values) data.push_back(narrow(value));
+  std::vector<int> index, ids, lengths{3, 0, 1, 17, 29};
+  for (int i = 0; i < kEntries; ++i) index.push_back(i * 37 % kRows), ids.push_back(i * 7 % 5);
+  if (test.groups != "any") {
+    ids.clear();
+    for (int s = 0; s < 5; ++s)
+      ids.insert(ids.end(), lengths[s], s - (test.groups == "sorted" && s > 1));
+  }
+  const int count = test.groups == "sorted" ? 4 : 5;
+  Feed(&ws, "X", {kRows, width}, data);
+  Feed(&ws, "W", {kEntries}, w);
+  Feed(&ws, "index", {kEntries}, index);
+  Feed(&ws, "groups", {test.groups == "lengths" ? 5 : kEntries},
+       test.groups == "lengths" ? lengths : ids);
+  const bool weighted = test.reducer.find("WeightedSum") != std::string::npos;
+  std::vector<std::string> inputs{"X"};
+  if (weighted) inputs.emplace_back("W");
+  if (test.sparse) inputs.emplace_back("index");
+  inputs.emplace_back("groups");
+  RunOp(&ws, Op(test.type, inputs, {"Y"}), true);
+  std::vector<float> expected(count * width, 0);
+  std::vector<int> sizes(count, 0);
+  for (int i = 0; i < kEntries; ++i) {
+    const int position = sizes[ids[i]]++;
+    const float weight = !weighted ? 1 : w[test.reducer == "WeightedSum" ? i : position];
+    for (int64_t j = 0; j < width; ++j) {
+      const float x = Widen(narrow(values[(test.sparse ? index[i] : i) * width + j]));
+      float& y = expected[ids[i] * width + j];
+      y = test.reducer != "Max" ? y + weight * x : position == 0 ? x : std::max(y, x);
+    }
+  }
+  for (int64_t i = 0; i < count * width; ++i) {
+    if (test.reducer == "Mean" && sizes[i / width] > 0)
+      expected[i] *= 1.f / static_cast<float>(sizes[i / width]);
+  }
+  ExpectTensor(ws, "Y", {count, width}, expected, 0, weighted ? 2e-6f : 0.f);
+}
+
+// Widths around the sizes of blocks of columns.
+inline void ExpectWideSegments(const WideSegmentCase& test) {
+  for (const int64_t width : {1, 2, 3, 5, 8, 13, 16, 31, 48, 63, 64, 65, 96, 100, 130, 257}) {
+    SCOPED_TRACE(width);
+    ExpectWideSegments<float>(test, width, [](float x) { return x; });
+    ExpectWideSegments<float16>(test, width, ToFloat16);
+    ExpectWideSegments<bfloat16>(test, width, ToBFloat16);
+  }
 }
 
 }  // namespace caffe2::testing

@@ -16,6 +16,12 @@ INSTANTIATE_TEST_SUITE_P(Indexed, SparseLengthsOpTest,
                          ::testing::ValuesIn(SegmentCases("SparseLengths", "lengths", true)),
                          [](const auto& info) { return info.param.type; });
 
+TEST(LengthsReductionTest, SparseOnesReduceWideRows) {
+  for (const std::string reducer : {"Sum", "Mean", "WeightedSum", "PositionalWeightedSum"}) {
+    ExpectWideSegments({"SparseLengths" + reducer, "lengths", reducer, true});
+  }
+}
+
 TEST(LengthsReductionTest, SparseOnesReadHalfPrecision) {
   Workspace ws;
   FeedSegments(&ws);
@@ -38,6 +44,25 @@ TEST(LengthsReductionTest, PositionsHaveWeights) {
   ExpectTensor(ws, "Y", {2, 1}, {200, 32});
   Feed<int64_t>(&ws, "lengths", {1}, {3});
   ExpectThrows(&ws, op, "segment 0 has 3 entries, more than the");
+}
+
+TEST(LengthsReductionTest, FarIndicesAreRefused) {
+  Workspace ws;
+  Feed<float>(&ws, "T", {3, 1}, {1, 10, 100});
+  Feed<int>(&ws, "lengths", {1}, {70});
+  const OperatorDef op = Op("SparseLengthsSum", {"T", "index", "lengths"}, {"Y"});
+  for (const int64_t wrong : {int64_t{3}, int64_t{-1}, int64_t{1} << 62, INT64_MIN}) {
+    std::vector<int64_t> index(70, 2);
+    index[66] = wrong;
+    Feed(&ws, "index", {70}, index);
+    ExpectThrows(&ws, op, "index " + std::to_string(wrong) + " at position 66 is out of range");
+  }
+  for (const int wrong : {3, -1, INT32_MAX, INT32_MIN}) {
+    std::vector<int> index(70, 2);
+    index[66] = wrong;
+    Feed(&ws, "index", {70}, index);
+    ExpectThrows(&ws, op, "index " + std::to_string(wrong) + " at position 66 is out of range");
+  }
 }
 
 }  // namespace

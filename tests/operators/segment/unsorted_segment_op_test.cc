@@ -19,6 +19,13 @@ INSTANTIATE_TEST_SUITE_P(Indexed, UnsortedSegmentOpTest,
                          ::testing::ValuesIn(SegmentCases("SparseUnsortedSegment", "any", true)),
                          [](const auto& info) { return info.param.type; });
 
+TEST(UnsortedSegmentTest, ReducesWideRows) {
+  for (const std::string reducer : {"Sum", "Mean", "WeightedSum"}) {
+    ExpectWideSegments({"UnsortedSegment" + reducer, "any", reducer, false});
+    ExpectWideSegments({"SparseUnsortedSegment" + reducer, "any", reducer, true});
+  }
+}
+
 TEST(UnsortedSegmentTest, TakesTheNumberOfSegments) {
   Workspace ws;
   FeedSegments(&ws);
