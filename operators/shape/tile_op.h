@@ -50,8 +50,10 @@ class TileOp final : public TileBase<Context> {
                   "too many tiles: ", this->tiles_);
     Tensor* Y = Output(0);
     Y->Resize(dims);
-    RepeatRuns(X.dtype(), X.size_to_dim(axis), this->tiles_, X.size_from_dim(axis), X.raw_data(),
-               Y->raw_mutable_data(X.dtype()), &context_);
+    void* y = Y->raw_mutable_data(X.dtype());
+    if (Y->numel() == 0) return true;  // there may be very many tiles of nothing
+    RepeatRuns(X.dtype(), X.size_to_dim(axis), this->tiles_, X.size_from_dim(axis), X.raw_data(), y,
+               &context_);
     return true;
   }
 };

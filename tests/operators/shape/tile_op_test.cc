@@ -15,6 +15,9 @@ TEST(TileOpTest, RepeatsAlongAxis) {
   ExpectTensor(ws, "Y", {2, 6}, {1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4});
   RunOp(&ws, Op("Tile", {"X"}, {"Y"}, args(0, 1)));
   ExpectTensor(ws, "Y", {2, 0}, {});
+  Feed<float>(&ws, "none", {2, 0}, {});
+  RunOp(&ws, Op("Tile", {"none"}, {"Y"}, args(1 << 30, 0)));  // a loop would take seconds
+  ExpectTensor(ws, "Y", {int64_t{2} << 30, 0}, {});
   Feed<int32_t>(&ws, "tiles", {1}, {2});
   Feed<int32_t>(&ws, "axis", {1}, {1});
   RunOp(&ws, Op("Tile", {"X", "tiles", "axis"}, {"Y"}), true);
