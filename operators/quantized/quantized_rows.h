@@ -5,11 +5,13 @@
 // first level in the lowest bits.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "caffe2/core/operator.h"
+#include "caffe2/utils/simd.h"
 #include "operators/common/element_type.h"
 
 namespace caffe2 {
@@ -48,6 +50,27 @@ inline constexpr RowFormat kFused8BitHalf{8, true, true};
 inline constexpr RowFormat kFused4Bit{4, true, true};
 inline constexpr RowFormat kFused2Bit{2, true, true};
 
+// A word of consecutive bytes, which may lie anywhere; the first byte has its lowest bits.
+template <typename Word>
+CAFFE2_INLINE Word ReadWord(const uint8_t* from) {
+  static_assert(std::endian::native == std::endian::little);
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// f(i) for i in [0, n), in vectors also for rows that are shorter than the longest vector of bytes.
+template <class F>
+CAFFE2_INLINE void ForEachByte(int64_t n, const F& f) {
+  constexpr int64_t kBlock = 16;
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+#pragma omp simd
+    for (int64_t j = 0; j < kBlock; ++j) f(i + j);
+  }
+  for (; i < n; ++i) f(i);
+}
+
 // The scale and the bias of a row.
 struct RowFactors {
   float scale = 0, bias = 0;
@@ -79,33 +102,28 @@ class QuantizedMatrix {
 
   int64_t rows() const { return rows_; }
   int64_t width() const { return width_; }
-  // y += weight * row i
-  void AddRow(int64_t i, float weight, float* y) const {
-    const RowFactors factors = Factors(i);
-    const float scale = weight * factors.scale, bias = weight * factors.bias;
-    const uint8_t* levels = values_ + i * stride_;
-    for (int64_t j = 0; j < width_; ++j) {
-      const int level = levels[j / kFormat.per_byte()] >> (j % kFormat.per_byte() * kFormat.bits) &
-                        kFormat.max_level();
-      y[j] += scale * static_cast<float>(level) + bias;
+  int64_t level_bytes() const { return width_ / kFormat.per_byte(); }
+  CAFFE2_INLINE const uint8_t* Levels(int64_t i) const { return values_ + i * stride_; }
+  CAFFE2_INLINE RowFactors Factors(int64_t i) const {
+    if constexpr (kFormat.half_factors) {
+      float16 factors[2];
+      std::memcpy(factors, FactorsAt(i), sizeof factors);  // not aligned
+      return {ToFloat(factors[0]), ToFloat(factors[1])};
+    } else {
+      float factors[2];
+      std::memcpy(factors, FactorsAt(i), sizeof factors);
+      return {factors[0], factors[1]};
+    }
+  }
+  CAFFE2_INLINE const void* FactorsAt(int64_t i) const {
+    if constexpr (kFormat.fused) {
+      return values_ + (i + 1) * stride_ - kFormat.factor_bytes();
+    } else {
+      return scale_bias_ + 2 * i;
     }
   }
 
  private:
-  RowFactors Factors(int64_t i) const {
-    if (scale_bias_ != nullptr) return {scale_bias_[2 * i], scale_bias_[2 * i + 1]};
-    const uint8_t* at = values_ + (i + 1) * stride_ - kFormat.factor_bytes();
-    if constexpr (kFormat.half_factors) {
-      float16 factors[2];
-      std::memcpy(factors, at, sizeof factors);  // not aligned
-      return {ToFloat(factors[0]), ToFloat(factors[1])};
-    } else {
-      float factors[2];
-      std::memcpy(factors, at, sizeof factors);
-      return {factors[0], factors[1]};
-    }
-  }
-
   int64_t rows_ = 0, width_ = 0, stride_ = 0;
   const uint8_t* values_ = nullptr;
   const float* scale_bias_ = nullptr;
@@ -127,8 +145,8 @@ RowFactors QuantizeRow(int64_t n, const float* x, int max_level, bool half_facto
 // finds; scale and bias are float16. This is Caffe2's engine GREEDY.
 RowFactors QuantizeRowGreedily(int64_t n, const float* x, int max_level, uint8_t* levels);
 
-// Packs levels, one for each byte, and factors into a row of the format. Unused bits of the last
-// byte are 0.
+// Packs n levels, one for each byte, which fill whole bytes of the format, and factors into a row.
+// `levels` may be `row` if levels have 8 bits.
 void PackRow(const RowFormat& format, int64_t n, const uint8_t* levels, const RowFactors& factors,
              uint8_t* row);
 

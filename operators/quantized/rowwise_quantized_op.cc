@@ -1,11 +1,19 @@
 // Conversions of matrices to and from quantized rows.
+#include "caffe2/utils/parallel.h"
 #include "operators/common/indices.h"
+#include "operators/common/wide_rows.h"
 #include "operators/quantized/quantized_rows.h"
 
 namespace caffe2 {
 namespace {
 
 using Shapes = std::vector<TensorShape>;
+
+// Calls body(begin, end) for parts of the rows, of each of which it reads `elements`.
+template <typename Body>
+void ParallelRowsOf(int64_t rows, int64_t elements, const Body& body) {
+  ParallelFor(rows, std::max<int64_t>(1, kElementwiseGrain / std::max<int64_t>(1, elements)), body);
+}
 
 // Quantizes the rows of X, of T, along the last axis to the levels of kLevels, in the format kOut.
 template <typename T, RowFormat kLevels, RowFormat kOut = kLevels, bool kGreedy = false>
@@ -25,20 +33,24 @@ class QuantizeFusedOp final : public Operator<CPUContext> {
     dims.back() = kOut.stride(width);
     Output(0)->Resize(dims);
     auto* q = Output(0)->template mutable_data<uint8_t>();
-    std::vector<float> row(width);
-    std::vector<uint8_t> levels(width);
-    for (int64_t i = 0; i < rows; ++i, x += width, q += dims.back()) {
-      for (int64_t j = 0; j < width; ++j) row[j] = Widen(x[j]);
-      PackRow(kOut, width, levels.data(), Quantize(row, levels.data()), q);
-    }
+    const int64_t stride = dims.back();
+    const int64_t reads = width * (kGreedy ? 64 : 1);  // the search reads a row many times
+    ParallelRowsOf(rows, reads, [=](int64_t begin, int64_t end) {
+      WideInput<T> wide;
+      std::vector<uint8_t> buffer(kOut.bits < 8 ? width : 0);
+      for (int64_t i = begin; i < end; ++i) {
+        uint8_t* to = q + i * stride;
+        uint8_t* levels = kOut.bits < 8 ? buffer.data() : to;
+        PackRow(kOut, width, levels, Quantize(width, wide.Row(width, x + i * width), levels), to);
+      }
+    });
     return true;
   }
 
  private:
-  static RowFactors Quantize(const std::vector<float>& row, uint8_t* levels) {
-    const auto n = static_cast<int64_t>(row.size());
-    return kGreedy ? QuantizeRowGreedily(n, row.data(), kLevels.max_level(), levels)
-                   : QuantizeRow(n, row.data(), kLevels.max_level(), kLevels.half_factors, levels);
+  static RowFactors Quantize(int64_t n, const float* row, uint8_t* levels) {
+    return kGreedy ? QuantizeRowGreedily(n, row, kLevels.max_level(), levels)
+                   : QuantizeRow(n, row, kLevels.max_level(), kLevels.half_factors, levels);
   }
 };
 
@@ -57,15 +69,41 @@ class QuantizeRowsOp final : public Operator<CPUContext> {
     Output(1)->Resize(rows, 2);
     auto* q = Output(0)->mutable_data<uint8_t>();
     auto* scale_bias = Output(1)->mutable_data<float>();
-    for (int64_t i = 0; i < rows; ++i) {
-      const RowFactors factors =
-          QuantizeRow(width, x + i * width, kPlain8Bit.max_level(), false, q + i * width);
-      scale_bias[2 * i] = factors.scale;
-      scale_bias[2 * i + 1] = factors.bias;
-    }
+    ParallelRowsOf(rows, width, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const RowFactors factors =
+            QuantizeRow(width, x + i * width, kPlain8Bit.max_level(), false, q + i * width);
+        scale_bias[2 * i] = factors.scale;
+        scale_bias[2 * i + 1] = factors.bias;
+      }
+    });
     return true;
   }
 };
+
+// y = scale * level + bias, where the product is rounded too: products of float factors need a loop
+// of their own, because processors that can would round once. The others are exact.
+template <RowFormat kFormat>
+CAFFE2_SIMD_CLONES void DequantizeRow(int64_t bytes, const uint8_t* levels, RowFactors factors,
+                                      float* y) {
+  constexpr int kPerByte = kFormat.per_byte();
+  const auto dequantize = [=](int64_t i) __attribute__((always_inline)) {
+    for (int k = 0; k < kPerByte; ++k) {
+      const int level = levels[i] >> (k * kFormat.bits) & kFormat.max_level();
+      const float product = factors.scale * static_cast<float>(level);
+      y[i * kPerByte + k] = kFormat.half_factors ? 0.f + (product + factors.bias) : product;
+    }
+  };
+  if constexpr (kPerByte > 2) {  // rows have few bytes
+    ForEachByte(bytes, dequantize);
+  } else {
+#pragma omp simd
+    for (int64_t i = 0; i < bytes; ++i) dequantize(i);
+  }
+  if constexpr (kFormat.half_factors) return;
+#pragma omp simd
+  for (int64_t i = 0; i < bytes; ++i) y[i] = 0.f + (y[i] + factors.bias);  // no -0
+}
 
 // Converts all rows to T or, with kGather, the rows of the indices in input 1.
 template <typename T, RowFormat kFormat, bool kGather>
@@ -85,12 +123,15 @@ class DequantizeRowsOp final : public Operator<CPUContext> {
     Output(0)->Resize(dims);
     T* y = Output(0)->template mutable_data<T>();
     const int64_t n = kGather ? static_cast<int64_t>(indices.size()) : matrix.rows();
-    std::vector<float> row(width);
-    for (int64_t i = 0; i < n; ++i, y += width) {
-      std::fill(row.begin(), row.end(), 0.f);
-      matrix.AddRow(kGather ? indices[i] : i, 1, row.data());
-      for (int64_t j = 0; j < width; ++j) y[j] = Narrow<T>(row[j]);
-    }
+    ParallelRowsOf(n, width, [&](int64_t begin, int64_t end) {
+      WideOutput<T> wide;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = kGather ? indices[i] : i;
+        DequantizeRow<kFormat>(matrix.level_bytes(), matrix.Levels(row), matrix.Factors(row),
+                               wide.Row(width, y + i * width));
+        wide.Store();
+      }
+    });
     return true;
   }
 };

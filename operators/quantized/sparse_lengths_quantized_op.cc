@@ -2,6 +2,7 @@
 // rows were pruned.
 #include "operators/common/indices.h"
 #include "operators/quantized/quantized_rows.h"
+#include "operators/segment/listed_rows.h"
 #include "operators/segment/segments.h"
 
 namespace caffe2 {
@@ -30,6 +31,51 @@ class RowMapping {
   const int32_t* places_;
 };
 
+// y[j] = the weighted sum of the rows, times `share`. Negative rows count as 0. Columns are bytes.
+template <RowFormat kFormat>
+struct QuantizedRowSum {
+  ListedRows list;
+  QuantizedMatrix<kFormat> matrix;
+  float share;
+  float* y;
+
+  template <int kColumns>
+  CAFFE2_INLINE void Columns(int64_t begin) const {
+    // Level i of each word has its own sums: levels of words vectorize better than bytes do.
+    using Word = std::conditional_t<kColumns % sizeof(uint32_t) == 0, uint32_t, uint8_t>;
+    constexpr int kWords = kColumns / sizeof(Word), kLevels = 8 * sizeof(Word) / kFormat.bits;
+    float sum[kLevels][kWords] = {};
+    for (int64_t k = 0; k < list.n; ++k) {
+      const int64_t ahead = std::max<int64_t>(0, list.Ahead(k));
+      PrefetchBytes<kColumns>(matrix.Levels(ahead) + begin);
+      PrefetchBytes<1>(matrix.FactorsAt(ahead));
+      const int64_t row = list.Row(k);
+      if (row < 0) continue;
+      const RowFactors factors = matrix.Factors(row);
+      const float weight = share * list.Weight(k);
+      const float scale = weight * factors.scale, bias = weight * factors.bias;
+      const uint8_t* levels = matrix.Levels(row) + begin;
+      for (int i = 0; i < kLevels; ++i) {
+#pragma omp simd
+        for (int j = 0; j < kWords; ++j) {
+          const auto word = ReadWord<Word>(levels + j * sizeof(Word));
+          const auto level = static_cast<int>(word >> (i * kFormat.bits) & kFormat.max_level());
+          sum[i][j] += scale * static_cast<float>(level) + bias;
+        }
+      }
+    }
+    float* to = y + begin * kFormat.per_byte();
+    for (int j = 0; j < kWords; ++j) {
+      for (int i = 0; i < kLevels; ++i) to[j * kLevels + i] = sum[i][j];
+    }
+  }
+};
+
+template <RowFormat kFormat>
+CAFFE2_SIMD_CLONES void SumQuantizedRows(const QuantizedRowSum<kFormat>& sum) {
+  ForEachBlock<std::min(64, 128 / kFormat.per_byte())>(sum.matrix.level_bytes(), sum);
+}
+
 // Inputs: DATA, [WEIGHTS], INDICES, LENGTHS, then [SCALE_BIAS] unless fused, or with kPruned the
 // mapping.
 template <RowFormat kFormat, bool kWeighted, bool kMean, bool kPruned = false>
@@ -39,9 +85,9 @@ class SparseLengthsQuantizedOp final : public Operator<CPUContext> {
   static constexpr int kIndices = kWeighted ? 2 : 1;
   bool RunOnDevice() override {
     const QuantizedMatrix<kFormat> matrix(*this, 0, kIndices + 2);
-    const std::vector<int64_t> rows = ReadRows(matrix.rows());
-    const Segments segments =
-        Segments::FromLengths(Input(kIndices + 1), static_cast<int64_t>(rows.size()));
+    std::vector<int64_t> copy;
+    const int64_t* rows = ReadRows(matrix.rows(), &copy);
+    const Segments segments = Segments::FromLengths(Input(kIndices + 1), Input(kIndices).numel());
     const float* weights = nullptr;
     if (kWeighted) {
       CAFFE_ENFORCE(Input(1).numel() == segments.size(),
@@ -53,34 +99,35 @@ class SparseLengthsQuantizedOp final : public Operator<CPUContext> {
     Output(0)->Resize(segments.count(), width);
     auto* y = Output(0)->template mutable_data<float>();
     segments.ForEach(width, [&](int64_t s) {
-      float* out = y + s * width;
-      std::fill_n(out, width, 0.f);
-      const int64_t n = segments.length(s);
-      const float share = kMean && n > 0 ? 1.f / static_cast<float>(n) : 1.f;
-      for (int64_t k = 0; k < n; ++k) {
-        const int64_t entry = segments.entry(s, k);
-        if (rows[entry] < 0) continue;
-        matrix.AddRow(rows[entry], share * (weights == nullptr ? 1.f : weights[entry]), out);
-      }
+      const int64_t first = segments.Offsets()[s], n = segments.length(s);
+      SumQuantizedRows(QuantizedRowSum<kFormat>{
+          .list = {.rows = rows + first,
+                   .n = n,
+                   .listed = segments.size() - first,
+                   .weights = weights == nullptr ? nullptr : weights + first},
+          .matrix = matrix,
+          .share = kMean && n > 0 ? 1.f / static_cast<float>(n) : 1.f,
+          .y = y + s * width,
+      });
     });
     return true;
   }
 
  private:
-  // The row of each index; -1 for one that was pruned.
-  std::vector<int64_t> ReadRows(int64_t n) const {
+  // The row of each index, in the tensor or in `copy`; -1 for one that was pruned.
+  const int64_t* ReadRows(int64_t n, std::vector<int64_t>* copy) const {
     const Tensor& indices = Input(kIndices);
     if constexpr (!kPruned) {
-      return ReadIndices(indices, n);
+      return ReadIndices(indices, n, copy);
     } else {
       const RowMapping mapping(Input(kIndices + 2));
-      std::vector<int64_t> rows = ReadIntegers(indices, "indices");
-      for (int64_t& row : rows) {
+      *copy = ReadIntegers(indices, "indices");
+      for (int64_t& row : *copy) {
         row = mapping.Place(row);
         if (row < 0 && !mapping.IsIdentity()) continue;
         CheckIndices(1, &row, n);
       }
-      return rows;
+      return copy->data();
     }
   }
 };

@@ -121,6 +121,92 @@ TEST(HalfRowsTest, AreTheNearestLevelsOfTheStoredFactors) {
   }
 }
 
+// The bytes of a row of 8-bit levels with float factors, by a loop over the elements.
+std::vector<uint8_t> ReferenceFloatRow(const std::vector<float>& x) {
+  const auto [least, greatest] = std::minmax_element(x.begin(), x.end());
+  const float range = *greatest - *least, inverse = 255 / (range + 1e-8f);
+  std::vector<uint8_t> bytes;
+  for (const float value : x) {
+    const float level = std::nearbyint((value - *least) * inverse);
+    bytes.push_back(static_cast<uint8_t>(std::clamp(level, 0.f, 255.f)));
+  }
+  const float factors[] = {range / 255, *least};
+  bytes.resize(x.size() + sizeof factors);
+  std::memcpy(bytes.data() + x.size(), factors, sizeof factors);
+  return bytes;
+}
+
+// Rows of one width: numbers of several magnitudes, ties between levels, equal ones and both zeros.
+std::vector<std::vector<float>> ManyRows(int64_t width) {
+  std::vector<std::vector<float>> rows;
+  for (const float scale : {1e-30f, 1e-3f, 1.f, 300.f, 1e30f}) {
+    rows.push_back(RandomValues(width, static_cast<int>(rows.size()), -3 * scale, 5 * scale));
+  }
+  std::vector<float> ties, zeros;
+  for (int64_t j = 0; j < width; ++j) {
+    ties.push_back(static_cast<float>(j * 7 % 511) / 2);
+    zeros.push_back(j % 3 == 1 ? -0.f : 0.f);
+  }
+  rows.push_back(ties);
+  rows.push_back(zeros);
+  for (float& zero : zeros) zero = -zero;
+  rows.push_back(zeros);
+  rows.emplace_back(width, 7.f);
+  return rows;
+}
+
+TEST_F(RowwiseQuantizedTest, BytesAreTheOnesOfALoop) {
+  for (const int64_t width : {1, 2, 7, 16, 33, 64, 100, 1029}) {
+    std::vector<float> x, scale_bias;
+    std::vector<uint8_t> fused, levels;
+    const auto rows = ManyRows(width);
+    for (const std::vector<float>& row : rows) {
+      x.insert(x.end(), row.begin(), row.end());
+      const std::vector<uint8_t> bytes = ReferenceFloatRow(row);
+      fused.insert(fused.end(), bytes.begin(), bytes.end());
+      levels.insert(levels.end(), bytes.begin(), bytes.begin() + width);
+      float factors[2];
+      std::memcpy(factors, bytes.data() + width, sizeof factors);
+      scale_bias.insert(scale_bias.end(), factors, factors + 2);
+    }
+    const auto n = static_cast<int64_t>(rows.size());
+    Feed(&ws, "many", {n, width}, x);
+    RunOp(&ws, Op("FloatToFused8BitRowwiseQuantized", {"many"}, {"F"}));
+    RunOp(&ws, Op("FloatToRowwiseQuantized8Bits", {"many"}, {"Q", "S"}));
+    EXPECT_EQ(FetchValues<uint8_t>(ws, "F"), fused) << width;
+    EXPECT_EQ(FetchValues<uint8_t>(ws, "Q"), levels) << width;
+    EXPECT_EQ(FetchValues<float>(ws, "S"), scale_bias) << width;
+    RunOp(&ws, Op("Fused8BitRowwiseQuantizedToFloat", {"F"}, {"D"}));
+    RunOp(&ws, Op("Rowwise8BitQuantizedToFloat", {"Q", "S"}, {"E"}));
+    std::vector<float> expected;
+    for (int64_t i = 0; i < n * width; ++i) {
+      const volatile float product = scale_bias[i / width * 2] * static_cast<float>(levels[i]);
+      expected.push_back(product + scale_bias[i / width * 2 + 1]);
+    }
+    EXPECT_EQ(FetchValues<float>(ws, "D"), expected) << width;
+    EXPECT_EQ(FetchValues<float>(ws, "E"), expected) << width;
+  }
+}
+
+TEST(HalfRowsTest, BytesAreTheOnesOfALoop) {
+  Workspace ws;
+  for (const int64_t width : {4, 16, 36, 64, 100, 1028}) {
+    std::vector<float> x;
+    for (const std::vector<float>& row : ManyRows(width)) {
+      const auto [least, greatest] = std::minmax_element(row.begin(), row.end());
+      const bool has_range = *greatest > *least + 1e-3f && *greatest < 6e4f;
+      if (has_range) x.insert(x.end(), row.begin(), row.end());
+    }
+    const auto n = static_cast<int64_t>(x.size()) / width;
+    Feed(&ws, "X", {n, width}, x);
+    for (const HalfFormat& format : kHalfFormats) {
+      RunOp(&ws, Op(format.from_float, {"X"}, {"Q"}));
+      EXPECT_EQ(FetchValues<uint8_t>(ws, "Q"), ReferenceHalfRows(x, width, format.bits))
+          << format.from_float << " " << width;
+    }
+  }
+}
+
 TEST(HalfRowsTest, RowsOfHalfFloatsWithFloatFactors) {
   Workspace ws;
   std::vector<float16> x;

@@ -25,6 +25,29 @@ TEST_F(RowwiseQuantizedTest, SumsAreThoseOfTheFloats) {
   ExpectTensor(ws, "A", {3, 3}, expected, 1e-5f, 1e-5f);
 }
 
+// Sums of rows of many columns are those of the dequantized rows.
+TEST_F(RowwiseQuantizedTest, SumsOfWideRows) {
+  std::vector<int> index;
+  for (int i = 0; i < 60; ++i) index.push_back(i * 11 % 30);
+  Feed(&ws, "i", {60}, index);
+  Feed<int32_t>(&ws, "n", {4}, {20, 0, 1, 39});
+  FeedRandom(&ws, "w", {60}, 2);
+  for (const int64_t width : {4, 12, 32, 60, 64, 68, 128, 172}) {
+    FeedRandom(&ws, "X", {30, width}, 1, -3, 5);
+    for (const std::string bits : {"8", "4", "2"}) {
+      const std::string type = "Fused" + bits + "BitRowwise";
+      RunOp(&ws, Op("FloatTo" + type + "Quantized", {"X"}, {"Q"}));
+      RunOp(&ws, Op(type + "QuantizedToFloat", {"Q"}, {"D"}));
+      RunOp(&ws, Op("SparseLengthsMean", {"D", "i", "n"}, {"M"}));
+      RunOp(&ws, Op("SparseLengthsWeightedSum", {"D", "w", "i", "n"}, {"S"}));
+      RunOp(&ws, Op("SparseLengthsMean" + type, {"Q", "i", "n"}, {"A"}));
+      RunOp(&ws, Op("SparseLengthsWeightedSum" + type, {"Q", "w", "i", "n"}, {"B"}));
+      ExpectTensor(ws, "A", {4, width}, FetchValues<float>(ws, "M"), 1e-5f, 1e-5f);
+      ExpectTensor(ws, "B", {4, width}, FetchValues<float>(ws, "S"), 1e-5f, 3e-5f);
+    }
+  }
+}
+
 class NarrowSumTest : public ::testing::TestWithParam<int> {
  protected:
   std::string Name(const std::string& before, const std::string& after) const {
