@@ -2,6 +2,9 @@
 // functions for CUDA devices.
 #pragma once
 
+#include <algorithm>
+#include <tuple>
+
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/parallel.h"
 #include "operators/common/host_device.h"
@@ -33,9 +36,9 @@ inline constexpr bool kNarrowsApart = requires {
 template <class F>
 inline constexpr bool kNarrowsApart<GradientOf<F>> = kNarrowsApart<F>;
 
-// MapElements in one thread, compiled for several instruction sets.
+// MapRow for other types than float16, compiled for several instruction sets.
 template <class F, typename R, typename... T>
-CAFFE2_SIMD_CLONES void MapRow(F f, int64_t n, R* y, const T*... x) {
+CAFFE2_SIMD_CLONES void MapVectors(F f, int64_t n, R* y, const T*... x) {
   if constexpr (kNarrowsApart<F> && kIs16Bit<R>) {
     constexpr int64_t kBlock = 1024;
     float wide[kBlock];
@@ -51,13 +54,57 @@ CAFFE2_SIMD_CLONES void MapRow(F f, int64_t n, R* y, const T*... x) {
     for (int64_t i = 0; i < n; ++i) y[i] = host_device::Narrow<R>(f(host_device::Widen(x[i])...));
   }
 }
-// The pointer in the type that MapRow takes: SignedBits for 16-bit elements if F takes bits.
+// A block of elements as float where they are float16, else in place.
+constexpr int64_t kHalfBlock = 512;
+template <typename T>
+struct HalfBlock {
+  const T* Read(int64_t /*n*/, const T* x) const { return x; }
+  T* Written(T* y) const { return y; }
+  void Store(int64_t /*n*/, T* /*y*/) const {}
+};
+template <>
+struct HalfBlock<float16> {
+  HalfBlock() {}  // without zeros
+  const float* Read(int64_t n, const float16* x) {
+    WidenRow(n, x, wide);
+    return wide;
+  }
+  float* Written(float16* /*y*/) { return wide; }
+  void Store(int64_t n, float16* y) const { NarrowRow(n, wide, y); }
+  float wide[kHalfBlock];
+};
+
+// MapElements in one thread. Rows of float16 convert faster than elements in the loop.
+template <class F, typename R, typename... T>
+void MapRow(const F& f, int64_t n, R* y, const T*... x) {
+  if constexpr (std::is_same_v<R, float16> || (std::is_same_v<T, float16> || ...)) {
+    HalfBlock<R> out;
+    std::tuple<HalfBlock<T>...> in;
+    for (int64_t i = 0; i < n; i += kHalfBlock) {
+      const int64_t size = std::min(kHalfBlock, n - i);
+      std::apply(
+          [&](auto&... block) {
+            MapVectors(f, size, out.Written(y + i), block.Read(size, x + i)...);
+          },
+          in);
+      out.Store(size, y + i);
+    }
+  } else {
+    MapVectors(f, n, y, x...);
+  }
+}
+
+// The pointer in the type that MapRow takes, if F takes bits: SignedBits for 16-bit elements, and
+// bytes for bools, with which GCC 12 does not vectorize.
 template <class F, typename T>
 auto* ElementsOf(T* elements) {
   using Element = std::remove_const_t<T>;
   if constexpr (kOfBits<F> && kIs16Bit<Element>) {
     using Bits = SignedBits<Element>;
     return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Bits, Bits>*>(elements);
+  } else if constexpr (kOfBits<F> && std::is_same_v<Element, bool>) {
+    return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const uint8_t, uint8_t>*>(
+        elements);
   } else {
     return elements;
   }

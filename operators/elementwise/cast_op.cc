@@ -28,8 +28,14 @@ template <typename From, typename To>
 void Convert(int64_t n, const void* x, void* y) {
   const From* from = static_cast<const From*>(x);
   To* to = static_cast<To*>(y);
-  for (int64_t i = 0; i < n; ++i) {
-    to[i] = Narrow<To>(ConvertNumber<ArithmeticType<To>>(Widen(from[i])));
+  if constexpr (kIs16Bit<From> && std::is_same_v<To, float>) {
+    WidenRow(n, from, to);
+  } else if constexpr (std::is_same_v<From, float> && kIs16Bit<To>) {
+    NarrowRow(n, from, to);
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      to[i] = Narrow<To>(ConvertNumber<ArithmeticType<To>>(Widen(from[i])));
+    }
   }
 }
 

@@ -27,9 +27,18 @@ CAFFE2_SIMD_CLONES void AddTo(int64_t n, const bfloat16* x, float* sum) {
 CAFFE2_SIMD_CLONES void AddPair(int64_t n, const bfloat16* a, const bfloat16* b, float* sum) {
   AddPair<bfloat16>(n, a, b, sum);
 }
+inline void AddTo(int64_t n, const float16* x, float* sum) {
+  float wide[kBlock];
+  WidenRow(n, x, wide);
+  AddTo(n, wide, sum);
+}
+inline void AddPair(int64_t n, const float16* a, const float16* b, float* sum) {
+  WidenRow(n, a, sum);
+  AddTo(n, b, sum);
+}
 
-// sum = elements [offset, offset + n) of all inputs, at least two. sum may be the elements of the
-// first input.
+// sum = elements [offset, offset + n) of all inputs, at least two. n is at most kBlock. sum may be
+// the elements of the first input.
 template <typename T>
 void Accumulate(const std::vector<const void*>& inputs, int64_t offset, int64_t n,
                 ArithmeticType<T>* sum) {

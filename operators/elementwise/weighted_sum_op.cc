@@ -24,6 +24,16 @@ CAFFE2_SIMD_CLONES void SetScaled(int64_t n, float weight, const float* x, float
 CAFFE2_SIMD_CLONES void AddScaled(int64_t n, float weight, const float* x, float* y) {
   AddScaled<float>(n, weight, x, y);
 }
+inline void SetScaled(int64_t n, float weight, const float16* x, float* y) {
+  float wide[kBlockOfSum];
+  WidenRow(n, x, wide);
+  SetScaled(n, weight, wide, y);
+}
+inline void AddScaled(int64_t n, float weight, const float16* x, float* y) {
+  float wide[kBlockOfSum];
+  WidenRow(n, x, wide);
+  AddScaled(n, weight, wide, y);
+}
 
 // The value of a weight input. Throws EnforceNotMet unless it has one element.
 float WeightOf(const Tensor& weight) {
@@ -38,8 +48,8 @@ struct Term {
   float weight;
 };
 
-// sum = elements [offset, offset + n) of the scaled inputs. sum may be the elements of the first
-// one.
+// sum = elements [offset, offset + n) of the scaled inputs. n is at most kBlockOfSum. sum may be
+// the elements of the first one.
 template <typename T>
 void Accumulate(const std::vector<Term>& terms, int64_t offset, int64_t n, float* sum) {
   for (size_t k = 0; k < terms.size(); ++k) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -150,6 +151,49 @@ TEST(HalfTest, ConversionRoundsToNearestEvenAndKeepsSpecials) {
   EXPECT_EQ(ToBFloat16(1.f + 0x1p-8f).x, 0x3f80);
   EXPECT_EQ(ToBFloat16(1.f + 3 * 0x1p-8f).x, 0x3f82);
   EXPECT_TRUE(std::isnan(ToFloat(ToBFloat16(std::numeric_limits<float>::quiet_NaN()))));
+}
+
+// The value of a finite half from its fields.
+double ValueOfHalf(uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> 10 & 0x1f),
+            fraction = static_cast<int>(bits & 0x3ff);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+// Rounds in double, to a multiple of the distance of halves there.
+uint32_t NearestHalf(float value) {
+  const uint32_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (std::isnan(value)) return sign | 0x7e00;
+  const double magnitude = std::abs(double{value});
+  if (magnitude >= 65520) return sign | 0x7c00;
+  const int exponent = magnitude < 0x1p-14 ? -14 : std::ilogb(magnitude);
+  const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  return sign | (static_cast<uint32_t>(exponent + 14) * 1024 + steps);  // 1024 steps carry over
+}
+
+TEST(HalfTest, ConversionsAreTheReferenceOnes) {
+  const auto expect_nearest = [](float value) {
+    EXPECT_EQ(ToFloat16(value).x, NearestHalf(value)) << value;
+  };
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float value = ToFloat(float16{static_cast<uint16_t>(bits)});
+    expect_nearest(std::bit_cast<float>(bits << 16 | bits));  // floats of all magnitudes
+    if ((bits & 0x7c00) == 0x7c00) {
+      EXPECT_EQ(std::isnan(value), (bits & 0x3ff) != 0);
+      EXPECT_EQ(std::signbit(value), bits >= 0x8000);
+      continue;
+    }
+    EXPECT_EQ(value, ValueOfHalf(bits));
+    EXPECT_EQ(std::signbit(value), bits >= 0x8000);
+    // The middle to the next number, and its neighbors.
+    const auto next = (bits & 0x7fff) == 0x7bff ? 65536 : std::abs(ValueOfHalf(bits + 1));
+    const auto middle = static_cast<float>(std::copysign((std::abs(value) + next) / 2, value));
+    expect_nearest(middle);
+    expect_nearest(std::nextafter(middle, 0.f));
+    expect_nearest(std::nextafter(middle, std::copysign(INFINITY, value)));
+  }
 }
 
 }  // namespace
