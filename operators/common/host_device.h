@@ -70,7 +70,8 @@ struct SignedBits {
   static constexpr int16_t kNegativeInfinity = kInfinity - 0x8000;
 };
 
-// True if F has a member kTakesBits: then it may get 16-bit numbers as SignedBits.
+// True if F has a member kTakesBits: then it may get 16-bit numbers as SignedBits, and bools as
+// bytes.
 template <class F>
 inline constexpr bool kOfBits = requires {
   F::kTakesBits;

@@ -58,7 +58,9 @@ struct OrFunction {
 };
 struct NotFunction {
   static constexpr const char* kName = "Not";
+  static constexpr bool kTakesBits = true;
   CAFFE2_HOST_DEVICE_INLINE bool operator()(bool x) const { return !x; }
+  CAFFE2_HOST_DEVICE_INLINE uint8_t operator()(uint8_t x) const { return x == 0; }
 };
 
 }  // namespace caffe2

@@ -48,5 +48,21 @@ TEST(ComparisonOpTest, Logic) {
   ExpectThrows(&ws, Op("And", {"X", "X"}, {"C"}), "not supported");
 }
 
+TEST(ComparisonOpTest, NotOfMany) {
+  for (const int64_t n : {1, 15, 70, 100003}) {
+    std::vector<int> values, expected;
+    for (int64_t i = 0; i < n; ++i) {
+      values.push_back(i * i % 7 < 3);
+      expected.push_back(1 - values.back());
+    }
+    Workspace ws;
+    FeedBools(&ws, "A", {n}, values);
+    RunOp(&ws, Op("Not", {"A"}, {"B"}));
+    EXPECT_EQ(Bools(ws, "B"), expected);
+    RunOp(&ws, Op("Not", {"A"}, {"A"}));
+    EXPECT_EQ(Bools(ws, "A"), expected);
+  }
+}
+
 }  // namespace
 }  // namespace caffe2::testing
