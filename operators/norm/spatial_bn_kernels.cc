@@ -1,6 +1,7 @@
 #include "operators/norm/spatial_bn_kernels.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "caffe2/core/tensor.h"
 #include "caffe2/utils/narrow_float.h"
@@ -24,6 +25,9 @@ struct Each {
 struct Same {
   float value;
   CAFFE2_INLINE float operator[](int64_t) const { return value; }
+};
+struct Zero {
+  CAFFE2_INLINE float operator[](int64_t) const { return 0; }
 };
 
 // Along one run of elements ---------------------------------------------------------------------
@@ -62,16 +66,16 @@ CAFFE2_INLINE void InputGradientRun(int64_t n, const T* x, const T* dy, P mean, 
   }
 }
 
-template <typename T>
-CAFFE2_INLINE void SumRun(int64_t n, const T* x, float* sum) {
+template <typename T, typename S>
+CAFFE2_INLINE void SumRun(int64_t n, const T* x, S shift, float* sum) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) sum[i] += Widen(x[i]);
+  for (int64_t i = 0; i < n; ++i) sum[i] += Widen(x[i]) - shift[i];
 }
-template <typename T, typename P>
-CAFFE2_INLINE void SquareRun(int64_t n, const T* x, P mean, float* sum) {
+template <typename T, typename S, typename P>
+CAFFE2_INLINE void SquareRun(int64_t n, const T* x, S shift, P mean, float* sum) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    const float centred = Widen(x[i]) - mean[i];
+    const float centred = (Widen(x[i]) - shift[i]) - mean[i];
     sum[i] += centred * centred;
   }
 }
@@ -121,6 +125,11 @@ CAFFE2_INLINE void SumLanes(int64_t n, const Run& run, float* totals) {
 // `before` rows, by the formula of Chan et al. for joining two samples.
 CAFFE2_INLINE void Join(int64_t channels, float before, float count, const float* other_mean,
                         const float* other_m2, float* mean, float* m2) {
+  if (before == 0) {  // the formula would multiply an infinite square by 0
+    std::copy_n(other_mean, channels, mean);
+    std::copy_n(other_m2, channels, m2);
+    return;
+  }
   const float part = count / (before + count);
   const float cross = before * part;
 #pragma GCC ivdep
@@ -131,9 +140,10 @@ CAFFE2_INLINE void Join(int64_t channels, float before, float count, const float
   }
 }
 
-// Adds the span to moments of `before` elements a channel. scratch: two values a channel.
-template <typename T>
-CAFFE2_INLINE void AddMoments(const Span& span, const T* x, int64_t before, float* scratch,
+// Adds the span, less the shift, to moments of `before` elements a channel. scratch: two values a
+// channel.
+template <typename T, typename S>
+CAFFE2_INLINE void AddMoments(const Span& span, const T* x, S shift, int64_t before, float* scratch,
                               float* mean, float* m2) {
   const int64_t channels = span.channels(), total = span.rows * span.width / channels;
   const int64_t chunk = std::max(kMinChunkRows, kChunk / channels);
@@ -145,17 +155,18 @@ CAFFE2_INLINE void AddMoments(const Span& span, const T* x, int64_t before, floa
     std::fill_n(scratch, 2 * channels, 0.f);
     if (span.one_channel) {
       SumLanes<1>(
-          count, [=](int64_t i, int64_t n, auto& sums) { SumRun(n, from + i, sums[0]); },
+          count, [=](int64_t i, int64_t n, auto& sums) { SumRun(n, from + i, shift, sums[0]); },
           chunk_mean);
       const Same centre{* chunk_mean /= static_cast<float>(count)};
       SumLanes<1>(
-          count, [=](int64_t i, int64_t n, auto& sums) { SquareRun(n, from + i, centre, sums[0]); },
+          count,
+          [=](int64_t i, int64_t n, auto& sums) { SquareRun(n, from + i, shift, centre, sums[0]); },
           chunk_m2);
     } else {
-      for (int64_t r = 0; r < count; ++r) SumRun(channels, from + r * channels, chunk_mean);
+      for (int64_t r = 0; r < count; ++r) SumRun(channels, from + r * channels, shift, chunk_mean);
       for (int64_t c = 0; c < channels; ++c) chunk_mean[c] /= static_cast<float>(count);
       for (int64_t r = 0; r < count; ++r) {
-        SquareRun(channels, from + r * channels, Each{chunk_mean}, chunk_m2);
+        SquareRun(channels, from + r * channels, shift, Each{chunk_mean}, chunk_m2);
       }
     }
     Join(channels, static_cast<float>(before + begin), static_cast<float>(count), chunk_mean,
@@ -236,11 +247,21 @@ CAFFE2_INLINE void InputGradientOfSpan(const Span& span, const NormalizeGradient
 // Clones cannot be templates: each type has its own entries.
 CAFFE2_SIMD_CLONES void Moments(const Span& span, const float* x, int64_t before, float* scratch,
                                 float* mean, float* m2) {
-  AddMoments(span, x, before, scratch, mean, m2);
+  AddMoments(span, x, Zero{}, before, scratch, mean, m2);
+}
+CAFFE2_SIMD_CLONES void ShiftedMoments(const Span& span, const float* x, const float* shift,
+                                       int64_t before, float* scratch, float* mean, float* m2) {
+  span.one_channel ? AddMoments(span, x, Same{*shift}, before, scratch, mean, m2)
+                   : AddMoments(span, x, Each{shift}, before, scratch, mean, m2);
 }
 CAFFE2_SIMD_CLONES void Moments(const Span& span, const bfloat16* x, int64_t before, float* scratch,
                                 float* mean, float* m2) {
-  AddMoments(span, x, before, scratch, mean, m2);
+  AddMoments(span, x, Zero{}, before, scratch, mean, m2);
+}
+CAFFE2_SIMD_CLONES void ShiftedMoments(const Span& span, const bfloat16* x, const float* shift,
+                                       int64_t before, float* scratch, float* mean, float* m2) {
+  span.one_channel ? AddMoments(span, x, Same{*shift}, before, scratch, mean, m2)
+                   : AddMoments(span, x, Each{shift}, before, scratch, mean, m2);
 }
 CAFFE2_SIMD_CLONES void JoinMoments(int64_t channels, int64_t before, int64_t count,
                                     const float* other_mean, const float* other_m2, float* mean,
@@ -346,6 +367,29 @@ NormalizeGradient<T> At(NormalizeGradient<T> in, int64_t offset, int64_t channel
   return in;
 }
 
+// What to subtract from the values of a channel, so that their sums lose no digits: 0 unless the
+// channel lies far from 0 compared with its spread. Looks at a few of its `count` elements.
+template <typename T>
+float ShiftOf(int64_t count, int64_t stride, const T* x) {
+  constexpr int kSamples = 5;
+  constexpr float kFar = 256;
+  const float first = Widen(*x);
+  float spread = 0;
+  for (int k = 1; k < kSamples; ++k) {
+    const float value = Widen(x[(count - 1) * k / (kSamples - 1) * stride]);
+    spread = std::max(spread, std::fabs(value - first));
+  }
+  return std::isfinite(first) && std::fabs(first) > kFar * spread ? first : 0.f;
+}
+
+// Adds the span to moments, less the shift of each channel unless it is null.
+template <typename T>
+void AnyMoments(const Span& span, const T* x, const float* shift, int64_t before, float* scratch,
+                float* mean, float* m2) {
+  shift == nullptr ? Moments(span, x, before, scratch, mean, m2)
+                   : ShiftedMoments(span, x, shift, before, scratch, mean, m2);
+}
+
 }  // namespace
 
 ChannelShape ChannelShapeOf(const std::vector<int64_t>& dims, StorageOrder order) {
@@ -363,13 +407,19 @@ void ChannelMoments(const ChannelShape& shape, const T* x, float* mean, float* v
   const int64_t channels = shape.channels, count = shape.PerChannel();
   std::fill_n(mean, channels, 0.f);
   std::fill_n(variance, channels, 0.f);
+  float* const shift = ThreadBuffer((4 * kMaxBlocks + 1) * channels);
   if (shape.channels_last) {
-    float* partial = ThreadBuffer(4 * kMaxBlocks * channels);
+    float* const partial = shift + channels;
+    bool shifted = false;
+    for (int64_t c = 0; c < channels; ++c) {
+      shift[c] = ShiftOf(count, channels, x + c);
+      shifted |= shift[c] != 0;
+    }
     const int64_t blocks = ForEachBlock(shape, [&](int64_t block, int64_t first, int64_t rows) {
       float* own = partial + 4 * block * channels;
       std::fill_n(own, 2 * channels, 0.f);
-      Moments(Span{rows, channels, false}, x + first * channels, 0, own + 2 * channels, own,
-              own + channels);
+      AnyMoments(Span{rows, channels, false}, x + first * channels, shifted ? shift : nullptr, 0,
+                 own + 2 * channels, own, own + channels);
     });
     for (int64_t block = 0; block < blocks; ++block) {
       const int64_t first = count * block / blocks, end = count * (block + 1) / blocks;
@@ -378,12 +428,16 @@ void ChannelMoments(const ChannelShape& shape, const T* x, float* mean, float* v
     }
   } else {
     ForEachPlane(shape, [&](int64_t c, int64_t offset, int64_t n) {
+      if (n == 0) shift[c] = ShiftOf(shape.spatial, 1, x + offset);
       float scratch[2];
-      Moments(Span{1, shape.spatial, true}, x + offset, n * shape.spatial, scratch, mean + c,
-              variance + c);
+      AnyMoments(Span{1, shape.spatial, true}, x + offset, shift[c] != 0 ? shift + c : nullptr,
+                 n * shape.spatial, scratch, mean + c, variance + c);
     });
   }
-  for (int64_t c = 0; c < channels; ++c) variance[c] /= static_cast<float>(count);
+  for (int64_t c = 0; c < channels; ++c) {
+    if (shift[c] != 0) mean[c] += shift[c];
+    variance[c] /= static_cast<float>(count);
+  }
 }
 
 template <typename T>

@@ -269,6 +269,29 @@ TEST(SpatialBN, LargeMean) {
   }
 }
 
+// Means are rounded once, and squares of constants do not overflow.
+TEST(SpatialBN, MeansFarFromZeroAreExact) {
+  for (const bool nhwc : {false, true}) {
+    for (const double shift : {1e4, 1e30}) {
+      Workspace ws;
+      const std::vector<int64_t> dims = {20, 2, 33, 31};
+      FeedAll(&ws, dims, 2);
+      std::vector<float> x = FetchValues<float>(ws, "X");
+      std::vector<double> mean(2);
+      const int64_t area = 33 * 31;
+      for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<float>(x[i] + shift);
+        mean[i / area % 2] += x[i] / (20. * area);
+      }
+      FeedImage(&ws, "X", dims, x, nhwc);
+      RunOp(&ws, Op("SpatialBN", kInputs, kOutputs, Order(nhwc)));
+      ExpectTensor(ws, "sm", {2}, {static_cast<float>(mean[0]), static_cast<float>(mean[1])},
+                   6.1e-8f, 0);
+      for (const float siv : FetchValues<float>(ws, "siv")) EXPECT_TRUE(std::isfinite(siv)) << siv;
+    }
+  }
+}
+
 // Two halves with exchanged sums are one batch of both.
 TEST(SpatialBN, SeveralBatchesEqualOneLargeOne) {
   for (const bool nhwc : {false, true}) {
