@@ -16,10 +16,11 @@ struct GluRows {
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
     const T *value = x + 2 * row * half, *gate = value + half;
-    for (int64_t j = team.first(); j < half; j += team.step()) {
-      y[row * half + j] = host_device::Narrow<T>(host_device::Widen(value[j]) *
-                                                 host_device::Sigmoid(host_device::Widen(gate[j])));
-    }
+    T* const to = y + row * half;
+    host_device::ForEachOf(team, half, [=](int64_t j) {
+      to[j] = host_device::Narrow<T>(host_device::Widen(value[j]) *
+                                     host_device::Sigmoid(host_device::Widen(gate[j])));
+    });
   }
 };
 

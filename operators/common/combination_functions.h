@@ -72,11 +72,9 @@ struct SumOfRows {
   T* y;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
-    typename Team::Number sum = 0;
-    for (int64_t j = team.first(); j < width; j += team.step()) {
-      sum += host_device::Widen(x[row * width + j]);
-    }
-    sum = team.Sum(sum);
+    const T* from = x + row * width;
+    const auto sum =
+        host_device::SumOver(team, width, [=](int64_t j) { return host_device::Widen(from[j]); });
     if (team.leader()) y[row] = host_device::Narrow<T>(sum);
   }
 };

@@ -26,7 +26,8 @@
 // A team works on one row: a thread on the host, a block of threads (or one thread) on a device.
 // Each member handles the elements team.first(), team.first() + team.step(), ... All members must
 // call team.Sum and team.Reduce, and all get the result. Sums are of type Team::Number, float on
-// devices and double on the host, and always have the same order.
+// devices and double on the host, and always have the same order. SumOver and ForEachOf are loops
+// over the elements of a row that vectorize on the host.
 #pragma once
 
 #include <algorithm>
@@ -126,5 +127,76 @@ struct Min {
     return b < a ? b : a;
   }
 };
+
+#ifndef __device__
+// Shorter rows are added faster one by one than in lanes.
+constexpr int64_t kMinSumLanes = 32;
+// Inlines all calls into a function, so that its clones vectorize.
+#ifdef __GNUC__
+#define CAFFE2_FLATTEN __attribute__((flatten))
+#else
+#define CAFFE2_FLATTEN
+#endif
+// SumOver in lanes, whose order depends on n alone. n is at least kMinSumLanes.
+template <class Term>
+CAFFE2_FLATTEN CAFFE2_SIMD_CLONES double SumInLanes(int64_t n, Term term) {
+  constexpr int kLanes = 16, kAll = 2 * kLanes;
+  double lane[kAll] = {};
+  int64_t j = 0;
+  for (; j + kAll <= n; j += kAll) {
+#pragma omp simd
+    for (int l = 0; l < kAll; ++l) lane[l] += term(j + l);
+  }
+  for (; j < n; j += kLanes) {  // the last of these are kLanes elements, some of them done before
+    const int64_t first = std::min(j, n - kLanes);
+    const int done = static_cast<int>(j - first);
+#pragma omp simd
+    for (int l = 0; l < kLanes; ++l) {
+      const double value = term(first + l);
+      lane[l] += l < done ? 0 : value;
+    }
+  }
+  for (int width = kLanes; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) lane[l] += lane[l + width];
+  }
+  return lane[0];
+}
+template <class Body>
+CAFFE2_FLATTEN CAFFE2_SIMD_CLONES void RunInLanes(int64_t n, Body body) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) body(j);
+}
+#endif
+
+// True if SumOver does not vectorize a row of n elements. Then the functions of <cmath> are faster
+// than the functions of host_device_math.h.
+CAFFE2_HOST_DEVICE constexpr bool IsShortRow(int64_t n) {
+#ifdef __device__
+  return false;
+#else
+  return n < kMinSumLanes;
+#endif
+}
+
+// The sum of term(j) for j in [0, n), computed by the whole team. Terms should capture by value,
+// and be without branches and calls.
+template <class Team, class Term>
+CAFFE2_HOST_DEVICE typename Team::Number SumOver(Team team, int64_t n, const Term& term) {
+#ifndef __device__
+  if (!IsShortRow(n)) return SumInLanes(n, term);
+#endif
+  typename Team::Number sum = 0;
+  for (int64_t j = team.first(); j < n; j += team.step()) sum += term(j);
+  return team.Sum(sum);
+}
+// body(j) for j in [0, n), in any order and shared by the team. The same holds for the body.
+template <class Team, class Body>
+CAFFE2_HOST_DEVICE void ForEachOf(Team team, int64_t n, const Body& body) {
+#ifndef __device__
+  constexpr int64_t kMinLanes = 16;
+  if (n >= kMinLanes) return RunInLanes(n, body);
+#endif
+  for (int64_t j = team.first(); j < n; j += team.step()) body(j);
+}
 
 }  // namespace caffe2::host_device

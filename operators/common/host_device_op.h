@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/parallel.h"
@@ -129,6 +130,25 @@ void ForEachRow(int64_t rows, int64_t width, const F& f, CPUContext*) {
   ParallelFor(rows, grain, [&f](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) f(row, host_device::SoloTeam());
   });
+}
+
+// The sum of term(i) for i in [0, n), added in double. The order depends on n alone.
+template <class Term>
+double SumTerms(int64_t n, const Term& term, CPUContext*) {
+  constexpr int64_t kBlock = 4096;
+  if (n <= kBlock) return host_device::SumOver(host_device::SoloTeam(), n, term);
+  const int64_t blocks = (n + kBlock - 1) / kBlock;
+  std::vector<double> sums(blocks);
+  ParallelFor(blocks, 4 * kElementGrain / kBlock, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kBlock;
+      sums[block] = host_device::SumOver(host_device::SoloTeam(), std::min(kBlock, n - first),
+                                         [term, first](int64_t i) { return term(first + i); });
+    }
+  });
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return total;
 }
 
 }  // namespace caffe2

@@ -10,10 +10,9 @@ namespace caffe2 {
 // *sum = the sum of a[i] * b[i] for n elements, added in double. total_product_cuda.h has the
 // version for CUDA devices.
 inline void TotalProduct(int64_t n, const float* a, const float* b, float* sum,
-                         CPUContext* /*context*/) {
-  double total = 0;
-  for (int64_t i = 0; i < n; ++i) total += static_cast<double>(a[i]) * b[i];
-  *sum = static_cast<float>(total);
+                         CPUContext* context) {
+  *sum = static_cast<float>(SumTerms(
+      n, [a, b](int64_t i) { return static_cast<double>(a[i]) * b[i]; }, context));
 }
 
 }  // namespace caffe2

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "operators/common/host_device_op.h"
+
 namespace caffe2 {
 
 template <>
 bool AveragedLossOp<CPUContext>::RunOnDevice() {
   const Tensor& x = Input(0);
   const float* x_data = x.data<float>();
-  double sum = 0;
-  for (int64_t i = 0; i < x.numel(); ++i) sum += x_data[i];
+  const double sum = SumTerms(
+      x.numel(), [x_data](int64_t i) { return x_data[i]; }, &context_);
   Tensor* mean = Output(0);
   mean->Resize();
   *mean->mutable_data<float>() =

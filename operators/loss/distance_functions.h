@@ -5,6 +5,15 @@
 
 namespace caffe2 {
 
+// The sum of x[j] * y[j].
+template <class Team, typename T>
+CAFFE2_HOST_DEVICE typename Team::Number ProductSum(Team team, int64_t n, const T* x, const T* y) {
+  using Number = typename Team::Number;
+  return host_device::SumOver(team, n, [=](int64_t j) {
+    return Number(host_device::Widen(x[j])) * host_device::Widen(y[j]);
+  });
+}
+
 // Each measure of two rows of n elements has these functions, which a team computes:
 //   Value(team, n, x, y)                       returns the measure
 //   Gradient(team, n, x, y, g, dx, dy)         writes dx and dy, for the gradient g of the measure
@@ -14,22 +23,23 @@ struct SquaredL2Distance {  // half of the squared L2 distance
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,
                                                         const T* y) {
-    typename Team::Number sum = 0;
-    for (int64_t j = team.first(); j < n; j += team.step()) {
-      const auto difference =
-          typename Team::Number(host_device::Widen(x[j])) - host_device::Widen(y[j]);
-      sum += difference * difference;
-    }
-    return team.Sum(sum) / 2;
+    using Number = typename Team::Number;
+    return host_device::SumOver(team, n,
+                                [=](int64_t j) {
+                                  const auto difference =
+                                      Number(host_device::Widen(x[j])) - host_device::Widen(y[j]);
+                                  return difference * difference;
+                                }) /
+           2;
   }
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g,
                                           T* dx, T* dy) {
-    for (int64_t j = team.first(); j < n; j += team.step()) {
+    host_device::ForEachOf(team, n, [=](int64_t j) {
       const float gradient = g * (host_device::Widen(x[j]) - host_device::Widen(y[j]));
       dx[j] = host_device::Narrow<T>(gradient);
       dy[j] = host_device::Narrow<T>(-gradient);
-    }
+    });
   }
 };
 
@@ -38,21 +48,20 @@ struct L1Distance {
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,
                                                         const T* y) {
-    typename Team::Number sum = 0;
-    for (int64_t j = team.first(); j < n; j += team.step()) {
-      sum += std::fabs(typename Team::Number(host_device::Widen(x[j])) - host_device::Widen(y[j]));
-    }
-    return team.Sum(sum);
+    using Number = typename Team::Number;
+    return host_device::SumOver(team, n, [=](int64_t j) {
+      return std::fabs(Number(host_device::Widen(x[j])) - host_device::Widen(y[j]));
+    });
   }
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g,
                                           T* dx, T* dy) {
-    for (int64_t j = team.first(); j < n; j += team.step()) {
+    host_device::ForEachOf(team, n, [=](int64_t j) {
       const float a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
       const float gradient = a > b ? g : a < b ? -g : 0.f;
       dx[j] = host_device::Narrow<T>(gradient);
       dy[j] = host_device::Narrow<T>(-gradient);
-    }
+    });
   }
 };
 
@@ -61,20 +70,16 @@ struct DotProduct {
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, int64_t n, const T* x,
                                                         const T* y) {
-    typename Team::Number sum = 0;
-    for (int64_t j = team.first(); j < n; j += team.step()) {
-      sum += typename Team::Number(host_device::Widen(x[j])) * host_device::Widen(y[j]);
-    }
-    return team.Sum(sum);
+    return ProductSum(team, n, x, y);
   }
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static void Gradient(Team team, int64_t n, const T* x, const T* y, float g,
                                           T* dx, T* dy) {
-    for (int64_t j = team.first(); j < n; j += team.step()) {
+    host_device::ForEachOf(team, n, [=](int64_t j) {
       const float a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
       dx[j] = host_device::Narrow<T>(g * b);
       dy[j] = host_device::Narrow<T>(g * a);
-    }
+    });
   }
 };
 
@@ -89,16 +94,8 @@ struct CosineSimilarity {
                                                                        const T* x, const T* y) {
     using Number = typename Team::Number;
     constexpr Number kMinSquaredNorm = 1e-12;  // smaller squared norms count as this
-    Number xy = 0, xx = 0, yy = 0;
-    for (int64_t j = team.first(); j < n; j += team.step()) {
-      const Number a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
-      xy += a * b;
-      xx += a * a;
-      yy += b * b;
-    }
-    xx = team.Sum(xx);
-    yy = team.Sum(yy);
-    return {team.Sum(xy), std::sqrt(xx > kMinSquaredNorm ? xx : kMinSquaredNorm),
+    const Number xx = ProductSum(team, n, x, x), yy = ProductSum(team, n, y, y);
+    return {ProductSum(team, n, x, y), std::sqrt(xx > kMinSquaredNorm ? xx : kMinSquaredNorm),
             std::sqrt(yy > kMinSquaredNorm ? yy : kMinSquaredNorm)};
   }
   template <class Team, typename T>
@@ -115,11 +112,11 @@ struct CosineSimilarity {
     const auto cross = g / (p.x_norm * p.y_norm);
     const auto along_x = cross * p.xy / (p.x_norm * p.x_norm);
     const auto along_y = cross * p.xy / (p.y_norm * p.y_norm);
-    for (int64_t j = team.first(); j < n; j += team.step()) {
+    host_device::ForEachOf(team, n, [=](int64_t j) {
       const auto a = host_device::Widen(x[j]), b = host_device::Widen(y[j]);
       dx[j] = host_device::Narrow<T>(cross * b - along_x * a);
       dy[j] = host_device::Narrow<T>(cross * a - along_y * b);
-    }
+    });
   }
 };
 
@@ -154,20 +151,39 @@ struct VectorLayout {
   int64_t count = 0, n = 0, stride = 0;  // elements of a vector are `stride` apart
   CAFFE2_HOST_DEVICE int64_t First(int64_t i) const { return i / stride * n * stride + i % stride; }
 };
+// The sum of term(offset of element j), and body(offset) for each, for the elements of a vector
+// whose first has the offset `first`. Only contiguous vectors gain from vector instructions.
+template <class Team, class Term>
+CAFFE2_HOST_DEVICE typename Team::Number SumAlong(Team team, const VectorLayout& v, int64_t first,
+                                                  const Term& term) {
+  if (v.stride == 1) {
+    return host_device::SumOver(team, v.n, [=](int64_t j) { return term(first + j); });
+  }
+  typename Team::Number sum = 0;
+  for (int64_t j = team.first(); j < v.n; j += team.step()) sum += term(first + j * v.stride);
+  return team.Sum(sum);
+}
+template <class Team, class Body>
+CAFFE2_HOST_DEVICE void ForEachAlong(Team team, const VectorLayout& v, int64_t first,
+                                     const Body& body) {
+  if (v.stride == 1) {
+    host_device::ForEachOf(team, v.n, [=](int64_t j) { body(first + j); });
+    return;
+  }
+  for (int64_t j = team.first(); j < v.n; j += team.step()) body(first + j * v.stride);
+}
 // Norms of a vector; NormalizeVectors divides by them.
 struct L2Norm {
   static constexpr const char* kName = "Normalize";
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, const VectorLayout& v,
-                                                        const T* x) {
+                                                        int64_t first, const T* x) {
     using Number = typename Team::Number;
     constexpr Number kMinNorm = 1e-12;  // smaller norms count as this
-    Number squares = 0;
-    for (int64_t j = team.first(); j < v.n; j += team.step()) {
-      const Number value = host_device::Widen(x[j * v.stride]);
-      squares += value * value;
-    }
-    const Number norm = std::sqrt(team.Sum(squares));
+    const Number norm = std::sqrt(SumAlong(team, v, first, [=](int64_t at) {
+      const Number value = host_device::Widen(x[at]);
+      return value * value;
+    }));
     return norm > kMinNorm ? norm : kMinNorm;
   }
 };
@@ -175,12 +191,9 @@ struct L1Norm {
   static constexpr const char* kName = "NormalizeL1";
   template <class Team, typename T>
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, const VectorLayout& v,
-                                                        const T* x) {
-    typename Team::Number sum = 0;
-    for (int64_t j = team.first(); j < v.n; j += team.step()) {
-      sum += std::fabs(host_device::Widen(x[j * v.stride]));
-    }
-    sum = team.Sum(sum);
+                                                        int64_t first, const T* x) {
+    const auto sum =
+        SumAlong(team, v, first, [=](int64_t at) { return std::fabs(host_device::Widen(x[at])); });
     return sum > 0 ? sum : 1;  // zeros stay zeros
   }
 };
@@ -192,12 +205,13 @@ struct NormalizeVectors {
   T* y;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
+    const T* const from = x;
+    T* const to = y;
     const int64_t first = v.First(i);
-    const auto factor = 1 / Norm::Value(team, v, x + first);
-    for (int64_t j = team.first(); j < v.n; j += team.step()) {
-      const int64_t at = first + j * v.stride;
-      y[at] = host_device::Narrow<T>(host_device::Widen(x[at]) * factor);
-    }
+    const auto factor = 1 / Norm::Value(team, v, first, x);
+    ForEachAlong(team, v, first, [=](int64_t at) {
+      to[at] = host_device::Narrow<T>(host_device::Widen(from[at]) * factor);
+    });
   }
 };
 // dx = (dy - y (y . dy)) / |x| with y = x / |x|
@@ -210,19 +224,17 @@ struct NormalizeVectorsGradient {
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t i, Team team) const {
     using Number = typename Team::Number;
+    const T *const values = x, *const gradients = dy;
+    T* const to = dx;
     const int64_t first = v.First(i);
-    const Number inverse = 1 / L2Norm::Value(team, v, x + first);
-    Number dot = 0;
-    for (int64_t j = team.first(); j < v.n; j += team.step()) {
-      const int64_t at = first + j * v.stride;
-      dot += Number(host_device::Widen(x[at])) * inverse * host_device::Widen(dy[at]);
-    }
-    dot = team.Sum(dot);
-    for (int64_t j = team.first(); j < v.n; j += team.step()) {
-      const int64_t at = first + j * v.stride;
-      const Number y = host_device::Widen(x[at]) * inverse;
-      dx[at] = host_device::Narrow<T>((host_device::Widen(dy[at]) - y * dot) * inverse);
-    }
+    const Number inverse = 1 / L2Norm::Value(team, v, first, x);
+    const Number dot = SumAlong(team, v, first, [=](int64_t at) {
+      return Number(host_device::Widen(values[at])) * inverse * host_device::Widen(gradients[at]);
+    });
+    ForEachAlong(team, v, first, [=](int64_t at) {
+      const Number y = host_device::Widen(values[at]) * inverse;
+      to[at] = host_device::Narrow<T>((host_device::Widen(gradients[at]) - y * dot) * inverse);
+    });
   }
 };
 

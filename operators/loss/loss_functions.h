@@ -3,7 +3,7 @@
 
 #include <climits>
 
-#include "operators/common/host_device.h"
+#include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
@@ -23,7 +23,7 @@ constexpr float kMinProbability = 1e-20f;  // smaller probabilities count as thi
 
 // The probability as float, at least kMinProbability, which would be 0 in float16.
 template <typename T>
-CAFFE2_HOST_DEVICE float ProbabilityOf(T x) {
+CAFFE2_HOST_DEVICE_INLINE float ProbabilityOf(T x) {
   const float p = host_device::Widen(x);
   return p < kMinProbability ? kMinProbability : p;
 }
@@ -37,11 +37,17 @@ struct CrossEntropyRows {
   T* y;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
-    typename Team::Number sum = 0;
-    for (int64_t j = row * width + team.first(); j < (row + 1) * width; j += team.step()) {
-      sum -= host_device::Widen(t[j]) * std::log(ProbabilityOf(x[j]));
-    }
-    sum = team.Sum(sum);
+    const T *p = x + row * width, *target = t + row * width;
+    const auto sum =
+        host_device::IsShortRow(width)
+            ? host_device::SumOver(
+                  team, width,
+                  [=](int64_t j) {
+                    return -(host_device::Widen(target[j]) * std::log(ProbabilityOf(p[j])));
+                  })
+            : host_device::SumOver(team, width, [=](int64_t j) {
+                return -(host_device::Widen(target[j]) * host_device::Log(ProbabilityOf(p[j])));
+              });
     if (team.leader()) y[row] = host_device::Narrow<T>(sum);
   }
 };

@@ -9,12 +9,11 @@
 namespace caffe2 {
 
 template <>
-void SumOfPowers(int p, int64_t n, double factor, const float* x, float* sum,
-                 CPUContext* /*context*/) {
-  double total = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    total += p == 1 ? std::fabs(double{x[i]}) : double{x[i]} * x[i];
-  }
+void SumOfPowers(int p, int64_t n, double factor, const float* x, float* sum, CPUContext* context) {
+  const double total = p == 1 ? SumTerms(
+                                    n, [x](int64_t i) { return std::fabs(x[i]); }, context)
+                              : SumTerms(
+                                    n, [x](int64_t i) { return double{x[i]} * x[i]; }, context);
   *sum = static_cast<float>(factor * total);
 }
 

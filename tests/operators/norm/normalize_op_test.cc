@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -19,6 +21,39 @@ TEST(NormalizeTest, DividesByNorms) {
   ExpectThrows(&ws, Op("Normalize", {"X"}, {"Y"}, {MakeArgument("axis", 3)}), "3");
 }
 
+TEST(NormalizeTest, DividesLongVectors) {
+  for (const int64_t n : {16, 37, 300}) {
+    for (const int axis : {1, 2}) {
+      Workspace ws;
+      const std::vector<int64_t> dims{2, axis == 1 ? n : 3, axis == 1 ? 3 : n};
+      FeedRandom(&ws, "X", dims, 1);
+      const auto x = FetchValues<float>(ws, "X");
+      std::vector<float> l1(x.size()), l2(x.size());
+      const int64_t stride = axis == 1 ? 3 : 1;
+      for (int64_t first = 0; first < 2 * 3 * n; ++first) {
+        if (first / stride % n != 0) continue;  // not the first element of a vector
+        double sum = 0, squares = 0;
+        for (int64_t j = 0; j < n; ++j) {
+          const double value = x[first + j * stride];
+          sum += std::fabs(value);
+          squares += value * value;
+        }
+        for (int64_t at = first; at < first + n * stride; at += stride) {
+          l1[at] = static_cast<float>(x[at] / sum);
+          l2[at] = static_cast<float>(x[at] / std::sqrt(squares));
+        }
+      }
+      RunOp(&ws, Op("NormalizeL1", {"X"}, {"Y"}, {MakeArgument("axis", axis)}));
+      ExpectTensor(ws, "Y", dims, l1, 1e-6f, 1e-6f);
+      RunOp(&ws, Op("Normalize", {"X"}, {"Y"}, {MakeArgument("axis", axis)}));
+      ExpectTensor(ws, "Y", dims, l2, 1e-6f, 1e-6f);
+      if (n == 37) {
+        CheckGradient(&ws, Op("Normalize", {"X"}, {"Y"}, {MakeArgument("axis", axis)}), {0});
+      }
+    }
+  }
+}
+
 TEST(LpNormTest, SumsPowers) {
   Workspace ws;
   Feed<float>(&ws, "X", {2, 2}, {1, -2, 3, -4});
@@ -29,6 +64,16 @@ TEST(LpNormTest, SumsPowers) {
   RunOp(&ws, Op("LpNorm", {"X"}, {"Z"}, {p, average}));
   ExpectTensor(ws, "Z", {1}, {2.5f});
   CheckGradient(&ws, Op("LpNorm", {"X"}, {"Z"}, {average}), {0});
+  FeedRandom(&ws, "long", {70001}, 1);
+  double sum = 0, squares = 0;
+  for (const double x : FetchValues<float>(ws, "long")) {
+    sum += std::fabs(x);
+    squares += x * x;
+  }
+  RunOp(&ws, Op("LpNorm", {"long"}, {"Z"}));
+  ExpectTensor(ws, "Z", {1}, {static_cast<float>(squares)}, 1e-6f, 0);
+  RunOp(&ws, Op("LpNorm", {"long"}, {"Z"}, {p}));
+  ExpectTensor(ws, "Z", {1}, {static_cast<float>(sum)}, 1e-6f, 0);
   CheckGradient(&ws, Op("LpNorm", {"X"}, {"Z"}, {p}), {0});
   ExpectThrows(&ws, Op("LpNorm", {"X"}, {"Z"}, {MakeArgument("p", 3)}), "1 or 2");
 }
