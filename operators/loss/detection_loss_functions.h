@@ -5,6 +5,7 @@
 
 #include "operators/common/pixel_labels.h"
 #include "operators/common/rate.h"
+#include "operators/common/softplus.h"
 #include "operators/loss/sigmoid_loss_functions.h"
 
 namespace caffe2 {
@@ -145,13 +146,13 @@ struct SigmoidCrossEntropyTerms {
   const int* targets;
   CAFFE2_HOST_DEVICE float Loss(int64_t i) const {
     if (targets[i] == kIgnoredLabel) return 0;
-    return SigmoidLossOf<float>(SigmoidLoss::kCrossEntropy, logits[i],
-                                static_cast<float>(targets[i]));
+    return SigmoidLossOf<SigmoidLoss::kCrossEntropy, float, float>(logits[i],
+                                                                   static_cast<float>(targets[i]));
   }
   CAFFE2_HOST_DEVICE float Gradient(int64_t i) const {
     if (targets[i] == kIgnoredLabel) return 0;
-    return SigmoidLossGradientOf<float>(SigmoidLoss::kCrossEntropy, logits[i],
-                                        static_cast<float>(targets[i]));
+    return SigmoidLossGradientOf<SigmoidLoss::kCrossEntropy>(logits[i],
+                                                             static_cast<float>(targets[i]));
   }
 };
 struct CountTargets {

@@ -11,7 +11,7 @@
 namespace caffe2 {
 
 INSTANTIATE_FOR_EACH_ROW_REAL(SigmoidLossRows);
-INSTANTIATE_FOR_EACH_REAL(SigmoidLossGradient);
+INSTANTIATE_FOR_EACH_ROW_REAL(SigmoidLossGradientRows);
 INSTANTIATE_FOR_EACH_ROW_REAL(CrossEntropyRows);
 INSTANTIATE_FOR_EACH_REAL(CrossEntropyGradient);
 INSTANTIATE_FOR_EACH_REAL(MakeTwoClass);

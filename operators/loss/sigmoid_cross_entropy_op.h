@@ -82,11 +82,11 @@ class SigmoidCrossEntropyGradientOp final : public Operator<Context> {
     const T *dy_data = dy.data<T>(), *x_data = x.data<T>();
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
-    ForEach(x.numel(),
-            SigmoidLossGradient<T>{loss_, rows.d, dy_data, x_data, t.data<T>(),
-                                   kWeighted ? weights->data<T>() : nullptr,
-                                   dx->template mutable_data<T>()},
-            &context_);
+    ForEachRow(rows.n, rows.d,
+               SigmoidLossGradientRows<T>{loss_, rows.d, dy_data, x_data, t.data<T>(),
+                                          kWeighted ? weights->data<T>() : nullptr,
+                                          dx->template mutable_data<T>()},
+               &context_);
     return true;
   }
 

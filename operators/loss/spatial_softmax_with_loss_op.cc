@@ -1,70 +1,130 @@
 #include "operators/loss/spatial_softmax_with_loss_op.h"
 
-#include <cmath>
+#include <algorithm>
+#include <limits>
+#include <vector>
 
-#include "caffe2/utils/parallel.h"
+#include "caffe2/utils/vector_math.h"
+#include "operators/common/host_device_op.h"
 #include "operators/loss/label_check.h"
 #include "operators/loss/softmax_with_loss_op.h"
 
 namespace caffe2 {
 namespace {
 
-double TotalWeight(const PixelLabels& pixels) {
-  double sum = 0;
-  for (int64_t i = 0; i < pixels.count(); ++i) sum += pixels.Weight(i);
-  return sum;
-}
-// Position in X of the label's class at pixel i.
-int64_t LabelAt(const PixelLabels& pixels, int64_t i) {
-  return pixels.First(i) + CheckLabel(pixels.labels[i], i, pixels.classes) * pixels.area;
+// Pixels whose values of all classes are handled together: the loops run along pixels, which are
+// neighbours in memory.
+constexpr int64_t kPixelBlock = 256;
+
+double TotalWeight(const PixelLabels& pixels, CPUContext* context) {
+  return SumTerms(
+      pixels.count(), [pixels](int64_t i) { return pixels.Weight(i); }, context);
 }
 
-// Softmax over the classes of one image, of `area` pixels each.
-void SoftmaxOfChannels(int64_t classes, int64_t area, const float* x, float* p) {
-  for (int64_t i = 0; i < area; ++i) {
-    float max = x[i];
-    for (int64_t c = 1; c < classes; ++c) max = std::max(max, x[c * area + i]);
-    float sum = 0;
-    for (int64_t c = 0; c < classes; ++c) {
-      p[c * area + i] = std::exp(x[c * area + i] - max);
-      sum += p[c * area + i];
+// A run of `size` pixels of one image.
+struct PixelRun {
+  int64_t pixel;  // the first, counted over all images
+  int64_t first;  // position in N x C x H x W of its first class
+  int64_t size;
+};
+// Calls visit(block, run) for runs of up to kPixelBlock pixels, in parallel. The runs depend on the
+// shape alone.
+template <class Visit>
+void ForEachPixelRun(const PixelLabels& pixels, const Visit& visit) {
+  const int64_t blocks = (pixels.area + kPixelBlock - 1) / kPixelBlock;
+  const int64_t grain = std::max<int64_t>(1, kElementGrain / (kPixelBlock * pixels.classes + 1));
+  ParallelFor(pixels.batch * blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t at = b % blocks * kPixelBlock, pixel = b / blocks * pixels.area + at;
+      visit(b, PixelRun{pixel, pixels.First(pixel), std::min(kPixelBlock, pixels.area - at)});
     }
-    for (int64_t c = 0; c < classes; ++c) p[c * area + i] /= sum;
+  });
+}
+// Position of the label's class at pixel k of the run.
+int64_t LabelAt(const PixelLabels& pixels, const PixelRun& run, int64_t k) {
+  const int64_t i = run.pixel + k;
+  return run.first + k + CheckLabel(pixels.labels[i], i, pixels.classes) * pixels.area;
+}
+
+// Softmax over the classes of n pixels, at most kPixelBlock. Classes are `area` apart.
+CAFFE2_SIMD_CLONES void SoftmaxOfPixels(int64_t n, int64_t classes, int64_t area, const float* x,
+                                        float* p) {
+  float largest[kPixelBlock], sum[kPixelBlock];
+  std::fill_n(largest, n, -std::numeric_limits<float>::infinity());
+  std::fill_n(sum, n, 0.f);
+  for (int64_t c = 0; c < classes; ++c) {
+    const float* from = x + c * area;
+    for (int64_t i = 0; i < n; ++i) largest[i] = largest[i] < from[i] ? from[i] : largest[i];
+  }
+  for (int64_t c = 0; c < classes; ++c) {
+    const float* from = x + c * area;
+    float* to = p + c * area;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      to[i] = Exp(from[i] - largest[i]);
+      sum[i] += to[i];
+    }
+  }
+  for (int64_t c = 0; c < classes; ++c) {
+    float* to = p + c * area;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] /= sum[i];
+  }
+}
+
+// The sum over the run of -weight log p[label].
+double LossOfRun(const PixelLabels& pixels, const PixelRun& run, const float* p) {
+  float chosen[kPixelBlock], weight[kPixelBlock];
+  for (int64_t k = 0; k < run.size; ++k) {
+    weight[k] = pixels.Weight(run.pixel + k);
+    const bool counts = pixels.labels[run.pixel + k] != kIgnoredLabel;
+    chosen[k] = counts ? std::max(p[LabelAt(pixels, run, k)], kMinProbability) : 1.f;
+  }
+  const float *probabilities = chosen, *weights = weight;
+  return -host_device::SumOver(host_device::SoloTeam(), run.size, [=](int64_t k) {
+    return double{weights[k]} * Log(probabilities[k]);
+  });
+}
+
+// dx = p * factor for the classes of n pixels.
+CAFFE2_SIMD_CLONES void ScalePixels(int64_t n, int64_t classes, int64_t area, const float* p,
+                                    const float* factor, float* dx) {
+  for (int64_t c = 0; c < classes; ++c) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) dx[c * area + i] = p[c * area + i] * factor[i];
   }
 }
 
 }  // namespace
 
 static void SpatialSoftmaxLoss(const PixelLabels& pixels, const float* x, float scale, float* p,
-                               float* loss, CPUContext* /*context*/) {
-  const int64_t image = pixels.classes * pixels.area;
-  ParallelFor(pixels.batch, 1, [=](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) {
-      SoftmaxOfChannels(pixels.classes, pixels.area, x + n * image, p + n * image);
-    }
+                               float* loss, CPUContext* context) {
+  std::vector<double> losses(pixels.batch * ((pixels.area + kPixelBlock - 1) / kPixelBlock));
+  ForEachPixelRun(pixels, [&](int64_t block, const PixelRun& run) {
+    SoftmaxOfPixels(run.size, pixels.classes, pixels.area, x + run.first, p + run.first);
+    losses[block] = LossOfRun(pixels, run, p);
   });
   double sum = 0;
-  for (int64_t i = 0; i < pixels.count(); ++i) {
-    if (pixels.labels[i] == kIgnoredLabel) continue;
-    sum -= double{pixels.Weight(i)} * std::log(std::max(p[LabelAt(pixels, i)], kMinProbability));
-  }
-  const double total = TotalWeight(pixels);
+  for (const double value : losses) sum += value;
+  const double total = TotalWeight(pixels, context);
   *loss = total > 0 ? static_cast<float>(scale * sum / total) : 0.f;
 }
 
 static void SpatialSoftmaxLossGradient(const PixelLabels& pixels, const float* p,
                                        const Rate& d_loss, float scale, float* dx,
-                                       CPUContext* /*context*/) {
-  const double total = TotalWeight(pixels);
+                                       CPUContext* context) {
+  const double total = TotalWeight(pixels, context);
   const double factor = total > 0 ? scale / total * d_loss() : 0;
-  for (int64_t i = 0; i < pixels.count(); ++i) {
-    const auto f = static_cast<float>(factor * pixels.Weight(i));
-    const int64_t first = pixels.First(i);
-    for (int64_t c = 0; c < pixels.classes; ++c) {
-      dx[first + c * pixels.area] = p[first + c * pixels.area] * f;
+  ForEachPixelRun(pixels, [&](int64_t, const PixelRun& run) {
+    float factors[kPixelBlock];
+    for (int64_t k = 0; k < run.size; ++k) {
+      factors[k] = static_cast<float>(factor * pixels.Weight(run.pixel + k));
     }
-    if (pixels.labels[i] != kIgnoredLabel) dx[LabelAt(pixels, i)] -= f;
-  }
+    ScalePixels(run.size, pixels.classes, pixels.area, p + run.first, factors, dx + run.first);
+    for (int64_t k = 0; k < run.size; ++k) {
+      if (pixels.labels[run.pixel + k] != kIgnoredLabel) dx[LabelAt(pixels, run, k)] -= factors[k];
+    }
+  });
 }
 
 namespace {

@@ -22,21 +22,31 @@ const Variant kVariants[] = {
 
 TEST(SigmoidCrossEntropyTest, MatchesReference) {
   for (const Variant& variant : kVariants) {
-    Workspace ws;
-    FeedRandom(&ws, "X", {2, 3}, 1, -3, 3);
-    FeedRandom(&ws, "T", {2, 3}, 2, 0, 1);
-    const std::vector<float> x = FetchValues<float>(ws, "X"), t = FetchValues<float>(ws, "T");
-    std::vector<float> expected;
-    for (int i = 0; i < 2; ++i) {
-      double sum = 0;
-      for (int j = 0; j < 3; ++j) sum += variant.loss(x[i * 3 + j], t[i * 3 + j]);
-      expected.push_back(static_cast<float>(sum / 3));
+    for (const int64_t d : {3, 37}) {
+      Workspace ws;
+      FeedRandom(&ws, "X", {2, d}, 1, -3, 3);
+      FeedRandom(&ws, "T", {2, d}, 2, 0, 1);
+      const std::vector<float> x = FetchValues<float>(ws, "X"), t = FetchValues<float>(ws, "T");
+      std::vector<float> expected;
+      for (int i = 0; i < 2; ++i) {
+        double sum = 0;
+        for (int64_t j = i * d; j < (i + 1) * d; ++j) sum += variant.loss(x[j], t[j]);
+        expected.push_back(static_cast<float>(sum / static_cast<double>(d)));
+      }
+      const OperatorDef op = Op("SigmoidCrossEntropyWithLogits", {"X", "T"}, {"L"}, variant.args);
+      RunOp(&ws, op);
+      ExpectTensor(ws, "L", {2}, expected);
+      CheckGradient(&ws, op, {0});
     }
-    const OperatorDef op = Op("SigmoidCrossEntropyWithLogits", {"X", "T"}, {"L"}, variant.args);
-    RunOp(&ws, op);
-    ExpectTensor(ws, "L", {2}, expected);
-    CheckGradient(&ws, op, {0});
   }
+}
+
+TEST(SigmoidCrossEntropyTest, SmallLossesStayExact) {
+  Workspace ws;
+  Feed<float>(&ws, "X", {1, 16}, std::vector<float>(16, 20));
+  Feed<float>(&ws, "T", {1, 16}, std::vector<float>(16, 1));
+  RunOp(&ws, Op("SigmoidCrossEntropyWithLogits", {"X", "T"}, {"L"}));
+  ExpectTensor(ws, "L", {1}, {static_cast<float>(std::log1p(std::exp(-20.)))}, 1e-5f, 0);
 }
 
 TEST(SigmoidCrossEntropyTest, StaysFiniteAndTakesVectors) {

@@ -6,12 +6,16 @@
 namespace caffe2::testing {
 namespace {
 
-TEST(SpatialSoftmaxWithLossTest, MatchesReference) {
+class SpatialSoftmaxSizesTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(SpatialSoftmaxSizesTest, MatchesReference) {
   Workspace ws;
-  const int n = 2, c = 3, area = 4;
-  FeedRandom(&ws, "X", {n, c, 2, 2}, 1, -2, 2);
-  Feed<int>(&ws, "t", {n, 2, 2}, {0, 1, 2, -1, 2, 2, 0, 1});
-  FeedRandom(&ws, "w", {n, 2, 2}, 2, 0.1f, 2);
+  const int n = 2, c = 3, width = GetParam(), area = 2 * width;
+  FeedRandom(&ws, "X", {n, c, 2, width}, 1, -2, 2);
+  std::vector<int> labels(n * area);
+  for (int i = 0; i < n * area; ++i) labels[i] = i * 7 % 5 % (c + 1) - 1;
+  Feed<int>(&ws, "t", {n, 2, width}, labels);
+  FeedRandom(&ws, "w", {n, 2, width}, 2, 0.1f, 2);
   const auto x = FetchValues<float>(ws, "X"), w = FetchValues<float>(ws, "w");
   const auto t = FetchValues<int>(ws, "t");
   std::vector<float> softmax(x.size());
@@ -31,12 +35,23 @@ TEST(SpatialSoftmaxWithLossTest, MatchesReference) {
     weights += w[i];
   }
   RunOp(&ws, Op("SpatialSoftmaxWithLoss", {"X", "t"}, {"P", "L"}));
-  ExpectTensor(ws, "P", {n, c, 2, 2}, softmax);
+  ExpectTensor(ws, "P", {n, c, 2, width}, softmax);
   ExpectTensor(ws, "L", {}, {static_cast<float>(plain / count)});
   RunOp(&ws, Op("SpatialSoftmaxWithLoss", {"X", "t", "w"}, {"P", "L"},
                 {MakeArgument<float>("scale", 2.f)}));
   ExpectTensor(ws, "L", {}, {static_cast<float>(2 * weighted / weights)});
+  Feed<float>(&ws, "dL", {}, {0.5f});
+  RunOp(&ws, Op("SpatialSoftmaxWithLossGradient", {"X", "t", "w", "P", "dL"}, {"dX"},
+                {MakeArgument<float>("scale", 2.f)}));
+  std::vector<float> dx = softmax;
+  for (size_t at = 0; at < dx.size(); ++at) {
+    const size_t image = at / (c * area), k = at / area % c, i = image * area + at % area;
+    const double difference = softmax[at] - (t[i] == static_cast<int>(k) ? 1. : 0.);
+    dx[at] = static_cast<float>(t[i] < 0 ? 0 : difference * w[i] / weights);
+  }
+  ExpectTensor(ws, "dX", {n, c, 2, width}, dx, 1e-6f, 1e-6f);
 }
+INSTANTIATE_TEST_SUITE_P(Sizes, SpatialSoftmaxSizesTest, ::testing::Values(2, 23, 200));
 
 TEST(SpatialSoftmaxWithLossTest, GradientIsNumericOne) {
   Workspace ws;
