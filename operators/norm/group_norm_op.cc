@@ -2,50 +2,25 @@
 
 #include <cmath>
 
-#include "caffe2/utils/parallel.h"
 #include "operators/norm/row_moments.h"
 
 namespace caffe2 {
 namespace {
 
 // The moments of a group from the moments of its channels, which have the same size.
-template <typename T>
-RowMoments MomentsOfGroup(const GroupLayout& l, int64_t n, int64_t g, const T* x) {
-  std::vector<RowMoments> channels;
+RowMoments MomentsOfGroup(int64_t depth, const RowMoments* channels) {
   RowMoments group;
-  const auto depth = static_cast<double>(l.depth);
-  for (int64_t c = g * l.depth; c < (g + 1) * l.depth; ++c) {
-    channels.push_back(MomentsOf(l.size, l.stride, x + l.Begin(n, c)));
-    group.mean += channels.back().mean / depth;
-  }
-  for (const RowMoments& channel : channels) {
-    const double distance = channel.mean - group.mean;
-    group.variance += (channel.variance + distance * distance) / depth;
+  const auto count = static_cast<double>(depth);
+  for (int64_t c = 0; c < depth; ++c) group.mean += channels[c].mean / count;
+  for (int64_t c = 0; c < depth; ++c) {
+    const double distance = channels[c].mean - group.mean;
+    group.variance += (channels[c].variance + distance * distance) / count;
   }
   return group;
 }
 
-template <typename T>
-void GradientOfGroup(const GroupLayout& l, int64_t n, int64_t g, const T* dy, const T* x,
-                     const float* gamma, float mean, float inverse, T* dx, float* dgamma,
-                     float* dbeta) {
-  double mean_dy = 0, mean_product = 0;
-  for (int64_t c = g * l.depth; c < (g + 1) * l.depth; ++c) {
-    const RowDots dots = DotsOf(l.size, l.stride, dy + l.Begin(n, c), x + l.Begin(n, c));
-    const double product = (dots.dot - dots.sum * mean) * inverse;  // sum dy z
-    dgamma[c] += static_cast<float>(product);
-    dbeta[c] += static_cast<float>(dots.sum);
-    mean_dy += gamma[c] * dots.sum / static_cast<double>(l.values());
-    mean_product += gamma[c] * product / static_cast<double>(l.values());
-  }
-  for (int64_t c = g * l.depth; c < (g + 1) * l.depth; ++c) {
-    for (int64_t i = 0, at = l.Begin(n, c); i < l.size; ++i, at += l.stride) {
-      const float z = (Widen(x[at]) - mean) * inverse;
-      Store(inverse * (gamma[c] * Widen(dy[at]) - static_cast<float>(mean_dy) -
-                       z * static_cast<float>(mean_product)),
-            &dx[at]);
-    }
-  }
+ChannelBlock ChannelsOf(const GroupLayout& l) {
+  return {l.channels(), l.size, l.channel_stride, l.stride};
 }
 
 }  // namespace
@@ -54,40 +29,64 @@ template <>
 template <typename T>
 void GroupNormOp<CPUContext>::Normalize(const GroupLayout& l, const T* x, const float* scale,
                                         const float* bias, float* means, float* inverses, T* y) {
-  ParallelFor(l.images * l.groups, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t n = k / l.groups, g = k % l.groups;
-      const RowMoments moments = MomentsOfGroup(l, n, g, x);
-      const auto mean = static_cast<float>(moments.mean);
-      const auto inverse = static_cast<float>(1 / std::sqrt(moments.variance + epsilon()));
-      if (means != nullptr) means[k] = mean;
-      if (inverses != nullptr) inverses[k] = inverse;
-      for (int64_t c = g * l.depth; c < (g + 1) * l.depth; ++c) {
-        for (int64_t i = 0, at = l.Begin(n, c); i < l.size; ++i, at += l.stride) {
-          Store((Widen(x[at]) - mean) * inverse * scale[c] + bias[c], &y[at]);
-        }
-      }
-    }
-  });
+  ForEachChannelBlock(ChannelsOf(l), l.depth, l.images, l.images,
+                      [&](int64_t n, int64_t first, const ChannelBlock& block) {
+                        const T* from = x + l.Begin(n, first);
+                        const std::vector<RowMoments> moments = MomentsOfChannels(block, from);
+                        std::vector<float> mean(block.count), inverse(block.count);
+                        for (int64_t c = 0; c < block.count; c += l.depth) {
+                          const RowMoments group = MomentsOfGroup(l.depth, moments.data() + c);
+                          std::fill_n(mean.data() + c, l.depth, static_cast<float>(group.mean));
+                          std::fill_n(
+                              inverse.data() + c, l.depth,
+                              static_cast<float>(1 / std::sqrt(group.variance + epsilon())));
+                          const int64_t k = n * l.groups + (first + c) / l.depth;
+                          if (means != nullptr) means[k] = mean[c];
+                          if (inverses != nullptr) inverses[k] = inverse[c];
+                        }
+                        NormalizeBlock(block, from, mean.data(), inverse.data(), scale + first,
+                                       bias + first, y + l.Begin(n, first));
+                      });
 }
 
 template <>
 template <typename T>
 void GroupNormGradientOp<CPUContext>::Gradients(const GroupLayout& l, const T* dy, const T* x,
                                                 T* dx, float* dgamma, float* dbeta) {
-  const float *gamma = Input(2).data<float>(), *mean = Input(4).data<float>(),
-              *inverse = Input(5).data<float>();
+  const float *gamma = Input(2).data<float>(), *means = Input(4).data<float>(),
+              *inverses = Input(5).data<float>();
   std::fill_n(dgamma, l.channels(), 0.f);
   std::fill_n(dbeta, l.channels(), 0.f);
   // A channel belongs to one thread, so that its sums do not depend on the threads.
-  ParallelFor(l.groups, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t g = begin; g < end; ++g) {
-      for (int64_t n = 0; n < l.images; ++n) {
-        const int64_t k = n * l.groups + g;
-        GradientOfGroup(l, n, g, dy, x, gamma, mean[k], inverse[k], dx, dgamma, dbeta);
-      }
-    }
-  });
+  ForEachChannelBlock(
+      ChannelsOf(l), l.depth, l.images, 1, [&](int64_t, int64_t first, const ChannelBlock& block) {
+        std::vector<NormGradientFactors> factors(block.count);
+        for (int64_t n = 0; n < l.images; ++n) {
+          const int64_t at = l.Begin(n, first);
+          const std::vector<RowDots> dots = DotsOfChannels(block, dy + at, x + at);
+          for (int64_t begin = 0; begin < block.count; begin += l.depth) {
+            const int64_t k = n * l.groups + (first + begin) / l.depth;
+            const float mean = means[k], inverse = inverses[k];
+            double mean_dy = 0, mean_product = 0;
+            for (int64_t c = begin; c < begin + l.depth; ++c) {
+              const double product = (dots[c].dot - dots[c].sum * mean) * inverse;  // sum dy z
+              dgamma[first + c] += static_cast<float>(product);
+              dbeta[first + c] += static_cast<float>(dots[c].sum);
+              mean_dy += gamma[first + c] * dots[c].sum / static_cast<double>(l.values());
+              mean_product += gamma[first + c] * product / static_cast<double>(l.values());
+            }
+            for (int64_t c = begin; c < begin + l.depth; ++c) {
+              factors[c] = {mean,
+                            inverse,
+                            gamma[first + c],
+                            static_cast<float>(mean_dy),
+                            static_cast<float>(mean_product),
+                            inverse};
+            }
+          }
+          NormalizeBlockGradient(block, x + at, dy + at, factors.data(), dx + at);
+        }
+      });
 }
 
 namespace {

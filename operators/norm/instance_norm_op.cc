@@ -1,5 +1,6 @@
 #include "operators/norm/instance_norm_op.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "operators/norm/row_moments.h"
@@ -18,6 +19,7 @@ template <typename T>
 bool InstanceNormOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(0), &scale = Input(1), &bias = Input(2);
   const Layout l = GetLayout(x, scale, bias);
+  const ChannelBlock all{l.channels, l.size, l.channel_stride, l.stride};
   const T* x_data = x.data<T>();
   const float *scale_data = scale.data<float>(), *bias_data = bias.data<float>();
   float* saved[2] = {nullptr, nullptr};  // mean, inv_stdev
@@ -28,20 +30,21 @@ bool InstanceNormOp<CPUContext>::DoRunWithType() {
   Tensor* y = Output(0);
   if (y != &x) y->ResizeLike(x);
   T* y_data = y->mutable_data<T>();
-  for (int64_t n = 0; n < l.images; ++n) {
-    for (int64_t c = 0; c < l.channels; ++c) {
-      const int64_t begin = n * l.channels * l.size + c * l.channel_stride;
-      const RowMoments moments = MomentsOf(l.size, l.stride, x_data + begin);
-      const auto mean = static_cast<float>(moments.mean);
-      const float inverse = InverseDeviation(moments.variance, epsilon_);
-      if (saved[0] != nullptr) saved[0][n * l.channels + c] = mean;
-      if (saved[1] != nullptr) saved[1][n * l.channels + c] = inverse;
-      for (int64_t i = 0; i < l.size; ++i) {
-        const int64_t at = begin + i * l.stride;
-        Store((Widen(x_data[at]) - mean) * inverse * scale_data[c] + bias_data[c], &y_data[at]);
-      }
-    }
-  }
+  ForEachChannelBlock(
+      all, 1, l.images, l.images, [&](int64_t n, int64_t first, const ChannelBlock& block) {
+        const int64_t at = n * l.channels * l.size + first * l.channel_stride;
+        const std::vector<RowMoments> moments = MomentsOfChannels(block, x_data + at);
+        std::vector<float> mean(block.count), inverse(block.count);
+        for (int64_t c = 0; c < block.count; ++c) {
+          mean[c] = static_cast<float>(moments[c].mean);
+          inverse[c] = InverseDeviation(moments[c].variance, epsilon_);
+        }
+        const int64_t k = n * l.channels + first;
+        if (saved[0] != nullptr) std::copy(mean.begin(), mean.end(), saved[0] + k);
+        if (saved[1] != nullptr) std::copy(inverse.begin(), inverse.end(), saved[1] + k);
+        NormalizeBlock(block, x_data + at, mean.data(), inverse.data(), scale_data + first,
+                       bias_data + first, y_data + at);
+      });
   return true;
 }
 
@@ -53,6 +56,7 @@ template <typename T>
 bool InstanceNormGradientOp<CPUContext>::DoRunWithType() {
   const Tensor &x = Input(0), &scale = Input(1), &bias = Input(2), &dy = Input(3);
   const Layout l = GetLayout(x, scale, bias);
+  const ChannelBlock all{l.channels, l.size, l.channel_stride, l.stride};
   CAFFE_ENFORCE(dy.numel() == x.numel(), "dY must have as many elements as X: dY has shape ",
                 ShapeString(dy.sizes()), ", X ", ShapeString(x.sizes()));
   const float* saved[2] = {nullptr, nullptr};  // mean, inv_stdev
@@ -71,31 +75,39 @@ bool InstanceNormGradientOp<CPUContext>::DoRunWithType() {
   T* dx_data = dx->mutable_data<T>();
   float *d_scale_data = d_scale->mutable_data<float>(),
         *d_bias_data = d_bias->mutable_data<float>();
-  for (int64_t c = 0; c < l.channels; ++c) {
-    double scale_sum = 0, bias_sum = 0;
+  // A channel belongs to one thread, so that its sums do not depend on the threads.
+  ForEachChannelBlock(all, 1, l.images, 1, [&](int64_t, int64_t first, const ChannelBlock& block) {
+    const auto size = static_cast<double>(l.size);
+    std::vector<NormGradientFactors> factors(block.count);
+    std::vector<double> scale_sum(block.count), bias_sum(block.count);
     for (int64_t n = 0; n < l.images; ++n) {
-      const int64_t begin = n * l.channels * l.size + c * l.channel_stride, k = n * l.channels + c;
-      const RowMoments moments = saved[1] != nullptr ? RowMoments{saved[0][k], 0}
-                                                     : MomentsOf(l.size, l.stride, x_data + begin);
-      const auto mean = static_cast<float>(moments.mean);
-      const float inverse =
-          saved[1] != nullptr ? saved[1][k] : InverseDeviation(moments.variance, epsilon_);
-      const RowDots dots = DotsOf(l.size, l.stride, dy_data + begin, x_data + begin);
-      const double product = (dots.dot - dots.sum * mean) * inverse;  // sum dy z
-      bias_sum += dots.sum;
-      scale_sum += product;
-      const auto mean_dy = static_cast<float>(dots.sum / static_cast<double>(l.size));
-      const auto mean_product = static_cast<float>(product / static_cast<double>(l.size));
-      for (int64_t i = 0; i < l.size; ++i) {
-        const int64_t at = begin + i * l.stride;
-        const float z = (Widen(x_data[at]) - mean) * inverse;
-        Store(scale_data[c] * inverse * (Widen(dy_data[at]) - mean_dy - z * mean_product),
-              &dx_data[at]);
+      const int64_t at = n * l.channels * l.size + first * l.channel_stride;
+      const int64_t k = n * l.channels + first;
+      const std::vector<RowMoments> moments =
+          saved[1] != nullptr ? std::vector<RowMoments>() : MomentsOfChannels(block, x_data + at);
+      const std::vector<RowDots> dots = DotsOfChannels(block, dy_data + at, x_data + at);
+      for (int64_t c = 0; c < block.count; ++c) {
+        const float mean =
+            saved[1] != nullptr ? saved[0][k + c] : static_cast<float>(moments[c].mean);
+        const float inverse =
+            saved[1] != nullptr ? saved[1][k + c] : InverseDeviation(moments[c].variance, epsilon_);
+        const double product = (dots[c].dot - dots[c].sum * mean) * inverse;  // sum dy z
+        bias_sum[c] += dots[c].sum;
+        scale_sum[c] += product;
+        factors[c] = {mean,
+                      inverse,
+                      1,
+                      static_cast<float>(dots[c].sum / size),
+                      static_cast<float>(product / size),
+                      scale_data[first + c] * inverse};
       }
+      NormalizeBlockGradient(block, x_data + at, dy_data + at, factors.data(), dx_data + at);
     }
-    d_scale_data[c] = static_cast<float>(scale_sum);
-    d_bias_data[c] = static_cast<float>(bias_sum);
-  }
+    for (int64_t c = 0; c < block.count; ++c) {
+      d_scale_data[first + c] = static_cast<float>(scale_sum[c]);
+      d_bias_data[first + c] = static_cast<float>(bias_sum[c]);
+    }
+  });
   return true;
 }
 

@@ -23,13 +23,14 @@ void NormalizeRows(const LayerNormRows& shape, float epsilon, const T* x, T* y, 
   const int64_t d = shape.size;
   ParallelFor(shape.rows, RowGrain(d), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const RowMoments moments = MomentsOf(d, 1, x + i * d);
+      const RowMoments moments = MomentsOf(d, x + i * d);
       mean[i] = static_cast<float>(moments.mean);
       stdev[i] = static_cast<float>(std::sqrt(moments.variance + epsilon));
-      const float scale = 1 / stdev[i];
-      for (int64_t j = i * d; j < (i + 1) * d; ++j) {
-        Store((Widen(x[j]) - mean[i]) * scale, &y[j]);
-      }
+      const float centre = mean[i], scale = 1 / stdev[i];
+      const T* from = x + i * d;
+      T* to = y + i * d;
+      host_device::ForEachOf(host_device::SoloTeam(), d,
+                             [=](int64_t j) { Store((Widen(from[j]) - centre) * scale, to + j); });
     }
   });
 }
@@ -41,13 +42,15 @@ void NormalizeRowsGradient(const LayerNormRows& shape, const T* dy, const T* y, 
   const int64_t d = shape.size;
   ParallelFor(shape.rows, RowGrain(d), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const RowDots dots = DotsOf(d, 1, dy + i * d, y + i * d);
+      const RowDots dots = DotsOf(d, dy + i * d, y + i * d);
       const auto mean_dy = static_cast<float>(dots.sum / static_cast<double>(d));
       const auto mean_product = static_cast<float>(dots.dot / static_cast<double>(d));
       const float scale = 1 / stdev[i];
-      for (int64_t j = i * d; j < (i + 1) * d; ++j) {
-        Store((Widen(dy[j]) - mean_dy - Widen(y[j]) * mean_product) * scale, &dx[j]);
-      }
+      const T *gradient = dy + i * d, *output = y + i * d;
+      T* to = dx + i * d;
+      host_device::ForEachOf(host_device::SoloTeam(), d, [=](int64_t j) {
+        Store((Widen(gradient[j]) - mean_dy - Widen(output[j]) * mean_product) * scale, to + j);
+      });
     }
   });
 }

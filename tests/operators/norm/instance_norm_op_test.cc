@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 
 #include "tests/operators/norm/norm_test_util.h"
@@ -6,12 +7,14 @@
 namespace caffe2::testing {
 namespace {
 
-TEST(InstanceNormTest, MatchesReferenceInBothOrders) {
-  const int64_t images = 2, channels = 3, size = 4;
+class InstanceNormTest : public ::testing::TestWithParam<std::array<int64_t, 2>> {};
+
+TEST_P(InstanceNormTest, MatchesReferenceInBothOrders) {
+  const int64_t images = 2, channels = GetParam()[0], width = GetParam()[1], size = 2 * width;
   for (const bool nhwc : {false, true}) {
     Workspace ws;
-    const std::vector<int64_t> dims = nhwc ? std::vector<int64_t>{images, 2, 2, channels}
-                                           : std::vector<int64_t>{images, channels, 2, 2};
+    const std::vector<int64_t> dims = nhwc ? std::vector<int64_t>{images, 2, width, channels}
+                                           : std::vector<int64_t>{images, channels, 2, width};
     FeedRandom(&ws, "X", dims, 1, -2, 5);
     FeedRandom(&ws, "scale", {channels}, 2);
     FeedRandom(&ws, "bias", {channels}, 3);
@@ -48,7 +51,11 @@ TEST(InstanceNormTest, MatchesReferenceInBothOrders) {
   }
 }
 
-TEST(InstanceNormTest, RejectsBadInput) {
+// Few elements; more channels than are handled at once; runs longer than the lanes.
+INSTANTIATE_TEST_SUITE_P(Sizes, InstanceNormTest,
+                         ::testing::ValuesIn({std::array<int64_t, 2>{3, 2}, {70, 2}, {3, 11}}));
+
+TEST(InstanceNorm, RejectsBadInput) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 3, 4}, 1);
   FeedRandom(&ws, "four", {4}, 2);
