@@ -62,6 +62,9 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 // Another rule of kAuto: true if a gradient was measured to be faster as a product over patches
 // (onednn_conv_matmul.h). False for the forward direction.
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction);
+// The rule for direct convolutions of NCHW: true if oneDNN was measured to be faster in a layout of
+// its own, reorders included.
+bool PrefersOwnLayout(const ConvProblem& problem, ConvDirection direction);
 
 // Make one object for a problem and run it many times, in one thread at a time. The constructor
 // throws EnforceNotMet if oneDNN does not support the problem. Each run reorders filters, and other
