@@ -11,4 +11,10 @@ namespace caffe2 {
 void TransposeMatrices(int64_t batch, int64_t rows, int64_t columns, size_t element_bytes,
                        const void* from, void* to);
 
+// to[c * to_stride + r] = from[r * from_stride + c], with strides in elements, in one thread.
+// Defined for uint8_t, uint16_t, uint32_t and uint64_t. The areas must not overlap.
+template <typename T>
+void TransposeTile(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to,
+                   int64_t to_stride);
+
 }  // namespace caffe2

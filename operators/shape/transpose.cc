@@ -5,6 +5,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/parallel.h"
+#include "operators/shape/matrix_transpose.h"
 
 namespace caffe2 {
 namespace {
@@ -38,24 +39,10 @@ Layout MakeLayout(const std::vector<int64_t>& dims, const std::vector<int>& axes
   return layout;
 }
 
-// y[j * y_stride + i] = x[i * x_stride + j]: both sides are read and written in short runs, so that
-// each cache line is used while it is there.
-template <typename T>
-void TransposeTile(int64_t rows, int64_t columns, const T* x, int64_t x_stride, T* y,
-                   int64_t y_stride) {
-  constexpr int64_t kRows = 16;
-  for (int64_t i0 = 0; i0 < rows; i0 += kRows) {
-    const int64_t i1 = std::min(rows, i0 + kRows);
-    for (int64_t j = 0; j < columns; ++j) {
-      for (int64_t i = i0; i < i1; ++i) y[j * y_stride + i] = x[i * x_stride + j];
-    }
-  }
-}
-
 template <typename T>
 void Transpose(const Layout& layout, const T* x, T* y) {
   // Several cache lines of each row of x, so that the processor's prefetching sees them coming.
-  constexpr int64_t kTile = 64;
+  constexpr int64_t kTile = 128;
   const int last = static_cast<int>(layout.size.size()) - 1;
   // The dimension along which x is contiguous. If only outer dimensions move, it is also the last
   // one of y.

@@ -64,6 +64,26 @@ TEST(TransposeOpTest, ManyThreadsAndOtherTypes) {
   ExpectTensor(ws, "Y", {2, 0}, {});
 }
 
+template <typename T>
+void CheckMatrices() {
+  for (const Shape& dims : {Shape{70, 150}, Shape{67, 131}, Shape{3, 300}, Shape{300, 3},
+                            Shape{16, 64}, Shape{1, 5}, Shape{129, 33}}) {
+    SCOPED_TRACE(ShapeString(dims));
+    std::vector<T> x(dims[0] * dims[1]);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 40503 >> 3);
+    Workspace ws;
+    Feed(&ws, "X", dims, x);
+    RunOp(&ws, Op("Transpose", {"X"}, {"Y"}));
+    EXPECT_EQ(FetchValues<T>(ws, "Y"), TransposeReference(dims, {1, 0}, x));
+  }
+}
+TEST(TransposeOpTest, MatricesOfEachElementSize) {
+  CheckMatrices<uint8_t>();
+  CheckMatrices<uint16_t>();
+  CheckMatrices<int32_t>();
+  CheckMatrices<int64_t>();
+}
+
 TEST(TransposeOpTest, GradientAndErrors) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 3, 2}, 1);
