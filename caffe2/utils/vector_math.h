@@ -129,4 +129,86 @@ CAFFE2_INLINE float Erf(float x) {
   return Select(t > 0.927734375f, far, near);
 }
 
+// x = quadrant * pi / 2 + r with |r| <= pi / 4, and sine and cosine of r within a float's precision
+// (the polynomials of FreeBSD's k_sinf.c and k_cosf.c), if |x| < kMaxAngle.
+constexpr float kMaxAngle = 1048576.f;
+struct SinCosParts {
+  int64_t quadrant;  // modulo 4
+  double sin, cos;
+};
+CAFFE2_INLINE SinCosParts SplitQuadrants(float x) {
+  constexpr double kRound = 6755399441055744.;  // 1.5 * 2^52: adding it rounds to an integer
+  const double wide = x, shifted = wide * 0.63661977236758134 + kRound, n = shifted - kRound;
+  // pi / 2 in two parts, of which the first times n is exact.
+  const double r = (wide - n * 1.57079632673412561417) - n * 6.07710050650619224932e-11;
+  const double z = r * r, w = z * z;
+  const double sine = r * (1 + z * (-0.166666666416265235595 + z * 0.0083333293858894631756) +
+                           z * w * (-0.000198393348360966317347 + z * 0.0000027183114939898219064));
+  const double cosine = 1 + z * -0.499999997251031003120 + w * 0.0416666233237390631894 +
+                        w * z * (-0.00138867637746099294692 + z * 0.0000243904487962774090654);
+  return {__builtin_bit_cast(int64_t, shifted), sine, cosine};
+}
+// a if the condition holds, else b, negated if bit 1 of `quadrant` is set.
+CAFFE2_INLINE double SelectSigned(bool condition, double a, double b, int64_t quadrant) {
+  const uint64_t mask = 0u - static_cast<uint64_t>(condition);
+  const uint64_t sign = static_cast<uint64_t>(quadrant & 2) << 62;
+  return __builtin_bit_cast(double, ((__builtin_bit_cast(uint64_t, a) & mask) |
+                                     (__builtin_bit_cast(uint64_t, b) & ~mask)) ^
+                                        sign);
+}
+
+// Sine, cosine and tangent within 1 unit in the last place if |x| < kMaxAngle, else unspecified.
+CAFFE2_INLINE float Sin(float x) {
+  const SinCosParts p = SplitQuadrants(x);
+  return static_cast<float>(SelectSigned((p.quadrant & 1) != 0, p.cos, p.sin, p.quadrant));
+}
+CAFFE2_INLINE float Cos(float x) {
+  const SinCosParts p = SplitQuadrants(x);
+  return static_cast<float>(SelectSigned((p.quadrant & 1) != 0, p.sin, p.cos, p.quadrant + 1));
+}
+CAFFE2_INLINE float Tan(float x) {
+  const SinCosParts p = SplitQuadrants(x);
+  const bool odd = (p.quadrant & 1) != 0;
+  return static_cast<float>(SelectSigned(odd, p.cos, p.sin, 0) /
+                            SelectSigned(odd, p.sin, p.cos, p.quadrant << 1));
+}
+
+// The arc tangent within 2 units in the last place: a polynomial in x or, beyond 1, in 1 / x.
+CAFFE2_INLINE float Atan(float x) {
+  const float t = std::fabs(x), inverse = 1.f / t;
+  const bool far = t > 1.f;
+  const float r = Select(far, inverse, t), s = r * r;
+  float q = -1.7936203e-3f;
+  q = q * s + 1.09146e-2f;
+  q = q * s - 3.1177834e-2f;
+  q = q * s + 5.7957582e-2f;
+  q = q * s - 8.4034495e-2f;
+  q = q * s + 1.0952186e-1f;
+  q = q * s - 1.4264242e-1f;
+  q = q * s + 1.9998549e-1f;
+  q = q * s - 3.3333299e-1f;
+  const float near = r + r * (s * q);
+  const float rest = (1.57079637f - near) - 4.37113883e-8f;  // pi / 2 in two parts
+  return std::copysign(Select(far, rest, near), x);
+}
+
+// The cubic root within 1 unit in the last place: an estimate from the bits, then two steps of
+// Halley's method in double (FreeBSD's s_cbrtf.c).
+CAFFE2_INLINE float Cbrt(float x) {
+  const auto own = __builtin_bit_cast(uint32_t, x), magnitude = own & 0x7fffffff;
+  // 2^24 x for numbers below the normal ones.
+  const bool tiny = magnitude < 0x00800000;
+  const float lifted = std::fabs(x) * (tiny ? 16777216.f : 1.f);
+  const uint32_t estimate = __builtin_bit_cast(uint32_t, lifted) / 3 + 709958130;
+  const double wide = lifted;
+  double t = __builtin_bit_cast(float, estimate);
+  double cube = t * t * t;
+  t = t * (wide + wide + cube) / (wide + cube + cube);
+  cube = t * t * t;
+  t = t * (wide + wide + cube) / (wide + cube + cube);
+  const float root = static_cast<float>(t) * (tiny ? 0.00390625f : 1.f);
+  const bool finite = magnitude - 1 < 0x7f7fffff;  // and not 0
+  return Select(finite, std::copysign(root, x), x + x);
+}
+
 }  // namespace caffe2

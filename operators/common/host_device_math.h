@@ -67,6 +67,22 @@ CAFFE2_HOST_DEVICE_INLINE N Tanh(N x) {
     return std::tanh(x);
   }
 }
+template <typename N>
+CAFFE2_HOST_DEVICE_INLINE N Atan(N x) {
+  if constexpr (kVectorises<N>) {
+    return caffe2::Atan(x);
+  } else {
+    return std::atan(x);
+  }
+}
+template <typename N>
+CAFFE2_HOST_DEVICE_INLINE N Cbrt(N x) {
+  if constexpr (kVectorises<N>) {
+    return caffe2::Cbrt(x);
+  } else {
+    return std::cbrt(x);
+  }
+}
 // 1 / (1 + e^-x).
 template <typename N>
 CAFFE2_HOST_DEVICE_INLINE N Sigmoid(N x) {

@@ -1,7 +1,7 @@
 // Sqrt (X^1/2); Rsqrt (X^-1/2) and Cbrt (X^1/3), with gradients from Y.
 #pragma once
 
-#include "operators/common/host_device.h"
+#include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
@@ -24,7 +24,7 @@ struct RsqrtFunction {
 struct CbrtFunction {
   static constexpr const char* kName = "Cbrt";
   static constexpr bool kNarrowsApart = true;
-  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return std::cbrt(x); }
+  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return host_device::Cbrt(x); }
   CAFFE2_HOST_DEVICE_INLINE float Gradient(float y, float dy) const { return dy / (3 * y * y); }
 };
 

@@ -1,13 +1,12 @@
 // Sin, Cos, Tan, Asin, Acos and Atan, with gradients from X.
 #pragma once
 
-#include "operators/common/host_device.h"
+#include "operators/common/host_device_math.h"
 
 namespace caffe2 {
 
 struct SinFunction {
   static constexpr const char* kName = "Sin";
-  static constexpr bool kNarrowsApart = true;
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return std::sin(x);
@@ -20,7 +19,6 @@ struct SinFunction {
 
 struct CosFunction {
   static constexpr const char* kName = "Cos";
-  static constexpr bool kNarrowsApart = true;
   template <typename N>
   CAFFE2_HOST_DEVICE_INLINE N operator()(N x) const {
     return std::cos(x);
@@ -33,7 +31,6 @@ struct CosFunction {
 
 struct TanFunction {
   static constexpr const char* kName = "Tan";
-  static constexpr bool kNarrowsApart = true;
   CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return std::tan(x); }
   CAFFE2_HOST_DEVICE_INLINE float Gradient(float x, float dy) const {
     return dy / (std::cos(x) * std::cos(x));
@@ -58,7 +55,7 @@ struct AcosFunction {
 
 struct AtanFunction {
   static constexpr const char* kName = "Atan";
-  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return std::atan(x); }
+  CAFFE2_HOST_DEVICE_INLINE float operator()(float x) const { return host_device::Atan(x); }
   CAFFE2_HOST_DEVICE_INLINE float Gradient(float x, float dy) const { return dy / (1 + x * x); }
 };
 
