@@ -7,7 +7,8 @@
 
 namespace caffe2 {
 
-// A Distribution has Prepare(operator, output), which may read the shape, and Sample(generator).
+// A Distribution has Prepare(operator, output), which may read the shape, and Sample(generator) or
+// Fill(generator, n, data).
 template <class Context, class Distribution>
 class RandomFillOp final : public FillerOp<Context> {
  public:
@@ -21,7 +22,11 @@ class RandomFillOp final : public FillerOp<Context> {
     distribution_.Prepare(*this, output);
     T* data = output->template mutable_data<T>();
     const int64_t n = output->numel();
-    for (int64_t i = 0; i < n; ++i) data[i] = distribution_.Sample(context_.random());
+    if constexpr (requires { distribution_.Fill(context_.random(), n, data); }) {
+      distribution_.Fill(context_.random(), n, data);
+    } else {
+      for (int64_t i = 0; i < n; ++i) data[i] = distribution_.Sample(context_.random());
+    }
     return true;
   }
 

@@ -58,6 +58,29 @@ TEST(FillerOpTest, RandomFillsHaveTheirDistribution) {
   EXPECT_NEAR(m.variance * 1250, 2.0, 0.1);
 }
 
+// Vectors and threads do not change a bit of the generator's own numbers.
+TEST(FillerOpTest, NormalFillsAreTheNumbersOfTheGenerator) {
+  constexpr int64_t kCount = 300001;
+  Workspace ws;
+  const auto op = CreateOperator(Seeded(Op("GaussianFill", {}, {"Y"},
+                                           {MakeArgument("shape", std::vector<int64_t>{kCount}),
+                                            MakeArgument("mean", 0.5f), MakeArgument("std", 3.f)})),
+                                 &ws);
+  RandomGenerator random(7);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(op->Run());
+    std::vector<float> expected;
+    for (int64_t i = 0; i < kCount; ++i) expected.push_back(0.5f + 3.f * random.Normal());
+    EXPECT_EQ(FetchValues<float>(ws, "Y"), expected);
+  }
+  RunOp(&ws, Seeded(Op("MSRAFill", {}, {"Y"}, {MakeArgument("shape", Shape{50, 8, 3})})));
+  std::vector<float> expected;
+  random = RandomGenerator(7);
+  const float scale = std::sqrt(2.f / 150);
+  for (int i = 0; i < 1200; ++i) expected.push_back(scale * random.Normal());
+  EXPECT_EQ(FetchValues<float>(ws, "Y"), expected);
+}
+
 TEST(FillerOpTest, UniformIntFillReachesBothEnds) {
   Workspace ws;
   RunOp(&ws, Seeded(Op("UniformIntFill", {}, {"Y"},
