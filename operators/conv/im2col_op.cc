@@ -33,6 +33,70 @@ std::vector<int64_t> ColumnDims(const ColumnLayout& layout) {
   return shape.ToDims(layout.channels_last ? StorageOrder::kNHWC : StorageOrder::kNCHW);
 }
 
+namespace {
+
+// Row `row` of the output plane of one channel and tap.
+void FillColumnsOfRow(const ColumnLayout& l, int64_t row, int64_t tap, const float* plane,
+                      float* y) {
+  const int64_t width = l.output[1], source = l.Source(0, row, tap / l.kernel[1]);
+  if (source < 0) {
+    std::fill_n(y, width, 0.f);
+    return;
+  }
+  // Outputs [begin, end) read inside the image.
+  const int64_t stride = l.stride[1], shift = tap % l.kernel[1] * l.dilation[1] - l.pad[1];
+  const int64_t room = l.size[1] - 1 - shift;
+  const int64_t end = room < 0 ? 0 : std::min(width, room / stride + 1);
+  const int64_t begin = shift >= 0 ? 0 : std::min(end, (-shift + stride - 1) / stride);
+  const float* x = plane + source * l.size[1] + shift;
+  std::fill_n(y, begin, 0.f);
+  if (stride == 1) {
+    std::copy(x + begin, x + end, y + begin);
+  } else {
+    for (int64_t i = begin; i < end; ++i) y[i] = x[i * stride];
+  }
+  std::fill(y + end, y + width, 0.f);
+}
+
+// All taps of one pixel, which are rows of channels.
+void FillTaps(const ColumnLayout& l, int64_t row, int64_t column, const float* image, float* y) {
+  for (int64_t u = 0; u < l.kernel[0]; ++u) {
+    const int64_t from_row = l.Source(0, row, u);
+    for (int64_t v = 0; v < l.kernel[1]; ++v, y += l.channels) {
+      const int64_t from = l.Source(1, column, v);
+      if (from_row < 0 || from < 0) {
+        std::fill_n(y, l.channels, 0.f);
+      } else {
+        std::copy_n(image + (from_row * l.size[1] + from) * l.channels, l.channels, y);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void FillColumns(const ColumnElements& columns, int64_t n, CPUContext* /*context*/) {
+  if (n == 0) return;
+  const ColumnLayout& l = columns.layout;
+  const int64_t area = l.size[0] * l.size[1];
+  const int64_t width = l.channels_last ? l.taps() * l.channels : l.output[1];
+  ParallelFor(n / width, std::max<int64_t>(1, kElementGrain / width),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t r = begin; r < end; ++r) {
+                  float* y = columns.y + r * width;
+                  if (l.channels_last) {
+                    const int64_t pixel = r % l.pixels();
+                    FillTaps(l, pixel / l.output[1], pixel % l.output[1],
+                             columns.x + r / l.pixels() * area * l.channels, y);
+                  } else {
+                    const int64_t plane = r / l.output[0];  // of the columns
+                    FillColumnsOfRow(l, r % l.output[0], plane % l.taps(),
+                                     columns.x + plane / l.taps() * area, y);
+                  }
+                }
+              });
+}
+
 REGISTER_CPU_OPERATOR(Im2Col, Im2ColOp<CPUContext>);
 REGISTER_CPU_OPERATOR(Col2Im, Col2ImOp<CPUContext>);
 OPERATOR_SCHEMA(Im2Col)

@@ -15,6 +15,9 @@ namespace caffe2 {
 ColumnLayout ColumnLayoutFor(const OperatorDef& def, const std::vector<int64_t>& dims);
 std::vector<int64_t> ColumnDims(const ColumnLayout& layout);
 
+// Writes all `n` elements of the columns. An overload for the context does the work.
+void FillColumns(const ColumnElements& columns, int64_t n, CPUContext* context);
+
 template <class Context>
 class Im2ColOp final : public Operator<Context> {
  public:
@@ -24,8 +27,8 @@ class Im2ColOp final : public Operator<Context> {
     const ColumnLayout layout = ColumnLayoutFor(debug_def(), X.sizes());
     const float* x = X.data<float>();
     Output(0)->Resize(ColumnDims(layout));
-    ForEach(Output(0)->numel(),
-            ColumnElements{layout, x, Output(0)->template mutable_data<float>()}, &context_);
+    FillColumns(ColumnElements{layout, x, Output(0)->template mutable_data<float>()},
+                Output(0)->numel(), &context_);
     return true;
   }
 };

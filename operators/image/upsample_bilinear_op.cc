@@ -1,6 +1,61 @@
 #include "operators/image/upsample_bilinear_op.h"
 
+#include <span>
+#include <vector>
+
 namespace caffe2 {
+
+namespace {
+
+// For each input pixel of an axis, the output pixels that use it, and its weights in them.
+class PixelShares {
+ public:
+  struct Share {
+    int64_t pixel;
+    float weight;
+  };
+  explicit PixelShares(const ScaledAxis& axis) {
+    for (int64_t i = 0; i < axis.input; ++i) {
+      for (int64_t o = axis.First(i); o < axis.Last(i); ++o) {
+        const float weight = axis.At(o).Weight(i);
+        if (weight != 0) shares_.push_back({o, weight});
+      }
+      ends_.push_back(shares_.size());
+    }
+  }
+  std::span<const Share> Of(int64_t i) const {
+    const size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return {shares_.data() + begin, ends_[i] - begin};
+  }
+
+ private:
+  std::vector<Share> shares_;
+  std::vector<size_t> ends_;
+};
+
+}  // namespace
+
+template <typename T>
+void SumShares(const BilinearGradientRows<T>& gradient, int64_t planes, CPUContext* /*context*/) {
+  const ScaledAxis &rows = gradient.rows, &columns = gradient.columns;
+  const PixelShares down(rows), along(columns);
+  const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, columns.input));
+  ParallelFor(planes * rows.input, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const T* plane = gradient.dy + row / rows.input * rows.output * columns.output;
+      for (int64_t c = 0; c < columns.input; ++c) {
+        float sum = 0;
+        for (const auto& vertical : down.Of(row % rows.input)) {
+          const T* dy = plane + vertical.pixel * columns.output;
+          for (const auto& share : along.Of(c)) {
+            sum += vertical.weight * share.weight * host_device::Widen(dy[share.pixel]);
+          }
+        }
+        gradient.dx[row * columns.input + c] = host_device::Narrow<T>(sum);
+      }
+    }
+  });
+}
 
 REGISTER_CPU_OPERATOR(UpsampleBilinear, UpsampleBilinearOp<CPUContext>);
 REGISTER_CPU_OPERATOR(UpsampleBilinearGradient, UpsampleBilinearGradientOp<CPUContext>);

@@ -66,6 +66,10 @@ class UpsampleBilinearOp final : public UpsampleBilinearBase<Context> {
   }
 };
 
+// Writes all rows of dX. An overload for the context does the work.
+template <typename T>
+void SumShares(const BilinearGradientRows<T>& gradient, int64_t planes, CPUContext* context);
+
 // dY, X, [scales] -> dX
 template <class Context>
 class UpsampleBilinearGradientOp final : public UpsampleBilinearBase<Context> {
@@ -81,10 +85,9 @@ class UpsampleBilinearGradientOp final : public UpsampleBilinearBase<Context> {
                   ShapeString(plan.output_dims), "; found ", ShapeString(dY.sizes()));
     const T* dy = dY.data<T>();
     Output(0)->ResizeLike(X);
-    ForEachRow(
-        plan.planes * plan.rows.input, plan.columns.input,
+    SumShares(
         BilinearGradientRows<T>{plan.rows, plan.columns, dy, Output(0)->template mutable_data<T>()},
-        &context_);
+        plan.planes, &context_);
     return true;
   }
 };

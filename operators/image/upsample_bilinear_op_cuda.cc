@@ -4,6 +4,12 @@
 
 namespace caffe2 {
 
+template <typename T>
+static void SumShares(const BilinearGradientRows<T>& gradient, int64_t planes,
+                      CUDAContext* context) {
+  ForEachRow(planes * gradient.rows.input, gradient.columns.input, gradient, context);
+}
+
 REGISTER_CUDA_OPERATOR(UpsampleBilinear, UpsampleBilinearOp<CUDAContext>);
 REGISTER_CUDA_OPERATOR(UpsampleBilinearGradient, UpsampleBilinearGradientOp<CUDAContext>);
 

@@ -1,7 +1,42 @@
 #include "operators/sequence/sequence_mask_op.h"
 
+#include <algorithm>
+
 namespace caffe2 {
 namespace {
+
+// The columns of a row that are not masked: in all modes they follow each other.
+struct KeptColumns {
+  template <typename T>
+  KeptColumns(const MaskElements<T>& m, int64_t row) : end(m.columns) {
+    switch (m.mode) {
+      case MaskMode::kSequence:
+        end = m.entry[row];
+        break;
+      case MaskMode::kWindow: {
+        const int64_t radius = std::min(m.radius, int64_t{1} << 60);  // the sums must not overflow
+        begin = m.entry[row] - radius;
+        end = m.entry[row] + radius + 1;
+        break;
+      }
+      case MaskMode::kUpper:
+        end = row + 1;
+        break;
+      case MaskMode::kLower:
+        begin = row;
+        break;
+      case MaskMode::kUpperDiagonal:
+        end = row;
+        break;
+      case MaskMode::kLowerDiagonal:
+        begin = row + 1;
+        break;
+    }
+    begin = std::clamp<int64_t>(begin, 0, m.columns);
+    end = std::clamp<int64_t>(end, begin, m.columns);
+  }
+  int64_t begin = 0, end;
+};
 
 // Masked positions get no gradient: the same operator with grad=1 fills them with 0.
 class GetSequenceMaskGradient final : public GradientMakerBase {
@@ -18,6 +53,25 @@ class GetSequenceMaskGradient final : public GradientMakerBase {
 };
 
 }  // namespace
+
+template <typename T>
+void WriteMasked(const MaskElements<T>& elements, int64_t n, CPUContext* /*context*/) {
+  if (n == 0) return;
+  const int64_t width = elements.columns * elements.repeats;
+  const T fill = host_device::Narrow<T>(elements.fill);
+  ParallelFor(
+      n / width, std::max<int64_t>(1, kElementGrain / width), [&](int64_t first, int64_t last) {
+        for (int64_t row = first; row < last; ++row) {
+          const KeptColumns kept(elements, row % elements.rows);
+          const int64_t begin = kept.begin * elements.repeats, end = kept.end * elements.repeats;
+          const T* x = elements.x + row * width;
+          T* y = elements.y + row * width;
+          std::fill(y, y + begin, fill);
+          if (y != x) std::copy(x + begin, x + end, y + begin);
+          std::fill(y + end, y + width, fill);
+        }
+      });
+}
 
 REGISTER_CPU_OPERATOR(SequenceMask, SequenceMaskOp<CPUContext>);
 OPERATOR_SCHEMA(SequenceMask)

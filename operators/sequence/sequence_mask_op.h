@@ -22,6 +22,10 @@ inline MaskMode ReadMaskMode(const std::string& mode) {
       mode, "\"");
 }
 
+// Writes all `n` elements. An overload for the context does the work.
+template <typename T>
+void WriteMasked(const MaskElements<T>& elements, int64_t n, CPUContext* context);
+
 template <class Context>
 class SequenceMaskOp final : public Operator<Context> {
  public:
@@ -70,10 +74,9 @@ class SequenceMaskOp final : public Operator<Context> {
     const T* x = X.data<T>();
     Tensor* Y = Output(0);
     Y->ResizeLike(X);
-    ForEach(X.numel(),
-            MaskElements<T>{mode_, rows, columns, repeats, radius_, entry, fill_, x,
-                            Y->template mutable_data<T>()},
-            &context_);
+    WriteMasked(MaskElements<T>{mode_, rows, columns, repeats, radius_, entry, fill_, x,
+                                Y->template mutable_data<T>()},
+                X.numel(), &context_);
     return true;
   }
 

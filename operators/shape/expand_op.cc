@@ -1,5 +1,7 @@
 #include "operators/shape/expand_op.h"
 
+#include <algorithm>
+
 #include "operators/common/sum_to.h"
 
 namespace caffe2 {
@@ -8,7 +10,11 @@ template <typename T>
 void RepeatElements(const BroadcastPlan& plan, const T* x, T* y, CPUContext* /*context*/) {
   const int64_t stride = plan.a_inner_stride();
   ParallelRows(plan, kElementwiseGrain, [=](int64_t n, int64_t row, int64_t from, int64_t) {
-    for (int64_t i = 0; i < n; ++i) y[row + i] = x[from + i * stride];
+    if (stride == 0) {
+      std::fill_n(y + row, n, x[from]);
+    } else {
+      std::copy_n(x + from, n, y + row);
+    }
   });
 }
 

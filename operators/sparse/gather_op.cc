@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "caffe2/utils/parallel.h"
+
 namespace caffe2 {
 
 std::vector<int64_t> GatherAxis::Shape(const std::vector<int64_t>& data,
@@ -40,6 +42,52 @@ class OuterIndices {
   const int64_t count_, step_;
 };
 
+// copy(source row, destination row) for all rows; the numbers count through all matrices.
+template <typename Copy>
+void ForEachGatheredRow(const OuterIndices& list, const RowLayout& layout, int64_t row_bytes,
+                        const Copy& copy) {
+  constexpr int64_t kGrainBytes = 1 << 15;
+  const int64_t count = list.count();
+  ParallelFor(layout.outer * count, std::max<int64_t>(1, kGrainBytes / (row_bytes + 8)),
+              [&](int64_t begin, int64_t end) {
+                while (begin < end) {
+                  const int64_t outer = begin / count, first = begin % count;
+                  const int64_t last = std::min(count, first + end - begin);
+                  const int64_t* indices = list.Of(outer);
+                  for (int64_t i = first; i < last; ++i) {
+                    copy(outer * layout.rows + indices[i], outer * count + i);
+                  }
+                  begin += last - first;
+                }
+              });
+}
+template <typename Element>
+void GatherElements(const OuterIndices& list, const RowLayout& layout, const void* x, void* y) {
+  const auto* from = static_cast<const Element*>(x);
+  auto* to = static_cast<Element*>(y);
+  ForEachGatheredRow(list, layout, sizeof(Element), [=](int64_t i, int64_t o) { to[o] = from[i]; });
+}
+void GatherPlainRows(const OuterIndices& list, const RowLayout& layout, int64_t row_bytes,
+                     const void* x, void* y) {
+  switch (row_bytes) {
+    case 0:
+      return;
+    case 1:
+      return GatherElements<uint8_t>(list, layout, x, y);
+    case 2:
+      return GatherElements<uint16_t>(list, layout, x, y);
+    case 4:
+      return GatherElements<uint32_t>(list, layout, x, y);
+    case 8:
+      return GatherElements<uint64_t>(list, layout, x, y);
+    default:
+      ForEachGatheredRow(list, layout, row_bytes, [=](int64_t i, int64_t o) {
+        std::memcpy(static_cast<char*>(y) + o * row_bytes,
+                    static_cast<const char*>(x) + i * row_bytes, row_bytes);
+      });
+  }
+}
+
 }  // namespace
 
 template <>
@@ -47,6 +95,9 @@ void GatherRows(const Tensor& indices, const RowLayout& layout, TypeMeta meta, c
                 void* y, CPUContext* context) {
   const OuterIndices list(indices, layout);
   const size_t row_bytes = layout.width * meta.itemsize();
+  if (meta.copy() == nullptr) {
+    return GatherPlainRows(list, layout, static_cast<int64_t>(row_bytes), x, y);
+  }
   const char* from = static_cast<const char*>(x);
   char* to = static_cast<char*>(y);
   for (int64_t o = 0; o < layout.outer; ++o, from += layout.rows * row_bytes) {

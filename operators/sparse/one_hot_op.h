@@ -24,6 +24,9 @@ inline int64_t ReadColumns(const Tensor& size) {
   return columns;
 }
 
+// Writes rows of zeros with a one for each index. An overload for the context does the work.
+void MarkIndices(const OneHotElements& rows, int64_t n, CPUContext* context);
+
 template <class Context>
 class OneHotOp final : public Operator<Context> {
  public:
@@ -36,8 +39,8 @@ class OneHotOp final : public Operator<Context> {
     const int64_t* index = indices.data<int64_t>();
     CheckedIndices(indices, classes, &context_);
     Output(0)->Resize(n, classes);
-    ForEach(Output(0)->numel(),
-            OneHotElements{classes, index, Output(0)->template mutable_data<float>()}, &context_);
+    MarkIndices(OneHotElements{classes, index, Output(0)->template mutable_data<float>()}, n,
+                &context_);
     return true;
   }
 };

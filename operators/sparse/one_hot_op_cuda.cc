@@ -4,6 +4,10 @@
 
 namespace caffe2 {
 
+static void MarkIndices(const OneHotElements& rows, int64_t n, CUDAContext* context) {
+  ForEach(n * rows.classes, rows, context);
+}
+
 REGISTER_CUDA_OPERATOR(OneHot, OneHotOp<CUDAContext>);
 
 }  // namespace caffe2

@@ -20,6 +20,29 @@ TEST(GatherOpTest, ReadsRows) {
   EXPECT_EQ(FetchValues<std::string>(ws, "Y"), std::vector<std::string>{"b"});
 }
 
+// Single elements of each size, more than one thread takes.
+template <typename T>
+void CheckElements() {
+  std::vector<T> x(300), expected;
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 91 % 127);
+  std::vector<int32_t> indices;
+  for (int i = 0; i < 40000; ++i) {
+    indices.push_back(i * 7919 % 300);
+    expected.push_back(x[indices.back()]);
+  }
+  Workspace ws;
+  Feed(&ws, "X", {300}, x);
+  Feed(&ws, "i", {40000}, indices);
+  RunOp(&ws, Op("Gather", {"X", "i"}, {"Y"}));
+  EXPECT_EQ(FetchValues<T>(ws, "Y"), expected);
+}
+TEST(GatherOpTest, SingleElements) {
+  CheckElements<uint8_t>();
+  CheckElements<uint16_t>();
+  CheckElements<int32_t>();
+  CheckElements<int64_t>();
+}
+
 TEST(GatherOpTest, Gradients) {
   Workspace ws;
   FeedRandom(&ws, "X", {3, 2, 2}, 1);
