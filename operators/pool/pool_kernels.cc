@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
+#include "caffe2/utils/vector_math.h"
 #include "operators/common/wide_rows.h"
 
 namespace caffe2 {
@@ -28,7 +30,9 @@ struct Row {
   }
   int64_t ColumnEnd(int64_t tap) const {
     const int64_t room = input - 1 + pad - tap;
-    return room < 0 ? 0 : std::min(output, room / stride + 1);
+    if (room < 0) return 0;
+    // A division costs as much as a short row.
+    return std::min(output, (stride <= 2 ? room >> (stride - 1) : room / stride) + 1);
   }
 };
 
@@ -94,7 +98,7 @@ CAFFE2_INLINE void ForEachTapOfWindow(const Row& row, const Element& element) {
 template <typename T>
 CAFFE2_INLINE void MaxTaps(const Row& row, const T* x, float* y) {
   const auto larger = [](float most, float value) {
-    return (value > most) | (value != value) ? value : most;  // a NaN wins
+    return Select((value > most) | (value != value), value, most);  // a NaN wins
   };
   if (IsOneWindow(row)) {
     y[0] = ReduceWindow(row, x, y[0], larger);
@@ -113,8 +117,8 @@ CAFFE2_INLINE void SumTaps(const Row& row, const T* x, float* y) {
 template <typename T>
 CAFFE2_INLINE void MaxGradientTaps(const Row& row, const T* x, const T* y, const T* dy, float* dx) {
   const auto add = [=](int64_t out, int64_t in) {
-    const float g = Widen(dy[out]);  // always read, so that there is no branch
-    dx[in] += Widen(x[in]) == Widen(y[out]) ? g : 0.f;
+    // No branch, in the loops' ends either: where the maximum lies cannot be predicted.
+    dx[in] += Select(Widen(x[in]) == Widen(y[out]), Widen(dy[out]), 0.f);
   };
   IsOneWindow(row) ? ForEachTapOfWindow(row, add) : ForEachTap(row, add);
 }
@@ -153,6 +157,39 @@ PoolShape WithLongRows(PoolShape s) {
   return s;
 }
 
+// Along one axis, the windows that hold each input index.
+class WindowsOfInputs {
+ public:
+  WindowsOfInputs(const PoolShape& s, int axis) {
+    for (int64_t in = 0; in < s.input[axis]; ++in) {
+      const int64_t last = in + s.pad[axis], minimum = last - s.kernel[axis] + 1;
+      const int64_t first = minimum <= 0 ? 0 : (minimum + s.stride[axis] - 1) / s.stride[axis];
+      ranges_.push_back({first, std::min(s.output[axis], last / s.stride[axis] + 1)});
+    }
+  }
+  int64_t First(int64_t in) const { return ranges_[in].first; }
+  int64_t End(int64_t in) const { return ranges_[in].second; }
+
+ private:
+  std::vector<std::pair<int64_t, int64_t>> ranges_;
+};
+
+// Calls body(row, plane, d, h) for rows [begin, end) of planes of depth times height rows.
+template <typename Body>
+void ForEachRowOfPlanes(int64_t begin, int64_t end, int64_t depth, int64_t height,
+                        const Body& body) {
+  if (begin >= end) return;
+  int64_t h = begin % height, d = begin / height % depth, plane = begin / height / depth;
+  for (int64_t row = begin; row < end; ++row) {
+    body(row, plane, d, h);
+    if (++h < height) continue;
+    h = 0;
+    if (++d < depth) continue;
+    d = 0;
+    ++plane;
+  }
+}
+
 // The windows of one pooling, row by row.
 template <typename T>
 class Pooling {
@@ -173,26 +210,41 @@ class Pooling {
     const int64_t rows = planes_ * s_.output[0] * s_.output[1];
     ParallelFor(rows, Grain(rows), [&](int64_t begin, int64_t end) {
       std::vector<float> buffer(kInPlace ? 0 : output_row_);
-      for (int64_t r = begin; r < end; ++r) {
+      const auto forward = [&](int64_t r, int64_t plane, int64_t d, int64_t h) {
         T* to = y + r * output_row_;
         float* sum = Sum(to, &buffer);
-        ForwardRow(kind, x, r, sum);
+        ForwardRow(kind, x, plane, d, h, sum);
         if constexpr (!kInPlace) NarrowRow(output_row_, sum, to);
-      }
+      };
+      ForEachRowOfPlanes(begin, end, s_.output[0], s_.output[1], forward);
     });
   }
 
   void Backward(PoolKind kind, const T* x, const T* y, const T* dy, T* dx) const {
     const int64_t rows = planes_ * s_.input[0] * s_.input[1];
+    const WindowsOfInputs depth(s_, 0), height(s_, 1);
     ParallelFor(rows, Grain(rows), [&](int64_t begin, int64_t end) {
       std::vector<float> buffer(kInPlace ? 0 : input_row_), scaled(output_row_);
-      for (int64_t r = begin; r < end; ++r) {
+      // Every input row gathers from the windows over it, so that no two threads write to one
+      // element.
+      const auto backward = [&](int64_t r, int64_t plane, int64_t id, int64_t ih) {
         T* to = dx + r * input_row_;
         float* sum = Sum(to, &buffer);
         std::fill_n(sum, input_row_, 0.f);
-        BackwardRow(kind, x, y, dy, r, scaled.data(), sum);
+        const int64_t end_d = depth.End(id), end_h = height.End(ih);
+        for (int64_t d = depth.First(id); d < end_d; ++d) {
+          for (int64_t h = height.First(ih); h < end_h; ++h) {
+            const int64_t from = ((plane * s_.output[0] + d) * s_.output[1] + h) * output_row_;
+            if (kind == PoolKind::kMax) {
+              MaxGradient(row_, x + r * input_row_, y + from, dy + from, sum);
+            } else {
+              ScatterRow(d, h, dy + from, scaled.data(), sum);
+            }
+          }
+        }
         if constexpr (!kInPlace) NarrowRow(input_row_, sum, to);
-      }
+      };
+      ForEachRowOfPlanes(begin, end, s_.input[0], s_.input[1], backward);
     });
   }
 
@@ -217,14 +269,6 @@ class Pooling {
   int64_t End(int axis, int64_t out) const {
     return std::min(s_.input[axis], out * s_.stride[axis] - s_.pad[axis] + s_.kernel[axis]);
   }
-  // Windows along axis that hold input index `in`: first and end output index.
-  int64_t FirstWindow(int axis, int64_t in) const {
-    const int64_t minimum = in + s_.pad[axis] - s_.kernel[axis] + 1;
-    return minimum <= 0 ? 0 : (minimum + s_.stride[axis] - 1) / s_.stride[axis];
-  }
-  int64_t EndWindow(int axis, int64_t in) const {
-    return std::min(s_.output[axis], (in + s_.pad[axis]) / s_.stride[axis] + 1);
-  }
   float Weight(int64_t rows_inside, int64_t column) const {
     const int64_t all = s_.kernel[0] * s_.kernel[1] * s_.kernel[2];
     return 1.f / static_cast<float>(s_.count_include_pad
@@ -232,10 +276,23 @@ class Pooling {
                                         : rows_inside * (End(2, column) - Begin(2, column)));
   }
 
-  // Row r of the output counts planes, then depth, then height.
-  void ForwardRow(PoolKind kind, const T* x, int64_t r, float* sum) const {
-    const int64_t h = r % s_.output[1], d = r / s_.output[1] % s_.output[0];
-    const int64_t plane = r / s_.output[1] / s_.output[0];
+  // Multiplies a row of the output by the weights of its windows.
+  template <typename Number>
+  void ScaleColumns(int64_t rows_inside, const Number* from, float* to) const {
+    for (int64_t out = 0; out < row_.output; ++out) {
+      const float weight = Weight(rows_inside, out);
+      const int64_t at = out * row_.channels;
+      if (row_.channels == 1) {
+        to[at] = weight * Widen(from[at]);
+      } else {
+        Scale(row_.channels, weight, from + at, to + at);
+      }
+    }
+  }
+
+  // Row (plane, d, h) of the output.
+  void ForwardRow(PoolKind kind, const T* x, int64_t plane, int64_t d, int64_t h,
+                  float* sum) const {
     const bool max = kind == PoolKind::kMax;
     std::fill_n(sum, output_row_, max ? -std::numeric_limits<float>::infinity() : 0.f);
     for (int64_t id = Begin(0, d); id < End(0, d); ++id) {
@@ -246,32 +303,14 @@ class Pooling {
     }
     if (max) return;
     const int64_t inside = (End(0, d) - Begin(0, d)) * (End(1, h) - Begin(1, h));
-    for (int64_t out = 0; out < row_.output; ++out) {
-      float* at = sum + out * row_.channels;
-      Scale(row_.channels, Weight(inside, out), at, at);
-    }
+    ScaleColumns(inside, sum, sum);
   }
 
-  // Every input row gathers from the windows over it, so that no two threads write to one element.
-  void BackwardRow(PoolKind kind, const T* x, const T* y, const T* dy, int64_t r, float* scaled,
-                   float* sum) const {
-    const int64_t ih = r % s_.input[1], id = r / s_.input[1] % s_.input[0];
-    const int64_t plane = r / s_.input[1] / s_.input[0];
-    for (int64_t d = FirstWindow(0, id); d < EndWindow(0, id); ++d) {
-      for (int64_t h = FirstWindow(1, ih); h < EndWindow(1, ih); ++h) {
-        const int64_t from = ((plane * s_.output[0] + d) * s_.output[1] + h) * output_row_;
-        if (kind == PoolKind::kMax) {
-          MaxGradient(row_, x + r * input_row_, y + from, dy + from, sum);
-          continue;
-        }
-        const int64_t inside = (End(0, d) - Begin(0, d)) * (End(1, h) - Begin(1, h));
-        for (int64_t out = 0; out < row_.output; ++out) {
-          const int64_t at = out * row_.channels;
-          Scale(row_.channels, Weight(inside, out), dy + from + at, scaled + at);
-        }
-        Scatter(row_, scaled, sum);
-      }
-    }
+  // Adds the shares of the windows in row (d, h), whose gradients are dy, to a row of the input.
+  void ScatterRow(int64_t d, int64_t h, const T* dy, float* scaled, float* sum) const {
+    const int64_t inside = (End(0, d) - Begin(0, d)) * (End(1, h) - Begin(1, h));
+    ScaleColumns(inside, dy, scaled);
+    Scatter(row_, scaled, sum);
   }
 
   const PoolShape s_;
