@@ -15,6 +15,8 @@ namespace {
 // Every fourth heartbeat renews the leases and the status.
 constexpr int64_t kRenewEveryBeats = 4;
 constexpr std::chrono::seconds kStragglerEvery{60};
+// At least so long between two changes of the status that are published before a beat.
+constexpr milliseconds kNewsEvery{50};
 constexpr std::chrono::duration<double> kLongOperation{1.0};
 constexpr char kSaving[] = "saving";
 
@@ -25,6 +27,13 @@ std::string UtcNow() {
   gmtime_r(&now, &parts);
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+// Iterations and speeds that only go on are no news.
+bool IsNews(const ShardStatus& before, const ShardStatus& now) {
+  return before.state != now.state || before.epoch != now.epoch ||
+         (before.iteration == 0) != (now.iteration == 0) ||
+         (before.images_per_second == 0) != (now.images_per_second == 0);
 }
 
 }  // namespace
@@ -67,7 +76,7 @@ void RunHeartbeat::Stop() {
     std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
-  stop_changed_.notify_all();
+  changed_.notify_all();
   // A callback that ends the run calls this from the thread itself.
   if (thread_.get_id() == std::this_thread::get_id()) return;
   for (std::thread* thread : {&thread_, &ticker_}) {
@@ -86,6 +95,10 @@ void RunHeartbeat::UpdateStatus(const ShardStatus& status) {
     const auto now = std::chrono::steady_clock::now();
     if (status_.state == kSaving) saved_for_ += now - state_since_;
     state_since_ = now;
+  }
+  if (IsNews(status_, status)) {
+    is_news_ = true;
+    changed_.notify_all();
   }
   status_ = status;
 }
@@ -256,7 +269,7 @@ bool RunHeartbeat::WasSuspended() const {
 
 void RunHeartbeat::Tick() {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!stop_changed_.wait_for(lock, place_.options.heartbeat, [this] { return stop_; })) {
+  while (!changed_.wait_for(lock, place_.options.heartbeat, [this] { return stop_; })) {
     if (WasSuspended()) gap_seen_ = true;
     last_tick_ = std::chrono::steady_clock::now();
   }
@@ -309,9 +322,29 @@ void RunHeartbeat::Loop() {
       }
       WatchWithoutStore();
     }
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (stop_changed_.wait_for(lock, place_.options.heartbeat, [this] { return stop_; })) return;
+    if (!WaitForBeat(store.get())) return;
   }
+}
+
+bool RunHeartbeat::WaitForBeat(StoreHandler* store) {
+  const auto due = std::chrono::steady_clock::now() + place_.options.heartbeat;
+  const bool publishes = store != nullptr && store_reachable_;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (changed_.wait_until(lock, due, [&] { return stop_ || (publishes && is_news_); })) {
+    if (stop_) return false;
+    if (std::chrono::steady_clock::now() >= due) return true;  // news without end
+    lock.unlock();
+    try {
+      store->SetDeadline(Deadline(place_.options.lease / 4));
+      if (WasSuspended()) return true;  // the beat finds out whether the run went on without it
+      PublishStatus(store);
+    } catch (const std::exception&) {
+      return true;  // the beat has the same trouble, and tells of it
+    }
+    lock.lock();
+    if (changed_.wait_for(lock, kNewsEvery, [this] { return stop_; })) return false;
+  }
+  return true;
 }
 
 void RunHeartbeat::Beat(StoreHandler* store, int64_t count) {
@@ -370,6 +403,7 @@ void RunHeartbeat::PublishStatus(StoreHandler* store) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     status = status_;
+    is_news_ = false;
   }
   std::map<std::string, std::string> fields = status.more;
   fields.insert({{"host", place_.self.process.host},

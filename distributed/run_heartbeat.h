@@ -69,6 +69,7 @@ class RunHeartbeat {
   // failures. `members` has one record for each shard.
   void SetComplete(const std::vector<MemberRecord>& members);
 
+  // Wakes the thread for a change that a person waits for (RunMembership::UpdateStatus).
   void UpdateStatus(const ShardStatus& status);
   // Renews the lease of the key, and sets the key again to `value` (if there is one) if the store
   // loses it. TakeTracked() stops this for all keys and returns them.
@@ -124,6 +125,9 @@ class RunHeartbeat {
   bool WasSuspended() const;
   std::vector<MemberRecord> Members() const;
   void Beat(StoreHandler* store, int64_t count);
+  // Until the next beat is due; publishes changes of the status meanwhile, unless the store is away
+  // (`store` may be null). False if the thread is to end.
+  bool WaitForBeat(StoreHandler* store);
   void Republish(StoreHandler* store, bool complete);
   void PublishStatus(StoreHandler* store);
   // On shard 0: names a straggler in the status, and once a minute in the log.
@@ -188,9 +192,10 @@ class RunHeartbeat {
   std::string straggler_ = "none";  // for the status
   std::optional<std::chrono::steady_clock::time_point> straggler_logged_;
 
-  mutable std::mutex mutex_;  // guards all members below but thread_
-  std::condition_variable stop_changed_;
+  mutable std::mutex mutex_;         // guards all members below but thread_
+  std::condition_variable changed_;  // stop_ or is_news_
   bool stop_ = false;
+  bool is_news_ = false;               // the status has a change to publish before the next beat
   std::vector<MemberRecord> members_;  // empty until all have joined
   ShardStatus status_;
   std::chrono::steady_clock::duration saved_for_{0};  // in earlier states "saving"

@@ -110,9 +110,11 @@ class RunMembership {
   // they expire if the shard dies. The handler must not outlive the membership.
   virtual std::unique_ptr<StoreHandler> MakeStore() = 0;
 
-  // The next heartbeat publishes the status. Never blocks. While the state is "saving" and the
-  // store is unreachable, a process that ends is taken for one that has left. That holds for the
-  // C++ trainers' "saving" state, too, which each checkpoint and each model sets.
+  // Every fourth heartbeat publishes the status; another state or epoch, the first iteration of an
+  // epoch and the first speed are published at once, by the heartbeat thread. Never blocks. While
+  // the state is "saving" and the store is unreachable, a process that ends is taken for one that
+  // has left. That holds for the C++ trainers' "saving" state, too, which each checkpoint and each
+  // model sets.
   virtual void UpdateStatus(const ShardStatus& status) = 0;
 
   // Sets a callback that gets the line of Failure() once the run has failed. It is called once: by

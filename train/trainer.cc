@@ -353,6 +353,8 @@ int Trainer::Evaluate() {
 
 bool Trainer::RunEpoch() {
   listener_->OnEpochStart(progress_.epoch, options_.schedule.num_epochs);
+  shard_status_.epoch = progress_.epoch;
+  shard_status_.iteration = progress_.epoch_iterations;
   SetState("training");
   const int64_t every = options_.output.checkpoint_every;
   while (IterationsLeft() > 0 && !LimitReached()) {

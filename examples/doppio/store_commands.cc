@@ -230,13 +230,15 @@ void AddRuns(const StoreFlags& flags, std::vector<Row>* rows) {
     const std::map<std::string, std::string> none;
     const auto& status = run.shards.empty() ? none : run.shards[0].status;
     rows->push_back({OneLine(run.run_id), LifeText(run.life()), std::to_string(run.generation),
-                     std::to_string(run.shards.size()), Shown(status, "iteration"),
-                     Shown(status, "host"), run.failure.empty() ? "-" : run.failure});
+                     std::to_string(run.shards.size()), EpochText(status),
+                     Shown(status, "iteration"), Shown(status, "host"),
+                     run.failure.empty() ? "-" : run.failure});
   }
 }
 
 int Runs(const StoreFlags& flags) {
-  std::vector<Row> rows = {{"RUN", "LIFE", "GENERATION", "SHARDS", "ITERATION", "HOST", "FAILURE"}};
+  std::vector<Row> rows = {
+      {"RUN", "LIFE", "GENERATION", "SHARDS", "EPOCH", "ITERATION", "HOST", "FAILURE"}};
   if (NamesStore(flags)) {
     AddRuns(flags, &rows);
   } else {
@@ -246,7 +248,7 @@ int Runs(const StoreFlags& flags) {
       try {
         AddRuns(of_run, &rows);
       } catch (const IoError&) {  // it ends now, or its store is lost
-        rows.push_back({OneLine(run.run_id), "unknown", "-", "-", "-", "-", "no answer"});
+        rows.push_back({OneLine(run.run_id), "unknown", "-", "-", "-", "-", "-", "no answer"});
       }
     }
   }

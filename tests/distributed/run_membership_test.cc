@@ -123,6 +123,63 @@ TEST_P(RunMembershipTest, JoinsAndLeavesWithoutATraceAgainAndAgain) {
   }
 }
 
+// With a minute between two heartbeats, only a change that wakes the thread can be seen.
+TEST_P(RunMembershipTest, AChangeOfStateIsPublishedBeforeTheNextHeartbeat) {
+  const auto results = RunMembers(
+      1,
+      [&](RunMembership* run) {
+        const auto browser =
+            redis_ ? NewRedisBrowser(redis_->options()) : NewFileBrowser(directory_.path());
+        std::string seen;
+        const auto publish = [&](const ShardStatus& status, const std::string& field,
+                                 const std::string& value) {
+          run->UpdateStatus(status);
+          const Deadline limit(milliseconds(4000));
+          std::string found;
+          while (found != value && !limit.expired()) {
+            SleepMs(10);
+            found = browser->Fields("run", "status/0")[field];
+          }
+          seen += found + " ";
+        };
+        ShardStatus status;
+        status.state = "training";
+        publish(status, "state", "training");
+        status.iteration = 1;
+        publish(status, "iteration", "1");
+        status.epoch = 1;
+        publish(status, "epoch", "1");
+        return seen;
+      },
+      [](RunOptions* options) {
+        options->heartbeat = milliseconds(60000);
+        options->lease = milliseconds(240000);
+      });
+  EXPECT_EQ(results[0].message, "training 1 1 ");
+  EXPECT_EQ(results[0].status, 0);
+}
+
+// As of a Python program that tests after each iteration.
+TEST_P(RunMembershipTest, HeartbeatsGoOnWhileTheStateChangesWithoutEnd) {
+  const auto results = RunMembers(1, [&](RunMembership* run) {
+    const auto store = stores_("run");
+    const auto beats = [&] {
+      return std::stoll(ParseRecord(store->Get("1/heartbeat/0")).value().at("beat"));
+    };
+    const int64_t before = beats();
+    const Deadline limit(milliseconds(10000));
+    ShardStatus status;
+    while (beats() < before + 3 && !limit.expired()) {
+      status.state = status.state == "training" ? "testing" : "training";
+      run->UpdateStatus(status);
+      SleepMs(1);
+    }
+    return std::string(beats() < before + 3 ? "no heartbeat" : "");
+  });
+  EXPECT_EQ(results[0].message, "");
+  EXPECT_EQ(results[0].status, 0);
+}
+
 TEST_P(RunMembershipTest, KilledRunIsTakenOverAtOnce) {
   for (const char* generation : {"1", "2", "3"}) {
     const bool last = generation[0] == '3';

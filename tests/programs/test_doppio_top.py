@@ -54,7 +54,7 @@ def rows_of(output, head):
 def test_top_shows_every_shard(store, databases, shards, tmp_path):
     processes = start(shards, databases, tmp_path, store, "top-1")
     deadline = time.monotonic() + 60
-    while True:  # the status is renewed every two seconds
+    while True:  # the speed comes with the first line of progress
         done = doppio("top", "--once", "--run_id", "top-1", *store[1])
         assert done.returncode == 0, done.output
         rows = rows_of(done.output, "SHARD")
@@ -101,6 +101,7 @@ def test_clean_removes_dead_runs_and_refuses_live_ones(store, databases, shards,
 
     rows = {row["RUN"]: row for row in rows_of(doppio("runs", *store[1]).output, "RUN")}
     assert rows["dead-1"]["LIFE"] == "dead" and rows["live-1"]["LIFE"] == "alive"
+    assert (rows["live-1"]["EPOCH"], rows["dead-1"]["EPOCH"]) == ("1", "1")
     assert rows["live-1"]["SHARDS"] == "2" and rows["live-1"]["FAILURE"] == "-"
 
     done = doppio("clean", "--run_id", "live-1", *store[1])
