@@ -14,12 +14,24 @@
 namespace caffe2::db {
 namespace {
 
-constexpr int kSide = 32;
-constexpr int kImageBytes = 3 * kSide * kSide;
+constexpr int kSide = kCifarSide, kImageBytes = kCifarImageBytes;
+
+// The training files of CIFAR-10 that the folder lacks. None for CIFAR-100, and for a single file.
+std::vector<std::string> MissingBatches(const std::string& source) {
+  std::vector<std::string> missing;
+  std::error_code error;
+  if (!std::filesystem::is_directory(source, error)) return missing;
+  if (FilesOf(source, "data_batch", ".bin").empty()) return missing;
+  for (int i = 1; i <= 5; ++i) {
+    const std::string name = MakeString("data_batch_", i, ".bin");
+    if (FilesOf(source, name, "").empty()) missing.push_back(name);
+  }
+  return missing;
+}
 
 class CifarList final : public RecordList {
  public:
-  explicit CifarList(const std::string& source) {
+  explicit CifarList(const std::string& source) : missing_(MissingBatches(source)) {
     std::vector<std::string> paths = FilesOf(source, "data_batch", ".bin");
     if (paths.empty()) paths = FilesOf(source, "", ".bin");
     if (paths.empty())
@@ -35,7 +47,9 @@ class CifarList final : public RecordList {
                                      [](const File& file) { return file.label_bytes == 2; });
     const char* names = hundred ? "fine_label_names.txt" : "batches.meta.txt";
     const int64_t labels = hundred ? 100 : 10;
-    return {.names = NamesBeside(files_[0].file->path(), names, labels), .num_labels = labels};
+    return {.names = NamesBeside(files_[0].file->path(), names, labels),
+            .num_labels = labels,
+            .missing = missing_};
   }
 
   void Read(int64_t i, std::string* key, std::string* value) override {
@@ -68,9 +82,8 @@ class CifarList final : public RecordList {
     const std::string name = std::filesystem::path(path).filename().string();
     const bool hundred_by_name = name == "train.bin" || name == "test.bin";
     for (const int label_bytes : {hundred_by_name ? 2 : 1, hundred_by_name ? 1 : 2}) {
-      const auto size = uint64_t{kImageBytes} + static_cast<uint64_t>(label_bytes);
-      if (file->size() == 0 || file->size() % size != 0) continue;
-      const auto records = static_cast<int64_t>(file->size() / size);
+      if (!HasCifarRecords(file->size(), label_bytes)) continue;
+      const int64_t records = static_cast<int64_t>(file->size()) / (kImageBytes + label_bytes);
       files_.push_back({std::move(file), label_bytes, records});
       records_ += records;
       return;
@@ -81,6 +94,7 @@ class CifarList final : public RecordList {
   }
 
   std::vector<File> files_;
+  const std::vector<std::string> missing_;
   int64_t records_ = 0;
 };
 

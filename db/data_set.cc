@@ -7,6 +7,7 @@
 
 #include "caffe2/core/logging.h"
 #include "db/image_folder.h"
+#include "db/pixel_files.h"
 #include "db/random_access_file.h"
 #include "db/tar_archive.h"
 
@@ -43,6 +44,19 @@ bool IsIdxFile(const std::string& path) {
   }
 }
 
+// By its name, or by its size: files of other programs end in .bin, too.
+bool IsCifarFile(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  if (!Matches(name, "", ".bin")) return false;
+  for (const char* prefix : {"data_batch", "test_batch"}) {
+    if (Matches(name, prefix, ".bin")) return true;
+  }
+  if (name == "train.bin" || name == "test.bin") return true;
+  std::error_code error;
+  const uint64_t bytes = fs::file_size(path, error);
+  return !error && (HasCifarRecords(bytes, 1) || HasCifarRecords(bytes, 2));
+}
+
 DataSet FindFile(const std::string& path) {
   if (IsInArchive(path)) return {"tar", path, path};
   std::error_code error;
@@ -52,7 +66,7 @@ DataSet FindFile(const std::string& path) {
   DataSet set{"", path, path};
   if (is("_X.bin")) {
     set.type = "stl10";
-  } else if (is(".bin")) {
+  } else if (IsCifarFile(path)) {
     set.type = "cifar";
   } else if (is(".tar")) {
     set.type = "tar";

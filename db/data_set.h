@@ -21,7 +21,8 @@ struct DataSet {
   std::string train, test;
 };
 
-// Recognizes a data set by the names of its files (a single IDX file also by its first bytes). A
+// Recognizes a data set by the names of its files (a single IDX file also by its first bytes, one
+// of CIFAR also by its size). A
 // folder may hold both parts, in separate files or in sub-folders: train, and test or val. A tar
 // archive, also the only one of a folder, may hold such folders, with class folders in them; its
 // parts are then paths like "photos.tar/train". Sub-folders of images take precedence over archives

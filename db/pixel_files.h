@@ -1,10 +1,19 @@
 // Puts pixels, as published data sets store them, into the order of Datum records.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace caffe2::db {
+
+// CIFAR's images are 32 x 32 pixels of 3 bytes, each after one label byte (CIFAR-100: two).
+inline constexpr int kCifarSide = 32;
+inline constexpr int kCifarImageBytes = 3 * kCifarSide * kCifarSide;
+inline bool HasCifarRecords(uint64_t file_bytes, int label_bytes) {
+  const auto record = static_cast<uint64_t>(kCifarImageBytes + label_bytes);
+  return file_bytes > 0 && file_bytes % record == 0;
+}
 
 // The planes of an image in the opposite order: red, green, blue become blue, green, red, the order
 // of decoded images. The number of bytes must be a multiple of `planes`.

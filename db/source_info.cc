@@ -37,6 +37,12 @@ std::string Describe(const LeftOutFiles& files, const std::string& source) {
   return text.empty() ? "" : MakeString("left out of ", source, ": ", text);
 }
 
+std::string DescribeMissing(const std::vector<std::string>& missing, const std::string& source) {
+  std::string list;
+  for (const std::string& name : missing) list += (list.empty() ? "" : ", ") + name;
+  return list.empty() ? "" : MakeString(source, " is incomplete: it lacks ", list);
+}
+
 std::string ClassNamesFile(const std::string& source) {
   return source.substr(0, source.find_last_not_of('/') + 1) + ".classes.txt";
 }

@@ -41,7 +41,10 @@ struct SourceInfo {
   int64_t num_labels = 0;  // all labels are smaller; 0: not known
   bool by_class = false;   // records of several classes come class after class
   LeftOutFiles left_out = {};
+  std::vector<std::string> missing = {};  // names of files that the whole data set has
 };
+// One line, "<source> is incomplete: it lacks ..."; "" if no files are missing.
+std::string DescribeMissing(const std::vector<std::string>& missing, const std::string& source);
 // The type may be "auto". Throws like CreateDB and ReadClassNames.
 SourceInfo FindSourceInfo(const std::string& type, const std::string& source);
 

@@ -88,8 +88,11 @@ std::vector<std::string> DataWarnings(const TrainOptions& options, bool num_labe
   for (const auto& [what, info] :
        {std::pair(TrainFlag(data), &train), std::pair(TestFlag(data), &test)}) {
     if (divided && info == &test) continue;
-    const std::string text = *info ? db::Describe((*info)->left_out, what) : "";
-    if (!text.empty()) warnings.push_back(text);
+    if (!*info) continue;
+    for (const std::string& text :
+         {db::Describe((*info)->left_out, what), db::DescribeMissing((*info)->missing, what)}) {
+      if (!text.empty()) warnings.push_back(text);
+    }
   }
   if (train && train->by_class && !data.shuffle) {
     warnings.push_back(TrainFlag(data) +

@@ -33,6 +33,35 @@ TEST_F(DataSetTest, Cifar10IsReadFromItsFolder) {
   EXPECT_EQ(Labels(Read("cifar", set.test)), std::vector<int>{5});
 }
 
+TEST_F(DataSetTest, MissingBatchesOfCifar10AreNamed) {
+  const auto missing = [&](const std::string& source) {
+    return db::DescribeMissing(db::FindSourceInfo("cifar", source).missing, "it");
+  };
+  Write("data_batch_1.bin", CifarRecord("\3", 1, 2, 3));
+  Write("data_batch_3.bin", CifarRecord("\3", 1, 2, 3));
+  Write("test_batch.bin", CifarRecord("\5", 1, 1, 1));
+  EXPECT_EQ(missing(Path()),
+            "it is incomplete: it lacks data_batch_2.bin, data_batch_4.bin, data_batch_5.bin");
+  for (const int i : {2, 4, 5})
+    Write(MakeString("data_batch_", i, ".bin"), CifarRecord("\1", 1, 2, 3));
+  EXPECT_EQ(missing(Path()), "");
+  for (const char* file : {"data_batch_1.bin", "test_batch.bin"})
+    EXPECT_EQ(missing(Path(file)), "");
+}
+
+TEST_F(DataSetTest, AnUnknownFileIsNoCifarFile) {
+  Write("junk.bin", std::string(5000, 'x'));
+  EXPECT_EQ(db::TypeOfDataSet(Path("junk.bin")), "");
+  EXPECT_NE(ThrownMessage<IoError>([&] {
+              db::CreateDB("auto", Path("junk.bin"), db::READ);
+            }).find("there is no database or known data set at " + Path("junk.bin") + "; known: "),
+            std::string::npos);
+  Write("mine.bin", CifarRecord("\3", 1, 2, 3));
+  EXPECT_EQ(db::TypeOfDataSet(Path("mine.bin")), "cifar");
+  Write("data_batch_1.bin", "cut");
+  EXPECT_EQ(db::TypeOfDataSet(Path("data_batch_1.bin")), "cifar");
+}
+
 TEST_F(DataSetTest, Cifar100HasFineLabels) {
   Write("train.bin", CifarRecord(Bytes({1, 90}), 1, 2, 3) + CifarRecord(Bytes({2, 17}), 1, 2, 3));
   Write("test.bin", CifarRecord(Bytes({3, 5}), 1, 2, 3));

@@ -97,6 +97,15 @@ def test_cifar(tmp_path, kind, label_bytes):
     assert inspect(tmp_path / "a")["labels"] == {
         str(n): labels.count(n) for n in sorted(set(labels))}
     assert inspect(tmp_path / "b")["total"] == 5
+    lacks = " is incomplete: it lacks data_batch_2.bin, data_batch_3.bin, data_batch_4.bin, data_"
+    assert done.output.count(f"warning: {folder}{lacks}") == (1 if kind == "cifar10" else 0)
+    assert ("incomplete" in run("doppio", "data", "inspect", folder).output) == (
+        kind == "cifar10")
+    done = run("resnet50_trainer", *training(
+        tmp_path, tmp_path, train_data=folder, db_type="auto", test_data=None, epoch_size=16,
+        batch_size=16, num_labels=100, save_model_name=""))
+    assert done.returncode == 0, done.output
+    assert (f"--train_data {folder}{lacks}" in done.output) == (kind == "cifar10")
     other = "cifar100" if kind == "cifar10" else "cifar10"
     done = prepare(other, "--input", folder, "--output", tmp_path / "c")
     assert done.returncode == 66

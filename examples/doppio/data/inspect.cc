@@ -128,6 +128,7 @@ class Inspector {
     const db::SourceInfo info = db::FindSourceInfo(found_.db_type, found_.source);
     found_.class_names = info.names;
     found_.left_out = db::Describe(info.left_out, found_.source);
+    found_.incomplete = db::DescribeMissing(info.missing, found_.source);
   }
 
   void Run() {

@@ -34,6 +34,7 @@ struct Inspection {
   std::map<int64_t, int64_t> labels;
   int64_t without_label = 0;
   std::vector<std::string> class_names;  // by label; empty if the source has none
+  std::string incomplete;                // a data set that lacks files (db::DescribeMissing); or ""
   std::string left_out;                  // files that are not read (db::Describe); "" without any
   // Mean and standard deviation of all pixels for each channel, blue, green, red or gray; empty if
   // images have different numbers of channels or no pixels.

@@ -100,7 +100,9 @@ std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) 
     facts.emplace_back("warning",
                        "no record can be read as an image, so this may be no database of images");
   }
-  if (!found.left_out.empty()) facts.emplace_back("warning", found.left_out);
+  for (const std::string& text : {found.left_out, found.incomplete}) {
+    if (!text.empty()) facts.emplace_back("warning", text);
+  }
   return facts;
 }
 
@@ -193,6 +195,7 @@ std::string InspectionJson(const Inspection& found) {
   object.AddJson("balanced_class_weights", JsonList(BalancedWeights(found), JsonNumber));
   object.AddJson("class_names", JsonList(found.class_names, JsonString));
   object.Add("left_out", found.left_out);
+  object.Add("incomplete", found.incomplete);
   object.AddJson("mean", JsonList(found.mean, JsonNumber));
   object.AddJson("std", JsonList(found.std, JsonNumber));
   object.Add("num_damaged", found.num_damaged);

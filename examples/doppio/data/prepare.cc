@@ -287,6 +287,7 @@ void PreparePart(const PrepareOptions& options, const Kind& kind, const InputPar
                  "\": classes are sub-folders, or archives in an archive");
   }
   PrintWarning(db::Describe(info.left_out, part.source));
+  PrintWarning(db::DescribeMissing(info.missing, part.source));
   std::fflush(stdout);
 }
 
