@@ -111,11 +111,7 @@ std::string WithOwnFlags(std::string text) {
   return text;
 }
 
-int Main() {
-  if (FLAGS_evaluate) {
-    TakeFlagsFromModel(FLAGS_load_epoch > 0 ? ModelPath(FLAGS_load_epoch) : FLAGS_load_model_path);
-  }
-  MakeFileStorePath(FLAGS_file_store_path);
+int Run() {
   const Launch launch = LaunchFromFlags(IsGiven("file_store_path"));
   const ShardOptions shards = ShardOptionsFromFlags(launch, FLAGS_file_store_path);
   if (!launch.Trains()) return ServeRun(launch, shards);
@@ -126,6 +122,13 @@ int Main() {
   } catch (const UsageError& error) {
     throw UsageError(WithOwnFlags(error.what()));
   }
+}
+
+int Main() {
+  if (FLAGS_evaluate) {
+    TakeFlagsFromModel(FLAGS_load_epoch > 0 ? ModelPath(FLAGS_load_epoch) : FLAGS_load_model_path);
+  }
+  return WithFileStorePath(FLAGS_file_store_path, Run);
 }
 
 }  // namespace

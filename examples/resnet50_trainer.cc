@@ -136,19 +136,22 @@ void NoteFlagsWithoutEffect() {
   }
 }
 
-int Main() {
-  CheckUsage(!FLAGS_model_parallel,
-             "--model_parallel is not available: each GPU holds the whole model and gets a part "
-             "of the batch; leave the flag out");
-  NoteFlagsWithoutEffect();
-  if (FLAGS_evaluate && !FLAGS_load_model_path.empty()) TakeFlagsFromModel(FLAGS_load_model_path);
-  MakeFileStorePath(FLAGS_file_store_path);
+int Run() {
   const bool names_directory = !FLAGS_rendezvous_path.empty();
   const Launch launch = LaunchFromFlags(names_directory);
   const ShardOptions shards = ShardOptionsFromFlags(
       launch, names_directory ? FLAGS_rendezvous_path : FLAGS_file_store_path);
   if (!launch.Trains()) return ServeRun(launch, shards);
   return Train(Options(shards), MakeLog(FLAGS_log_style));
+}
+
+int Main() {
+  CheckUsage(!FLAGS_model_parallel,
+             "--model_parallel is not available: each GPU holds the whole model and gets a part "
+             "of the batch; leave the flag out");
+  NoteFlagsWithoutEffect();
+  if (FLAGS_evaluate && !FLAGS_load_model_path.empty()) TakeFlagsFromModel(FLAGS_load_model_path);
+  return WithFileStorePath(FLAGS_file_store_path, Run);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gflags/gflags.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -440,11 +441,19 @@ inline TrainOptions OptionsFromFlags(const ShardOptions& shards, float mean, flo
   return options;
 }
 
-// Makes the folder --file_store_path if only its last part is missing. What else is wrong with it
-// is an error later.
-inline void MakeFileStorePath(const std::string& path) {
+// Makes the folder --file_store_path if only its last part is missing, and calls main(). What else
+// is wrong with the folder is an error later. Takes it away again if main() throws before anything
+// is in it.
+template <typename Body>
+int WithFileStorePath(const std::string& path, const Body& main) {
   std::error_code error;
-  std::filesystem::create_directory(path, error);
+  const bool made = std::filesystem::create_directory(path, error);
+  try {
+    return main();
+  } catch (...) {
+    if (made) rmdir(path.c_str());  // only an empty folder
+    throw;
+  }
 }
 
 // Logs what is probably not meant.
@@ -473,6 +482,9 @@ constexpr double kUnwindSeconds = 20;
 
 // Trains. Returns the exit status: 0, or 128 + the number of the signal that ended the run.
 inline int Train(TrainOptions options, std::unique_ptr<TrainListener> log) {
+  const int num_epochs = options.schedule.num_epochs;
+  CheckUsage(options.schedule.evaluate || num_epochs > 0, "--num_epochs is ", num_epochs,
+             ", must be positive (--evaluate tests a model without training it)");
   if (options.schedule.evaluate) options = ForEvaluation(std::move(options));
   SetPredictions(&options);
   SetTrace(&options);

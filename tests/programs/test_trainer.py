@@ -279,3 +279,26 @@ def test_gpus_beside_use_cpu_have_no_effect(flag, databases, tmp_path):
     assert done.returncode == 0 and line in done.output, done.output
     done = run("resnet50_trainer", *training(databases, tmp_path, epoch_size=64))
     assert "has no effect" not in done.output
+
+
+@pytest.mark.parametrize("program", ["mnist_trainer", "resnet50_trainer"])
+@pytest.mark.parametrize("epochs", [0, -1])
+def test_a_run_without_epochs_is_refused(program, epochs, databases, tmp_path):
+    words = ["--recipe", "mnist_lenet"] if program == "mnist_trainer" else training(
+        databases, tmp_path, lr_policy="poly", num_epochs=None)
+    done = run(program, "--use_cpu", *words, "--train_data", databases / "train_lmdb",
+               "--num_epochs", epochs, cwd=tmp_path)
+    assert done.returncode == 64, done.output
+    assert last_line(done.output) == (
+        f"{program}: --num_epochs is {epochs}, must be positive (--evaluate tests a model without "
+        "training it)")
+
+
+@pytest.mark.parametrize("program", ["mnist_trainer", "resnet50_trainer"])
+def test_a_refused_run_leaves_no_new_folder(program, databases, tmp_path):
+    words = (["--network", "lenet", "--train_data", databases / "train_lmdb", "--use_cpu",
+              "--checkpoint_path", tmp_path / "new" / "c"] if program == "mnist_trainer"
+             else training(databases, tmp_path / "new"))
+    done = run(program, *words, "--resume", "--file_store_path", tmp_path / "new", cwd=tmp_path)
+    assert done.returncode == 66, done.output
+    assert [*tmp_path.iterdir()] == []
