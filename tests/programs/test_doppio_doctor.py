@@ -111,6 +111,16 @@ def test_few_file_descriptors_are_a_warning():
     assert found["file descriptors"]["text"].startswith("256 ")
 
 
+def test_too_few_file_descriptors_for_two_shards_are_no_firewall():
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -n 64; exec "$0" doctor --json', str(BIN / "doppio")],
+        capture_output=True, text=True, env=clean_environment())
+    found = {each["topic"]: each for each in json.loads(done.stdout)["findings"]}
+    assert found["allreduce"]["level"] == "error" and found["allreduce"]["exit_code"] == 71
+    assert "allow more with `ulimit -n " in found["allreduce"]["text"]
+    assert "ulimit" in found["allreduce"]["fix"] and "TCP" not in found["allreduce"]["fix"]
+
+
 def test_a_folder_that_is_missing_is_an_error():
     status, found = doctor("--dir", "/nowhere/at/all")
     assert status == found["disk"]["exit_code"] != 0

@@ -54,6 +54,14 @@ int64_t CountWrongSums(const std::vector<float>& sums) {
   return wrong;
 }
 
+const char* FixOf(ExitCode code) {
+  return code == ExitCode::kSystem
+             ? "give this process more of what the system ran short of (ulimit -a, docker run "
+               "--ulimit)"
+             : "allow TCP connections to 127.0.0.1 between processes of this host (firewall, "
+               "sandbox)";
+}
+
 }  // namespace
 
 Findings CheckInterfaces() {
@@ -87,14 +95,13 @@ Findings CheckAllreduce() {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const std::string fix =
-      "allow TCP connections to 127.0.0.1 between processes of this host (firewall, sandbox)";
   for (const std::exception_ptr& error : errors) {
     if (!error) continue;
     try {
       std::rethrow_exception(error);
     } catch (const std::exception& failure) {
-      return {Error("allreduce", failure.what(), fix, ExitCodeOf(failure))};
+      const ExitCode code = ExitCodeOf(failure);
+      return {Error("allreduce", failure.what(), FixOf(code), code)};
     }
   }
   for (const auto& sums : data) {
