@@ -2,11 +2,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "caffe2/core/usage_error.h"
+#include "caffe2/utils/version.h"
 #include "examples/doppio/commands.h"
 
 namespace caffe2 {
@@ -63,6 +65,11 @@ void AddModule(CLI::App* program, Action* action, const std::string& name,
   command->prefix_command();
   command->callback([command, action, name, module] {
     *action = [name, module, words = command->remaining()]() -> int {
+      if (words == std::vector<std::string>{"--version"}) {
+        std::printf("doppio %s, Doppio %s\n%s\n", name.c_str(), VersionAndCommit().c_str(),
+                    BuildOptions().c_str());
+        return 0;
+      }
       RunModule(name, module, words);
     };
   });

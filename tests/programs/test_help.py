@@ -13,6 +13,13 @@ from launcher_dialects import clean_environment
 TRAINERS = ["resnet50_trainer", "mnist_trainer"]
 
 
+@pytest.mark.parametrize("command", ["convert", "inspect", "quantize"])
+def test_commands_of_the_python_package_tell_the_version(command):
+    done = run("doppio", command, "--version", env={"DOPPIO_PYTHON": "/none"})
+    version = run("doppio", "--version").output.removeprefix("doppio, ")
+    assert (done.returncode, done.output) == (0, f"doppio {command}, {version}")
+
+
 @pytest.mark.parametrize("program", TRAINERS)
 def test_help_is_grouped_with_the_required_flags_first(program):
     text = run(program, "--help").output
