@@ -246,16 +246,20 @@ bool LacksDevice(const Words& words) {
   return NumDevices(CUDA) == 0;
 }
 
-// True if tests can have the images of `data`. Says so if not.
-bool HasTestPart(const std::string& data, const Words& given) {
-  if (data == kSyntheticData) return false;
+// The flag that says which images tests take, for `data` that is trained on; "" for none. Says so
+// if they are a part of the training images.
+std::string TestFlag(const std::string& data, const Words& given) {
+  if (data == kSyntheticData || HasFlag(given, "holdout") || HasFlag(given, "test_data")) return "";
   const db::DataSet set = db::FindDataSet(data, ValueOf(given, "db_type").value_or("auto"));
-  if (set.type.empty() || !set.test.empty()) return true;  // a database is its own test part
+  const bool has_test_part = !set.type.empty() && !set.test.empty() && set.test != set.train;
+  if (has_test_part || HasFlag(given, "evaluate")) return "--test_data=" + data;
+  std::error_code error;
+  if (!fs::exists(data, error) && set.type.empty()) return "";  // the trainer says so
   std::fprintf(stderr,
-               "doppio: train: %s has no images for tests, so there are none (--holdout 0.1 keeps "
-               "a tenth of the training images for them)\n",
+               "doppio: train: %s has no images for tests: --holdout=0.1 keeps a tenth of its "
+               "images for them (--test_data DATA names others, --holdout 0 leaves tests out)\n",
                data.c_str());
-  return false;
+  return "--holdout=0.1";
 }
 
 // Refuses flags of the launcher.
@@ -286,11 +290,8 @@ int Train(TrainFlags flags, const Words& words) {
   }
   if (!flags.data.empty()) {
     command.push_back("--train_data=" + flags.data);
-    const Words given = WithFlagFile(words);
-    if (!HasFlag(given, "holdout") && !HasFlag(given, "test_data") &&
-        HasTestPart(flags.data, given)) {
-      command.push_back("--test_data=" + flags.data);
-    }
+    const std::string test = TestFlag(flags.data, WithFlagFile(words));
+    if (!test.empty()) command.push_back(test);
   }
   if (!flags.data.empty() && flags.demo.empty()) {
     const Words settings = FlagsForData(flags.data, recipe, words);
@@ -347,7 +348,8 @@ void AddTrainCommand(CLI::App* program, Action* action) {
                    "digits that are drawn")
       ->check(CLI::IsMember({"mnist"}));
   train->add_option("--data", flags->data,
-                    "data set for --train_data and, without --holdout, --test_data");
+                    "data set for --train_data and --test_data; if it has no test part, and "
+                    "neither --test_data nor --holdout is given, --holdout is 0.1");
   train
       ->add_option("-n,--shards", flags->num_shards,
                    "number of shards, which doppio run starts on this machine")

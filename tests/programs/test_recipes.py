@@ -153,14 +153,33 @@ def test_train_without_a_gpu_uses_the_cpu(words, chosen, mnist):
         assert "no GPU is available to this program; add --use_cpu" in last_line(done.output)
 
 
-def test_train_on_data_without_a_test_part_has_no_test(mnist, tmp_path):
+def test_train_on_data_without_a_test_part_holds_some_out(mnist, tmp_path):
     for file in mnist.glob("train-*"):
         shutil.copy(file, tmp_path)
     done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", tmp_path, "--dry_run",
                "--use_cpu")
     assert done.returncode == 0, done.output
-    assert f"{tmp_path} has no images for tests" in done.output
-    assert "--test_data" not in done.output
+    line = f"{tmp_path} has no images for tests: --holdout=0.1 keeps a tenth of its images for "
+    assert done.output.count(line) == 1
+    starts = re.search("doppio: train: starts (.*)", done.output)[1]
+    assert "--holdout=0.1" in starts and "--test_data" not in starts
+    for words in (["--holdout", "0.2"], ["--holdout=0"], ["--test_data", mnist]):
+        done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", tmp_path, "--dry_run",
+                   "--use_cpu", *words)
+        assert done.returncode == 0, done.output
+        assert "has no images for tests" not in done.output and "--holdout=0.1" not in done.output
+
+
+def test_train_on_a_database_does_not_test_what_it_trains_on(databases, tmp_path):
+    words = ["doppio", "train", "--use_cpu", "--data", databases / "train_lmdb", "--model", "lenet",
+             "--image_size=28", "--num_channels=1", "--num_labels=10",
+             "--base_learning_rate=0.001", "--dry_run"]
+    done = run(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.output
+    assert "--holdout=0.1 keeps a tenth" in done.output and "the same images" not in done.output
+    assert re.search(r"^  test_data +none$", done.output, re.MULTILINE)
+    done = run(*words, "--test_data", databases / "test_lmdb", cwd=tmp_path)
+    assert "holdout=0.1" not in done.output
 
 
 def test_train_says_which_flags_are_for_run(mnist):
