@@ -39,6 +39,25 @@ std::string DescribeDone(const LaunchPlan& plan, const AttemptResult& result) {
   return MakeString("done without ", ListOfShards(lost), " of ", plan.num_shards);
 }
 
+// The shard refuses its flags or variables, and has said so in its only lines.
+bool IsRefusal(const ShardEnd& end) {
+  constexpr size_t kMaxLines = 2;
+  return end.status == static_cast<int>(ExitCode::kUsage) && !end.last_lines.empty() &&
+         end.last_lines.size() <= kMaxLines;
+}
+
+// All shards refuse the same flags, so one line says what the output above does not.
+std::string DescribeRefusals(const LaunchPlan& plan, const AttemptResult& result,
+                             const ShardEnd& first) {
+  std::vector<int> others;
+  for (const ShardEnd& end : result.ends) {
+    if (&end != &first && IsRefusal(end)) others.push_back(end.shard);
+  }
+  std::string text = DescribeEnd(plan, first);
+  if (!others.empty()) text += ", then " + ListOfShards(others) + " in the same way";
+  return text + "\n";
+}
+
 std::string LastLines(const ShardEnd& end, const std::string& log_dir) {
   if (end.last_lines.empty()) return MakeString("doppio: shard ", end.shard, " printed nothing\n");
   std::string text = MakeString("doppio: last lines of shard ", end.shard);
@@ -63,11 +82,15 @@ std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
   if (first == nullptr) {
     return MakeString(start, "the launcher failed: ", Status(plan, result.launcher_status), after);
   }
-  std::string text = MakeString(start, "failed; first ", DescribeEnd(plan, *first), "\n");
+  const bool refused = IsRefusal(*first);
+  std::string text = MakeString(
+      start, "failed; first ",
+      refused ? DescribeRefusals(plan, result, *first) : DescribeEnd(plan, *first) + "\n");
   for (const ShardEnd& end : result.ends) {
-    if (&end != first) text += MakeString("doppio:   then ", DescribeEnd(plan, end), "\n");
+    if (&end != first && !(refused && IsRefusal(end)))
+      text += MakeString("doppio:   then ", DescribeEnd(plan, end), "\n");
   }
-  return text + LastLines(*first, log_dir);
+  return refused ? text : text + LastLines(*first, log_dir);
 }
 
 int LauncherExitStatus(const AttemptResult& result) {

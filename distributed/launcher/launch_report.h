@@ -8,8 +8,8 @@
 namespace caffe2 {
 
 // Whole lines that begin with "doppio: ": which shard failed first and why, how the others ended,
-// and the last lines that the first one printed. One line if all is well, the run was stopped, or
-// only mpirun or srun failed.
+// and the last lines that the first one printed, unless it only refused its flags. One line if all
+// is well, the run was stopped, or only mpirun or srun failed.
 std::string ReportOf(const LaunchPlan& plan, const AttemptResult& result,
                      const std::string& log_dir);
 

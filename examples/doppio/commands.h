@@ -28,4 +28,9 @@ void AddStoreCommands(CLI::App* program, Action* action);
 // Add it last: it knows the commands before it, and itself.
 void AddCompletionCommand(CLI::App* program, Action* action);
 
+// Lets a trainer of this installation, whose path command[0] is, check its flags, so that a wrong
+// one is told once and not by each shard. Returns the status with which it refuses them; 0 for
+// other programs.
+int CheckTrainerFlags(std::vector<std::string> command);
+
 }  // namespace caffe2

@@ -1,12 +1,16 @@
 // doppio run: starts the shards of a run.
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "caffe2/core/exit_code.h"
 #include "caffe2/core/usage_error.h"
+#include "distributed/launch_environment.h"
 #include "distributed/launcher/launcher.h"
+#include "distributed/launcher/process_tree.h"
 #include "examples/doppio/commands.h"
 #include "examples/doppio/help_format.h"
 
@@ -28,6 +32,23 @@ void CheckHostNames(const std::string& hosts) {
              "-H is \"", hosts, "\": the name of a host is empty; write -H HOST:SLOTS,HOST:SLOTS");
 }
 
+// The status with which the trainer that is to be started refuses its flags; 0 if it does not, and
+// for other programs. Says that no shard was started.
+int Refusal(std::vector<std::string> command) {
+  if (command.empty()) return 0;
+  const std::string name = command[0];
+  try {
+    command[0] = FindProgram(name, ProcessEnvironment());
+  } catch (const UsageError&) {
+    return 0;  // other hosts may have it
+  }
+  const int status = CheckTrainerFlags(command);
+  if (status == 0) return 0;
+  std::fprintf(stderr, "doppio: run: started no shard: %s ended with exit status %d (%s)\n",
+               name.c_str(), status, DescribeExitStatus(status).c_str());
+  return status;
+}
+
 int Run(const RunFlags& flags, const std::vector<std::string>& command) {
   LauncherOptions launch = flags.launch;
   launch.command = command;
@@ -39,6 +60,7 @@ int Run(const RunFlags& flags, const std::vector<std::string>& command) {
   if (!launch.hostfile.empty()) launch.hosts = ReadHostFile(launch.hostfile);
   if (!flags.via.empty()) launch.engine = LaunchEngines().at(flags.via);
   launch.doppio = std::filesystem::read_symlink("/proc/self/exe");
+  if (const int status = Refusal(command)) return status;
   return RunLauncher(launch);
 }
 

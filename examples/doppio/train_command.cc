@@ -73,14 +73,6 @@ int RunChild(Words words, bool shows_output) {
   return status;
 }
 
-// Lets the trainer check its flags, so that a wrong one is told once and not by each shard. Returns
-// the status with which it refuses them, or 0.
-int CheckFlags(Words command) {
-  command.insert(command.begin() + 1, "--version");  // ends the trainer once it has read all flags
-  const int status = RunChild(command, /*shows_output=*/false);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-}
-
 // The folder of digits that render_digits draws, for machines without MNIST. It stays for the next
 // time.
 fs::path DrawnDigits() {
@@ -302,7 +294,7 @@ int Train(TrainFlags flags, const Words& words) {
     command.insert(command.end(), demo.begin(), demo.end());
   }
   command.insert(command.end(), words.begin(), words.end());
-  const int refused = flags.num_shards == 0 ? 0 : CheckFlags(command);
+  const int refused = flags.num_shards == 0 ? 0 : CheckTrainerFlags(command);
   if (refused != 0) return refused;
   std::string line;
   for (const std::string& word : command) line += " " + ShellQuote(word);
@@ -332,6 +324,17 @@ std::string TrainFooter() {
 }
 
 }  // namespace
+
+int CheckTrainerFlags(std::vector<std::string> command) {
+  std::error_code error;
+  const auto is = [&](const char* program) {
+    return fs::equivalent(command[0], ProgramNamed(program), error);
+  };
+  if (!is("mnist_trainer") && !is("resnet50_trainer")) return 0;
+  command.insert(command.begin() + 1, "--version");  // ends the trainer once it has read all flags
+  const int status = RunChild(command, /*shows_output=*/false);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
 
 void AddTrainCommand(CLI::App* program, Action* action) {
   const auto flags = std::make_shared<TrainFlags>();

@@ -193,6 +193,24 @@ def test_the_first_failure_is_named_with_its_last_lines(tmp_path):
     assert "doppio:   | word 20" not in report
 
 
+def test_a_wrong_flag_of_a_trainer_is_told_once():
+    done = doppio("run", "-n", 2, "--", "mnist_trainer", "--no_such_flag", "1",
+                  env={"PATH": f"{BIN}:/usr/bin:/bin"})
+    assert (done.returncode, done.output) == (
+        64, "mnist_trainer: unknown flag --no_such_flag: see --help\n"
+            "doppio: run: started no shard: mnist_trainer ended with exit status 64 "
+            "(wrong flags or variables)\n")
+
+
+def test_flags_that_all_shards_refuse_take_one_line_of_the_report():
+    done = doppio("run", "-n", 3, "--store", "none", *shell("echo a flag is wrong; exit 64"))
+    assert done.returncode == 64
+    report = [line for line in done.output.splitlines() if line.startswith("doppio: ")]
+    assert len(report) == 1, done.output
+    assert re.search(r"failed; first shard (\d) on localhost: exit status 64 \(wrong flags or "
+                     r"variables\) after \S+ s, then shards \d, \d in the same way$", report[0])
+
+
 @pytest.mark.parametrize("end, status", [("exit 3", 3), ("kill -9 $$", 137), ("kill -11 $$", 139)])
 def test_exit_status_is_that_of_the_first_failure(end, status, marker):
     begin = time.monotonic()
