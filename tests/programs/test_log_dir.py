@@ -219,6 +219,19 @@ def test_a_test_of_a_checkpoint_is_at_its_iteration(databases, tmp_path):
     assert (line["event"], line["total_iterations"]) == ("test", 20)
 
 
+def test_each_start_keeps_its_settings(databases, tmp_path):
+    folder = tmp_path / "logs"
+    flags = {"checkpoint_every": 5, "save_model_name": "m", "resume": "auto"}
+    for epochs in (1, 2, 3):
+        train(databases, tmp_path, epoch_size=64, **{**flags, "num_epochs": epochs})
+    names = ["settings-1.json", "settings-2.json", "settings.json"]
+    assert sorted(path.name for path in folder.glob("settings*")) == names
+    kept = [json.loads((folder / name).read_text()) for name in names]
+    assert [each["flags"]["num_epochs"] for each in kept] == ["1", "2", "3"]
+    assert kept[0]["run"]["began_at_iteration"] == 0 < kept[2]["run"]["began_at_iteration"]
+    assert run("doppio", "report", folder, "--output", tmp_path / "a.html").returncode == 0
+
+
 def test_two_runs_in_one_folder(logged, databases, shards, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 
 #include "caffe2/core/cpu_cores.h"
@@ -86,6 +87,21 @@ std::string ShardsJson(const std::vector<ShardSpeed>& shards) {
                                             .ToString();
   }
   return "[" + json + "]";
+}
+
+// Renames the settings of an earlier start to settings-1.json, or the next number that is free.
+void KeepEarlierSettings(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const std::string newest = directory + "/settings.json";
+  if (!fs::exists(newest, error)) return;
+  int number = 1;
+  std::string kept;
+  do {
+    kept = MakeString(directory, "/settings-", number++, ".json");
+  } while (fs::exists(kept, error));
+  fs::rename(newest, kept, error);
+  if (error) LOG(WARNING) << "cannot keep " << newest << " as " << kept << ": " << error.message();
 }
 
 }  // namespace
@@ -189,6 +205,7 @@ void SettingsLog::OnStart(const StartReport& report) {
       .AddJson("flags", JsonOf(flags))
       .AddJson("train_data", DataJson(data, data.train_data));
   if (!data.test_data.empty()) settings.AddJson("test_data", DataJson(data, data.test_data));
+  KeepEarlierSettings(directory_);
   WriteRunFile(directory_ + "/settings.json", settings.ToString() + "\n");
 }
 

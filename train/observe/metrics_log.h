@@ -41,7 +41,8 @@ class MetricsLog : public TrainListener {
   int64_t total_iterations_ = 0;
 };
 
-// Writes <directory>/settings.json when the run starts: program, version and build, libraries with
+// Writes <directory>/settings.json when the run starts (earlier ones become settings-1.json, the
+// first start, settings-2.json, ...): program, version and build, libraries with
 // their versions (caffe2/utils/library_versions.h), host, run, all flags with their values (of
 // --num_shards the number that the run has), and the data sets with their fingerprints
 // (DataFingerprint).

@@ -94,7 +94,10 @@ void AddProcess(const std::string& state, int num_shards, MetricsText* text) {
 }
 
 void AddIteration(const IterationReport& last, MetricsText* text) {
-  text->Gauge("doppio_epoch", "Epoch of the last logged iteration, from 0.", last.epoch);
+  text->Gauge("doppio_epoch",
+              "Epoch of the last logged iteration, counted from 0: 0 is the first one, which "
+              "doppio top shows as 1.",
+              last.epoch);
   text->Gauge("doppio_epoch_iteration", "Iterations of this epoch that are done.",
               static_cast<double>(last.iteration));
   text->Gauge("doppio_epoch_iterations", "Iterations in an epoch.",
@@ -112,7 +115,7 @@ void AddIteration(const IterationReport& last, MetricsText* text) {
 }
 
 void AddTest(const TestReport& test, MetricsText* text) {
-  text->Gauge("doppio_test_epoch", "Epoch of the last test, from 0.", test.epoch);
+  text->Gauge("doppio_test_epoch", "Epoch of the last test, counted from 0.", test.epoch);
   text->Gauge("doppio_test_loss", "Loss of the last test.", test.loss);
   text->Gauge("doppio_test_accuracy", "Top-1 accuracy of the last test.", test.accuracy);
   text->Gauge("doppio_test_accuracy_top5", "Top-5 accuracy of the last test.", test.accuracy_top5);

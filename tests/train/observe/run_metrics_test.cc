@@ -72,6 +72,9 @@ TEST(RunMetricsTest, TheNewestReportsAreShown) {
   metrics.OnModelSaved("a");
   metrics.OnModelSaved("b");
   metrics.OnState("saving");
+  EXPECT_NE(metrics.Text().find("# HELP doppio_epoch Epoch of the last logged iteration, counted "
+                                "from 0: 0 is the first one"),
+            std::string::npos);
   const auto samples = Samples(metrics.Text());
   const auto value = [&](const std::string& name) {
     return samples.at("doppio_" + name + "{run=\"r\",shard=\"0\"}");
