@@ -317,8 +317,10 @@ std::string TrainFooter() {
   }
   return text +
          "All other flags are the trainer's and override the recipe; --dry_run prints them.\n"
-         "--data saves models in the current folder. Without a recipe it trains on all images,\n"
-         "shuffled, with the data's number of labels, for 90 epochs (resnet50_trainer).\n"
+         "--data saves models in the current folder. If it has no test part, a tenth of its "
+         "images\n"
+         "is kept for tests (--holdout). Without a recipe it trains on all others, shuffled, with\n"
+         "the data's number of labels, for 90 epochs (resnet50_trainer).\n"
          "For options of doppio run: doppio run -n 2 --store URL -- mnist_trainer --recipe NAME "
          "...";
 }
