@@ -1,6 +1,7 @@
 #include "caffe2/utils/narrow_float.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
 #include <immintrin.h>
 #define CAFFE2_HALF_TARGET __attribute__((target("avx2,f16c")))
 #endif
@@ -12,8 +13,13 @@ namespace {
 // The processor converts float16 three times as fast as vectors of integer operations do.
 constexpr int64_t kHalves = 8;  // in a vector
 
+// Asks the processor for F16C itself: clang's builtin does not know the name.
 bool ProcessorConverts() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  static const bool converts = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+  }();
+  return converts;
 }
 
 // These convert whole vectors, and return how many elements that were.
