@@ -218,6 +218,7 @@ bool MadeInOwnLayout(const ConvProblem& problem, const Make& make) {
     make(ConvDescs(problem, dnnl::algorithm::convolution_direct, OwnLayout(problem)));
     return true;
   } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     VLOG(1) << "oneDNN has no own layout for " << problem.ToString() << ": " << error.message;
     return false;
   }

@@ -63,7 +63,8 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 // (onednn_conv_matmul.h). False for the forward direction.
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction);
 // The rule for direct convolutions of NCHW: true if oneDNN was measured to be faster in a layout of
-// its own, reorders included.
+// its own, reorders included. There the last bits of the gradients of filters and biases depend on
+// the number of threads.
 bool PrefersOwnLayout(const ConvProblem& problem, ConvDirection direction);
 
 // Make one object for a problem and run it many times, in one thread at a time. The constructor

@@ -1,5 +1,7 @@
 #include "operators/elementwise/trigonometric_op.h"
 
+#include <algorithm>
+
 #include "caffe2/utils/vector_math.h"
 #include "operators/common/gradient_rule.h"
 #include "operators/elementwise/unary_op.h"

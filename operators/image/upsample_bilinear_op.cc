@@ -1,5 +1,6 @@
 #include "operators/image/upsample_bilinear_op.h"
 
+#include <algorithm>
 #include <span>
 #include <vector>
 

@@ -63,8 +63,11 @@ template <class Visit>
 void ForEachChannelBlock(const ChannelBlock& all, int64_t depth, int64_t images, int64_t parts,
                          const Visit& visit) {
   if (all.count == 0 || parts == 0) return;
-  constexpr int64_t kElements = 4096, kRun = 64;  // of an image; of a pixel, if channels are last
-  const int64_t wanted = all.stride == 1 ? kElements / std::max<int64_t>(1, all.size) : kRun;
+  constexpr int64_t kElements = 4096;  // of an image
+  // Channels of a pixel, if they are last: a cache line of floats, or more if there are blocks
+  // enough for many threads.
+  const int64_t run = parts * all.count >= 512 ? 64 : 16;
+  const int64_t wanted = all.stride == 1 ? kElements / std::max<int64_t>(1, all.size) : run;
   const int64_t count = std::max<int64_t>(1, wanted / depth) * depth;
   const int64_t blocks = (all.count + count - 1) / count;
   const int64_t elements = std::max<int64_t>(1, count * all.size * (images / parts));

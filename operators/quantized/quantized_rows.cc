@@ -26,8 +26,8 @@ RowFactors HalfFactors(const Bounds& bounds, int max_level) {
   return factors;
 }
 
-// Adding it rounds a number from 0 to 255 to the nearest integer, even in a tie, which the sum has
-// in its low bits.
+// Adding it rounds a number from 0 to 255 to the nearest integer, a tie to the even one, and leaves
+// that integer in the low bits.
 constexpr float kRounder = 0x1.8p23f;
 
 // The sum of kRounder and a level; `highest` is the sum of the highest level.
@@ -64,7 +64,7 @@ CAFFE2_SIMD_CLONES void ToLevels(int64_t n, const float* x, float bias, float in
   for (; i < n; ++i) BlockToLevels<1>(x + i, bias, inverse, highest, levels + i);
 }
 
-// The smallest and the largest element, and if all are numbers below infinity.
+// The smallest and the largest element, and whether all elements are finite.
 struct Extremes {
   float min, max;
   bool finite;

@@ -1,4 +1,6 @@
 // Conversions of matrices to and from quantized rows.
+#include <algorithm>
+
 #include "caffe2/utils/parallel.h"
 #include "operators/common/indices.h"
 #include "operators/common/wide_rows.h"
@@ -9,7 +11,7 @@ namespace {
 
 using Shapes = std::vector<TensorShape>;
 
-// Calls body(begin, end) for parts of the rows, of each of which it reads `elements`.
+// Calls body(begin, end) for parts of the rows. Each row costs `elements` reads.
 template <typename Body>
 void ParallelRowsOf(int64_t rows, int64_t elements, const Body& body) {
   ParallelFor(rows, std::max<int64_t>(1, kElementwiseGrain / std::max<int64_t>(1, elements)), body);

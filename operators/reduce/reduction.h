@@ -4,6 +4,7 @@
 // 0 in the dimensions that are reduced.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

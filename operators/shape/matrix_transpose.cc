@@ -21,8 +21,8 @@ struct RegisterSquares {
   static constexpr int kRows = kSide * lanes;
   typedef T Vector __attribute__((vector_size(16 * lanes)));
 
-  // The place of element i of a lane-wise interleaving, if two vectors are counted through: halves
-  // of the lanes of both in turns.
+  // Which element of the pair (a, b), counted through both, becomes element i: in each lane, the
+  // elements of one half of a and of the same half of b alternate.
   static constexpr int Source(int i, bool high) {
     const int lane = i / kSide, at = i % kSide;
     return lane * kSide + at / 2 + (high ? kSide / 2 : 0) + at % 2 * kRows;

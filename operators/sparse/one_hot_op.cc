@@ -1,5 +1,7 @@
 #include "operators/sparse/one_hot_op.h"
 
+#include <algorithm>
+
 #include "operators/common/host_device_op.h"
 
 namespace caffe2 {
