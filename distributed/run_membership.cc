@@ -90,6 +90,7 @@ class Membership final : public RunMembership {
     return earlier_failure_.empty() ? "" : kTryBefore + earlier_failure_;
   }
   std::optional<RunFailure> FindDeadMember();
+  std::optional<RunFailure> FindEarlyLeaver(const std::vector<int>& missing);  // sorted
   void Withdraw();
   bool HasMembers();
   void CallWhileWaiting();
@@ -338,6 +339,17 @@ std::optional<RunFailure> Membership::FindDeadMember() {
   return std::nullopt;
 }
 
+// Another shard found all of them: an expendable shard that is missing has joined, failed, and left
+// before this one looked.
+std::optional<RunFailure> Membership::FindEarlyLeaver(const std::vector<int>& missing) {
+  if (missing.empty() || !IsExpendable(missing.back())) return std::nullopt;
+  if (!store_->Check({place_.Key("ready")})) return std::nullopt;
+  return RecordFailure(store_.get(), generation(), RunFailure::kLost,
+                       MakeString("run ", options().run_id, ": ", ListOfShards(missing),
+                                  " left while the others were joining; the cause is in the output "
+                                  "there"));
+}
+
 void Membership::Withdraw() {
   end_->WithdrawOwnKeys();
   end_.reset();
@@ -388,6 +400,7 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
     if (!failure && Clock::now() >= next_check) {
       next_check = Clock::now() + kCheckMembersEvery;
       failure = FindDeadMember();
+      if (!failure) failure = FindEarlyLeaver(missing);
     }
     if (!failure && deadline.expired()) {
       failure = RecordFailure(

@@ -481,6 +481,29 @@ TEST_P(RunMembershipTest, AnExpendableShardMayFailAndTheOthersCannot) {
   }
 }
 
+// Shard 0 finds shard 1, fails and leaves, all while shard 1 sleeps between two looks.
+TEST_P(RunMembershipTest, AnExpendableShardThatFailsBeforeTheOthersLookEndsTheirWait) {
+  const auto results = RunShards(
+      2,
+      [&](int shard) {
+        RunOptions options = Options(2, shard);
+        options.num_expendable = 1;
+        options.join_timeout = std::chrono::seconds(10);
+        if (shard == 1) options.while_waiting = [] { SleepMs(1000); };
+        if (shard == 0) SleepMs(300);
+        return ErrorOf([&] {
+          auto run = RunMembership::Join(stores_, options);
+          run->ReportFailure("no port", false);
+          if (shard == 1) run->Leave();
+        });
+      },
+      20);
+  EXPECT_EQ(results[0].message, "no error");
+  EXPECT_EQ(
+      results[1].message,
+      "run run: shard 0 left while the others were joining; the cause is in the output there");
+}
+
 TEST_P(RunMembershipTest, StoppedShardIsFoundBySilence) {
   const auto results = RunShards(
       3,
