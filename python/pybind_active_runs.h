@@ -33,8 +33,8 @@ class ActiveRun {
   uint64_t id_;
 };
 
-// Says, as long as it lives, that this thread calls a Python function for `op`. The thread may be
-// one of those of a net that another thread runs.
+// Says, as long as it lives, that this thread calls a Python function for `op`. The thread may be a
+// thread of a net that another thread runs.
 class InsideOperator {
  public:
   explicit InsideOperator(const OperatorBase* op);

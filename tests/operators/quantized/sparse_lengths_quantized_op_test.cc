@@ -25,7 +25,7 @@ TEST_F(RowwiseQuantizedTest, SumsAreThoseOfTheFloats) {
   ExpectTensor(ws, "A", {3, 3}, expected, 1e-5f, 1e-5f);
 }
 
-// Sums of rows of many columns are those of the dequantized rows.
+// Sums of rows of many columns equal the sums of the dequantized rows.
 TEST_F(RowwiseQuantizedTest, SumsOfWideRows) {
   std::vector<int> index;
   for (int i = 0; i < 60; ++i) index.push_back(i * 11 % 30);
