@@ -14,6 +14,7 @@
 #include "distributed/file_store_handler.h"
 #include "distributed/memory_store_handler.h"
 #include "distributed/run_record.h"
+#include "tests/distributed/run_membership_fixture.h"
 #include "tests/distributed/run_membership_test_util.h"
 #include "tests/distributed/test_util.h"
 
@@ -43,66 +44,6 @@ TEST(RunMembershipClockTest, GenerationsWithoutEndAreRefused) {
   EXPECT_HAS(ErrorOf([&] { RunMembership::Join(stores, Options(1, 0)); }),
              "run run: more than 1000 generations after 1 have failed, says the store");
 }
-
-// Over a directory and over Redis.
-class RunMembershipTest : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    if (GetParam() == "file") {
-      stores_ = FileStores(directory_.path());
-      return;
-    }
-    redis_ = std::make_unique<PrivateRedis>();
-    REQUIRE_REDIS(*redis_);
-    stores_ = RedisStores(redis_->options());
-  }
-
-  // Joins, calls body, leaves; in processes.
-  std::vector<ShardResult> RunMembers(int count,
-                                      const std::function<std::string(RunMembership*)>& body,
-                                      const std::function<void(RunOptions*)>& change = {},
-                                      double limit_seconds = 20) {
-    return RunShards(
-        count,
-        [&](int shard) {
-          RunOptions options = Options(count, shard);
-          if (change) change(&options);
-          auto run = RunMembership::Join(stores_, options);
-          std::string result = body(run.get());
-          run->Leave();
-          return result;
-        },
-        limit_seconds);
-  }
-
-  // One shard may know earlier than another that all have joined. The last to go on is the one
-  // that `waits`.
-  static void NoteThatAllHaveJoined(RunMembership* run, bool waits) {
-    const auto store = run->MakeStore();
-    std::vector<std::string> keys;
-    for (int shard = 0; shard < run->options().num_shards; ++shard) {
-      keys.push_back(MakeString("knows/", shard));
-    }
-    store->Set(keys[static_cast<size_t>(run->options().shard_id)], "1");
-    if (waits) store->Wait(keys, milliseconds(10000));
-  }
-
-  // The keys that a clean end must have removed.
-  void ExpectNoKeys() {
-    EXPECT_TRUE(directory_.Files().empty());
-    auto store = stores_("run");
-    for (const char* key :
-         {"generation", "1/config", "1/ready", "1/leaving", "1/left/0", "1/member/0", "1/member/1",
-          "1/heartbeat/0", "1/heartbeat/1", "1/member/2", "1/heartbeat/2", "1/world/2", "status/0",
-          "status/1", "1/failure", "1/world/0"}) {
-      EXPECT_FALSE(store->Check({key})) << key;
-    }
-  }
-
-  TemporaryDirectory directory_;
-  std::unique_ptr<PrivateRedis> redis_;
-  StoreFactory stores_;
-};
 
 TEST_P(RunMembershipTest, JoinsAndLeavesWithoutATraceAgainAndAgain) {
   for (int round = 0; round < 3; ++round) {
@@ -429,79 +370,6 @@ TEST_P(RunMembershipTest, FailureOfOneShardIsKnownToAll) {
     EXPECT_HAS(result.message, "cause=loss is NaN");
     EXPECT_EQ(result.message, results[0].message);
   }
-}
-
-// Shards 0 and 1 are expendable; shard 2 is told about the one that dies, and no key is left.
-TEST_P(RunMembershipTest, AnExpendableShardMayDie) {
-  const auto results = RunShards(
-      3,
-      [&](int shard) {
-        RunOptions options = Options(3, shard);
-        options.num_expendable = 2;
-        std::atomic<int> lost{-1};
-        options.on_expendable_lost = [&](int which, const std::string&) { lost = which; };
-        auto run = RunMembership::Join(stores_, options);
-        NoteThatAllHaveJoined(run.get(), shard == 1);
-        if (shard == 1) _exit(9);
-        while (shard == 2 && lost < 0 && run->Failure().empty()) SleepMs(10);
-        const std::string failure = run->Failure();
-        run->Leave();
-        return MakeString(failure, shard == 2 ? lost.load() : -1);
-      },
-      20);
-  EXPECT_EQ(results[0].message, "-1");
-  EXPECT_EQ(results[2].message, "1");
-  ExpectNoKeys();
-}
-
-TEST_P(RunMembershipTest, AnExpendableShardMayFailAndTheOthersCannot) {
-  for (const bool needed : {false, true}) {
-    const auto results = RunMembers(
-        3,
-        [&](RunMembership* run) {
-          const int id = run->options().shard_id;
-          const bool fails = id == (needed ? 2 : 0);
-          NoteThatAllHaveJoined(run, fails);
-          if (fails) return run->ReportFailure("bad record", false);
-          while (needed && run->Failure().empty()) SleepMs(10);
-          return run->Failure();
-        },
-        [](RunOptions* options) { options->num_expendable = 2; });
-    for (int shard = 0; shard < 3; ++shard) {
-      const std::string& message = results[shard].message;
-      if (needed) {
-        EXPECT_HAS(message, "peer lost: shard=2 ");
-      } else if (shard == 0) {
-        EXPECT_HAS(message, "bad record (the other shards go on)");
-      } else {
-        EXPECT_EQ(message, "");
-      }
-    }
-    ExpectNoKeys();
-  }
-}
-
-// Shard 0 finds shard 1, fails and leaves, all while shard 1 sleeps between two looks.
-TEST_P(RunMembershipTest, AnExpendableShardThatFailsBeforeTheOthersLookEndsTheirWait) {
-  const auto results = RunShards(
-      2,
-      [&](int shard) {
-        RunOptions options = Options(2, shard);
-        options.num_expendable = 1;
-        options.join_timeout = std::chrono::seconds(10);
-        if (shard == 1) options.while_waiting = [] { SleepMs(1000); };
-        if (shard == 0) SleepMs(300);
-        return ErrorOf([&] {
-          auto run = RunMembership::Join(stores_, options);
-          run->ReportFailure("no port", false);
-          if (shard == 1) run->Leave();
-        });
-      },
-      20);
-  EXPECT_EQ(results[0].message, "no error");
-  EXPECT_EQ(
-      results[1].message,
-      "run run: shard 0 left while the others were joining; the cause is in the output there");
 }
 
 TEST_P(RunMembershipTest, StoppedShardIsFoundBySilence) {
