@@ -10,7 +10,7 @@
 # No step depends on another one, each has a limit of its own, and what does not fit into BUDGET
 # seconds (450) is left out and says so. Rows are printed as they come and once more, last; they and
 # the logs go to OUT (default: a new folder under /tmp). PARTS names what to do, by default "tests
-# losses speed"; "sanitizer" runs tests of kernels under CUDA's compute-sanitizer. PHOTOS, the full
+# losses speed"; "flags", with "losses", compares losses with flags of the trainer; "sanitizer" runs tests of kernels under CUDA's compute-sanitizer. PHOTOS, the full
 # path of a database or folder of JPEG files, adds rows of ResNet-50's training on them, decoded by the host and by the
 # GPU. Exits with 1 if anything failed.
 set -uo pipefail
@@ -229,6 +229,17 @@ compare_losses() {
   row "$label" "${difference:-no losses: $(grep -v 'Training loss' "$out/losses.log" | tail -1)}"
   awk "BEGIN { exit !(\"${difference%% *}\" != \"\" && \"${difference%% *}\" + 0 <= 1e-3) }" || failed=1
 }
+# The same with flags that add operators to the training net.
+compare_flags() {
+  local flags
+  for flags in "--class_weights 1,2,1,1,0.5,1,1,3,1,1" "--mixup 0.2" "--cutmix 1" \
+    "--random_erasing 0.5" "--ema_decay 0.9" "--optimizer lars" "--optimizer adamw" \
+    "--label_smoothing 0.1" "--memory_report" "--trace $out/trace.json --trace_iterations 5-6"; do
+    # shellcheck disable=SC2086 # the flags and their values
+    compare_losses "  with ${flags%% /*}" --model resnet20_cifar --batch_size 64 \
+      --base_learning_rate 0.0001 --max_iterations 12 $flags
+  done
+}
 if wanted losses; then
   train_lenet
   if [ -d "$work/train" ]; then
@@ -237,6 +248,7 @@ if wanted losses; then
     # Deeper nets and larger rates magnify rounding: two instruction sets of one CPU then differ, too.
     compare_losses "ResNet-20 loss, GPU against CPU" --model resnet20_cifar --batch_size 64 \
       --base_learning_rate 0.0001 --max_iterations 20
+    ! wanted flags || compare_flags
   fi
 fi
 

@@ -94,7 +94,7 @@ const unsigned char* JpegBytes(std::string_view file) {
 }  // namespace
 
 struct JpegDecoder::State {
-  explicit State(int device_id) : device(device_id) {
+  explicit State(int device_id) : device(device_id), decoded(device_id) {
     const DeviceGuard guard(device);
     const nvjpeg::Status hardware =
         functions.create(nvjpeg::kHardwareBackend, nullptr, nullptr, 0, &handle);
@@ -143,6 +143,10 @@ struct JpegDecoder::State {
   const NvjpegFunctions functions;
   nvjpegHandle* handle = nullptr;
   nvjpegJpegState* decoding = nullptr;
+  Event decoded;  // after the last batch, which uses what follows and `decoding` until then
+  std::vector<const unsigned char*> files;
+  std::vector<size_t> lengths;
+  std::vector<nvjpeg::Destination> destinations;
   std::mutex mutex;  // guards `idle`
   std::vector<nvjpegJpegStream*> idle;
 };
@@ -163,22 +167,28 @@ bool JpegDecoder::Supports(std::string_view file) const {
 }
 
 const char* JpegDecoder::Decode(const std::vector<Job>& jobs, int channels, Stream stream) {
-  const DeviceGuard guard(state_->device);
-  std::vector<const unsigned char*> files;
-  std::vector<size_t> lengths;
-  std::vector<nvjpeg::Destination> destinations;
+  State& state = *state_;
+  const DeviceGuard guard(state.device);
+  // nvJPEG's state is in use until then. With the next batch in it, the hardware gives wrong pixels
+  // or never ends.
+  state.decoded.Synchronize();
+  state.files.clear();
+  state.lengths.clear();
+  state.destinations.clear();
   for (const Job& job : jobs) {
-    files.push_back(JpegBytes(job.file));
-    lengths.push_back(job.file.size());
-    destinations.push_back({.channel = {job.pixels}, .pitch = {job.row_bytes}});
+    state.files.push_back(JpegBytes(job.file));
+    state.lengths.push_back(job.file.size());
+    state.destinations.push_back({.channel = {job.pixels}, .pitch = {job.row_bytes}});
   }
-  const NvjpegFunctions& functions = state_->functions;
+  const NvjpegFunctions& functions = state.functions;
   CheckNvjpeg(
-      functions.initialize(state_->handle, state_->decoding, static_cast<int>(jobs.size()), 1,
+      functions.initialize(state.handle, state.decoding, static_cast<int>(jobs.size()), 1,
                            channels == 1 ? nvjpeg::kOutputY : nvjpeg::kOutputBgrInterleaved),
       "starting a batch");
-  const nvjpeg::Status status = functions.decode(state_->handle, state_->decoding, files.data(),
-                                                 lengths.data(), destinations.data(), stream);
+  const nvjpeg::Status status =
+      functions.decode(state.handle, state.decoding, state.files.data(), state.lengths.data(),
+                       state.destinations.data(), stream);
+  state.decoded.Record(stream);
   if (status == nvjpeg::kSuccess) return nullptr;
   if (!IsOfFile(status)) CheckNvjpeg(status, "decoding a batch");
   return TextOf(status);

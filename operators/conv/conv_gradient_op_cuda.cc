@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "operators/activation/activation_types.h"
+#include "operators/conv/conv_gradients_cuda.h"
 #include "operators/conv/conv_op_cuda.h"
-#include "operators/conv/input_gradient_cuda.h"
 
 namespace caffe2 {
 namespace {

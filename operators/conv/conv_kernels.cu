@@ -17,5 +17,6 @@ INSTANTIATE_FOR_EACH(PatchesOfImage);
 INSTANTIATE_FOR_EACH(FilterToPatches);
 INSTANTIATE_FOR_EACH(FilterOfPatches);
 INSTANTIATE_FOR_EACH(CopyFromPadded);
+INSTANTIATE_FOR_EACH(CopyIntoPadded);
 
 }  // namespace caffe2

@@ -7,6 +7,7 @@
 
 #include "caffe2/cuda/fused_convolution.h"
 #include "operators/activation/activation_types.h"
+#include "operators/conv/conv_gradients_cuda.h"
 
 namespace caffe2 {
 
@@ -83,8 +84,7 @@ void FilterGradient(const PreparedConv& conv, const void* x, const void* dy, voi
                     int device, cuda::Stream stream) {
   const CudnnOperands operands(conv, x, nullptr, device, stream);
   const auto convolve = [&](void* to) {
-    cuda::Convolve(cuda::ConvDirection::kBackwardFilter, operands.problem(), operands.x(), nullptr,
-                   dy, to, device, stream);
+    ConvFilterGradient(operands.problem(), operands.x(), dy, to, device, stream);
   };
   if (!conv.patches()) return convolve(dfilter);
   const cuda::Scratch gradient(BytesOf(operands.problem().filter, operands.problem()), device,

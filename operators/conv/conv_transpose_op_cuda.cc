@@ -3,9 +3,9 @@
 #include "caffe2/cuda/convolution.h"
 #include "operators/common/channel_kernels.h"
 #include "operators/common/host_device_op.h"
+#include "operators/conv/conv_gradients_cuda.h"
 #include "operators/conv/conv_op_cuda.h"
 #include "operators/conv/conv_transpose_op.h"
-#include "operators/conv/input_gradient_cuda.h"
 
 namespace caffe2 {
 namespace {
@@ -142,7 +142,8 @@ class CudaConvTransposeGradientOp final : public ConvTransposeBase {
       return;
     }
     ConvertedOutput<T> gradient(filter.dtype(), filter.numel(), data, &context_);
-    Convolve(ConvDirection::kBackwardFilter, dy, nullptr, x.data<T>(), gradient.data());
+    ConvFilterGradient(problem_, dy, x.data<T>(), gradient.data(), context_.device_id(),
+                       context_.stream());
     gradient.Finish();
   }
 

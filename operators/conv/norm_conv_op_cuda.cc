@@ -1,6 +1,7 @@
 // Convolutions fused with batch normalization on CUDA devices, by cuDNN's fused engines or as
 // parts.
 #include "caffe2/cuda/fused_convolution.h"
+#include "operators/conv/conv_gradients_cuda.h"
 #include "operators/conv/conv_op_cuda.h"
 #include "operators/conv/norm_conv_op.h"
 
@@ -199,8 +200,7 @@ bool NormConvDevice<CUDAContext>::Backward(const NormedImage& image, const Tenso
           return cuda::ConvolveNormedBackwardFilter(conv.problem(), by, image.x.data<T>(),
                                                     dy.data<T>(), result, device, stream);
         }
-        cuda::Convolve(cuda::ConvDirection::kBackwardFilter, conv.problem(), normed->data<T>(),
-                       nullptr, dy.data<T>(), result, device, stream);
+        ConvFilterGradient(conv.problem(), normed->data<T>(), dy.data<T>(), result, device, stream);
         return true;
       });
     };

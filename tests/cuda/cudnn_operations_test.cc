@@ -205,12 +205,13 @@ void ExpectAllAreRight(const ConvProblem& problem) {
        {ConvDirection::kForward, ConvDirection::kBackwardData, ConvDirection::kBackwardFilter}) {
     ExpectEveryPlanIsRight<float16>(problem, direction, 0x1p-10);
     ExpectEveryPlanIsRight<bfloat16>(problem, direction, 0x1p-7);
-    // The operators do not ask for others (operators/conv/input_gradient_cuda.h).
-    const bool even =
-        problem.stride[0] == problem.stride[1] && problem.pad_begin == problem.pad_end;
-    if (even || direction != ConvDirection::kBackwardData) {
-      ExpectEveryPlanIsRight<float>(problem, direction, 0x1p-22);
-    }
+    // The operators do not ask for others (operators/conv/conv_gradients_cuda.h).
+    const bool even_strides = problem.stride[0] == problem.stride[1];
+    const bool even_padding = problem.pad_begin == problem.pad_end;
+    const bool is_asked =
+        direction == ConvDirection::kForward ||
+        (even_padding && (even_strides || direction != ConvDirection::kBackwardData));
+    if (is_asked) ExpectEveryPlanIsRight<float>(problem, direction, 0x1p-22);
   }
 }
 
@@ -226,7 +227,7 @@ TEST(ConvolutionResultsTest, FewChannelsUnevenStridesAndPadding) {
   ExpectAllAreRight(Problem(2, 4, 9, 12, 5, {5, 4}, {1, 2}, {2, 1}, {2, 1}));
 }
 
-// As ConvInputGradient makes them.
+// As ConvInputGradient and ConvFilterGradient make them.
 TEST(ConvolutionResultsTest, PaddedImages) {
   ExpectAllAreRight(Problem(2, 3, 13, 17, 5, {7, 7}, {2, 1}, {0, 0}, {0, 0}));
   ExpectAllAreRight(Problem(2, 4, 12, 13, 5, {6, 5}, {3, 2}, {0, 0}, {0, 0}));

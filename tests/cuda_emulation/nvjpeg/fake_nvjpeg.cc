@@ -2,7 +2,7 @@
 // Files are read, and pixels written, when the stream gets there. A comment in a file may say what
 // nvJPEG is to say of it: "unsupported" when it is asked, "bad" when it decodes. Without a comment
 // damage that libjpeg warns of is an error. There is no hardware if FAKE_NVJPEG_WITHOUT_HARDWARE is
-// set.
+// set. A batch before the last one is done is an internal error: nvJPEG itself gives wrong pixels.
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
@@ -10,6 +10,7 @@
 // jpeglib.h needs the headers above.
 #include <jpeglib.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct nvjpegHandle {};
 struct nvjpegJpegState {
   int batch_size = 0;
   caffe2::cuda::nvjpeg::OutputFormat format = {};
+  std::atomic<int> pending = 0;  // images that are not decoded yet
 };
 struct nvjpegJpegStream {
   std::string comment;
@@ -125,7 +127,9 @@ Status nvjpegDecodeBatchedSupported(nvjpegHandle*, nvjpegJpegStream* stream, int
 }
 Status nvjpegDecodeBatchedInitialize(nvjpegHandle*, nvjpegJpegState* state, int batch_size, int,
                                      OutputFormat format) {
-  *state = {batch_size, format};
+  if (state->pending > 0) return kInternalError;
+  state->batch_size = batch_size;
+  state->format = format;
   return kSuccess;
 }
 Status nvjpegDecodeBatched(nvjpegHandle*, nvjpegJpegState* state, const unsigned char* const* data,
@@ -137,10 +141,12 @@ Status nvjpegDecodeBatched(nvjpegHandle*, nvjpegJpegState* state, const unsigned
     if (!IsGood({data[i], lengths[i]}, format, destinations[i].pitch[0])) return kBadJpeg;
   }
   for (int i = 0; i < state->batch_size; ++i) {
-    caffe2::cuda::emulation::Perform(
-        stream, [file = File{data[i], lengths[i]}, format, to = destinations[i]] {
-          Read(file, format, to.channel[0], to.pitch[0], nullptr);
-        });
+    ++state->pending;
+    caffe2::cuda::emulation::Perform(stream, [state, data, lengths, destinations, format, i] {
+      const Destination& to = destinations[i];
+      Read({data[i], lengths[i]}, format, to.channel[0], to.pitch[0], nullptr);
+      --state->pending;
+    });
   }
   return kSuccess;
 }
