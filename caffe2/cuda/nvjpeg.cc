@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "caffe2/core/logging.h"
 #include "caffe2/cuda/nvjpeg_api.h"
@@ -94,7 +95,17 @@ const unsigned char* JpegBytes(std::string_view file) {
 }  // namespace
 
 struct JpegDecoder::State {
-  explicit State(int device_id) : device(device_id), decoded(device_id) {
+  // What nvJPEG uses until a batch is decoded.
+  struct Batch {
+    explicit Batch(int device) : decoded(device) {}
+    nvjpegJpegState* decoding = nullptr;
+    std::vector<const unsigned char*> files;
+    std::vector<size_t> lengths;
+    std::vector<nvjpeg::Destination> destinations;
+    Event decoded;
+  };
+
+  explicit State(int device_id) : device(device_id), batches{Batch(device_id), Batch(device_id)} {
     const DeviceGuard guard(device);
     const nvjpeg::Status hardware =
         functions.create(nvjpeg::kHardwareBackend, nullptr, nullptr, 0, &handle);
@@ -102,9 +113,11 @@ struct JpegDecoder::State {
       CheckNvjpeg(functions.create(nvjpeg::kDefaultBackend, nullptr, nullptr, 0, &handle),
                   "starting the default backend");
     }
-    const nvjpeg::Status made = functions.create_state(handle, &decoding);
-    if (made != nvjpeg::kSuccess) functions.destroy(handle);
-    CheckNvjpeg(made, "making a decoder");
+    for (Batch& batch : batches) {
+      const nvjpeg::Status made = functions.create_state(handle, &batch.decoding);
+      if (made != nvjpeg::kSuccess) Destroy();
+      CheckNvjpeg(made, "making a decoder");
+    }
     const std::string how =
         hardware == nvjpeg::kSuccess
             ? "the hardware for JPEG files"
@@ -114,8 +127,7 @@ struct JpegDecoder::State {
   ~State() {
     const DeviceGuard guard(device);
     for (nvjpegJpegStream* stream : idle) functions.destroy_stream(stream);
-    functions.destroy_state(decoding);
-    functions.destroy(handle);
+    Destroy();
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -142,13 +154,19 @@ struct JpegDecoder::State {
   const int device;
   const NvjpegFunctions functions;
   nvjpegHandle* handle = nullptr;
-  nvjpegJpegState* decoding = nullptr;
-  Event decoded;  // after the last batch, which uses what follows and `decoding` until then
-  std::vector<const unsigned char*> files;
-  std::vector<size_t> lengths;
-  std::vector<nvjpeg::Destination> destinations;
+  // Two, so that nvJPEG reads the files of one on the host while the device decodes the other.
+  Batch batches[2];
+  int next = 0;      // the batch of the next call
   std::mutex mutex;  // guards `idle`
   std::vector<nvjpegJpegStream*> idle;
+
+ private:
+  void Destroy() {
+    for (Batch& batch : batches) {
+      if (batch.decoding != nullptr) functions.destroy_state(batch.decoding);
+    }
+    functions.destroy(handle);
+  }
 };
 
 JpegDecoder::JpegDecoder(int device) : state_(std::make_unique<State>(device)) {}
@@ -167,28 +185,27 @@ bool JpegDecoder::Supports(std::string_view file) const {
 }
 
 const char* JpegDecoder::Decode(const std::vector<Job>& jobs, int channels, Stream stream) {
-  State& state = *state_;
-  const DeviceGuard guard(state.device);
-  // nvJPEG's state is in use until then. With the next batch in it, the hardware gives wrong pixels
-  // or never ends.
-  state.decoded.Synchronize();
-  state.files.clear();
-  state.lengths.clear();
-  state.destinations.clear();
+  const DeviceGuard guard(state_->device);
+  State::Batch& batch = state_->batches[std::exchange(state_->next, 1 - state_->next)];
+  // If nvJPEG gets other files before, the hardware gives wrong pixels or never ends.
+  batch.decoded.Synchronize();
+  batch.files.clear();
+  batch.lengths.clear();
+  batch.destinations.clear();
   for (const Job& job : jobs) {
-    state.files.push_back(JpegBytes(job.file));
-    state.lengths.push_back(job.file.size());
-    state.destinations.push_back({.channel = {job.pixels}, .pitch = {job.row_bytes}});
+    batch.files.push_back(JpegBytes(job.file));
+    batch.lengths.push_back(job.file.size());
+    batch.destinations.push_back({.channel = {job.pixels}, .pitch = {job.row_bytes}});
   }
-  const NvjpegFunctions& functions = state.functions;
+  const NvjpegFunctions& functions = state_->functions;
   CheckNvjpeg(
-      functions.initialize(state.handle, state.decoding, static_cast<int>(jobs.size()), 1,
+      functions.initialize(state_->handle, batch.decoding, static_cast<int>(jobs.size()), 1,
                            channels == 1 ? nvjpeg::kOutputY : nvjpeg::kOutputBgrInterleaved),
       "starting a batch");
   const nvjpeg::Status status =
-      functions.decode(state.handle, state.decoding, state.files.data(), state.lengths.data(),
-                       state.destinations.data(), stream);
-  state.decoded.Record(stream);
+      functions.decode(state_->handle, batch.decoding, batch.files.data(), batch.lengths.data(),
+                       batch.destinations.data(), stream);
+  batch.decoded.Record(stream);
   if (status == nvjpeg::kSuccess) return nullptr;
   if (!IsOfFile(status)) CheckNvjpeg(status, "decoding a batch");
   return TextOf(status);

@@ -31,8 +31,8 @@ class JpegDecoder {
   // True if Decode accepts the file; looks at its header only. Thread-safe.
   bool Supports(std::string_view file) const;
 
-  // Waits for the files of the call before, and puts the decoding of all files into the stream, a
-  // stream of this device. `channels` is 3 (blue,
+  // Puts the decoding of all files into the stream, a stream of this device, once the last call but
+  // one is decoded. `channels` is 3 (blue,
   // green, red) or 1 (brightness). Files and pixels must stay until the work is done. EXIF
   // orientations are not applied. Returns null, or nvJPEG's text if it refuses a file; the pixels
   // are undefined then. Throws Error if nvJPEG fails in another way. One thread at a time.

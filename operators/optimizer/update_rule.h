@@ -232,8 +232,10 @@ struct FtrlRule {
   float beta = 1, lambda1 = 0.001f, lambda2 = 0.001f;
 
   CAFFE2_HOST_DEVICE void Accumulate(float inverse_alpha, float g, float w, float* state) const {
-    const float next = state[0] + g * g;
-    const float sigma = (std::sqrt(next) - std::sqrt(state[0])) * inverse_alpha;
+    const float square = g * g, next = state[0] + square;
+    // The difference of the roots, without cancellation.
+    const float roots = std::sqrt(next) + std::sqrt(state[0]);
+    const float sigma = roots == 0 ? 0 : square / roots * inverse_alpha;
     state[0] = next;
     state[1] = state[1] + g - sigma * w;
   }

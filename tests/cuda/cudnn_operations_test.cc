@@ -163,9 +163,13 @@ std::vector<T> RunOnDevice(const Plans& plans, const CudnnPlan& plan, ConvDirect
 }
 
 // Every plan gives the sum of products, with the error of one rounding of T and of sums in float.
-// Each runs several times: plans that sum without order may be right by chance.
+// Filter gradients in 16 bits may be sums of parts that were rounded to T: engine 47 of cuDNN 9.19
+// does this without CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION. Each plan runs several times:
+// plans that sum without order may be right by chance.
 template <typename T>
 void ExpectEveryPlanIsRight(ConvProblem problem, ConvDirection direction, double unit) {
+  const bool in_parts = sizeof(T) == 2 && direction == ConvDirection::kBackwardFilter;
+  const double sum_error = in_parts ? unit / 2 : 1e-5;  // of the products' magnitudes
   problem.type = TypeMeta::Make<T>();
   Arrays<T> arrays(problem);
   Values x = arrays.x, filter = arrays.filter, y = arrays.y;
@@ -188,7 +192,7 @@ void ExpectEveryPlanIsRight(ConvProblem problem, ConvDirection direction, double
       const std::vector<T> result = RunOnDevice(plans, plan, direction, &arrays);
       for (size_t i = 0; i < result.size(); ++i) {
         const double error = std::abs(Wide(result[i]) - expected[i]);
-        if (!(error <= unit * std::abs(expected[i]) + 1e-5 * magnitude[i] + 1e-7)) ++wrong;
+        if (!(error <= unit * std::abs(expected[i]) + sum_error * magnitude[i] + 1e-7)) ++wrong;
         worst = std::max(worst, error);
       }
     }

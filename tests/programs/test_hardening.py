@@ -32,3 +32,15 @@ def test_frames_and_buffers_are_checked(prefix):
         assert "__stack_chk_fail" in symbols, file
         if file.name == "libcaffe2.so":
             assert re.search(r"__(memcpy|snprintf|vsnprintf|read|recv)_chk", symbols)
+
+
+def test_each_clone_belongs_to_one_library(prefix):
+    """The loader runs the function that chooses among clones. If another library has the same one,
+    that is the other library's, perhaps before the library is relocated."""
+    owners = {}
+    for file in installed(prefix):
+        symbols = check_output("readelf", "--wide", "--dyn-syms", file)
+        for name in re.findall(r"(?:IFUNC|: 10) .* (?!UND)\S+ (\S+)$", symbols, re.MULTILINE):
+            owners.setdefault(name, []).append(file.name)
+    assert len(owners) > 100
+    assert {name: files for name, files in owners.items() if len(files) > 1} == {}

@@ -19,14 +19,15 @@ from caffe2.python.rnn.rnn_cell_test_util import _prepare_rnn, sigmoid
 STEPS, BATCH, DIM, UNITS = 4, 3, 5, 2
 
 
+# With CAFFE2_TEST_DEVICE=cuda blobs and operators of the tests lie on a CUDA device.
+DEVICE = caffe2_pb2.CUDA if os.environ.get("CAFFE2_TEST_DEVICE") == "cuda" else caffe2_pb2.CPU
+
+
 @pytest.fixture(autouse=True)
 def device():
-    """With CAFFE2_TEST_DEVICE=cuda blobs and operators of the tests lie on a CUDA device."""
-    on_cuda = os.environ.get("CAFFE2_TEST_DEVICE") == "cuda"
-    if on_cuda and not workspace.NumGpuDevices():
+    if DEVICE == caffe2_pb2.CUDA and not workspace.NumGpuDevices():
         pytest.skip("no CUDA device")
-    kind = caffe2_pb2.CUDA if on_cuda else caffe2_pb2.CPU
-    with core.DeviceScope(core.DeviceOption(kind)):
+    with core.DeviceScope(core.DeviceOption(DEVICE)):
         yield
 
 
@@ -411,7 +412,7 @@ def test_extracted_predictor():
     expected = workspace.FetchBlob(output)
     predict, parameters = ExtractPredictorNet(
         model.net.Proto(), ["x", "lengths"], [output],
-        device=core.DeviceOption(caffe2_pb2.CPU, random_seed=3),
+        device=core.DeviceOption(DEVICE, random_seed=3),
         renames={"x": "data", "LSTM/gates_t_w": "weights", str(output): "prediction"})
     assert "weights" in parameters and "h" in parameters
     op = next(op for op in predict.Proto().op if op.type == "RecurrentNetwork")

@@ -43,5 +43,22 @@ TEST(FtrlTest, MatchesReference) {
                "parameter [20]");
 }
 
+// The roots of the sums before and after a small gradient differ by less than their rounding.
+TEST(FtrlTest, SmallGradientsCountBesideLargeSums) {
+  Workspace ws;
+  const float n = 1000, z = 0.25f, g = 0.01f, w = 100;
+  Feed<float>(&ws, "w", {1}, {w});
+  Feed<float>(&ws, "nz", {1, 2}, {n, z});
+  Feed<float>(&ws, "g", {1}, {g});
+  RunOp(&ws, Op("Ftrl", {"w", "nz", "g"}, {"w", "nz"}, {MakeArgument<float>("alpha", 0.005f)}));
+  const double sigma = (std::sqrt(double{n} + double{g} * g) - std::sqrt(double{n})) / 0.005;
+  EXPECT_NEAR(FetchValues<float>(ws, "nz")[1], z + g - sigma * w, 1e-6);
+
+  Feed<float>(&ws, "nz", {1, 2}, {0, z});
+  Feed<float>(&ws, "g", {1}, {0});
+  RunOp(&ws, Op("Ftrl", {"w", "nz", "g"}, {"w", "nz"}));
+  EXPECT_EQ(FetchValues<float>(ws, "nz"), std::vector<float>({0, z}));
+}
+
 }  // namespace
 }  // namespace caffe2::testing

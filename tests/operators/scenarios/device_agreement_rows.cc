@@ -5,6 +5,7 @@ namespace {
 
 // The sources of the bounds: CUDA's programming guide, and caffe2/utils/vector_math.h for the host.
 // Functions of the C library are within 1 ulp.
+constexpr char kFtrl[] = "only one of them rounds a product that is up to 200 times the operands";
 constexpr char kFused[] = "only one of them rounds the product before it is added";
 
 std::vector<Row> UnaryRows() {
@@ -92,7 +93,7 @@ std::vector<Row> ActivationRows() {
        Args("alpha", 0.7f)},
       {"EluGradient", dy, 0, "", At::kResult, Args("alpha", 0.7f)},
       {"Selu", x, 5, "e^x - 1 of CUDA is within 1 ulp, the host's within 2"},
-      {"SeluGradient", dy, 1, kFused, At::kOperands},
+      {"SeluGradient", dy, 2, kFused, At::kOperands},
       {"Sigmoid", x, 5, "e^-x of each is within 2 ulps"},
       {"SigmoidGradient", dy},
       {"HardSigmoid", x, 1, kFused, At::kOperands},
@@ -294,7 +295,7 @@ std::vector<Row> UpdateRows() {
        at,
        {},
        {-1, -1, -1}},
-      {"Ftrl", {kModest, kPairs, kModest}, 16, kFused, at, {}, {-1, -1}},
+      {"Ftrl", {kModest, kPairs, kModest}, 256, kFtrl, at, {}, {-1, -1}},
       {"MaskedAdagrad", {kModest, kPositive, kModest, kRate, kModest}, 4, kFused, at, {}, {-1, -1}},
       {"SWA", {kModest, kModest, kIter}, 2, kFused, at, {}, {0, 1}},
       {"EMA", {kModest, kModest, kIter}, 2, kFused, at, Args("ema_alpha", 0.9f), {0, 1}},
@@ -337,7 +338,7 @@ std::vector<Row> UpdateRows() {
        at,
        {},
        {0, 1, 2}},
-      {"SparseFtrl", {kModest, kPairs, kIndices, kRows}, 16, kFused, at, {}, {0, 1}},
+      {"SparseFtrl", {kModest, kPairs, kIndices, kRows}, 256, kFtrl, at, {}, {0, 1}},
       {"MaskedSparseAdagrad",
        {kModest, kPositive, kIndices, kRows, kRate, kMaskBits, kFlag},
        4,

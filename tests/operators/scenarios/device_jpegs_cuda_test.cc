@@ -168,8 +168,8 @@ TEST_F(DeviceJpegsTest, RecordsOfBothKindsAndTheirLabels) {
 
 TEST_F(DeviceJpegsTest, LargeFilesAreDecodedInGroups) {
   std::vector<std::string> values;
-  for (int i = 0; i < 3; ++i) {  // gray, which is quick to decode, but 45 MB in three channels
-    values.push_back(FileDatum(WavesJpeg(3000, 5000, i, {.channels = 1}), i));
+  for (int i = 0; i < 3; ++i) {  // gray, which is quick to decode, but 90 MB in three channels
+    values.push_back(FileDatum(WavesJpeg(5000, 6000, i, {.channels = 1}), i));
   }
   values.push_back(FileDatum(WavesJpeg(300, 500, 3), 3));
   ExpectSameImages(Write(values), 64, {MakeArgument<int>("pad", 3)}, UsualTolerance(), 1);

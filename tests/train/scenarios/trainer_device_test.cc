@@ -3,6 +3,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "tests/core/log_lines.h"
+#include "tests/operators/test_device.h"
 #include "tests/train/trainer_fixture.h"
 
 namespace caffe2 {
@@ -27,11 +28,13 @@ class DeviceTrainerTest : public TrainerTest {
   // The last device; the emulated ones between have little memory.
   static int LastDevice() { return NumDevices(CUDA) - 1; }
 
-  void ExpectSameLosses(const std::vector<ShardResult>& shards) {
+  // `tolerance` is of the first iteration's loss: differences grow.
+  void ExpectSameLosses(const std::vector<ShardResult>& shards, double tolerance = 2e-5) {
     for (const ShardResult& shard : shards) {
       ASSERT_EQ(shard.log->iterations.size(), expected_->iterations.size());
       for (size_t i = 0; i < expected_->iterations.size(); ++i) {
-        EXPECT_NEAR(shard.log->iterations[i].loss, expected_->iterations[i].loss, 2e-5 * (i + 1));
+        EXPECT_NEAR(shard.log->iterations[i].loss, expected_->iterations[i].loss,
+                    tolerance * (i + 1));
       }
       EXPECT_NEAR(shard.log->tests.at(0).loss, expected_->tests.at(0).loss, 1e-3);
     }
@@ -63,9 +66,11 @@ TEST_F(DeviceTrainerTest, EveryOptimizerLearnsTheSame) {
   }
 }
 
-// The fused forms of normalizations keep to their statistics, too.
+// The fused forms of normalizations keep to their statistics, too. Rounding changes the signs of
+// some inputs of Relu, and one of them changes gradients by 1e-3.
 TEST_F(DeviceTrainerTest, FrozenLayersLearnTheSame) {
   options_ = Small("resnet20_cifar");
+  options_.model.base_learning_rate = 0.001f;
   options_.data.test_data = database_;
   options_.schedule.max_iterations = 4;
   for (const std::vector<std::string>& freeze :
@@ -76,7 +81,7 @@ TEST_F(DeviceTrainerTest, FrozenLayersLearnTheSame) {
     expected_ = Run(options_)[0].log;
     options_.devices = {{CUDA, 0}};
     options_.cuda_graph = true;
-    ExpectSameLosses(Run(options_));
+    ExpectSameLosses(Run(options_), testing::IsEmulated() ? 2e-5 : 1e-3);
   }
 }
 
