@@ -149,7 +149,7 @@ measure_speed() {
   operator_table bfloat16 1
   CAFFE2_CUDA_TF32=1 compare "ResNet-50 training TF32 b256" 60 net_training "${resnet[@]}" \
     --batch 256 -- --batch 256 --dtype float --tf32
-  for batch in 512 816; do
+  for batch in 64 128 512 816; do
     compare "ResNet-50 training float16 b$batch" 60 net_training "${resnet[@]}" --batch $batch \
       --dtype float16 -- --batch $batch --dtype float16
   done

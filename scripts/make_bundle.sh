@@ -41,7 +41,7 @@ if [ -n "$with_tests" ]; then
 fi
 
 nvjpeg=${NVJPEG:-$(ldconfig -p 2>/dev/null | awk '/libnvjpeg\.so\.1[23] / { print $NF }' | sort | tail -1 || true)}
-[ -z "$nvjpeg" ] || cp -L "$nvjpeg" "$root/lib/"
+[ -z "$nvjpeg" ] || cp -L "$nvjpeg" "$root/lib/libnvjpeg.so.${nvjpeg##*.so.}"  # packages add to the name
 copy_needed_libraries "$root" "$root/lib" >"$stage/libraries.txt"
 mkdir -p "$root/share/doc"
 cp LICENSE "$root"

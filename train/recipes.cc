@@ -22,14 +22,16 @@ const std::vector<Recipe>& Recipes() {
        "--network=lenet --num_epochs=1 --num_examples=0 --batch_size=64 --lr_batch_size=64 "
        "--lr=0.04 --lr_policy=poly --warmup_epochs=0.1 --shuffle"},
       {"cifar10_resnet20", "resnet50_trainer", "ResNet-20 on CIFAR-10, 160 epochs",
-       "0.696 on test images of a JPEG copy of CIFAR-10, after 4 of 160 epochs",
+       "0.878 on test images of a JPEG copy of CIFAR-10, after 152 of 160 epochs; 130 s on an H200 "
+       "with --gpus 0 --dtype float16 --resident_data",
        "--model=resnet20_cifar --image_size=32 --image_scale=32 --image_pad=4 --num_labels=10 "
        "--num_epochs=160 --epoch_size=0 --batch_size=128 --lr_batch_size=128 "
        "--base_learning_rate=0.1 "
        "--lr_steps=80,120 --weight_decay=0.0001 --mean=113.9,123.0,125.3 --std=66.7,62.1,63.0 "
        "--shuffle"},
       {"cifar10_resnet20_fast", "resnet50_trainer", "ResNet-20 on CIFAR-10, 15 epochs",
-       "0.578 on 1,000 test images, after 14 of 15 epochs on 3,000 of the training images",
+       "0.856 on test images of a JPEG copy of CIFAR-10; 50 s on an H200 with --gpus 0 "
+       "--resident_data",
        "--model=resnet20_cifar --image_size=32 --image_scale=32 --image_pad=4 --num_labels=10 "
        "--num_epochs=15 --epoch_size=0 --batch_size=128 --lr_batch_size=128 "
        "--base_learning_rate=0.2 "
