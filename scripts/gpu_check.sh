@@ -10,9 +10,10 @@
 # No step depends on another one, each has a limit of its own, and what does not fit into BUDGET
 # seconds (450) is left out and says so. Rows are printed as they come and once more, last; they and
 # the logs go to OUT (default: a new folder under /tmp). PARTS names what to do, by default "tests
-# losses speed"; "flags", with "losses", compares losses with flags of the trainer; "sanitizer" runs tests of kernels under CUDA's compute-sanitizer. PHOTOS, the full
-# path of a database or folder of JPEG files, adds rows of ResNet-50's training on them, decoded by the host and by the
-# GPU. Exits with 1 if anything failed.
+# losses speed"; "flags", with "losses", also compares losses with further flags; "sanitizer" runs
+# tests of kernels under CUDA's compute-sanitizer. PHOTOS, the full path of a database or folder of
+# JPEG files, adds rows of ResNet-50's training on them, decoded by the host and by the GPU. Exits
+# with 1 if anything failed.
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 out=${OUT:-$(mktemp -d /tmp/gpu_check.XXXXXX)}
@@ -233,8 +234,8 @@ compare_losses() {
 compare_flags() {
   local flags
   for flags in "--class_weights 1,2,1,1,0.5,1,1,3,1,1" "--mixup 0.2" "--cutmix 1" \
-    "--random_erasing 0.5" "--ema_decay 0.9" "--optimizer lars" "--optimizer adamw" \
-    "--label_smoothing 0.1" "--memory_report" "--trace $out/trace.json --trace_iterations 5-6"; do
+    "--random_erasing 0.5" "--ema_decay 0.9" "--optimizer lars --lars_trust 1" "--optimizer adamw" \
+    "--label_smoothing 0.1" "--memory_report" "--trace $work/trace.json --trace_iterations 5-6"; do
     # shellcheck disable=SC2086 # the flags and their values
     compare_losses "  with ${flags%% /*}" --model resnet20_cifar --batch_size 64 \
       --base_learning_rate 0.0001 --max_iterations 12 $flags

@@ -41,7 +41,11 @@ if [ -n "$with_tests" ]; then
 fi
 
 nvjpeg=${NVJPEG:-$(ldconfig -p 2>/dev/null | awk '/libnvjpeg\.so\.1[23] / { print $NF }' | sort | tail -1 || true)}
-[ -z "$nvjpeg" ] || cp -L "$nvjpeg" "$root/lib/libnvjpeg.so.${nvjpeg##*.so.}"  # packages add to the name
+if [ -n "$nvjpeg" ]; then
+  major=${nvjpeg##*.so.}  # the loader looks for libnvjpeg.so.MAJOR; packages have longer names
+  [ "$major" != "$nvjpeg" ] || { echo "error: NVJPEG must end in .so.13 or .so.12" >&2 && exit 1; }
+  cp -L "$nvjpeg" "$root/lib/libnvjpeg.so.${major%%.*}"
+fi
 copy_needed_libraries "$root" "$root/lib" >"$stage/libraries.txt"
 mkdir -p "$root/share/doc"
 cp LICENSE "$root"

@@ -95,7 +95,7 @@ const unsigned char* JpegBytes(std::string_view file) {
 }  // namespace
 
 struct JpegDecoder::State {
-  // What nvJPEG uses until a batch is decoded.
+  // What nvJPEG uses until the batch is decoded: it must not change before.
   struct Batch {
     explicit Batch(int device) : decoded(device) {}
     nvjpegJpegState* decoding = nullptr;
@@ -126,6 +126,13 @@ struct JpegDecoder::State {
   }
   ~State() {
     const DeviceGuard guard(device);
+    for (Batch& batch : batches) {
+      try {
+        batch.decoded.Synchronize();
+      } catch (const std::exception& error) {
+        LOG(ERROR) << error.what();
+      }
+    }
     for (nvjpegJpegStream* stream : idle) functions.destroy_stream(stream);
     Destroy();
   }
@@ -187,7 +194,7 @@ bool JpegDecoder::Supports(std::string_view file) const {
 const char* JpegDecoder::Decode(const std::vector<Job>& jobs, int channels, Stream stream) {
   const DeviceGuard guard(state_->device);
   State::Batch& batch = state_->batches[std::exchange(state_->next, 1 - state_->next)];
-  // If nvJPEG gets other files before, the hardware gives wrong pixels or never ends.
+  // A state that is used again while it decodes makes the hardware write wrong pixels or hang.
   batch.decoded.Synchronize();
   batch.files.clear();
   batch.lengths.clear();

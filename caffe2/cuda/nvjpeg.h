@@ -23,7 +23,7 @@ class JpegDecoder {
   // Throws Error if the library cannot be loaded (the environment variable CAFFE2_NVJPEG_LIBRARY
   // may hold its path) or nvJPEG cannot use the device.
   explicit JpegDecoder(int device);
-  // All decoding must be done by then.
+  // Waits for what is being decoded.
   ~JpegDecoder();
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
@@ -31,11 +31,11 @@ class JpegDecoder {
   // True if Decode accepts the file; looks at its header only. Thread-safe.
   bool Supports(std::string_view file) const;
 
-  // Puts the decoding of all files into the stream, a stream of this device, once the last call but
-  // one is decoded. `channels` is 3 (blue,
-  // green, red) or 1 (brightness). Files and pixels must stay until the work is done. EXIF
-  // orientations are not applied. Returns null, or nvJPEG's text if it refuses a file; the pixels
-  // are undefined then. Throws Error if nvJPEG fails in another way. One thread at a time.
+  // Puts the decoding of all files into the stream, a stream of this device. First waits, on the
+  // host, until the call before the last one is done. `channels` is 3 (blue, green, red) or 1
+  // (brightness). Files and pixels must stay until the work is done. EXIF orientations are not
+  // applied. Returns null, or nvJPEG's text if it refuses a file; the pixels are undefined then.
+  // Throws Error if nvJPEG fails in another way. One thread at a time.
   const char* Decode(const std::vector<Job>& jobs, int channels, Stream stream);
 
  private:

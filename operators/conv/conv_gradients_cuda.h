@@ -1,11 +1,10 @@
 // The gradients of a convolution on CUDA devices, by plans of cuDNN whose sums are right.
 //
-// In float, some exact plans of cuDNN 9.19 have wrong sums on an H200 if the padding differs from
-// side to side: engine 0 for the gradient of the input, also where strides differ from axis to axis
-// (kernel 7 x 7, strides 2 and 1, padding of 2 and 3: the sums differ from run to run), and engine
-// 1 for the gradient of the filter (all sums are wrong). Such gradients are therefore computed for
-// padded images, for which all plans are right. This takes as much temporary memory as the padded
-// images.
+// On an H200, some exact float plans of cuDNN 9.19 give wrong sums. If the padding differs from
+// side to side, engine 0 is wrong for input gradients and engine 1 for filter gradients. Engine 0
+// is also wrong if the strides differ from axis to axis; its sums change from run to run. These
+// gradients are therefore computed on padded images, where all plans are right. This takes as much
+// temporary memory as the padded images.
 #pragma once
 
 #include "caffe2/cuda/convolution.h"

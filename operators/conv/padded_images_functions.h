@@ -12,7 +12,7 @@ struct PaddedImages {
   int64_t size[3], padded_size[3], begin[3], inner;
 };
 
-// Adds the padded images to x, or overwrites x; then pixels outside become 0.
+// Writes the padded images to x, or adds them. Pixels outside the padded images count as 0.
 struct CopyFromPadded {
   static constexpr const char* kName = "CopyFromPadded";
   PaddedImages layout;
@@ -36,7 +36,7 @@ struct CopyFromPadded {
   }
 };
 
-// Writes all padded images: x, and 0 around it.
+// Writes all pixels of the padded images: x where it covers them, else 0.
 struct CopyIntoPadded {
   static constexpr const char* kName = "CopyIntoPadded";
   PaddedImages layout;

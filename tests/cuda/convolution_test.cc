@@ -51,8 +51,8 @@ TEST(ConvolutionPlanTest, FloatDoesNotFallBackToTheSlowestEngine) {
   }
 }
 
-// What ConvInputGradient asks for instead of an input gradient with uneven padding or strides,
-// whose only exact plan is engine 0.
+// ConvInputGradient asks for these instead of input gradients with uneven padding or strides, whose
+// only exact plan is engine 0.
 TEST(ConvolutionPlanTest, GradientsOfPaddedImagesDoNotTakeEngine0) {
   struct Case {
     int64_t channels, filters, kernel_h, kernel_w, stride_h, stride_w;

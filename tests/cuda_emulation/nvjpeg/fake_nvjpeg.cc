@@ -2,7 +2,8 @@
 // Files are read, and pixels written, when the stream gets there. A comment in a file may say what
 // nvJPEG is to say of it: "unsupported" when it is asked, "bad" when it decodes. Without a comment
 // damage that libjpeg warns of is an error. There is no hardware if FAKE_NVJPEG_WITHOUT_HARDWARE is
-// set. A batch before the last one is done is an internal error: nvJPEG itself gives wrong pixels.
+// set. A state that gets a batch before its last one is decoded is an internal error; nvJPEG itself
+// writes wrong pixels or hangs.
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
@@ -105,6 +106,7 @@ Status nvjpegJpegStateCreate(nvjpegHandle*, nvjpegJpegState** state) {
   return kSuccess;
 }
 Status nvjpegJpegStateDestroy(nvjpegJpegState* state) {
+  if (state->pending > 0) std::abort();
   delete state;
   return kSuccess;
 }

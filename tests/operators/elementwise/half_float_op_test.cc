@@ -23,7 +23,7 @@ TEST(HalfFloatOpTest, RoundTrip) {
             "FloatToHalf");
 }
 
-// Rows convert as single elements do. A NaN may lose its other bits.
+// Rows convert as single elements do. A device may turn a NaN into another one.
 TEST(HalfFloatOpTest, RowsConvertAsElements) {
   Workspace ws;
   std::vector<float16> halves;
@@ -56,7 +56,7 @@ TEST(HalfFloatOpTest, RowsConvertAsElements) {
          {Op("FloatToHalf", {"F"}, {"Z"}), Op("Cast", {"F"}, {"Z"}, to_half)}) {
       RunOp(&ws, op);
       ExpectEach<float16>(ws, "Z", [&](float16 z, int64_t i) {
-        return std::isnan(f[i]) ? std::isnan(ToFloat(z)) : z == ToFloat16(f[i]);
+        return TestsCuda() && std::isnan(f[i]) ? std::isnan(ToFloat(z)) : z == ToFloat16(f[i]);
       });
     }
   }

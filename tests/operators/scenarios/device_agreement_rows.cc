@@ -5,7 +5,8 @@ namespace {
 
 // The sources of the bounds: CUDA's programming guide, and caffe2/utils/vector_math.h for the host.
 // Functions of the C library are within 1 ulp.
-constexpr char kFtrl[] = "only one of them rounds a product that is up to 200 times the operands";
+constexpr char kFtrl[] =
+    "only one of them rounds sigma w, which is up to 1 / alpha = 200 times the operands";
 constexpr char kFused[] = "only one of them rounds the product before it is added";
 
 std::vector<Row> UnaryRows() {

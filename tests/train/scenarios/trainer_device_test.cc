@@ -28,13 +28,13 @@ class DeviceTrainerTest : public TrainerTest {
   // The last device; the emulated ones between have little memory.
   static int LastDevice() { return NumDevices(CUDA) - 1; }
 
-  // `tolerance` is of the first iteration's loss: differences grow.
-  void ExpectSameLosses(const std::vector<ShardResult>& shards, double tolerance = 2e-5) {
+  // Losses may differ by 2e-5 at first, and by `growth` more after each iteration.
+  void ExpectSameLosses(const std::vector<ShardResult>& shards, double growth = 2e-5) {
     for (const ShardResult& shard : shards) {
       ASSERT_EQ(shard.log->iterations.size(), expected_->iterations.size());
       for (size_t i = 0; i < expected_->iterations.size(); ++i) {
         EXPECT_NEAR(shard.log->iterations[i].loss, expected_->iterations[i].loss,
-                    tolerance * (i + 1));
+                    2e-5 + growth * i);
       }
       EXPECT_NEAR(shard.log->tests.at(0).loss, expected_->tests.at(0).loss, 1e-3);
     }
@@ -70,7 +70,7 @@ TEST_F(DeviceTrainerTest, EveryOptimizerLearnsTheSame) {
 // some inputs of Relu, and one of them changes gradients by 1e-3.
 TEST_F(DeviceTrainerTest, FrozenLayersLearnTheSame) {
   options_ = Small("resnet20_cifar");
-  options_.model.base_learning_rate = 0.001f;
+  if (!testing::IsEmulated()) options_.model.base_learning_rate = 0.001f;
   options_.data.test_data = database_;
   options_.schedule.max_iterations = 4;
   for (const std::vector<std::string>& freeze :
