@@ -1,4 +1,5 @@
-"""Hooks of MkDocs: the references of operators and Python modules, and links out of docs/.
+"""Hooks of MkDocs: the references of operators and Python modules, pages of notebooks, and links out
+of docs/.
 
 The operators come from the library, so caffe2.python must be importable; the Python reference is
 read from the sources.
@@ -6,9 +7,11 @@ read from the sources.
 
 import ast
 import collections
+import json
 import pathlib
 import posixpath
 import re
+import textwrap
 
 from mkdocs.structure.files import File
 
@@ -36,7 +39,11 @@ def _families():
 
 
 def _escape(text):
-    return text.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    """Text as Markdown that shows it as it is, but for code in backticks."""
+    parts = re.split(r"(`+[^`]+`+)", text)
+    parts[::2] = [part.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+                  for part in parts[::2]]
+    return "".join(parts)
 
 
 def _operator_section(op_type):
@@ -74,6 +81,36 @@ def _summary(node):
     return _escape((ast.get_docstring(node) or "").split("\n\n")[0].replace("\n", " "))
 
 
+def _section(paragraph):
+    """A paragraph of a docstring as Markdown: "Args:" with its entries as a list, indented lines as
+    code, or text."""
+    title, *rest = paragraph.split("\n")
+    if re.fullmatch(r"[A-Z]\w+:", title) and rest:
+        entries = re.split(r"\n(?! )", textwrap.dedent("\n".join(rest)))
+        items = []
+        for entry in entries:
+            text = re.sub(r"\n +", " ", entry)
+            named = re.fullmatch(r"([\w*., ]+): (.*)", text)
+            items.append(f"- `{named[1]}`: {_escape(named[2])}" if named else f"- {_escape(text)}")
+        return "\n".join([title, "", *items])
+    if paragraph.startswith("    "):
+        return f"```python\n{textwrap.dedent(paragraph)}\n```"
+    return _escape(paragraph)
+
+
+def _details(node):
+    """The docstring after its summary, as Markdown."""
+    paragraphs = (ast.get_docstring(node) or "").split("\n\n")[1:]
+    return "\n\n".join(map(_section, paragraphs))
+
+
+def _item(function):
+    """The list item of a function: its signature and docstring."""
+    details = textwrap.indent(_details(function), "    ")
+    item = f"- {_signature(function)}: {_summary(function)}"
+    return f"{item}\n\n{details}\n" if details else item
+
+
 def _signature(function):
     arguments = ast.unparse(function.args)
     arguments = re.sub(r"^(self|cls)(, )?", "", arguments)
@@ -86,13 +123,13 @@ def _public(nodes, kind):
 
 
 def _module_page(name, module):
-    lines = [f"# {name}", "", _escape(ast.get_docstring(module) or ""), ""]
+    paragraphs = (ast.get_docstring(module) or "").split("\n\n")
+    lines = [f"# {name}", "", "\n\n".join(map(_section, paragraphs)), ""]
     for function in _public(module.body, ast.FunctionDef):
-        lines.append(f"- {_signature(function)}: {_summary(function)}")
+        lines.append(_item(function))
     for cls in _public(module.body, ast.ClassDef):
-        lines += ["", f"## {cls.name}", "", _summary(cls), ""]
-        lines += [f"- {_signature(method)}: {_summary(method)}"
-                  for method in _public(cls.body, ast.FunctionDef)]
+        lines += ["", f"## {cls.name}", "", _summary(cls), "", _details(cls), ""]
+        lines += map(_item, _public(cls.body, ast.FunctionDef))
     return "\n".join(lines) + "\n"
 
 
@@ -111,19 +148,34 @@ def module_pages():
     return {"api/index.md": "\n".join(index) + "\n", **pages}
 
 
+# -- Notebooks -------------------------------------------------------------------------------------
+
+
+def _cell_text(cell):
+    source = "".join(cell["source"])
+    return source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
+
+
+def notebook_pages():
+    """{path: Markdown}: a page for each notebook, which is kept without outputs."""
+    return {f"notebooks/{path.stem}.md":
+            "\n\n".join(map(_cell_text, json.loads(path.read_text())["cells"])) + "\n"
+            for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))}
+
+
 # -- MkDocs ----------------------------------------------------------------------------------------
 
 
 def on_files(files, config):
-    """Adds the pages that are made from the library and the sources."""
-    for path, text in {**operator_pages(), **module_pages()}.items():
+    """Adds the pages that are made from the library, the sources and the notebooks."""
+    for path, text in {**operator_pages(), **module_pages(), **notebook_pages()}.items():
         files.append(File.generated(config, path, content=text))
     return files
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Writes links to files outside of docs/ as text: a site has no source tree. Raises ValueError
-    for a link to a file that does not exist."""
+    """Writes links to files outside of docs/ as text: a site has no source tree. Links to notebooks
+    lead to their pages. Raises ValueError for a link to a file that does not exist."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def replace(match):
@@ -135,4 +187,5 @@ def on_page_markdown(markdown, page, config, files):
             raise ValueError(f"{page.file.src_uri}: no file {path}")
         return f"{text} (`{path}`)"
 
+    markdown = re.sub(r"\((notebooks/\w+)\.ipynb\)", r"(\1.md)", markdown)
     return re.sub(r"\[([^\]]+)\]\((\.\.?/[^)]+)\)", replace, markdown)

@@ -31,6 +31,12 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert 'id="conv"' in conv and "<code>kernel</code>" in conv
     core = (tmp_path / "site" / "api" / "core.html").read_text()
     assert "caffe2.python.core" in core
+    training = (tmp_path / "site" / "api" / "training.html").read_text()
+    assert "<code>batch_size</code>: rows of a batch" in training
+    notebook = (tmp_path / "site" / "notebooks" / "first_net.html").read_text()
+    assert "param_init_net" in notebook and "model_helper" in notebook
+    pages = [path.read_text() for path in (tmp_path / "site").rglob("*.html")]
+    assert not any(re.search(r"<code>[^<]*(\\_|&amp;lt;)", page) for page in pages)
 
 
 def test_every_page_is_in_the_contents():
