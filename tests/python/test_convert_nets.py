@@ -92,8 +92,8 @@ sys.exit(command.main([word for word in sys.argv[1:] if word != "--quantize"], "
 """
 
 
-@pytest.mark.parametrize("target", ["b.mdl", "b.onnx", "b.safetensors", "b.pth", "b", "b.pb,c.pb",
-                                    "quantized.mdl", "quantized"])
+@pytest.mark.parametrize("target", ["b.mdl", "b.onnx", "b.safetensors", "b.pth", "b", "b/c",
+                                    "b.pb,c.pb", "quantized.mdl", "quantized"])
 def test_a_full_disk_has_one_status(target, tmp_path):
     package = {"b.onnx": "onnx", "b.safetensors": "safetensors", "b.pth": "torch"}.get(target)
     if package:
@@ -119,5 +119,15 @@ def test_a_full_disk_has_one_status(target, tmp_path):
     assert done.returncode == 73, done.stdout
     assert done.stdout.startswith("convert: cannot write ") and done.stdout.count("\n") == 1
     assert ".part" not in done.stdout
-    left = [name for name in os.listdir(tmp_path) if not (tmp_path / name).is_dir()]
-    assert sorted(left) == before
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_folder_that_was_there_stays_when_the_disk_is_full(tmp_path):
+    model = small_model()
+    model.values.update(fw=np.ones((500, 36), np.float32))
+    formats.write(model, f"{tmp_path}/a.mdl")
+    (tmp_path / "b").mkdir()
+    done = subprocess.run([sys.executable, "-c", _ON_A_FULL_DISK, "a.mdl", "b"], cwd=tmp_path,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert done.returncode == 73
+    assert (tmp_path / "b").is_dir() and not os.listdir(tmp_path / "b")

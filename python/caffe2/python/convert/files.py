@@ -37,6 +37,29 @@ def whole_file(path: str) -> Iterator[str]:
             os.remove(temporary)
 
 
+@contextlib.contextmanager
+def made_folder(path: str) -> Iterator[None]:
+    """Makes a folder, and the ones above it that are missing, which are removed again if the block
+    raises. Raises ConvertError if it cannot be made."""
+    missing = []  # the innermost first
+    folder = os.path.abspath(path)
+    while not os.path.exists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    try:
+        try:
+            os.makedirs(path, exist_ok=True)
+        except OSError as error:
+            raise ConvertError(f"cannot make the folder {path}: {error.strerror}",
+                               CANNOT_WRITE) from error
+        yield
+    except BaseException:
+        for folder in missing:
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        raise
+
+
 def _cannot_write(path, error):
     return ConvertError(f"cannot write {path}: {error.strerror or one_line(error)}", CANNOT_WRITE)
 

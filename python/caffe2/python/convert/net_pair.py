@@ -5,6 +5,7 @@ The predict net holds Model.info as string arguments, whose names start with "ap
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import re
@@ -16,8 +17,8 @@ from google.protobuf.message import DecodeError
 from caffe2.proto import caffe2_pb2
 from caffe2.python._core.feeding import Int8Tensor
 from caffe2.python._core.messages import TryReadProtoWithClass
-from caffe2.python.convert.errors import CANNOT_WRITE, NO_INPUT, USAGE, ConvertError
-from caffe2.python.convert.files import read_bytes, whole_file
+from caffe2.python.convert.errors import NO_INPUT, USAGE, ConvertError
+from caffe2.python.convert.files import made_folder, read_bytes, whole_file
 from caffe2.python.convert.model import Model, model_of_nets
 from caffe2.python.onnx.helper import fill_operator
 
@@ -164,17 +165,15 @@ def init_net_of(model: Model) -> caffe2_pb2.NetDef:
 
 
 def write(model: Model, path: str) -> None:
-    """Writes both nets; a folder is made. Raises ConvertError."""
+    """Writes both nets; a folder is made. Raises ConvertError, and leaves nothing half-written."""
     init = init_net_of(model)
     init_path, predict_path = paths_of(path)
-    if "," not in path:
-        try:
-            os.makedirs(path, exist_ok=True)
-        except OSError as error:
-            raise ConvertError(f"cannot make the folder {path}: {error.strerror}",
-                               CANNOT_WRITE) from error
-    with whole_file(init_path) as a, whole_file(predict_path) as b:
-        for name, temporary, net in ((init_path, a, init), (predict_path, b, _with_info(model))):
+    with contextlib.ExitStack() as stack:
+        if "," not in path:
+            stack.enter_context(made_folder(path))
+        temporaries = [stack.enter_context(whole_file(name)) for name in (init_path, predict_path)]
+        for name, temporary, net in zip((init_path, predict_path), temporaries,
+                                        (init, _with_info(model))):
             text = name.lower().endswith(".pbtxt")
             with open(temporary, "wb") as file:
                 file.write(text_format.MessageToString(net).encode() if text
