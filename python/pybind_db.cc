@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "db/db.h"
+#include "db/image/image_record.h"
 #include "db/record_fingerprint.h"
 #include "python/pybind_state.h"
 
@@ -167,6 +168,15 @@ void AddDatabases(py::module_& m) {
       },
       py::arg("db_type"), py::arg("source"), py::call_guard<py::gil_scoped_release>(),
       "A line that tells the records of two databases apart: their number and a checksum of some.");
+  m.def(
+      "image_shape",
+      [](const std::string& record, bool color) {
+        const auto& view = db::DecodeImageRecord(record, color).image.view;
+        return std::tuple(view.height, view.width, view.channels);
+      },
+      py::arg("record"), py::arg("color") = true, py::call_guard<py::gil_scoped_release>(),
+      "Height, width and channels of the image of a record. An image file has 3 channels, or 1 "
+      "without `color`.");
   m.def("registered_dbs", [] { return db::DBRegistry().Keys(); });
 }
 

@@ -175,6 +175,40 @@ def test_errors_are_one_line_and_write_nothing(words, status, line, files, capsy
     assert sorted(os.listdir(".")) == before
 
 
+@pytest.mark.parametrize("shape, model, changes", [
+    ((4, 9, 3), "model.mdl", "enlarged"),
+    ((8, 8, 1), "model.mdl", "given three equal channels"),
+    ((9, 9, 3), "grey.mdl", "turned grey"),
+    ((4, 4, 3), "grey.mdl", "enlarged and turned grey"),
+    ((8, 9, 3), "model.mdl", ""),
+    ((9, 8, 1), "grey.mdl", "")])
+def test_images_that_do_not_fit_are_named(shape, model, changes, files, capsys):
+    grey = small_model()
+    grey.values["w"] = grey.values["w"][:, :1].copy()
+    grey.shapes["x"] = [0, 1, 8, 8]
+    grey.info["num_channels"] = "1"
+    formats.write(grey, "grey.mdl")
+    write_images("odd.minidb", [RNG.randint(0, 256, shape).astype(np.uint8) for _ in range(10)])
+    assert run_command(model, "--calibration_data", "odd.minidb", "--num_images", 10) == 0
+    channels = 1 if model == "grey.mdl" else 3
+    expected = "" if not changes else (
+        "note: 10 of odd.minidb's images do not fit the model: record 00000000 has height, width "
+        f"and channels {shape}, the model takes (8, 8, {channels}), so it is {changes}\n")
+    assert capsys.readouterr().err == expected
+
+
+def test_a_size_that_was_only_guessed_is_told(files, capsys):
+    unknown = small_model()
+    unknown.info.clear()
+    unknown.shapes.clear()
+    formats.write(unknown, "unknown")
+    assert run_command("unknown", "--calibration_data", "images.minidb") == 65
+    assert capsys.readouterr().err.endswith(
+        "the model does not say the size of its images, so 227 was taken: give --image_size\n")
+    assert run_command("unknown", "--calibration_data", "images.minidb", "--image_size", "8",
+                       "--image_scale", "8") == 0
+
+
 def grey_folder(path, level, count):
     path.mkdir(parents=True)
     for i in range(count):

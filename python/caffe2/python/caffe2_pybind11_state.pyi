@@ -488,6 +488,9 @@ def has_gradient(arg0: str | bytes) -> bool:
 
 has_mkldnn: bool
 
+def image_shape(record: str | bytes, color: bool = True) -> tuple[int, int, int]:
+    """Height, width and channels of the image of a record. An image file has 3 channels, or 1 without `color`."""
+
 def infer_shapes_and_types_from_map(nets: Sequence[str | bytes], dims: Mapping[str | bytes, Sequence[int]], types: Mapping[str | bytes, int] = {}) -> bytes:
     ...
 

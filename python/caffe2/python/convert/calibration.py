@@ -224,6 +224,37 @@ def count_images(path: str, limit: int) -> int:
         return count
 
 
+def _changes(shape, how):
+    """What ImageInput does to an image to make it fit, beside scaling it down and cropping it."""
+    height, width, channels = shape
+    changes = ["enlarged"] if min(height, width) < how.image_size else []
+    if channels != how.num_channels:
+        changes.append("turned grey" if how.num_channels == 1 else "given three equal channels")
+    return " and ".join(changes)
+
+
+def images_that_do_not_fit(path: str, limit: int, how: Preparation) -> str:
+    """A line about the first `limit` images of a data set that the net can only take when they are
+    enlarged, or their channels are changed; "" if there are none. Raises ConvertError."""
+    with _opened(path) as source:
+        cursor = C.create_db("auto", source, C.Mode.read).new_cursor()
+        count, first = 0, ""
+        for _ in range(limit):
+            if not cursor.valid():
+                break
+            # A damaged record is an error where it is used.
+            with contextlib.suppress(RuntimeError):
+                shape = C.image_shape(cursor.value(), color=how.num_channels == 3)
+                if changes := _changes(shape, how):
+                    count += 1
+                    first = first or (
+                        f"{cursor.key().decode(errors='replace')} has height, width and channels "
+                        f"{shape}, the model takes ({how.image_size}, {how.image_size}, "
+                        f"{how.num_channels}), so it is {changes}")
+            cursor.next()
+    return first and f"{count:,} of {path}'s images do not fit the model: record {first}"
+
+
 def image_batches(
     path: str,
     num_images: int,

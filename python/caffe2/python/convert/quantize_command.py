@@ -8,7 +8,13 @@ import sys
 from collections.abc import Sequence
 
 from caffe2.python.convert import formats
-from caffe2.python.convert.calibration import count_images, image_batches, preparation_of
+from caffe2.python.convert.calibration import (
+    count_images,
+    image_batches,
+    image_info,
+    images_that_do_not_fit,
+    preparation_of,
+)
 from caffe2.python.convert.command_line import (
     Parser,
     pixel_divisors,
@@ -94,6 +100,24 @@ def _output_of(model):
     return f"{stem}_int8{end if formats.format_of(model) == 'predictor' else ''}"
 
 
+def _note(text):
+    print(f"note: {text}", file=sys.stderr)
+
+
+def _quantized(model, options, how, count):
+    """The quantized model; a ConvertError says if the size of the images was only guessed."""
+    batches = image_batches(options.calibration_data, count, how, model.inputs[0])
+    try:
+        with contextlib.closing(with_progress("calibrating", batches, count)) as examples:
+            return quantize_model(model, examples, options.ranges, not options.per_tensor)
+    except ConvertError as error:
+        if options.image_size or "image_size" in {**model.info, **image_info(model)}:
+            raise
+        raise ConvertError(
+            f"{error}; the model does not say the size of its images, so {how.image_size} was "
+            "taken: give --image_size", error.status) from error
+
+
 def _quantize(options):
     output = options.output or _output_of(options.model)
     if formats.check_target(output) not in ("predictor", "pair"):
@@ -103,18 +127,15 @@ def _quantize(options):
         raise ConvertError(f"{options.model} has no parameters", USAGE)
     how = preparation_of(model, vars(options))
     count = count_images(options.calibration_data, options.num_images)
-    batches = image_batches(options.calibration_data, count, how, model.inputs[0])
-    with contextlib.closing(with_progress("calibrating", batches, count)) as examples:
-        quantized = quantize_model(model, examples, options.ranges, not options.per_tensor)
+    quantized = _quantized(model, options, how, count)
     formats.write(quantized, output)
     quick = sum(op.type.startswith("Int8") for op in quantized.net.op)
     print(f"wrote {output}: {quick} of {len(quantized.net.op)} operators work on 8 bits")
     if count < options.num_images:
-        print(
-            f"note: {options.calibration_data} has {count:,} images, fewer than --num_images "
-            f"{options.num_images:,}: all of them are taken",
-            file=sys.stderr,
-        )
+        _note(f"{options.calibration_data} has {count:,} images, fewer than --num_images "
+              f"{options.num_images:,}: all of them are taken")
+    if misfits := images_that_do_not_fit(options.calibration_data, count, how):
+        _note(misfits)
     return 0
 
 
