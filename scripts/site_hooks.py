@@ -1,5 +1,5 @@
-"""Hooks of MkDocs: the references of operators and Python modules, pages of notebooks, and links out
-of docs/.
+"""Hooks of MkDocs: the references of operators and Python modules, notebooks as pages, and links
+out of docs/.
 
 The operators come from the library, so caffe2.python must be importable; the Python reference is
 read from the sources.

@@ -15,7 +15,7 @@ REGISTER_CPU_OPERATOR_WITH_GRADIENT(ReluN, ReluNFunction);
 OPERATOR_SCHEMA(ReluN)
     .FillUsing(UnarySchema)
     .SetDoc("Y = max(0, min(n, X)), element by element.")
-    .Arg<float>("n", "(default 6) The upper bound, above 0.");
+    .Arg<float>("n", "(> 0, default 6) The upper bound.");
 OPERATOR_SCHEMA(ReluNGradient)
     .FillUsing(UnaryGradientSchemaOfOutput)
     .SetDoc("The gradient of ReluN: dX = dY where 0 < Y < n, else 0.")

@@ -117,8 +117,8 @@ OPERATOR_SCHEMA(Print)
     .Arg<bool>("to_file",
                "1: write to \"<blob>.log\" in the workspace's root folder, of which a slash in the "
                "blob's name becomes '#'. Default 0: the log.")
-    .Arg<int>("limit", "The most elements shown. Default (and 0): 1000.")
-    .Arg<int>("every_n", "Show every n-th time only. Default 1.")
+    .Arg<int>("limit", "(>= 0) The most elements shown. Default (and 0): 1000.")
+    .Arg<int>("every_n", "(> 0, default 1) Show every n-th time only.")
     .Input(0, "tensor", "A tensor. For other blobs only the type is shown.")
     .CpuOnly(cpu_only::kFiles);
 OPERATOR_SCHEMA(Summarize)

@@ -166,7 +166,7 @@ OPERATOR_SCHEMA(StringJoin)
         "Writes the elements of each row, each followed by the delimiter, as one string. A list is "
         "a matrix of one column.")
     .Arg<std::string>("delimiter", "(default \",\") The text after each element.")
-    .Arg<int>("axis", "(default 0) 0: one string for each row; 1: for each column.")
+    .Arg<int>("axis", "(0 or 1, default 0) 0: one string for each row; 1: for each column.")
     .Input(0, "input", "Numbers, bools or strings, of one or two dimensions.")
     .Output(0, "strings", "One-dimensional strings.")
     .CpuOnly(cpu_only::kFiles);

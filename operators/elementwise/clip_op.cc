@@ -14,7 +14,7 @@ ClipFunction::ClipFunction(const OperatorBase& op)
 }
 
 static void DescribeBounds(OpSchema& schema) {
-  schema.Arg<float>("min", "Lower bound. Default: the lowest float.")
+  schema.Arg<float>("min", "(<= max) Lower bound. Default: the lowest float.")
       .Arg<float>("max", "Upper bound. Default: the highest float.");
 }
 

@@ -94,7 +94,7 @@ OPERATOR_SCHEMA(ConstantFill)
       return InferFiller(ConstantFillType(def))(def, in);
     })
     .SetDoc("Fills the output with one value.")
-    .Arg("value", "The value, in the form that `dtype` asks for. Default 0.")
+    .Arg("value", "(of type dtype, default 0) The value.")
     .Arg<TensorProto::DataType>(
         "dtype", "The type of the output. Default: FLOAT, or INT64 if `value` is an integer.");
 NO_GRADIENT(ConstantFill);

@@ -49,7 +49,7 @@ OPERATOR_SCHEMA(DiagonalFill)
     .SetDoc(
         "Fills the main diagonal of a matrix, or of a tensor whose dimensions are all equal, "
         "with one value, and the rest with zeros.")
-    .Arg("value", "The value, in the form that `dtype` asks for. Default 0.")
+    .Arg("value", "(of type dtype, default 0) The value.")
     .Arg<TensorProto::DataType>(
         "dtype", "The type of the output. Default: FLOAT, or INT64 if `value` is an integer.");
 NO_GRADIENT(DiagonalFill);

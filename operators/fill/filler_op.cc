@@ -53,7 +53,8 @@ void DescribeFiller(OpSchema& schema) {
   schema.NumInputs(0, 1)
       .NumOutputs(1)
       .AllowInplace({{0, 0}})
-      .ArgList<int>("shape", "Shape of the output; without an input only. Default: a scalar.")
+      .ArgList<int>("shape",
+                    "(each >= 0) Shape of the output; without an input only. Default: a scalar.")
       .ArgList<int>("extra_shape", "Dimensions appended to the dimensions of the input.")
       .Arg<bool>("input_as_shape",
                  "1: the values of the input, a one-dimensional tensor of int64 or int32 on any "

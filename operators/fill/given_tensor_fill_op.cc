@@ -94,6 +94,8 @@ class GivenTensorFillOp final : public FillerOp<Context> {
 };
 
 constexpr char kValuesText[] = "The elements, in row-major order; as many as the shape has.";
+constexpr char kTypedValuesText[] =
+    "(of type dtype) The elements, in row-major order; as many as the shape has.";
 
 template <typename T>
 void DescribeGiven(OpSchema& schema) {
@@ -117,7 +119,7 @@ REGISTER_CPU_OPERATOR(GivenTensorByteStringToUInt8Fill, GivenFill<TensorProto::U
 
 OPERATOR_SCHEMA(GivenTensorFill)
     .FillUsing(DescribeFiller)
-    .Arg("values", kValuesText, true)
+    .Arg("values", kTypedValuesText, true)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT, true))
     .SetDoc("Fills the output with the floats of `values`.")
     .Arg<TensorProto::DataType>("dtype", "(default FLOAT) The type of the output and of `values`.");

@@ -256,14 +256,14 @@ OPERATOR_SCHEMA(UniformFill)
     .FillUsing(DescribeRange)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
     .SetDoc("Fills the output with floats drawn uniformly from [min, max). Rounding may give max.")
-    .Arg<float>("min", "Lower bound. Default 0.")
-    .Arg<float>("max", "Upper bound. Default 1.");
+    .Arg<float>("min", "(<= max, default 0) Lower bound.")
+    .Arg<float>("max", "(default 1) Upper bound.");
 OPERATOR_SCHEMA(Float16UniformFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT16))
     .SetDoc("UniformFill, rounded to float16: an element may be equal to max.")
-    .Arg<float>("min", "Lower bound. Default 0.")
-    .Arg<float>("max", "Upper bound. Default 1.")
+    .Arg<float>("min", "(<= max, default 0) Lower bound.")
+    .Arg<float>("max", "(default 1) Upper bound.")
     .CpuOnly(cpu_only::kOnce);
 OPERATOR_SCHEMA(UniformIntFill)
     .FillUsing(DescribeRange)
@@ -274,14 +274,14 @@ OPERATOR_SCHEMA(UniformIntFill)
     .SetDoc(
         "Fills the output with int32 numbers drawn uniformly from min to max, both included. If "
         "they are inputs and min is above max, the output has no rows.")
-    .Arg<int>("min", "(default 0) Smallest number.")
+    .Arg<int>("min", "(<= max, default 0) Smallest number.")
     .Arg<int>("max", "(default 1) Largest number.");
 OPERATOR_SCHEMA(GaussianFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))
     .SetDoc("Fills the output with normally distributed floats.")
     .Arg<float>("mean", "Default 0.")
-    .Arg<float>("std", "Standard deviation. Default 1.");
+    .Arg<float>("std", "(>= 0, default 1) Standard deviation.");
 OPERATOR_SCHEMA(XavierFill)
     .FillUsing(DescribeFiller)
     .TensorInferenceFunction(InferFiller(TensorProto::FLOAT))

@@ -72,7 +72,7 @@ OPERATOR_SCHEMA(UniqueUniformFill)
     .SetDoc(
         "Fills the output with different integers drawn uniformly from min to max, both "
         "included.")
-    .Arg<int>("min", "(default 0) Smallest number.")
+    .Arg<int>("min", "(<= max, default 0) Smallest number.")
     .Arg<int>("max", "(default 0) Largest number.")
     .Arg<TensorProto::DataType>("dtype", "(default INT32) INT32 or INT64.")
     .Input(1, "avoid", "Optional: numbers that must not occur, of the output's type.");

@@ -61,7 +61,7 @@ On a CUDA device the images are the same to rounding, unless the device decodes 
 decoded into page-locked memory and copied to the device on a stream of their own while the net
 works on earlier ones; the outputs keep their addresses from run to run.
 )DOC")
-    .Arg<int>("batch_size", "Images in a batch.", /*required=*/true)
+    .Arg<int>("batch_size", "(> 0) Images in a batch.", /*required=*/true)
     .Arg<int>("crop", "Height and width of the output.", /*required=*/true)
     .Arg<int>("scale", "Length to which the shorter side is resized (default -1: unchanged).")
     .Arg<int>("minsize",
@@ -128,8 +128,9 @@ works on earlier ones; the outputs keep their addresses from run to run.
         "decoded as they are needed. No effect on the CPU. Not in Caffe2.")
     .Arg<int>("decode_threads", "Threads that decode (default 4).")
     .Arg<int>("max_bad_records",
-              "Different records that may be damaged: each is logged with its key, and its place "
-              "in the batch gets a copy of the record before it (db/batch_pipeline.h). Default 0. "
+              "(>= 0, default 0) Different records that may be damaged: each is logged with its "
+              "key, and its place "
+              "in the batch gets a copy of the record before it (db/batch_pipeline.h). "
               "Not in Caffe2.")
     .Arg<TensorProto::DataType>("output_type", "(default float) float, float16 or bfloat16.")
     .ArgOrder(

@@ -35,9 +35,10 @@ other. CutMix puts a box of the other image, with about 1 - lambda of the area, 
 both, each run takes one of them with probability 1/2. The random numbers are the operator's own,
 seeded by device_option.random_seed. Not in Caffe2.
 )DOC")
-    .Arg<float>("mixup_alpha", "(default 0) alpha of mixup; 0: only CutMix.")
-    .Arg<float>("cutmix_alpha", "(default 0) alpha of CutMix; 0: only mixup. One must be positive.")
-    .Arg<int>("num_labels", "The number of labels.", /*required=*/true)
+    .Arg<float>("mixup_alpha", "(>= 0, default 0) alpha of mixup; 0: only CutMix.")
+    .Arg<float>("cutmix_alpha",
+                "(>= 0, default 0) alpha of CutMix; 0: only mixup. One must be positive.")
+    .Arg<int>("num_labels", "(> 0) The number of labels.", /*required=*/true)
     .Arg<float>("label_smoothing",
                 "(in [0, 1), default 0) The share of the probability that is spread evenly over "
                 "all labels.")

@@ -59,7 +59,7 @@ older name of Checkpoint.
           "db", "Path of the database, with a printf conversion for the iteration: model_%06d.",
           /*required=*/true)
       .FillUsing(SaveArguments::Describe)
-      .Arg<int>("every", "Iterations between two checkpoints (default 1).")
+      .Arg<int>("every", "(> 0, default 1) Iterations between two checkpoints.")
       .Input(0, "iter", "The iteration, one int64, as Iter counts it. It is saved, too.")
       .Input(1, "blobs", "The other blobs to save.");
 }

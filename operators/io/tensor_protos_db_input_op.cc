@@ -181,12 +181,14 @@ are read ahead of their use by a thread of its own. On a CUDA device batches are
 stream of their own while the net works on earlier ones; text stays on the host.
 )DOC")
     .Arg<int>("batch_size",
-              "Records in a batch. Output i is [batch_size, dims...], where dims are the "
-              "dimensions of tensor i in the record. With 0 (the default) one record is read, and "
+              "(>= 0, default 0) Records in a batch. Output i is [batch_size, dims...], where dims "
+              "are the "
+              "dimensions of tensor i in the record. With 0 one record is read, and "
               "the outputs have its dimensions.")
     .Arg<int>("max_bad_records",
-              "Different records that may be damaged: each is logged with its key, and its place "
-              "in the batch gets a copy of the record before it (db/batch_pipeline.h). Default 0. "
+              "(>= 0, default 0) Different records that may be damaged: each is logged with its "
+              "key, and its place "
+              "in the batch gets a copy of the record before it (db/batch_pipeline.h). "
               "Not in Caffe2.")
     .Input(0, "reader", "The reader made by CreateDB.")
     .Output(0, "tensors", "The tensors of the records, an output for each.");

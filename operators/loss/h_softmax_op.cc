@@ -142,7 +142,7 @@ OPERATOR_SCHEMA(HSoftmaxSearch)
     .Arg<std::string>(
         "tree", "A serialized TreeProto with names, and offsets as create_hierarchy sets them.",
         true)
-    .Arg<int>("topN", "(default 5) The number of results for each sample.")
+    .Arg<int>("topN", "(>= 0, default 5) The number of results for each sample.")
     .Arg<float>("beam", "(default 0.01) See above.")
     .Output(0, "Y_names", "Strings [M, topN]: names of nodes, ids of words; empty after the last.")
     .Output(1, "Y_scores", "Float [M, topN], ascending; 0 after the last.")

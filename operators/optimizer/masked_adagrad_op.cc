@@ -9,7 +9,7 @@ void DescribePruning(OpSchema& schema) {
       .Arg<float>("decay", "(default 1) The share of the moment that is kept at each update.")
       .ArgList<int>("delays", "Iterations that make a new mask. Needs iter.")
       .ArgList<float>("prune_ratios", "The share of blocks pruned by each of them.")
-      .Arg<int>("block_size", "(default 1) Elements of a row that are pruned together.");
+      .Arg<int>("block_size", "(> 0, default 1) Elements of a row that are pruned together.");
 }
 
 std::vector<TensorShape> InferSparse(const OperatorDef& def, const std::vector<TensorShape>& in) {

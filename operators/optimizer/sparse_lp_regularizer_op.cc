@@ -12,8 +12,8 @@ OPERATOR_SCHEMA(SparseLpRegularizer)
     .SetDoc(
         "Shrinks some rows of a parameter: by the factor 1 - reg_lambda (p = 2), or by reg_lambda "
         "towards 0 (p = 1).")
-    .Arg<float>("p", "(default 2) 1 or 2: the norm whose regularization this is.")
-    .Arg<float>("reg_lambda", "(from 0 to 1, default 1e-5) The strength.")
+    .Arg<float>("p", "(1 or 2, default 2) The norm whose regularization this is.")
+    .Arg<float>("reg_lambda", "(in [0, 1), default 1e-5) The strength.")
     .Input(0, "param", "The float parameter; updated.")
     .Input(1, "indices", "int32 or int64: the rows; a row that occurs twice shrinks twice.")
     .Input(2, "grad", "Optional; not read. Accepted for the signature of sparse optimizers.")

@@ -89,7 +89,8 @@ void DescribeSegmentReduction(OpSchema& schema, SegmentSpec spec) {
     schema.Arg<bool>("grad_on_weights", "(default 0) 1: the weights get a gradient, too.");
   }
   if (spec.kind == SegmentKind::kUnsorted) {
-    schema.Arg<int>("num_segments", "The number of segments. Default: the largest id plus 1.");
+    schema.Arg<int>("num_segments",
+                    "(>= -1) The number of segments. Default (and -1): the largest id plus 1.");
   }
   DescribeGroups(schema, spec.kind, spec.segments());
 }

@@ -276,8 +276,8 @@ OPERATOR_SCHEMA(CTCBeamSearchDecoder)
         "The most likely label sequences, where the probability of a sequence is the sum over all "
         "its paths of classes. The search keeps the `beam_width` best prefixes at every step "
         "(Hannun et al., 2014, without a language model).")
-    .Arg<int>("beam_width", "(default 10) The number of prefixes kept.")
-    .Arg<int>("num_candidates", "(default 1) The number of sequences returned for each input.")
+    .Arg<int>("beam_width", "(> 0, default 10) The number of prefixes kept.")
+    .Arg<int>("num_candidates", "(> 0, default 1) The number of sequences returned for each input.")
     .Arg<float>("prune_threshold",
                 "(default 0.001) A step skips classes whose probability is not larger, unless that "
                 "would skip all.")

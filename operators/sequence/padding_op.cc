@@ -47,7 +47,7 @@ class GetRemovePaddingGradient final : public PaddingGradientMaker {
 void DescribePadding(OpSchema& schema) {
   schema.NumOutputs(1, 2)
       .Arg<int>("padding_width", "(>= 0, default 1) Rows before each segment.")
-      .Arg<int>("end_padding_width", "(>= 0) Rows after each. Default: as many as before.")
+      .Arg<int>("end_padding_width", "Rows after each. Default, and below 0: as many as before.")
       .Input(1, "lengths", "Optional int32 or int64: the lengths of the segments. Default: one.")
       .TensorInferenceFunction([](const OperatorDef& def, const std::vector<TensorShape>& in) {
         std::vector<TensorShape> out(def.output_size(), UnknownTensorShape());

@@ -88,8 +88,10 @@ OPERATOR_SCHEMA(SequenceMask)
               "Which positions are masked.", true)
     .Arg<int>("axis", "(default 1) The first axis of the columns.")
     .Arg<int>("radius", "(>= 0, default 10) Half the width of a window.")
-    .Arg<int>("batch",
-              "The axes up to this one are a batch: rows count within each. Default: no batch.")
+    .Arg<int>(
+        "batch",
+        "(>= -1) The axes up to this one are a batch: rows count within each. Default (and -1): "
+        "no batch.")
     .Arg<int>("repeat_from_axis", "The mask is the same along this axis and the axes after it.")
     .Arg<float>("fill_val", "(default -infinity) The value of masked positions.")
     .Arg<bool>("grad", "1: masked positions become 0. For the gradient.")

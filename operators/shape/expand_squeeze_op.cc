@@ -50,15 +50,15 @@ REGISTER_CPU_OPERATOR(MergeDim, NewShapeOp<CPUContext, MergeRule>);
 OPERATOR_SCHEMA(ExpandDims)
     .FillUsing(DescribeNewShape<ExpandRule>)
     .SetDoc("Inserts dimensions of size 1.")
-    .ArgList<int>("dims", "Positions of the new dimensions in the output.");
+    .ArgList<int>("dims", "(each >= 0) Positions of the new dimensions in the output.");
 OPERATOR_SCHEMA(Squeeze)
     .FillUsing(DescribeNewShape<SqueezeRule>)
     .SetDoc("Removes dimensions of size 1.")
-    .ArgList<int>("dims", "Positions of the dimensions to remove.");
+    .ArgList<int>("dims", "(each >= 0) Positions of the dimensions to remove.");
 OPERATOR_SCHEMA(PrependDim)
     .FillUsing(DescribeNewShape<PrependRule>)
     .SetDoc("Splits the first dimension into one of size `dim_size` and one of the quotient.")
-    .Arg<int>("dim_size", "Size of the new first dimension.");
+    .Arg<int>("dim_size", "(> 0) Size of the new first dimension.");
 OPERATOR_SCHEMA(MergeDim)
     .FillUsing(DescribeNewShape<MergeRule>)
     .SetDoc("Merges the first two dimensions.");

@@ -47,7 +47,7 @@ OpSchema::TensorInference InferTile(bool gradient) {
 void DescribeTiles(OpSchema& schema) {
   schema.NumInputs(1, 3)
       .NumOutputs(1)
-      .Arg<int>("tiles", "How often the tensor is repeated. Default 1.")
+      .Arg<int>("tiles", "(>= 0, default 1) How often the tensor is repeated.")
       .Arg<int>("axis", "The axis along which it is repeated; may be negative. Default 0.")
       .Input(1, "tiles", "Optional, in place of the argument: one int32 or int64.")
       .Input(2, "axis", "Optional, in place of the argument: one int32 or int64.");

@@ -48,8 +48,8 @@ OPERATOR_SCHEMA(SparseToDense)
         "Makes a dense tensor of rows and their indices. Rows with the same index are added up; "
         "rows without an index are 0.")
     .Arg<int>("output_first_dim",
-              "The number of rows. Default: the number of rows of data_to_infer_dim, or one more "
-              "than the largest index.")
+              "(>= 0) The number of rows. Default: the number of rows of data_to_infer_dim, or one "
+              "more than the largest index.")
     .Input(0, "indices", "int32 or int64, one-dimensional.")
     .Input(1, "values", "float, double, int32 or int64; one row for each index.")
     .Input(2, "data_to_infer_dim", "Optional: a tensor with as many rows as the output gets.")

@@ -37,9 +37,9 @@ def test_help_begins_arguments_with_their_types():
     assert "value: (float, default 0) The value of the pads" in page
     assert "order: (NCHW or NHWC, default NCHW) The storage order." in page
     page = " ".join(core.Net("n").ConstantFill.__doc__.split())
-    assert "shape: (list of int) Shape of the output" in page
+    assert "shape: (list of int, each >= 0) Shape of the output" in page
     assert "dtype: (data type) The type of the output." in page
-    assert "value: The value, in the form that `dtype` asks for." in page
+    assert "value: (of type dtype, default 0) The value." in page
 
 
 def test_every_operator_has_help():

@@ -14,11 +14,12 @@ from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
 from caffe2.python import scope
 from caffe2.python._core.argument_types import ACCEPTED
-from caffe2.python._core.arguments import GetArgFromArgument, MakeArgument
+from caffe2.python._core.arguments import ArgsToDict, GetArgFromArgument, MakeArgument
 from caffe2.python._core.blob_reference import BlobsLike, rectify_blobs
 from caffe2.python._core.errors import creation_line
 from caffe2.python._core.operator_types import (
     argument_names,
+    limits_of_arguments,
     operand_limits,
     rules_of_arguments,
 )
@@ -105,11 +106,20 @@ def _data_type_text(value):
     return ACCEPTED["data type"][1]
 
 
-def _refuse(op_type, name, value):
-    """Raises the ValueError for a value that the argument cannot have."""
+def _decoded(value):
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _refuse(op_type, name, value, obligation):
+    """Raises the ValueError for a value that the argument cannot have: it must `obligation`."""
+    text = "empty" if value is None else textwrap.shorten(repr(value), 80)
+    raise ValueError(f"operator {op_type}: argument {name} is {text}, must {obligation}")
+
+
+def _refuse_type(op_type, name, value):
+    """Raises the ValueError for a value whose type the argument cannot have."""
     rule = rules_of_arguments(op_type)[0][name]
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
+    value = _decoded(value)
     if rule.choices:
         accepted = alternatives(rule.choices)
     elif rule.type == "data type":
@@ -120,8 +130,7 @@ def _refuse(op_type, name, value):
         accepted = ACCEPTED[rule.type][1]
     if isinstance(value, (int, np.integer)) and rule.type in ("any", "int", "float"):
         accepted = "a number of 64 bits"
-    text = "empty" if value is None else textwrap.shorten(repr(value), 80)
-    raise ValueError(f"operator {op_type}: argument {name} is {text}, must be {accepted}")
+    _refuse(op_type, name, value, f"be {accepted}")
 
 
 def _make_argument(op_type, name, value):
@@ -129,7 +138,7 @@ def _make_argument(op_type, name, value):
         return MakeArgument(name, value)
     except ValueError:
         if name in rules_of_arguments(op_type)[0]:
-            _refuse(op_type, name, value)
+            _refuse_type(op_type, name, value)
         raise
 
 
@@ -155,7 +164,23 @@ def _check_arguments(operator):
     for argument in operator.arg:
         rule = rules.get(argument.name)
         if rule is not None and rule.type != "any" and not _can_be(argument, rule):
-            _refuse(operator.type, argument.name, GetArgFromArgument(argument))
+            _refuse_type(operator.type, argument.name, GetArgFromArgument(argument))
+    _check_limits(operator)
+
+
+def _check_limits(operator):
+    """Raises ValueError for an argument beyond the limits that the schema states."""
+    limits = limits_of_arguments(operator.type)
+    if not limits or not operator.arg:
+        return
+    values = ArgsToDict(operator.arg)
+    for name in sorted(values.keys() & limits.keys()):
+        value, limit = values[name], limits[name]
+        if value is None or limit.fits(value, values):
+            continue
+        if isinstance(value, float):
+            value = float(f"{value:.7g}")  # its digits as float32
+        _refuse(operator.type, name, _decoded(value), limit.text_of(values))
 
 
 def _check_strings(op_type, **fields):

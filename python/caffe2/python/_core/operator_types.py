@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from caffe2.python import _import_c_extension as C
+from caffe2.python._core.argument_limits import Limits, limits_of
 from caffe2.python._core.argument_types import ArgumentRule, argument_rules
 from caffe2.python._core.operator_suggestions import operator_suggestion
 from caffe2.python._core.schema_text import argument_text
@@ -54,6 +55,7 @@ def RefreshRegisteredOperators(trigger_lazy: bool = True) -> None:
     operator_suggestion.cache_clear()
     argument_names.cache_clear()
     rules_of_arguments.cache_clear()
+    limits_of_arguments.cache_clear()
     operand_limits.cache_clear()
 
 
@@ -118,3 +120,13 @@ def rules_of_arguments(op_type: str) -> tuple[dict[str, ArgumentRule], dict[str,
         return {}, {}
     return argument_rules(schema), {
         argument.name: argument_text(argument) for argument in schema.args if argument.required}
+
+
+@functools.cache
+def limits_of_arguments(op_type: str) -> dict[str, Limits]:
+    """The limits of the arguments of an operator type, by name; without arguments of any value."""
+    schema = C.OpSchema.get(op_type)
+    if schema is None:
+        return {}
+    limits = ((argument.name, limits_of(argument.description)) for argument in schema.args)
+    return {name: limit for name, limit in limits if limit is not None}
