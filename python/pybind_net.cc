@@ -4,6 +4,7 @@
 #include <csignal>
 #include <thread>
 
+#include "caffe2/core/nested_net.h"
 #include "caffe2/core/net.h"
 #include "distributed/run_membership.h"
 #include "python/pybind_active_runs.h"
@@ -190,12 +191,23 @@ void RunPlan(const PlanDef& plan, Workspace* ws) {
                 plan.name());
 }
 
+// Runs a created operator. An EnforceNotMet is rethrown with the types and shapes of its inputs.
+void RunCreated(OperatorBase* op, Workspace* ws) {
+  const OperatorDef& def = op->debug_def();
+  try {
+    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return op->Run(); }), "Error running operator ",
+                  def.type());
+  } catch (EnforceNotMet& error) {
+    const std::string inputs = DescribeInputs(def, *ws);
+    if (!inputs.empty()) error.AddContext(inputs);
+    throw;
+  }
+}
+
 void RunOperator(const OperatorDef& def, Workspace* ws) {
   try {
     const ActiveRun making(ws);
-    const auto op = CreateOperator(def, ws);
-    CAFFE_ENFORCE(RunInterruptible(ws, [&] { return op->Run(); }), "Error running operator ",
-                  def.type());
+    RunCreated(CreateOperator(def, ws).get(), ws);
   } catch (Error& error) {
     error.AddContext("operator " + def.type() +
                      (def.output_size() ? " that writes " + def.output(0) : ""));

@@ -26,27 +26,6 @@ std::string Describe(const NetDef& net, int i) {
                     op.name().empty() ? "" : " " + op.name());
 }
 
-// "inputs: X float [4, 2], label int64_t [4]": the inputs of an operator that failed; "" if it has
-// none.
-std::string DescribeInputs(const OperatorDef& op, const Workspace& ws) {
-  constexpr int kMaxInputs = 6;  // more make the message unreadable
-  std::string text;
-  for (int i = 0; i < std::min(op.input_size(), kMaxInputs); ++i) {
-    const Blob* blob = ws.GetBlob(op.input(i));
-    text += MakeString(i == 0 ? "inputs: " : ", ", op.input(i));
-    if (blob == nullptr) continue;
-    if (!blob->IsType<Tensor>()) {
-      text += MakeString(" ", blob->TypeName());
-      continue;
-    }
-    const auto& tensor = blob->Get<Tensor>();
-    text += MakeString(" ", tensor.dtype().name(), " ", ShapeString(tensor.sizes()));
-  }
-  if (op.input_size() > kMaxInputs)
-    text += MakeString(", and ", op.input_size() - kMaxInputs, " more");
-  return text;
-}
-
 // The first operator from `begin` on that writes the blob, or -1.
 int FindWriter(const NetDef& net, const std::string& blob, int begin) {
   for (int i = begin; i < net.op_size(); ++i) {

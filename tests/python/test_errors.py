@@ -179,6 +179,41 @@ def test_failed_operators_name_their_inputs():
     assert "shapes, operator 0, FC" in text
 
 
+@pytest.mark.parametrize("op_type, shapes, arguments", [
+    ("FC", [(2, 3), (4,), (4,)], {}),
+    ("MatMul", [(2,), (4, 5)], {}),
+    ("BatchMatMul", [(2, 3, 4), (3, 4, 6)], {}),
+    ("Conv", [(1, 3, 8, 8), (4, 3, 5, 5)], {"kernel": 3}),
+    ("Conv", [(1, 3, 2, 2), (4, 3, 3, 3)], {"kernel": 3}),
+    ("Concat", [(2, 3), (2, 3)], {"axis": 5}),
+    ("Add", [(2, 3), (4, 5)], {}),
+    ("Mul", [(2, 3), (2,)], {"broadcast": 1, "axis": 5}),
+    ("SoftmaxWithLoss", [(), (2,)], {}),
+    ("Accuracy", [(2,), (2,)], {}),
+    ("Reshape", [(2, 3)], {"shape": [4, 5]}),
+    ("Gather", [(), (2,)], {}),
+    ("Softmax", [(2, 3)], {"axis": 5})])
+def test_operators_that_run_alone_name_their_inputs(op_type, shapes, arguments):
+    names = [f"input_{i}" for i in range(len(shapes))]
+    for name, shape in zip(names, shapes):
+        workspace.FeedBlob(name, np.zeros(shape, np.float32))
+    outputs = ["y", "z"] if op_type in ("Concat", "SoftmaxWithLoss", "Reshape") else ["y"]
+    with pytest.raises(RuntimeError) as error:
+        workspace.RunOperatorOnce(core.CreateOperator(op_type, names, outputs, **arguments))
+    inputs = ", ".join(f"{name} float [{', '.join(map(str, shape))}]"
+                       for name, shape in zip(names, shapes))
+    assert f"(inputs: {inputs}) (operator {op_type} that writes y)" in str(error.value)
+
+
+def test_an_operator_that_cannot_be_made_does_not_name_its_inputs():
+    workspace.FeedBlob("x", np.zeros(2, np.float32))
+    op = core.CreateOperator("TopK", "x", ["y", "z"])
+    op.arg.add(name="k", i=0)
+    with pytest.raises(RuntimeError, match="argument k must be positive") as error:
+        workspace.RunOperatorOnce(op)
+    assert "inputs:" not in str(error.value)
+
+
 def test_optimizers_refuse_what_cannot_work():
     model = model_helper.ModelHelper("m")
     loss = brew.fc(model, "x", "loss", 2, 1)
