@@ -70,6 +70,8 @@ bool NamesStore(const StoreFlags& flags) {
   return !flags.url.empty() || !flags.redis.host.empty() || !flags.directory.empty();
 }
 
+constexpr char kStoreFlags[] = "--redis_host HOST, --file_store_path DIRECTORY or --store URL";
+
 // The store of a run of `doppio run` on this machine: --run_id, or the only one.
 RedisOptions StoreOfLocalRun(const StoreFlags& flags) {
   std::vector<LocalRun> runs = FindLocalRuns();
@@ -78,20 +80,18 @@ RedisOptions StoreOfLocalRun(const StoreFlags& flags) {
     if (run.run_id == flags.run_id) return run.redis;
     ids.push_back(run.run_id);
   }
-  const std::string give = "--redis_host HOST, --file_store_path DIRECTORY or --store URL";
   CheckUsage(!runs.empty(), "where is the run? No doppio run of this user is under way on this ",
-             "machine. Give ", give);
+             "machine. Give ", kStoreFlags);
   CheckUsage(flags.run_id.empty(), "no doppio run ", flags.run_id,
              " is under way on this machine, ", "only ", JoinKeys(ids),
-             ". For a run in another store give ", give);
+             ". For a run in another store give ", kStoreFlags);
   CheckUsage(runs.size() == 1, "--run_id is needed: on this machine are the runs ", JoinKeys(ids));
   return runs[0].redis;
 }
 
 RunInspector Open(StoreFlags flags) {
   const int given = !flags.url.empty() + !flags.redis.host.empty() + !flags.directory.empty();
-  CheckUsage(given <= 1, "give only one of --redis_host HOST, --file_store_path DIRECTORY or ",
-             "--store URL");
+  CheckUsage(given <= 1, "give only one of ", kStoreFlags);
   if (given == 0) flags.redis = StoreOfLocalRun(flags);
   if (!flags.url.empty()) {
     const StoreUrl url = ParseStoreUrl(flags.url, "--store");
@@ -236,6 +236,18 @@ void AddRuns(const StoreFlags& flags, std::vector<Row>* rows) {
   }
 }
 
+// A table without rows looks like an answer that is still to come.
+void SayThereAreNone(bool names_store) {
+  if (names_store) {
+    std::fprintf(stderr, "doppio: the store has no runs\n");
+  } else {
+    std::fprintf(stderr,
+                 "doppio: no doppio run of this user is under way on this machine; for runs in "
+                 "another store give %s\n",
+                 kStoreFlags);
+  }
+}
+
 int Runs(const StoreFlags& flags) {
   std::vector<Row> rows = {
       {"RUN", "LIFE", "GENERATION", "SHARDS", "EPOCH", "ITERATION", "HOST", "FAILURE"}};
@@ -253,6 +265,7 @@ int Runs(const StoreFlags& flags) {
     }
   }
   std::printf("%s", Table(rows).c_str());
+  if (rows.size() == 1) SayThereAreNone(NamesStore(flags));
   return 0;
 }
 

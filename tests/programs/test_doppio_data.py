@@ -133,6 +133,10 @@ def test_a_folder_keeps_the_names_of_its_classes(pictures, tmp_path):
     assert done.returncode == 0, done.output
     assert (tmp_path / "db.classes.txt").read_text() == "cat\ndog\n"
     found = inspect(db)
+    checksum = re.search(r", checksum 0*([0-9a-f]+), verified", done.output)[1]
+    assert re.fullmatch(rf"20 records \(all: \d+ bytes, CRC-32 {checksum}\)",
+                        found["fingerprint"])
+    assert f"\nchecksum: {found['fingerprint']}\n" in run("doppio", "data", "inspect", db).output
     assert found["labels"] == {"0": 12, "1": 8}
     assert found["class_names"] == ["cat", "dog"]
     assert found["shapes"] == {f"30x{40 + i}x3": 2 if i < 8 else 1 for i in range(12)}
@@ -405,6 +409,19 @@ def test_a_missing_folder_is_named(pictures, tmp_path):
     done = run("doppio", "data", "inspect", pictures, "--html", folder / "x.html")
     assert (done.returncode, done.output) == (
         73, f"doppio: cannot write {folder}/x.html: there is no folder {folder}\n")
+
+
+def test_a_path_that_cannot_be_read_is_told(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for path in (loop, loop / "db"):
+        done = run("doppio", "data", "inspect", path)
+        assert (done.returncode, done.output) == (
+            66, f"doppio: cannot read {path}: Too many levels of symbolic links\n")
+    (tmp_path / "file").write_text("text")
+    for path in ("nothing", "file/db"):
+        done = run("doppio", "data", "inspect", tmp_path / path)
+        assert done.returncode == 66 and "there is no database or data set at " in done.output
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_the_records_are_read(pictures, tmp_path):

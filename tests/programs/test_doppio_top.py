@@ -118,7 +118,8 @@ def test_clean_removes_dead_runs_and_refuses_live_ones(store, databases, shards,
         process.kill()
         process.wait()
     assert "removed run live-1" in doppio("clean", "--run_id", "live-1", *store[1]).output
-    assert rows_of(doppio("runs", *store[1]).output, "RUN") == []
+    done = doppio("runs", *store[1])
+    assert rows_of(done.output, "RUN") == [] and "the store has no runs\n" in done.output
 
 
 @pytest.mark.parametrize("password", [None, "hunter2"])
@@ -235,7 +236,9 @@ def test_runs_of_this_user_are_found_without_flags(databases, shards, tmp_path):
     second.kill()
     second.communicate(timeout=60)
     assert len([*file.parent.glob("*.run")]) == 1
-    assert rows_of(run("doppio", "runs", env=env).output, "RUN") == []
+    done = run("doppio", "runs", env=env)
+    assert rows_of(done.output, "RUN") == []
+    assert "no doppio run of this user is under way on this machine; for runs" in done.output
     assert [*file.parent.glob("*.run")] == []
 
 

@@ -1,7 +1,11 @@
 #include "examples/doppio/data/inspect.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -18,6 +22,7 @@
 #include "db/data_set.h"
 #include "db/db.h"
 #include "db/image/image_record.h"
+#include "db/record_fingerprint.h"
 #include "db/source_info.h"
 #include "examples/doppio/pictures.h"
 #include "examples/doppio/progress.h"
@@ -103,9 +108,13 @@ std::string OtherTensors(const std::string& record) {
   return image ? "" : text;
 }
 
-void CheckExists(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::exists(path, error) || error) return;
+void CheckReadable(const std::string& path) {
+  std::error_code unknown;  // access says why
+  const bool folder = std::filesystem::is_directory(path, unknown);
+  if (access(path.c_str(), folder ? R_OK | X_OK : R_OK) == 0) return;
+  if (errno != ENOENT && errno != ENOTDIR) {
+    ThrowIoError(ExitCode::kNoInput, "cannot read ", path, ": ", std::strerror(errno));
+  }
   ThrowIoError(ExitCode::kNoInput, "there is no database or data set at ", path,
                ": correct the path, or make a database from a data set with doppio data prepare");
 }
@@ -113,7 +122,7 @@ void CheckExists(const std::string& path) {
 class Inspector {
  public:
   Inspector(const InspectOptions& options, Inspection* found) : options_(options), found_(*found) {
-    CheckExists(options.path);
+    CheckReadable(options.path);
     const db::DataSet set = db::FindDataSet(options.path, options.db_type);
     const bool data_set = !set.type.empty();
     found_.source = !data_set ? options.path : options.test_part ? set.test : set.train;
@@ -153,6 +162,7 @@ class Inspector {
     });
     SetMoments();
     SortNamed();
+    SetFingerprint();
   }
 
  private:
@@ -230,6 +240,14 @@ class Inspector {
       const double mean = channel.sum / count;
       found_.mean.push_back(mean);
       found_.std.push_back(std::sqrt(std::max(0., channel.squares / count - mean * mean)));
+    }
+  }
+
+  void SetFingerprint() {
+    try {
+      found_.fingerprint = db::RecordFingerprint(database_->NewIndex().get());
+    } catch (const IoError&) {
+      // The unreadable record is counted as damaged.
     }
   }
 

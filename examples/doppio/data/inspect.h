@@ -25,8 +25,9 @@ struct Picture {
 // What is in a database.
 struct Inspection {
   std::string source, db_type;
-  int64_t total = 0;                                // records of the database
-  int64_t records = 0;                              // inspected records
+  std::string fingerprint;  // db::RecordFingerprint; "" if one is unreadable
+  int64_t total = 0;        // records of the database
+  int64_t records = 0;      // inspected records
   int64_t bytes = 0, min_bytes = 0, max_bytes = 0;  // of the values of records
   std::map<std::string, int64_t> kinds;             // of images: "Datum, image file" -> records
   std::map<std::string, int64_t> others;  // intact, without an image: "FLOAT [4], INT32 [1]"

@@ -73,6 +73,8 @@ std::vector<std::pair<std::string, std::string>> Facts(const Inspection& found) 
       {"bytes", HumanBytes(found.bytes) + "; a record has " + HumanBytes(found.min_bytes) + " to " +
                     HumanBytes(found.max_bytes) + ", " + HumanBytes(MeanBytes(found)) +
                     " on average"},
+      {"checksum",
+       found.fingerprint.empty() ? "none, as records cannot be read" : found.fingerprint},
   };
   if (found.kinds.empty()) {
     facts.emplace_back("images", "no images");
@@ -187,6 +189,7 @@ std::string InspectionJson(const Inspection& found) {
   for (const auto& [label, count] : found.labels) labels[std::to_string(label)] = count;
   JsonObject object;
   object.Add("source", found.source).Add("db_type", found.db_type);
+  object.Add("fingerprint", found.fingerprint);
   object.Add("total", found.total).Add("records", found.records).Add("bytes", found.bytes);
   object.Add("min_bytes", found.min_bytes).Add("max_bytes", found.max_bytes);
   object.AddJson("kinds", JsonCounts(found.kinds)).AddJson("shapes", JsonCounts(found.shapes));
