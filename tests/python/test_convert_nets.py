@@ -128,6 +128,6 @@ def test_a_folder_that_was_there_stays_when_the_disk_is_full(tmp_path):
     formats.write(model, f"{tmp_path}/a.mdl")
     (tmp_path / "b").mkdir()
     done = subprocess.run([sys.executable, "-c", _ON_A_FULL_DISK, "a.mdl", "b"], cwd=tmp_path,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert done.returncode == 73
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 73 and "cannot write b/init_net.pb: File too large" in done.stdout
     assert (tmp_path / "b").is_dir() and not os.listdir(tmp_path / "b")

@@ -171,9 +171,8 @@ def write(model: Model, path: str) -> None:
     with contextlib.ExitStack() as stack:
         if "," not in path:
             stack.enter_context(made_folder(path))
-        temporaries = [stack.enter_context(whole_file(name)) for name in (init_path, predict_path)]
-        for name, temporary, net in zip((init_path, predict_path), temporaries,
-                                        (init, _with_info(model))):
+        for name, net in ((init_path, init), (predict_path, _with_info(model))):
+            temporary = stack.enter_context(whole_file(name))
             text = name.lower().endswith(".pbtxt")
             with open(temporary, "wb") as file:
                 file.write(text_format.MessageToString(net).encode() if text
