@@ -205,6 +205,14 @@ def test_operators_that_run_alone_name_their_inputs(op_type, shapes, arguments):
     assert f"(inputs: {inputs}) (operator {op_type} that writes y)" in str(error.value)
 
 
+def test_shape_inference_names_the_inputs():
+    net = core.Net("shapes")
+    net.FC(["features", "weights", "bias"], "y")
+    with pytest.raises(RuntimeError, match=r"shape inference of FC that writes y\) \(inputs: "
+                                           r"features \[4, 7\], weights \[5\], bias \[5\]\)"):
+        workspace.InferShapesAndTypes([net], {"features": [4, 7], "weights": [5], "bias": [5]})
+
+
 def test_an_operator_that_cannot_be_made_does_not_name_its_inputs():
     workspace.FeedBlob("x", np.zeros(2, np.float32))
     op = core.CreateOperator("TopK", "x", ["y", "z"])

@@ -201,7 +201,8 @@ class Inspector {
     ++found_.records;
     if (!seen.error.empty()) {
       ++found_.num_damaged;
-      damaged_.emplace(i, MakeString("record ", i, ", key ", seen.key, ": ", seen.error));
+      const std::string key = seen.key.empty() ? "" : ", key " + seen.key;  // "": unreadable
+      damaged_.emplace(i, MakeString("record ", i, key, ": ", seen.error));
       if (damaged_.size() > kMaxNamed) damaged_.erase(std::prev(damaged_.end()));
       return;
     }
