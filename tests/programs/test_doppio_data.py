@@ -418,6 +418,10 @@ def test_a_path_that_cannot_be_read_is_told(tmp_path):
         done = run("doppio", "data", "inspect", path)
         assert (done.returncode, done.output) == (
             66, f"doppio: cannot read {path}: Too many levels of symbolic links\n")
+    (tmp_path / "empty").mkdir()
+    done = run("doppio", "data", "inspect", tmp_path / "empty")
+    assert (done.returncode, done.output) == (
+        66, f"doppio: {tmp_path}/empty is an empty folder, no database or data set\n")
     (tmp_path / "file").write_text("text")
     for path in ("nothing", "file/db"):
         done = run("doppio", "data", "inspect", tmp_path / path)

@@ -111,7 +111,12 @@ std::string OtherTensors(const std::string& record) {
 void CheckReadable(const std::string& path) {
   std::error_code unknown;  // access says why
   const bool folder = std::filesystem::is_directory(path, unknown);
-  if (access(path.c_str(), folder ? R_OK | X_OK : R_OK) == 0) return;
+  if (access(path.c_str(), folder ? R_OK | X_OK : R_OK) == 0) {
+    if (folder && std::filesystem::is_empty(path, unknown)) {
+      ThrowIoError(ExitCode::kNoInput, path, " is an empty folder, no database or data set");
+    }
+    return;
+  }
   if (errno != ENOENT && errno != ENOTDIR) {
     ThrowIoError(ExitCode::kNoInput, "cannot read ", path, ": ", std::strerror(errno));
   }
