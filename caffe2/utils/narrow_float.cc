@@ -1,26 +1,12 @@
 #include "caffe2/utils/narrow_float.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <cpuid.h>
-#include <immintrin.h>
-#define CAFFE2_HALF_TARGET __attribute__((target("avx2,f16c")))
-#endif
+#include "caffe2/utils/half_target.h"
 
 namespace caffe2 {
 namespace {
 
 #ifdef CAFFE2_HALF_TARGET
-// The processor converts float16 three times as fast as vectors of integer operations do.
 constexpr int64_t kHalves = 8;  // in a vector
-
-// Asks the processor for F16C itself: clang's builtin does not know the name.
-bool ProcessorConverts() {
-  static const bool converts = [] {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
-  }();
-  return converts;
-}
 
 // These convert whole vectors, and return how many elements that were.
 CAFFE2_HALF_TARGET int64_t WidenHalves(int64_t n, const float16* from, float* to) {
@@ -64,7 +50,7 @@ CAFFE2_SIMD_CLONES void NarrowRow(int64_t n, const float* from, bfloat16* to) {
 void WidenRow(int64_t n, const float16* from, float* to) {
   int64_t i = 0;
 #ifdef CAFFE2_HALF_TARGET
-  if (ProcessorConverts()) i = WidenHalves(n, from, to);
+  if (ProcessorConvertsHalves()) i = WidenHalves(n, from, to);
 #endif
   for (; i < n; ++i) to[i] = ToFloat(from[i]);
 }
@@ -72,11 +58,9 @@ void WidenRow(int64_t n, const float16* from, float* to) {
 void NarrowRow(int64_t n, const float* from, float16* to) {
   int64_t i = 0;
 #ifdef CAFFE2_HALF_TARGET
-  if (ProcessorConverts()) i = NarrowHalves(n, from, to);
+  if (ProcessorConvertsHalves()) i = NarrowHalves(n, from, to);
 #endif
   for (; i < n; ++i) to[i] = ToFloat16(from[i]);
 }
 
 }  // namespace caffe2
-
-#undef CAFFE2_HALF_TARGET

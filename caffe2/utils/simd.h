@@ -12,6 +12,8 @@
 #if __GNUC__ >= 12
 #define CAFFE2_SIMD_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+// Defined if clones round a product and its sum once where the processor can (FMA).
+#define CAFFE2_CLONES_FUSE
 #else
 #define CAFFE2_SIMD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
@@ -21,3 +23,5 @@
 
 // The compiler makes clones before it inlines on its own, so this forces it to inline.
 #define CAFFE2_INLINE inline __attribute__((always_inline))
+// Inlines all that a function calls, so that the body which a template is given is cloned too.
+#define CAFFE2_FLATTEN __attribute__((flatten))

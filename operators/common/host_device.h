@@ -131,12 +131,6 @@ struct Min {
 #ifndef __device__
 // Shorter rows are added faster one by one than in lanes.
 constexpr int64_t kMinSumLanes = 32;
-// Inlines all calls into a function, so that its clones vectorize.
-#ifdef __GNUC__
-#define CAFFE2_FLATTEN __attribute__((flatten))
-#else
-#define CAFFE2_FLATTEN
-#endif
 // SumOver in lanes, whose order depends on n alone. n is at least kMinSumLanes.
 template <class Term>
 CAFFE2_FLATTEN CAFFE2_SIMD_CLONES double SumInLanes(int64_t n, Term term) {

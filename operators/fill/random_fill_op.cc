@@ -4,7 +4,7 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/utils/parallel.h"
-#include "caffe2/utils/simd.h"
+#include "caffe2/utils/vector_math.h"
 #include "operators/common/cpu_only.h"
 
 namespace caffe2 {
@@ -86,56 +86,6 @@ class Float16Uniform {
  private:
   Uniform floats_;
 };
-
-constexpr double kPi = 3.14159265358979323846;
-
-// log(x) for x in (0, 1], and the cosine of a part of a turn if it is not near 0, within one part
-// in 10^12.
-CAFFE2_INLINE double LogOfPart(double x) {
-  constexpr uint64_t kRootHalf = 0x3fe6a09e667f3bcd;
-  const auto bits = __builtin_bit_cast(uint64_t, x);
-  // x = 2^n m with sqrt(1/2) <= m < sqrt(2); log m = 2 artanh((m - 1) / (m + 1)). AVX2 has neither
-  // signed shifts nor conversions of 64 bits: n + 64 becomes the last bits of 2^52.
-  const uint64_t lifted = (bits - kRootHalf + (uint64_t{64} << 52)) >> 52;
-  const double n = __builtin_bit_cast(double, lifted + 0x4330000000000000) - (0x1p52 + 64);
-  const double m = __builtin_bit_cast(double, bits - ((lifted - 64) << 52));
-  const double s = (m - 1) / (m + 1), z = s * s;
-  double p = 1. / 19;
-  p = p * z + 1. / 17;
-  p = p * z + 1. / 15;
-  p = p * z + 1. / 13;
-  p = p * z + 1. / 11;
-  p = p * z + 1. / 9;
-  p = p * z + 1. / 7;
-  p = p * z + 1. / 5;
-  p = p * z + 1. / 3;
-  return n * 0.693147180559945309417 + 2 * (s + s * z * p);
-}
-CAFFE2_INLINE double CosOfTurn(double part) {
-  constexpr double kRound = 6755399441055744.;  // 1.5 * 2^52: adding it rounds to an integer
-  const double shifted = 4 * part + kRound, rest = 4 * part - (shifted - kRound);
-  const auto quadrant = __builtin_bit_cast(uint64_t, shifted);
-  const double r = rest * (kPi / 2), z = r * r;
-  double c = -1. / 87178291200;
-  c = c * z + 1. / 479001600;
-  c = c * z - 1. / 3628800;
-  c = c * z + 1. / 40320;
-  c = c * z - 1. / 720;
-  c = c * z + 1. / 24;
-  c = c * z - 1. / 2;
-  double s = -1. / 1307674368000;
-  s = s * z + 1. / 6227020800;
-  s = s * z - 1. / 39916800;
-  s = s * z + 1. / 362880;
-  s = s * z - 1. / 5040;
-  s = s * z + 1. / 120;
-  s = s * z - 1. / 6;
-  const uint64_t sine = 0 - (quadrant & 1);  // cos(r + pi / 2) = -sin r
-  const uint64_t sign = ((quadrant + 1) & 2) << 62;
-  const uint64_t bits = (__builtin_bit_cast(uint64_t, r + r * z * s) & sine) |
-                        (__builtin_bit_cast(uint64_t, 1 + z * c) & ~sine);
-  return __builtin_bit_cast(double, bits ^ sign);
-}
 
 // RandomGenerator::Normal of n pairs of words, of which 24 bits are given, if `sure`: then all
 // numbers within one part in 10^11 round to the same float, among them its own.

@@ -2,17 +2,10 @@
 
 #include <cmath>
 
+#include "caffe2/utils/half_target.h"
 #include "operators/common/element_type.h"
 #include "operators/common/indices.h"
 #include "operators/segment/listed_rows.h"
-
-// The processor's conversion of float16. Without clones (caffe2/utils/simd.h), weighted sums would
-// round in another way here than for float.
-#if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#include <immintrin.h>
-#define CAFFE2_HALF_TARGET __attribute__((target("avx2,fma,f16c")))
-#endif
 
 namespace caffe2 {
 namespace {
@@ -64,12 +57,13 @@ struct RowReduction {
 };
 
 template <typename T, bool kMax>
-CAFFE2_SIMD_CLONES void ReduceRows(const RowReduction<T, kMax>& reduction) {
+CAFFE2_SIMD_CLONES void ReduceListedRows(const RowReduction<T, kMax>& reduction) {
   ForEachBlock<64>(reduction.width, reduction);
 }
 
-#ifdef CAFFE2_HALF_TARGET
-// The same for sums of float16.
+// The same for sums of float16. Without clones that fuse, weighted sums would round in another way
+// here than for float.
+#if defined(CAFFE2_HALF_TARGET) && defined(CAFFE2_CLONES_FUSE)
 struct HalfRowSum {
   RowReduction<float16, false> sum;
 
@@ -100,10 +94,8 @@ struct HalfRowSum {
   }
 };
 
-void ReduceRows(const RowReduction<float16, false>& sum) {
-  const bool converts = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                        __builtin_cpu_supports("f16c");
-  if (!converts) return ReduceRows<float16, false>(sum);
+void ReduceListedRows(const RowReduction<float16, false>& sum) {
+  if (!ProcessorConvertsHalves()) return ReduceListedRows<float16, false>(sum);
   ForEachBlock<64>(sum.width, HalfRowSum{sum});
 }
 #endif
@@ -200,7 +192,7 @@ void SegmentReductionOp::ReduceTo(const Segments& segments, const int64_t* rows,
         .listed = segments.size() - first,
         .weights = weights == nullptr || by_position ? weights : weights + first,
     };
-    ReduceRows(RowReduction<T, kMax>{
+    ReduceListedRows(RowReduction<T, kMax>{
         .list = list,
         .x = rows == nullptr ? x + first * width : x,
         .width = width,

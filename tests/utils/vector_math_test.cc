@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 namespace caffe2 {
@@ -56,6 +57,15 @@ CAFFE2_SIMD_CLONES void CbrtRow(int64_t n, const float* x, float* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = Cbrt(x[i]);
 }
 
+CAFFE2_SIMD_CLONES void LogOfPartRow(int64_t n, const double* x, double* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = LogOfPart(x[i]);
+}
+CAFFE2_SIMD_CLONES void CosOfTurnRow(int64_t n, const double* x, double* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = CosOfTurn(x[i]);
+}
+
 struct Function {
   const char* name;
   Row* row;
@@ -106,6 +116,61 @@ TEST_P(VectorMathTest, IsWithinItsUnitsOfEveryFloat) {
 
 INSTANTIATE_TEST_SUITE_P(All, VectorMathTest, ::testing::ValuesIn(kFunctions),
                          [](const auto& info) { return info.param.name; });
+
+// For the functions of double: `exact` is computed as long double.
+double UlpsFrom(long double exact, double y) {
+  if (exact == 0 || y == 0) return exact == y ? 0 : INFINITY;
+  return static_cast<double>(std::fabs(y - exact) / std::ldexp(1.L, std::ilogb(exact) - 52));
+}
+
+// 2^-j k / 2^12 for j up to 60, so from 2^-60 to 1, and their distances from 1.
+TEST(LogOfPartTest, IsWithinItsUnits) {
+  std::vector<double> x;
+  for (int j = 0; j <= 60; ++j) {
+    for (int k = 2048; k <= 4096; ++k) {
+      x.push_back(std::ldexp(k, -12 - j));
+      if (x.back() < 1) x.push_back(1 - x.back());
+    }
+  }
+  std::vector<double> y(x.size());
+  LogOfPartRow(static_cast<int64_t>(x.size()), x.data(), y.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_LE(UlpsFrom(std::log(static_cast<long double>(x[i])), y[i]), 3) << "at " << x[i];
+  }
+}
+
+// The cosine of 2 pi part, from the nearest quarter of a turn: the angles are less than pi / 4.
+long double ExactCosOfTurn(double part) {
+  const double quadrant = std::nearbyint(4 * part);
+  const long double r = (4 * part - quadrant) * (std::numbers::pi_v<long double> / 2);
+  switch (static_cast<int64_t>(quadrant) & 3) {
+    case 0:
+      return std::cos(r);
+    case 1:
+      return -std::sin(r);
+    case 2:
+      return -std::cos(r);
+    default:
+      return std::sin(r);
+  }
+}
+
+// Parts in [-4, 4], and parts near all quarters of a turn.
+TEST(CosOfTurnTest, IsWithinItsUnits) {
+  std::vector<double> part;
+  for (int k = -40000; k <= 40000; ++k) part.push_back(k * 1e-4);
+  for (int quarter = -16; quarter <= 16; ++quarter) {
+    for (int j = 0; j <= 52; ++j) {
+      part.push_back(quarter / 4. + std::ldexp(1., -j));
+      part.push_back(quarter / 4. - std::ldexp(1., -j));
+    }
+  }
+  std::vector<double> y(part.size());
+  CosOfTurnRow(static_cast<int64_t>(part.size()), part.data(), y.data());
+  for (size_t i = 0; i < part.size(); ++i) {
+    EXPECT_LE(UlpsFrom(ExactCosOfTurn(part[i]), y[i]), 11) << "at " << part[i];
+  }
+}
 
 }  // namespace
 }  // namespace caffe2
