@@ -1,6 +1,5 @@
 #include "operators/activation/softmax_op.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "caffe2/utils/parallel.h"
@@ -12,8 +11,6 @@ namespace caffe2 {
 namespace {
 
 constexpr int64_t kGrain = 1 << 13;  // elements per thread
-
-int64_t RowGrain(int64_t d) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, d)); }
 
 // Returns log(sum_j exp(x[j])). Subtracts the maximum first, so that nothing overflows.
 CAFFE2_SIMD_CLONES float SoftmaxRow(int64_t d, const float* x, float* y) {
@@ -45,7 +42,7 @@ CAFFE2_SIMD_CLONES void SoftmaxGradientRow(int64_t d, const float* y, const floa
 
 template <typename T>
 void SoftmaxRows(int64_t rows, int64_t d, const T* x, T* y, float* log_sums) {
-  ParallelFor(rows, RowGrain(d), [=](int64_t begin, int64_t end) {
+  ParallelFor(rows, RowGrain(d, kGrain), [=](int64_t begin, int64_t end) {
     WideInput<T> wide_x;
     WideOutput<T> wide_y;
     for (int64_t i = begin; i < end; ++i) {
@@ -68,7 +65,7 @@ void SoftmaxOp<CPUContext>::Rows(int64_t rows, int64_t d, const T* x, T* y) {
 template <>
 template <typename T>
 void SoftmaxGradientOp<CPUContext>::Rows(int64_t rows, int64_t d, const T* y, const T* dy, T* dx) {
-  ParallelFor(rows, RowGrain(d), [=](int64_t begin, int64_t end) {
+  ParallelFor(rows, RowGrain(d, kGrain), [=](int64_t begin, int64_t end) {
     WideInput<T> wide_y, wide_dy;
     WideOutput<T> wide_dx;
     for (int64_t i = begin; i < end; ++i) {

@@ -8,6 +8,7 @@
 
 #include "caffe2/core/operator.h"
 #include "caffe2/utils/parallel.h"
+#include "operators/common/element_type.h"
 #include "operators/common/host_device.h"
 
 namespace caffe2 {
@@ -55,11 +56,15 @@ CAFFE2_SIMD_CLONES void MapVectors(F f, int64_t n, R* y, const T*... x) {
     for (int64_t i = 0; i < n; ++i) y[i] = host_device::Narrow<R>(f(host_device::Widen(x[i])...));
   }
 }
-// A block of elements as float where they are float16, else in place.
+// Up to kHalfBlock elements for MapVectors: float16 as float, others in place, bfloat16 too, which
+// MapVectors converts itself. Unlike WideInput and WideOutput (wide_rows.h) it needs no memory of
+// the heap, so that short rows stay cheap.
 constexpr int64_t kHalfBlock = 512;
 template <typename T>
 struct HalfBlock {
+  // The n elements to read; the next call overwrites them.
   const T* Read(int64_t /*n*/, const T* x) const { return x; }
+  // Where to write the elements of y. Store puts n of them there, rounded.
   T* Written(T* y) const { return y; }
   void Store(int64_t /*n*/, T* /*y*/) const {}
 };
@@ -126,8 +131,7 @@ void MapElements(const F& f, int64_t n, CPUContext* /*context*/, R* y, const T*.
 // how many threads share a row: on a device one for up to 8 elements, more for longer rows.
 template <class F>
 void ForEachRow(int64_t rows, int64_t width, const F& f, CPUContext*) {
-  const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, width));
-  ParallelFor(rows, grain, [&f](int64_t begin, int64_t end) {
+  ParallelFor(rows, RowGrain(width, kElementGrain), [&f](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) f(row, host_device::SoloTeam());
   });
 }

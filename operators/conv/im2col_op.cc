@@ -80,21 +80,20 @@ void FillColumns(const ColumnElements& columns, int64_t n, CPUContext* /*context
   const ColumnLayout& l = columns.layout;
   const int64_t area = l.size[0] * l.size[1];
   const int64_t width = l.channels_last ? l.taps() * l.channels : l.output[1];
-  ParallelFor(n / width, std::max<int64_t>(1, kElementGrain / width),
-              [&](int64_t begin, int64_t end) {
-                for (int64_t r = begin; r < end; ++r) {
-                  float* y = columns.y + r * width;
-                  if (l.channels_last) {
-                    const int64_t pixel = r % l.pixels();
-                    FillTaps(l, pixel / l.output[1], pixel % l.output[1],
-                             columns.x + r / l.pixels() * area * l.channels, y);
-                  } else {
-                    const int64_t plane = r / l.output[0];  // of the columns
-                    FillColumnsOfRow(l, r % l.output[0], plane % l.taps(),
-                                     columns.x + plane / l.taps() * area, y);
-                  }
-                }
-              });
+  ParallelFor(n / width, RowGrain(width, kElementGrain), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      float* y = columns.y + r * width;
+      if (l.channels_last) {
+        const int64_t pixel = r % l.pixels();
+        FillTaps(l, pixel / l.output[1], pixel % l.output[1],
+                 columns.x + r / l.pixels() * area * l.channels, y);
+      } else {
+        const int64_t plane = r / l.output[0];  // of the columns
+        FillColumnsOfRow(l, r % l.output[0], plane % l.taps(), columns.x + plane / l.taps() * area,
+                         y);
+      }
+    }
+  });
 }
 
 REGISTER_CPU_OPERATOR(Im2Col, Im2ColOp<CPUContext>);

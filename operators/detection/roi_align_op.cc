@@ -137,8 +137,7 @@ static void ScatterRegions(const RegionReader& reader, const ImageLayout& in,
   for (int64_t r = 0; r < out.batch; ++r) {
     const std::vector<RegionSample> samples = SamplesOf(in, regions[r]);
     // One thread handles a channel, so that sums do not depend on the threads.
-    const int64_t work = std::max<int64_t>(1, static_cast<int64_t>(samples.size()));
-    ParallelFor(in.channels, std::max<int64_t>(1, kElementwiseGrain / work),
+    ParallelFor(in.channels, RowGrain(static_cast<int64_t>(samples.size())),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t c = begin; c < end; ++c) {
                     Scatter(regions[r], samples, dy + r * out.image_size() + c * out.channel_stride,

@@ -4,17 +4,12 @@
 #include <type_traits>
 
 #include "caffe2/core/tensor.h"
-#include "caffe2/utils/narrow_float.h"
-#include "caffe2/utils/parallel.h"
+#include "operators/common/element_type.h"
 
 namespace caffe2 {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;  // values per thread
-
-int64_t GrainOf(int64_t values) {
-  return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, values));
-}
 
 // Neighbours in a row of the result that are neighbours in the source, or all outside of it.
 struct Run {
@@ -52,7 +47,7 @@ void GatherPixels(const PixelPlanes& source, const PixelMap& map, float outside,
   T filler;
   Store(outside, &filler);
   const std::vector<Run> runs = RunsOf(map.columns);
-  ParallelFor(source.planes * height, GrainOf(row_size), [&](int64_t begin, int64_t end) {
+  ParallelFor(source.planes * height, RowGrain(row_size, kGrain), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t row = map.rows[r % height];
       const T* from = x + (r / height * source.height + row) * source.width * source.values;
@@ -76,7 +71,7 @@ void ScatterPixels(const PixelPlanes& source, const PixelMap& map, const T* dy, 
   const int64_t row_size = static_cast<int64_t>(map.columns.size()) * source.values;
   const int64_t plane_size = source.height * source.width * source.values;
   const std::vector<Run> runs = RunsOf(map.columns);
-  ParallelFor(source.planes, GrainOf(height * row_size), [&](int64_t begin, int64_t end) {
+  ParallelFor(source.planes, RowGrain(height * row_size, kGrain), [&](int64_t begin, int64_t end) {
     std::vector<float> sums(plane_size);
     for (int64_t plane = begin; plane < end; ++plane) {
       std::fill(sums.begin(), sums.end(), 0.f);

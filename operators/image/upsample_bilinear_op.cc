@@ -1,6 +1,5 @@
 #include "operators/image/upsample_bilinear_op.h"
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -40,7 +39,7 @@ template <typename T>
 void SumShares(const BilinearGradientRows<T>& gradient, int64_t planes, CPUContext* /*context*/) {
   const ScaledAxis &rows = gradient.rows, &columns = gradient.columns;
   const PixelShares down(rows), along(columns);
-  const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, columns.input));
+  const int64_t grain = RowGrain(columns.input, kElementGrain);
   ParallelFor(planes * rows.input, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const T* plane = gradient.dy + row / rows.input * rows.output * columns.output;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "operators/common/host_device_math.h"
+#include "operators/common/softplus.h"
 
 namespace caffe2 {
 
@@ -12,21 +13,15 @@ enum class SigmoidLoss {
   kUnjoined,      // -(t x + (1 - t) log(1 - s)): each positive also appears as a negative
 };
 
-// log(1 + e^x). The logarithm and the exponential are computed as N, the sum as Number.
-template <typename Number, typename N>
-CAFFE2_HOST_DEVICE_INLINE Number WideSoftplus(N x) {
-  return Number(x > 0 ? x : N(0)) + host_device::Log1p(host_device::Exp(-std::fabs(x)));
-}
-
 // The functions are computed as N, the rest as Number.
 template <SigmoidLoss kLoss, typename N, typename Number>
 CAFFE2_HOST_DEVICE_INLINE Number SigmoidLossOf(N x, Number t) {
   if constexpr (kLoss == SigmoidLoss::kLogD) {
-    return (2 * t - 1) * WideSoftplus<Number>(-x);
+    return (2 * t - 1) * host_device::WideSoftplus<Number>(-x);
   } else if constexpr (kLoss == SigmoidLoss::kUnjoined) {
-    return -t * x + (1 - t) * WideSoftplus<Number>(x);
+    return -t * x + (1 - t) * host_device::WideSoftplus<Number>(x);
   } else {
-    return WideSoftplus<Number>(x) - t * x;
+    return host_device::WideSoftplus<Number>(x) - t * x;
   }
 }
 

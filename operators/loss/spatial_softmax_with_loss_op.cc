@@ -32,7 +32,7 @@ struct PixelRun {
 template <class Visit>
 void ForEachPixelRun(const PixelLabels& pixels, const Visit& visit) {
   const int64_t blocks = (pixels.area + kPixelBlock - 1) / kPixelBlock;
-  const int64_t grain = std::max<int64_t>(1, kElementGrain / (kPixelBlock * pixels.classes + 1));
+  const int64_t grain = RowGrain(kPixelBlock * pixels.classes, kElementGrain);
   ParallelFor(pixels.batch * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t at = b % blocks * kPixelBlock, pixel = b / blocks * pixels.area + at;

@@ -1,6 +1,5 @@
 #include "operators/norm/layer_norm_op.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "caffe2/utils/parallel.h"
@@ -13,15 +12,13 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 13;  // elements per thread
 
-int64_t RowGrain(int64_t d) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, d)); }
-
 }  // namespace
 
 template <typename T>
 void NormalizeRows(const LayerNormRows& shape, float epsilon, const T* x, T* y, float* mean,
                    float* stdev, CPUContext* /*context*/) {
   const int64_t d = shape.size;
-  ParallelFor(shape.rows, RowGrain(d), [=](int64_t begin, int64_t end) {
+  ParallelFor(shape.rows, RowGrain(d, kGrain), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const RowMoments moments = MomentsOf(d, x + i * d);
       mean[i] = static_cast<float>(moments.mean);
@@ -40,7 +37,7 @@ template <typename T>
 void NormalizeRowsGradient(const LayerNormRows& shape, const T* dy, const T* y, const float* stdev,
                            T* dx, CPUContext* /*context*/) {
   const int64_t d = shape.size;
-  ParallelFor(shape.rows, RowGrain(d), [=](int64_t begin, int64_t end) {
+  ParallelFor(shape.rows, RowGrain(d, kGrain), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const RowDots dots = DotsOf(d, dy + i * d, y + i * d);
       const auto mean_dy = static_cast<float>(dots.sum / static_cast<double>(d));

@@ -80,6 +80,7 @@ void ForEachChannelBlock(const ChannelBlock& all, int64_t depth, int64_t images,
   });
 }
 
+// sum[c] += the sum of channel c of x. Channels must be last, as in the next two.
 template <typename T>
 CAFFE2_SIMD_CLONES void AddPixels(const ChannelBlock& block, const T* x, double* sum) {
   for (int64_t i = 0; i < block.size; ++i) {
@@ -87,6 +88,7 @@ CAFFE2_SIMD_CLONES void AddPixels(const ChannelBlock& block, const T* x, double*
     for (int64_t c = 0; c < block.count; ++c) sum[c] += Widen(x[i * block.stride + c]);
   }
 }
+// squares[c] += the sum of (x - mean[c])^2 over channel c
 template <typename T>
 CAFFE2_SIMD_CLONES void AddSquareDistances(const ChannelBlock& block, const T* x,
                                            const double* mean, double* squares) {
@@ -98,6 +100,7 @@ CAFFE2_SIMD_CLONES void AddSquareDistances(const ChannelBlock& block, const T* x
     }
   }
 }
+// dot[c] += the sum of a * b over channel c
 template <typename T>
 CAFFE2_SIMD_CLONES void AddProducts(const ChannelBlock& block, const T* a, const T* b,
                                     double* dot) {

@@ -1,6 +1,4 @@
 // Conversions of matrices to and from quantized rows.
-#include <algorithm>
-
 #include "caffe2/utils/parallel.h"
 #include "operators/common/indices.h"
 #include "operators/common/wide_rows.h"
@@ -10,12 +8,6 @@ namespace caffe2 {
 namespace {
 
 using Shapes = std::vector<TensorShape>;
-
-// Calls body(begin, end) for parts of the rows. Each row costs `elements` reads.
-template <typename Body>
-void ParallelRowsOf(int64_t rows, int64_t elements, const Body& body) {
-  ParallelFor(rows, std::max<int64_t>(1, kElementwiseGrain / std::max<int64_t>(1, elements)), body);
-}
 
 // Quantizes the rows of X, of T, along the last axis to the levels of kLevels, in the format kOut.
 template <typename T, RowFormat kLevels, RowFormat kOut = kLevels, bool kGreedy = false>
@@ -37,7 +29,7 @@ class QuantizeFusedOp final : public Operator<CPUContext> {
     auto* q = Output(0)->template mutable_data<uint8_t>();
     const int64_t stride = dims.back();
     const int64_t reads = width * (kGreedy ? 64 : 1);  // the search reads a row many times
-    ParallelRowsOf(rows, reads, [=](int64_t begin, int64_t end) {
+    ParallelFor(rows, RowGrain(reads), [=](int64_t begin, int64_t end) {
       WideInput<T> wide;
       std::vector<uint8_t> buffer(kOut.bits < 8 ? width : 0);
       for (int64_t i = begin; i < end; ++i) {
@@ -71,7 +63,7 @@ class QuantizeRowsOp final : public Operator<CPUContext> {
     Output(1)->Resize(rows, 2);
     auto* q = Output(0)->mutable_data<uint8_t>();
     auto* scale_bias = Output(1)->mutable_data<float>();
-    ParallelRowsOf(rows, width, [=](int64_t begin, int64_t end) {
+    ParallelFor(rows, RowGrain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const RowFactors factors =
             QuantizeRow(width, x + i * width, kPlain8Bit.max_level(), false, q + i * width);
@@ -125,7 +117,7 @@ class DequantizeRowsOp final : public Operator<CPUContext> {
     Output(0)->Resize(dims);
     T* y = Output(0)->template mutable_data<T>();
     const int64_t n = kGather ? static_cast<int64_t>(indices.size()) : matrix.rows();
-    ParallelRowsOf(n, width, [&](int64_t begin, int64_t end) {
+    ParallelFor(n, RowGrain(width), [&](int64_t begin, int64_t end) {
       WideOutput<T> wide;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t row = kGather ? indices[i] : i;

@@ -59,18 +59,17 @@ void WriteMasked(const MaskElements<T>& elements, int64_t n, CPUContext* /*conte
   if (n == 0) return;
   const int64_t width = elements.columns * elements.repeats;
   const T fill = host_device::Narrow<T>(elements.fill);
-  ParallelFor(
-      n / width, std::max<int64_t>(1, kElementGrain / width), [&](int64_t first, int64_t last) {
-        for (int64_t row = first; row < last; ++row) {
-          const KeptColumns kept(elements, row % elements.rows);
-          const int64_t begin = kept.begin * elements.repeats, end = kept.end * elements.repeats;
-          const T* x = elements.x + row * width;
-          T* y = elements.y + row * width;
-          std::fill(y, y + begin, fill);
-          if (y != x) std::copy(x + begin, x + end, y + begin);
-          std::fill(y + end, y + width, fill);
-        }
-      });
+  ParallelFor(n / width, RowGrain(width, kElementGrain), [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) {
+      const KeptColumns kept(elements, row % elements.rows);
+      const int64_t begin = kept.begin * elements.repeats, end = kept.end * elements.repeats;
+      const T* x = elements.x + row * width;
+      T* y = elements.y + row * width;
+      std::fill(y, y + begin, fill);
+      if (y != x) std::copy(x + begin, x + end, y + begin);
+      std::fill(y + end, y + width, fill);
+    }
+  });
 }
 
 REGISTER_CPU_OPERATOR(SequenceMask, SequenceMaskOp<CPUContext>);

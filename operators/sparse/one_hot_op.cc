@@ -9,7 +9,7 @@ namespace caffe2 {
 void MarkIndices(const OneHotElements& rows, int64_t n, CPUContext* /*context*/) {
   const int64_t width = rows.classes;
   if (width == 0) return;
-  ParallelFor(n, std::max<int64_t>(1, kElementGrain / width), [&](int64_t begin, int64_t end) {
+  ParallelFor(n, RowGrain(width, kElementGrain), [&](int64_t begin, int64_t end) {
     std::fill(rows.y + begin * width, rows.y + end * width, 0.f);
     for (int64_t i = begin; i < end; ++i) rows.y[i * width + rows.index[i]] = 1.f;
   });
