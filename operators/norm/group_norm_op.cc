@@ -19,6 +19,50 @@ RowMoments MomentsOfGroup(int64_t depth, const RowMoments* channels) {
   return group;
 }
 
+// What NormalizeBlock takes from the groups, one of each for each channel.
+struct GroupScales {
+  std::vector<float> mean, inverse;  // inverse = 1 / sqrt(variance + epsilon)
+
+  GroupScales(int64_t depth, float epsilon, const std::vector<RowMoments>& channels)
+      : mean(channels.size()), inverse(channels.size()) {
+    for (size_t c = 0; c < channels.size(); c += depth) {
+      const RowMoments group = MomentsOfGroup(depth, channels.data() + c);
+      std::fill_n(mean.data() + c, depth, static_cast<float>(group.mean));
+      std::fill_n(inverse.data() + c, depth,
+                  static_cast<float>(1 / std::sqrt(group.variance + epsilon)));
+    }
+  }
+};
+
+// The gradients of one group.
+struct GroupGradient {
+  int64_t depth, values;  // channels, and elements of the group
+  float mean, inverse;
+
+  // Adds to dgamma and dbeta, and writes the factors of dx. All arrays have one element for each
+  // channel of the group.
+  void Write(const RowDots* dots, const float* gamma, float* dgamma, float* dbeta,
+             NormGradientFactors* factors) const {
+    const auto count = static_cast<double>(values);
+    double mean_dy = 0, mean_product = 0;
+    for (int64_t c = 0; c < depth; ++c) {
+      const double product = (dots[c].dot - dots[c].sum * mean) * inverse;  // sum dy z
+      dgamma[c] += static_cast<float>(product);
+      dbeta[c] += static_cast<float>(dots[c].sum);
+      mean_dy += gamma[c] * dots[c].sum / count;
+      mean_product += gamma[c] * product / count;
+    }
+    for (int64_t c = 0; c < depth; ++c) {
+      factors[c] = {.mean = mean,
+                    .inverse = inverse,
+                    .gamma = gamma[c],
+                    .mean_dy = static_cast<float>(mean_dy),
+                    .mean_product = static_cast<float>(mean_product),
+                    .outer = inverse};
+    }
+  }
+};
+
 ChannelBlock ChannelsOf(const GroupLayout& l) {
   return {l.channels(), l.size, l.channel_stride, l.stride};
 }
@@ -29,24 +73,18 @@ template <>
 template <typename T>
 void GroupNormOp<CPUContext>::Normalize(const GroupLayout& l, const T* x, const float* scale,
                                         const float* bias, float* means, float* inverses, T* y) {
-  ForEachChannelBlock(ChannelsOf(l), l.depth, l.images, l.images,
-                      [&](int64_t n, int64_t first, const ChannelBlock& block) {
-                        const T* from = x + l.Begin(n, first);
-                        const std::vector<RowMoments> moments = MomentsOfChannels(block, from);
-                        std::vector<float> mean(block.count), inverse(block.count);
-                        for (int64_t c = 0; c < block.count; c += l.depth) {
-                          const RowMoments group = MomentsOfGroup(l.depth, moments.data() + c);
-                          std::fill_n(mean.data() + c, l.depth, static_cast<float>(group.mean));
-                          std::fill_n(
-                              inverse.data() + c, l.depth,
-                              static_cast<float>(1 / std::sqrt(group.variance + epsilon())));
-                          const int64_t k = n * l.groups + (first + c) / l.depth;
-                          if (means != nullptr) means[k] = mean[c];
-                          if (inverses != nullptr) inverses[k] = inverse[c];
-                        }
-                        NormalizeBlock(block, from, mean.data(), inverse.data(), scale + first,
-                                       bias + first, y + l.Begin(n, first));
-                      });
+  const auto normalize = [&](int64_t n, int64_t first, const ChannelBlock& block) {
+    const T* from = x + l.Begin(n, first);
+    const GroupScales scales(l.depth, epsilon(), MomentsOfChannels(block, from));
+    for (int64_t c = 0; c < block.count; c += l.depth) {
+      const int64_t k = n * l.groups + (first + c) / l.depth;
+      if (means != nullptr) means[k] = scales.mean[c];
+      if (inverses != nullptr) inverses[k] = scales.inverse[c];
+    }
+    NormalizeBlock(block, from, scales.mean.data(), scales.inverse.data(), scale + first,
+                   bias + first, y + l.Begin(n, first));
+  };
+  ForEachChannelBlock(ChannelsOf(l), l.depth, l.images, l.images, normalize);
 }
 
 template <>
@@ -57,36 +95,22 @@ void GroupNormGradientOp<CPUContext>::Gradients(const GroupLayout& l, const T* d
               *inverses = Input(5).data<float>();
   std::fill_n(dgamma, l.channels(), 0.f);
   std::fill_n(dbeta, l.channels(), 0.f);
+  const auto write = [&](int64_t, int64_t first, const ChannelBlock& block) {
+    std::vector<NormGradientFactors> factors(block.count);
+    for (int64_t n = 0; n < l.images; ++n) {
+      const int64_t at = l.Begin(n, first);
+      const std::vector<RowDots> dots = DotsOfChannels(block, dy + at, x + at);
+      for (int64_t c = 0; c < block.count; c += l.depth) {
+        const int64_t k = n * l.groups + (first + c) / l.depth;
+        GroupGradient{l.depth, l.values(), means[k], inverses[k]}.Write(
+            dots.data() + c, gamma + first + c, dgamma + first + c, dbeta + first + c,
+            factors.data() + c);
+      }
+      NormalizeBlockGradient(block, x + at, dy + at, factors.data(), dx + at);
+    }
+  };
   // A channel belongs to one thread, so that its sums do not depend on the threads.
-  ForEachChannelBlock(
-      ChannelsOf(l), l.depth, l.images, 1, [&](int64_t, int64_t first, const ChannelBlock& block) {
-        std::vector<NormGradientFactors> factors(block.count);
-        for (int64_t n = 0; n < l.images; ++n) {
-          const int64_t at = l.Begin(n, first);
-          const std::vector<RowDots> dots = DotsOfChannels(block, dy + at, x + at);
-          for (int64_t begin = 0; begin < block.count; begin += l.depth) {
-            const int64_t k = n * l.groups + (first + begin) / l.depth;
-            const float mean = means[k], inverse = inverses[k];
-            double mean_dy = 0, mean_product = 0;
-            for (int64_t c = begin; c < begin + l.depth; ++c) {
-              const double product = (dots[c].dot - dots[c].sum * mean) * inverse;  // sum dy z
-              dgamma[first + c] += static_cast<float>(product);
-              dbeta[first + c] += static_cast<float>(dots[c].sum);
-              mean_dy += gamma[first + c] * dots[c].sum / static_cast<double>(l.values());
-              mean_product += gamma[first + c] * product / static_cast<double>(l.values());
-            }
-            for (int64_t c = begin; c < begin + l.depth; ++c) {
-              factors[c] = {mean,
-                            inverse,
-                            gamma[first + c],
-                            static_cast<float>(mean_dy),
-                            static_cast<float>(mean_product),
-                            inverse};
-            }
-          }
-          NormalizeBlockGradient(block, x + at, dy + at, factors.data(), dx + at);
-        }
-      });
+  ForEachChannelBlock(ChannelsOf(l), l.depth, l.images, 1, write);
 }
 
 namespace {
