@@ -10,6 +10,7 @@
 #include "distributed/run_blame.h"
 #include "distributed/run_end.h"
 #include "distributed/run_heartbeat.h"
+#include "distributed/run_peers.h"
 #include "distributed/run_record.h"
 #include "distributed/tracking_store.h"
 
@@ -28,14 +29,6 @@ constexpr int64_t kStartTimeError = 100;  // ms; the kernel counts in ticks
 constexpr int64_t kClockError = 60000;    // ms between the clocks of two hosts
 constexpr int kMaxFailedGenerations = 1000;
 constexpr int kTokenBytes = 8;
-
-// The state of a shard as seen while the shards join.
-struct Peer {
-  std::optional<MemberRecord> record;
-  ChangeWatch heartbeat;
-};
-
-enum class Life { kAlive, kDead, kUnknown };
 
 class Membership final : public RunMembership {
  public:
@@ -69,12 +62,9 @@ class Membership final : public RunMembership {
   const std::string& token() const override { return place_.token; }
   const RunOptions& options() const override { return place_.options; }
   int CoreShare() const override {
-    return caffe2::CoreShare(Members(), options().shard_id, CoreQuota());
+    return caffe2::CoreShare(peers_.Members(), options().shard_id, CoreQuota());
   }
-  std::string DescribeShard(int shard) const override {
-    const auto& record = peers_.at(shard).record;
-    return MakeString("shard ", shard, record ? " (" + record->Describe() + ")" : "");
-  }
+  std::string DescribeShard(int shard) const override { return peers_.Describe(shard); }
 
  private:
   bool FindGeneration();
@@ -85,7 +75,6 @@ class Membership final : public RunMembership {
   bool CheckConfig();
   bool IsDeserted(int num_shards);
   bool WaitForOthers(const Deadline& deadline);
-  std::vector<int> MissingShards();
   std::string TryBefore() const {
     return earlier_failure_.empty() ? "" : kTryBefore + earlier_failure_;
   }
@@ -94,16 +83,9 @@ class Membership final : public RunMembership {
   void Withdraw();
   bool HasMembers();
   void CallWhileWaiting();
-  void FetchPeer(int shard);
-  Life LifeOf(int shard) const;
-  // Watches the shard until it is certain; a lease and a heartbeat at most.
-  bool IsLive(int shard);
   RunFailure CloseAsStale(int shard);
   bool IsExpendable(int shard) const { return shard < options().num_expendable; }
-  // True if the process runs on this host and has died.
-  bool IsGone(int shard) const;
   Culprit FindCulprit(int suspect);
-  std::vector<MemberRecord> Members() const;
   // Notes a failure that cannot be recorded, because the store is unreachable.
   void NoteWithoutStore(const std::string& cause, bool peer_error, int suspect);
   // Lets the store confirm or replace a failure that this shard noted without it, for as long as
@@ -118,7 +100,7 @@ class Membership final : public RunMembership {
   std::unique_ptr<StoreHandler> store_;
   std::unique_ptr<RunHeartbeat> heartbeat_;  // null while this shard has no place
   std::unique_ptr<RunEnd> end_;              // exists with the heartbeat
-  std::vector<Peer> peers_;                  // constant once all have joined
+  RunPeers peers_{place_};                   // constant once all have joined
   std::string earlier_failure_;              // the line of the previous generation
   std::mutex end_mutex_;                     // Leave() and ReportFailure() may race
   bool ended_ = false;
@@ -136,7 +118,7 @@ void Membership::Join() {
     }
     std::this_thread::sleep_for(kFirstPoll);
   }
-  heartbeat_->SetComplete(Members());
+  heartbeat_->SetComplete(peers_.Members());
   store_->SetDeadline(std::nullopt);
   LOG(INFO) << "run " << options().run_id << ": all " << options().num_shards
             << " shards joined (generation " << generation() << ")";
@@ -179,37 +161,8 @@ bool Membership::FindGeneration() {
     }
   }
   store_->Expire("generation", place_.key_lifetime());
-  peers_.assign(options().num_shards, Peer());
+  peers_.Clear(options().num_shards);
   return true;
-}
-
-void Membership::FetchPeer(int shard) {
-  Peer& peer = peers_[shard];
-  const auto text = store_->TryGet(place_.Key("member", shard));
-  peer.record = text ? MemberRecord::Parse(*text) : std::nullopt;
-  if (!peer.record || peer.record->process.on_this_host()) return;
-  if (const auto beat = store_->TryGet(place_.Key("heartbeat", shard))) peer.heartbeat.Note(*beat);
-}
-
-// On this host it looks at the process itself, on another host at the heartbeat.
-Life Membership::LifeOf(int shard) const {
-  const Peer& peer = peers_[shard];
-  if (!peer.record) return Life::kDead;
-  if (peer.record->process.on_this_host()) {
-    return peer.record->process.IsAlive() ? Life::kAlive : Life::kDead;
-  }
-  if (peer.heartbeat.unchanged_for() > options().lease) return Life::kDead;
-  return peer.heartbeat.alive() ? Life::kAlive : Life::kUnknown;
-}
-
-bool Membership::IsLive(int shard) {
-  const Deadline deadline(options().lease + options().heartbeat);
-  while (true) {
-    FetchPeer(shard);
-    const Life life = LifeOf(shard);
-    if (life != Life::kUnknown || deadline.expired()) return life == Life::kAlive;
-    std::this_thread::sleep_for(kSlowestPoll);
-  }
 }
 
 RunFailure Membership::CloseAsStale(int shard) {
@@ -224,13 +177,14 @@ RunFailure Membership::CloseAsStale(int shard) {
 void Membership::RefuseIfInUse() {
   const bool complete = store_->Check({place_.Key("ready")});
   for (int shard = 0; shard < options().num_shards; ++shard) {
-    FetchPeer(shard);
-    if (!peers_[shard].record) continue;
+    peers_.Fetch(store_.get(), shard);
+    if (peers_.Find(shard) == nullptr) continue;
     const bool may_be_joining = !complete && shard != options().shard_id;
-    const bool live = may_be_joining ? LifeOf(shard) != Life::kDead : IsLive(shard);
+    const bool live = may_be_joining ? peers_.LifeOf(shard) != RunPeers::Life::kDead
+                                     : peers_.IsLive(store_.get(), shard);
     if (!live && !complete) CloseAsStale(shard);
     if (!live || may_be_joining) continue;
-    const MemberRecord& holder = *peers_[shard].record;
+    const MemberRecord& holder = *peers_.Find(shard);
     if (complete) {
       throw RunConflict(ExitCode::kNotPermitted,
                         MakeString("run_id ", options().run_id, " is in use: shard ", shard, " on ",
@@ -272,12 +226,12 @@ bool Membership::CheckConfig() {
 // RefuseIfInUse() has not seen them all. A process that has just published the settings publishes
 // its record in a moment.
 bool Membership::IsDeserted(int num_shards) {
-  peers_.resize(std::max(peers_.size(), static_cast<size_t>(num_shards)));
+  peers_.Extend(num_shards);
   for (const Deadline deadline(options().lease);; std::this_thread::sleep_for(kSlowestPoll)) {
     bool any = false;
     for (int shard = 0; shard < num_shards; ++shard) {
-      if (IsLive(shard)) return false;
-      any |= peers_[shard].record.has_value();
+      if (peers_.IsLive(store_.get(), shard)) return false;
+      any |= peers_.Find(shard) != nullptr;
     }
     if (any || deadline.expired()) return true;
     if (FindFailure(store_.get(), generation())) return false;
@@ -310,31 +264,21 @@ bool Membership::Enter() {
   const std::string key = place_.Key("member", options().shard_id);
   if (!store_->SetIfAbsent(key, place_.self.Format())) return false;
   store_->Expire(key, options().lease);
-  peers_[options().shard_id].record = place_.self;
+  peers_.Set(options().shard_id, place_.self);
   heartbeat_ = std::make_unique<RunHeartbeat>(stores_, place_);
   end_ = std::make_unique<RunEnd>(store_.get(), place_, heartbeat_.get());
   return true;
 }
 
-std::vector<int> Membership::MissingShards() {
-  std::vector<int> missing;
-  for (int shard = 0; shard < options().num_shards; ++shard) {
-    if (shard == options().shard_id) continue;
-    if (peers_[shard].record && LifeOf(shard) == Life::kAlive) continue;
-    FetchPeer(shard);
-    if (LifeOf(shard) != Life::kAlive) missing.push_back(shard);
-  }
-  return missing;
-}
-
 std::optional<RunFailure> Membership::FindDeadMember() {
   for (int shard = 0; shard < options().num_shards; ++shard) {
-    if (shard == options().shard_id || !peers_[shard].record) continue;
+    if (shard == options().shard_id || peers_.Find(shard) == nullptr) continue;
     if (const auto lost = store_->TryGet(place_.Key("lost", shard))) {
       return RecordFailure(store_.get(), generation(), RunFailure::kLost, *lost);
     }
-    FetchPeer(shard);
-    if (peers_[shard].record && LifeOf(shard) == Life::kDead) return CloseAsStale(shard);
+    peers_.Fetch(store_.get(), shard);
+    const bool joined = peers_.Find(shard) != nullptr;
+    if (joined && peers_.LifeOf(shard) == RunPeers::Life::kDead) return CloseAsStale(shard);
   }
   return std::nullopt;
 }
@@ -389,7 +333,7 @@ bool Membership::HasMembers() {
 bool Membership::WaitForOthers(const Deadline& deadline) {
   auto next_progress = Clock::now() + kProgressEvery, next_check = Clock::now();
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
-    const std::vector<int> missing = MissingShards();
+    const std::vector<int> missing = peers_.Missing(store_.get());
     const size_t joined = options().num_shards - missing.size();
     auto failure = FindFailure(store_.get(), generation());
     if (!failure && missing.empty()) {
@@ -425,19 +369,13 @@ bool Membership::WaitForOthers(const Deadline& deadline) {
   }
 }
 
-std::vector<MemberRecord> Membership::Members() const {
-  std::vector<MemberRecord> members;
-  for (const Peer& peer : peers_) members.push_back(*peer.record);
-  return members;
-}
-
 void Membership::NoteWithoutStore(const std::string& cause, bool peer_error, int suspect) {
-  const MemberRecord* record = suspect < 0 ? nullptr : &*peers_[suspect].record;
+  const MemberRecord* record = suspect < 0 ? nullptr : peers_.Find(suspect);
   std::string line;
   // A process that was killed closes its connections before it is gone.
   for (const Deadline deadline(kEndWait); peer_error && line.empty() && !deadline.expired();
        std::this_thread::sleep_for(kFirstPoll)) {
-    line = LostLineWithoutStore(Members());
+    line = LostLineWithoutStore(peers_.Members());
   }
   if (line.empty() && peer_error) line = LostLineWithoutStore(suspect, record);
   if (line.empty()) {
@@ -472,11 +410,6 @@ bool Membership::ConfirmFailure() {
   return true;
 }
 
-bool Membership::IsGone(int shard) const {
-  const ProcessId& process = peers_[shard].record->process;
-  return process.on_this_host() && !process.IsAlive();
-}
-
 // Finds the shard at fault after an error in a collective operation. The heartbeats must have been
 // watched for four beats, if need be from now on, unless a process on this host is gone or another
 // shard has recorded the failure. A slow store can make several shards look silent at once: then
@@ -490,7 +423,7 @@ Culprit Membership::FindCulprit(int suspect) {
       longest(std::max(silence * 4 / 3, options().lease) - watched);
   while (true) {
     for (int shard = options().num_expendable; shard < options().num_shards; ++shard) {
-      if (IsGone(shard)) return {shard};
+      if (peers_.IsGone(shard)) return {shard};
       if (!heartbeat_->store_reachable()) continue;
       const auto beat = store_->TryGet(place_.Key("heartbeat", shard));
       if (beat) heartbeats[shard].Note(*beat);  // one that expires is no sign of life
@@ -528,7 +461,7 @@ std::string Membership::ReportFailure(const std::string& cause, bool peer_error,
   bool leaves_alone = false;
   auto line_of = [&](const std::string& why) {
     const bool own = culprit == options().shard_id;
-    const MemberRecord* record = culprit < 0 ? nullptr : &*peers_[culprit].record;
+    const MemberRecord* record = culprit < 0 ? nullptr : peers_.Find(culprit);
     std::string beat = own ? heartbeat_->Text() : "";
     if (!own && culprit >= 0 && heartbeat_->store_reachable()) {
       beat = store_->TryGet(place_.Key("heartbeat", culprit)).value_or("");
@@ -590,7 +523,7 @@ std::string Membership::Leave() {
     store_->SetDeadline(Deadline(kEndWait));
     const bool left_behind = heartbeat_->WasLeftBehind(store_.get());
     if (!left_behind && Failure().empty()) {
-      end_->LeaveTogether([this](int shard) { return IsGone(shard); });
+      end_->LeaveTogether([this](int shard) { return peers_.IsGone(shard); });
       store_->SetDeadline(Deadline(kEndWait));
     }
     if (!left_behind) end_->EndInStore(true);
