@@ -11,7 +11,6 @@
 #include "caffe2/utils/trace.h"
 #include "caffe2/utils/waiting_time.h"
 #include "caffe2/utils/watchdog.h"
-#include "db/db_reader.h"
 #include "distributed/collective.h"
 #include "train/bad_loss.h"
 #include "train/evaluation.h"
@@ -205,8 +204,7 @@ void Trainer::SetUpLoop(const LoadedCheckpoint* resumed) {
   if (options_.schedule.check_parameters_every > 0 && run_->num_shards() > 1) {
     parameter_check_ = std::make_unique<ParameterCheck>(nets_, &ws_, run_.get());
   }
-  if (!nets_.reader.empty()) {
-    auto* reader = ws_.GetBlob(nets_.reader)->GetMutable<std::unique_ptr<db::DBReader>>()->get();
+  if (db::DBReader* reader = records_.reader()) {
     bad_records_ = std::make_unique<BadRecordCount>(options_.data.max_bad_records,
                                                     progress_.bad_records, reader, run_.get());
     if (options_.data.check_coverage) {
@@ -216,7 +214,7 @@ void Trainer::SetUpLoop(const LoadedCheckpoint* resumed) {
   if (!options_.output.trace_path.empty()) {
     trace_ = std::make_unique<RunTrace>(options_, nets_, &ws_, run_.get());
   }
-  LogEpochSize();
+  records_.LogEpochSize(options_);
   if (watchdog_) {
     watchdog_->WatchRun([this] { ws_.RequestStop(); },
                         [this](int signal) { EndWithoutSave(signal); });
@@ -231,27 +229,6 @@ StartReport Trainer::ReportOfStart() {
           .identity = run_->identity(),
           .epoch = static_cast<int>(progress_.epoch),
           .total_iterations = progress_.total_iterations};
-}
-
-void Trainer::LogEpochSize() const {
-  std::string data = "synthetic images";
-  int64_t records = 0;
-  if (!nets_.reader.empty()) {
-    const auto& reader = *ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>();
-    records = reader.NumRecords();
-    data = MakeString("--train_data has ", records, " images");
-    if (options_.data.holdout > 0) {
-      data += MakeString(" to train on and ", reader.NumOtherRecords(),
-                         " that --holdout keeps for tests");
-    }
-  }
-  const int64_t size = options_.EpochIterations() * options_.BatchOfAllShards();
-  LOG(INFO) << "Using epoch size: " << size << " (" << data << ")";
-  if (records > 0 && size / records > 1) {
-    LOG(WARNING) << "An epoch, after which the model is tested and saved, reads all images of "
-                 << "--train_data " << size / records << " times: --epoch_size 0 (mnist_trainer: "
-                 << "--num_examples 0) makes an epoch of all of them once";
-  }
 }
 
 bool Trainer::LimitReached() const {
@@ -315,7 +292,7 @@ int Trainer::StopWithoutInput(const std::exception& error) {
   LOG(WARNING) << reason;
   // The first operator of an iteration waits for its input. If it has not taken a batch, nothing
   // has changed since the iteration before.
-  if (RecordsTaken() != taken_before_) {
+  if (records_.Taken() != taken_before_) {
     LOG(WARNING) << "Not saved: the replicas of this shard are in the midst of an iteration";
     saver_.reset();
   } else if (saver_) {
@@ -335,11 +312,6 @@ void Trainer::EndWithoutSave(int signal) {
   const bool has_peers = run_->membership() != nullptr;
   options_.end_process(has_peers ? kSecondsToReport : 0, reason, signal);
   if (has_peers) run_->ReportFailure(Error(reason));
-}
-
-int64_t Trainer::RecordsTaken() const {
-  if (nets_.reader.empty()) return 0;
-  return ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>()->Committed();
 }
 
 // Tests the model that was loaded.
@@ -381,9 +353,9 @@ IterationStatus Trainer::RunIteration() {
   const TracedSpan span("iteration", "iteration", MakeString(progress_.total_iterations + 1));
   const auto start = Clock::now();
   const double input = WaitedSeconds(WaitFor::kInput), shards = WaitedSeconds(WaitFor::kShards);
-  taken_before_ = RecordsTaken();
+  taken_before_ = records_.Taken();
   CAFFE_ENFORCE(ws_.RunNet(nets_.train.name()), "the training net failed");
-  taken_before_ = RecordsTaken();
+  taken_before_ = records_.Taken();
   ++progress_.total_iterations;
   ++progress_.epoch_iterations;
   progress_.epoch_images += options_.BatchOfAllShards();
@@ -483,8 +455,8 @@ void Trainer::Report(const IterationStatus& status, bool last) {
   shown_ = std::chrono::steady_clock::now();
   const int64_t batch = options_.schedule.batch_size;
   const bool logs = due || last;
-  IterationReport report = logs ? means_.Take(batch, run_->num_shards(), WaitedForInput())
-                                : means_.Peek(batch, run_->num_shards(), WaitedForInput());
+  IterationReport report = logs ? means_.Take(batch, run_->num_shards(), records_.WaitedSeconds())
+                                : means_.Peek(batch, run_->num_shards(), records_.WaitedSeconds());
   report.epoch = progress_.epoch;
   report.iteration = progress_.epoch_iterations;
   report.epoch_iterations = progress_.epoch_iterations + IterationsLeft();
@@ -573,11 +545,6 @@ void Trainer::Checkpoint() {
   SaveCheckpoint();
   checkpointed_at_ = progress_.total_iterations;
   SetState("training");
-}
-
-double Trainer::WaitedForInput() const {
-  if (nets_.reader.empty()) return 0;
-  return ws_.GetBlob(nets_.reader)->Get<std::unique_ptr<db::DBReader>>()->WaitedSeconds();
 }
 
 void Trainer::SetState(const std::string& state) {

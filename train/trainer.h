@@ -26,6 +26,7 @@
 #include "train/shard_run.h"
 #include "train/stop_watchdog.h"
 #include "train/train_nets.h"
+#include "train/train_records.h"
 
 namespace caffe2 {
 
@@ -66,7 +67,6 @@ class Trainer {
   bool Resumes();
   void LockOutputs();
   void SetUp();
-  void LogEpochSize() const;
   void WarnOfEarlierFiles() const;
   void ExportMissing();
   void SetUpLoop(const LoadedCheckpoint* resumed);
@@ -100,8 +100,6 @@ class Trainer {
   int StopWithoutInput(const std::exception& error);
   // Ends the process, whose training thread waits for a save that hangs. Runs in the watchdog.
   void EndWithoutSave(int signal);
-  double WaitedForInput() const;  // seconds since the run began
-  int64_t RecordsTaken() const;   // by this shard, of the stream of training records
   void SetState(const std::string& state);
   bool LimitReached() const;
   int64_t IterationsLeft() const {  // of this epoch
@@ -120,6 +118,7 @@ class Trainer {
   StopFunction stop_;
   Workspace ws_;
   TrainNets nets_;
+  const TrainRecords records_{nets_, ws_};
   std::unique_ptr<ShardRun> run_;
   std::unique_ptr<ParameterWorker> servers_;  // null without parameter servers
   std::unique_ptr<RunModels> models_;
