@@ -36,13 +36,12 @@ from caffe2.python._core.gradients import (
     deduplicate_slices,
     gradient_in_net,
 )
+from caffe2.python._core.net_devices import NetDevices
 from caffe2.python._core.net_graph import svg_of
 from caffe2.python._core.net_rewrite import (
     RemapFunction,
     copy_net,
-    place_on_gpu,
     remap_input,
-    seed_operators,
     set_external_blobs,
 )
 from caffe2.python._core.operator_def import (
@@ -68,7 +67,7 @@ from caffe2.python._core.unique_names import UniqueNames
 operator_observers: list[Callable[[caffe2_pb2.OperatorDef], object]] = []
 
 
-class Net(OperatorMethods):
+class Net(NetDevices, OperatorMethods):
     """A NetDef under construction.
 
     Calling an operator type on it adds the operator: ``y = net.Relu(x, "y")``. `outputs` is
@@ -576,30 +575,3 @@ class Net(OperatorMethods):
     def NumObservers(self) -> int:
         """How many observers watch the created net."""
         return C.num_observers_on_net(self.Name())
-
-    # -- Devices and seeds -------------------------------------------------------------------------
-
-    def RunAllOnGPU(self, gpu_id: int = 0, use_cudnn: bool = False) -> None:
-        """Places the net on a CUDA device; with `use_cudnn`, prefers the engine CUDNN."""
-        place_on_gpu(self._net, gpu_id, use_cudnn)
-
-    def RunAllOnMKL(self) -> None:
-        """Places the net on devices of the type MKLDNN. As in Caffe2 without MKL, the net then
-        cannot be created, because no operator exists for them. Operators of the CPU use oneDNN."""
-        self._net.device_option.CopyFrom(caffe2_pb2.DeviceOption(device_type=caffe2_pb2.MKLDNN))
-
-    def RunAllOnIDEEP(self) -> None:
-        """Places the net on devices of the type IDEEP; see RunAllOnMKL."""
-        self._net.device_option.CopyFrom(caffe2_pb2.DeviceOption(device_type=caffe2_pb2.IDEEP))
-
-    def set_rand_seed(self, seed: int = 100, sequence_seed: bool = True,
-                      seed_on_op_def: bool = False) -> None:
-        """Seeds the operators that the net has now, so that each run draws the same numbers.
-
-        Args:
-          sequence_seed: operator i gets seed + i.
-          seed_on_op_def: each operator gets a hash of its definition and the seed.
-
-        Without both, all operators get the same seed. Raises ValueError if both are True.
-        """
-        seed_operators(self._net, seed, sequence_seed, seed_on_op_def)

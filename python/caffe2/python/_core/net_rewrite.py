@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from caffe2.proto import caffe2_pb2
-from caffe2.python._core.device_option import DeviceOption
 
 # Renames in the arguments of an operator: (OperatorDef, "<name of the net>/", {old: new}).
 RemapFunction = Callable[[caffe2_pb2.OperatorDef, str, Mapping[str, str]], None]
@@ -92,28 +90,6 @@ def set_external_blobs(proto: caffe2_pb2.NetDef) -> None:
         written.update(dict.fromkeys(op.output))
     proto.external_input[:] = read
     proto.external_output[:] = [blob for blob in written if blob not in used]
-
-
-def place_on_gpu(proto: caffe2_pb2.NetDef, gpu_id: int, use_cudnn: bool) -> None:
-    """Places a NetDef, and the steps of recurrent networks in it, on a CUDA device."""
-    proto.device_option.CopyFrom(DeviceOption(caffe2_pb2.CUDA, gpu_id))
-    for op in proto.op:
-        if use_cudnn:
-            op.engine = "CUDNN"
-        for argument in op.arg if op.type == "RecurrentNetwork" else ():
-            if argument.name == "step_net":
-                place_on_gpu(argument.n, gpu_id, use_cudnn)
-
-
-def seed_operators(proto: caffe2_pb2.NetDef, seed: int, sequence_seed: bool,
-                   seed_on_op_def: bool) -> None:
-    """Seeds all operators of a NetDef; see Net.set_rand_seed."""
-    if sequence_seed and seed_on_op_def:
-        raise ValueError("sequence_seed and seed_on_op_def cannot both be True")
-    for i, op in enumerate(proto.op):
-        hashed = zlib.crc32(op.SerializeToString(deterministic=True), seed)
-        op.device_option.random_seed = (
-            hashed if seed_on_op_def else seed + i if sequence_seed else seed)
 
 
 def remap_input(op: caffe2_pb2.OperatorDef, blob_name_remapping: Mapping[str, str]) -> None:
