@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
@@ -23,6 +27,51 @@ std::string Format(const char* format, Args... args) {
   std::snprintf(text.data(), text.size(), format, args...);
   text.pop_back();
   return text;
+}
+
+// The columns of the CSV file: names and values of a row.
+using CsvColumns = std::vector<std::pair<const char*, std::string>>;
+
+CsvColumns ColumnsOf(const EpochReport& report, double cumulative_seconds,
+                     int64_t cumulative_images) {
+  const double speed = static_cast<double>(report.images) / std::max(report.seconds, 1e-9);
+  return {{"time_spent", Format("%.6g", report.seconds)},
+          {"cumulative_time_spent", Format("%.6g", cumulative_seconds)},
+          {"input_count", MakeString(report.images)},
+          {"cumulative_input_count", MakeString(cumulative_images)},
+          {"cumulative_batch_count", MakeString(report.total_iterations)},
+          {"inputs_per_sec", Format("%.6g", speed)},
+          {"accuracy", Format("%.9g", report.accuracy)},
+          {"epoch", MakeString(report.epoch)},
+          {"learning_rate", Format("%.9g", report.learning_rate)},
+          {"loss", Format("%.9g", report.loss)},
+          {"test_accuracy", Format("%.9g", report.test_accuracy)}};
+}
+
+std::string CsvHeader() {
+  std::string line;
+  for (const auto& [name, value] : ColumnsOf({}, 0, 0))
+    line += (line.empty() ? "" : ",") + std::string(name);
+  return line + "\n";
+}
+
+std::string CsvRow(const CsvColumns& columns) {
+  std::string line;
+  for (const auto& [name, value] : columns) line += (line.empty() ? "" : ",") + value;
+  return line + "\n";
+}
+
+// The numbers of a row by the names of their columns; empty if some are missing.
+std::map<std::string, double> NumbersOf(const std::string& row) {
+  std::map<std::string, double> numbers;
+  const char* at = row.c_str();
+  for (const auto& [name, value] : ColumnsOf({}, 0, 0)) {
+    char* end = nullptr;
+    numbers[name] = std::strtod(at, &end);
+    if (end == at) return {};
+    at = *end == ',' ? end + 1 : end;
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -80,10 +129,7 @@ CsvLog::CsvLog(const std::string& path, const std::string& description)
   if (!file_)
     ThrowIoError(ExitCode::kCannotWrite, "cannot write ", path, ": ", std::strerror(errno));
   try {
-    Write(
-        "# " + description + "\n" +
-        "time_spent,cumulative_time_spent,input_count,cumulative_input_count,"
-        "cumulative_batch_count,inputs_per_sec,accuracy,epoch,learning_rate,loss,test_accuracy\n");
+    Write("# " + description + "\n" + CsvHeader());
   } catch (const IoError&) {
     // Without its header the file is useless. A path that is not a file (a device) stays.
     std::error_code ignored;
@@ -110,14 +156,11 @@ std::unique_ptr<CsvLog> CsvLog::GoOn(const std::string& path, const std::string&
   }
   std::unique_ptr<CsvLog> log(new CsvLog(path));
   const size_t last = rows.size() < 2 ? 0 : rows.rfind('\n', rows.size() - 2) + 1;
-  double seconds = 0;
-  long long images = 0;
-  int epoch = 0;
-  if (std::sscanf(rows.c_str() + last, "%*g,%lg,%*d,%lld,%*d,%*g,%*g,%d", &seconds, &images,
-                  &epoch) == 3) {
-    log->cumulative_seconds_ = seconds;
-    log->cumulative_images_ = images;
-    log->last_epoch_ = epoch;
+  auto numbers = NumbersOf(rows.substr(last));
+  if (!numbers.empty()) {
+    log->cumulative_seconds_ = numbers["cumulative_time_spent"];
+    log->cumulative_images_ = static_cast<int64_t>(numbers["cumulative_input_count"]);
+    log->last_epoch_ = static_cast<int>(numbers["epoch"]);
   }
   return log;
 }
@@ -132,12 +175,7 @@ void CsvLog::OnEpochEnd(const EpochReport& report) {
   if (report.epoch <= last_epoch_) return;
   cumulative_seconds_ += report.seconds;
   cumulative_images_ += report.images;
-  Write(Format("%.6g,%.6g,%lld,%lld,%lld,%.6g,%.9g,%d,%.9g,%.9g,%.9g\n", report.seconds,
-               cumulative_seconds_, static_cast<long long>(report.images),
-               static_cast<long long>(cumulative_images_),
-               static_cast<long long>(report.total_iterations),
-               static_cast<double>(report.images) / std::max(report.seconds, 1e-9), report.accuracy,
-               report.epoch, report.learning_rate, report.loss, report.test_accuracy));
+  Write(CsvRow(ColumnsOf(report, cumulative_seconds_, cumulative_images_)));
 }
 
 std::string CsvFileName(const std::string& experiment) {

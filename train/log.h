@@ -32,9 +32,7 @@ class MxnetLog : public TrainListener {
   void OnModelSaved(const std::string& path) override;
 };
 
-// Writes the file of Caffe2's ModelTrainerLog: a comment line, a header, and a row for each epoch:
-// time_spent,cumulative_time_spent,input_count,cumulative_input_count,cumulative_batch_count,
-// inputs_per_sec,accuracy,epoch,learning_rate,loss,test_accuracy.
+// Writes the file of Caffe2's ModelTrainerLog: a comment line, a header, and a row for each epoch.
 class CsvLog : public TrainListener {
  public:
   // Throws IoError if the file cannot be created. `description` is the text of the comment line.
