@@ -186,7 +186,7 @@ std::vector<std::string> KeptModelsOf(const CheckpointProto& checkpoint,
 void WarnOfOtherData(const CheckpointProto& checkpoint, const TrainOptions& options,
                      const std::string& path) {
   if (options.schedule.evaluate || !checkpoint.has_data_fingerprint()) return;
-  const std::string now = DataFingerprint(options.data.db_type, options.data.train_data);
+  const std::string now = DataFingerprint(options.data, options.data.train_data);
   if (now == checkpoint.data_fingerprint()) return;
   LOG(WARNING) << "--train_data is not what it was when " << path << " was written ("
                << checkpoint.data_fingerprint() << " then, " << now
@@ -202,8 +202,8 @@ CheckpointSaver::CheckpointSaver(const TrainOptions& options, const TrainNets& n
       ws_(ws),
       run_(run),
       lock_(lock),
-      data_fingerprint_(
-          run->IsWriter() ? DataFingerprint(options.data.db_type, options.data.train_data) : ""),
+      data_fingerprint_(run->IsWriter() ? DataFingerprint(options.data, options.data.train_data)
+                                        : ""),
       new_lineage_(NewLineage()),
       shared_(SharedBlobs(nets)) {}
 

@@ -44,10 +44,15 @@ int64_t NumRecords(const std::string& db_type, const std::string& source,
   return holdout.held_out ? held_out : all - held_out;
 }
 
-std::string DataFingerprint(const std::string& db_type, const std::string& source) {
+std::string DataFingerprint(const DataOptions& data, const std::string& source) {
   if (source.empty() || source == kSyntheticData) return source;
-  const auto database = db::CreateDB(db_type, source, db::READ);
-  return db::RecordFingerprint(database->NewIndex().get());
+  if (data.fingerprints && data.fingerprints->count(source) != 0) {
+    return data.fingerprints->at(source);
+  }
+  const auto database = db::CreateDB(data.db_type, source, db::READ);
+  std::string fingerprint = db::RecordFingerprint(database->NewIndex().get());
+  if (data.fingerprints) data.fingerprints->emplace(source, fingerprint);
+  return fingerprint;
 }
 
 void AddReader(ModelHelper* model, const std::string& reader, const std::string& source,

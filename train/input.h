@@ -27,8 +27,9 @@ db::Holdout PartOf(const DataOptions& data, bool train);
 // db::NumHeldOut.
 int64_t NumRecords(const std::string& db_type, const std::string& source,
                    const db::Holdout& holdout);
-// db::RecordFingerprint of the database; the source itself if it is empty or kSyntheticData.
-std::string DataFingerprint(const std::string& db_type, const std::string& source);
+// db::RecordFingerprint of the database `source` of data.db_type; the source itself if it is empty
+// or kSyntheticData. Keeps it in data.fingerprints. Not thread-safe.
+std::string DataFingerprint(const DataOptions& data, const std::string& source);
 
 // Adds an operator to the model's init net that makes the blob `reader`: the database reader of
 // this shard.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,6 +90,8 @@ struct DataOptions {
   // What FindSources returned; null: each check calls it itself. To list a folder of a million
   // images takes seconds.
   std::shared_ptr<const DataSources> sources;
+  // What DataFingerprint has returned in this run, by source; null: each call reads the database.
+  std::shared_ptr<std::map<std::string, std::string>> fingerprints;
   // By label, for exported models and the records of the run (TrainingClassNames); empty: unknown.
   std::vector<std::string> class_names;
   int image_scale = 0;  // shorter side before the crop; 0: see ImageScale()

@@ -93,10 +93,10 @@ std::map<std::string, std::string> ShardSettings(const TrainOptions& options) {
   settings["models are saved"] = MakeString(output.model_path != nullptr);
   settings["zero_init_residual"] = MakeString(options.model.shape.residual_scale == 0);
   // With their dashes these come first: a difference in epoch_size often follows from them.
-  settings["--train_data"] = DataFingerprint(options.data.db_type, options.data.train_data);
+  settings["--train_data"] = DataFingerprint(options.data, options.data.train_data);
   // With --holdout both are the same database.
   if (options.data.holdout == 0) {
-    settings["--test_data"] = DataFingerprint(options.data.db_type, options.data.test_data);
+    settings["--test_data"] = DataFingerprint(options.data, options.data.test_data);
   }
   settings["use_nccl"] = MakeString(options.shards.use_nccl);
   // A NCCL operation in a CUDA graph does not work together with one outside of a graph on another

@@ -23,7 +23,8 @@ class StoppedEarly : public Error {
 };
 
 // Checks the options, sets their epoch size, and lets `stop` end the run while it waits for other
-// processes: that wait throws StoppedEarly. Throws like Validate and WithEpochSize.
+// processes: that wait throws StoppedEarly. The databases are fingerprinted once. Throws like
+// Validate and WithEpochSize.
 inline TrainOptions Prepare(TrainOptions options, const std::function<int()>& stop) {
   Validate(options);
   if (stop) {
@@ -32,6 +33,7 @@ inline TrainOptions Prepare(TrainOptions options, const std::function<int()>& st
     };
     options.shards.stop_signal = stop;
   }
+  options.data.fingerprints = std::make_shared<std::map<std::string, std::string>>();
   return WithEpochSize(std::move(options));
 }
 

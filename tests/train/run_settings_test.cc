@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/train/trainer_fixture.h"
 #include "train/input.h"
 
@@ -55,7 +57,9 @@ TEST_F(RunSettingsTest, ShardsMustHaveTheSameData) {
                     other = directory_.Path("other.minidb");
   testing::MakeImageDatabase(fewer, 90, kSide, kLabels, 1);
   testing::MakeImageDatabase(other, 101, kSide, kLabels, 2);
-  const auto fingerprint = [](const std::string& path) { return DataFingerprint("minidb", path); };
+  DataOptions data;
+  data.db_type = "minidb";
+  const auto fingerprint = [&data](const std::string& path) { return DataFingerprint(data, path); };
   const std::string usual = fingerprint(database_);
   EXPECT_EQ(usual.find("101 records (all: "), 0u) << usual;
   ExpectDisagreement([&](TrainOptions* options) { options->data.train_data = fewer; },
@@ -64,6 +68,18 @@ TEST_F(RunSettingsTest, ShardsMustHaveTheSameData) {
                      "--train_data", usual, fingerprint(other));
   ExpectDisagreement([&](TrainOptions* options) { options->data.test_data = other; }, "--test_data",
                      "nothing", fingerprint(other));
+}
+
+TEST_F(RunSettingsTest, ARunReadsItsDataForTheFingerprintOnce) {
+  DataOptions data;
+  data.db_type = "minidb";
+  const std::string usual = DataFingerprint(data, database_);
+  data.fingerprints = std::make_shared<std::map<std::string, std::string>>();
+  EXPECT_EQ(DataFingerprint(data, database_), usual);
+  std::filesystem::remove(database_);
+  EXPECT_EQ(DataFingerprint(data, database_), usual);
+  data.fingerprints = nullptr;
+  EXPECT_THROW(DataFingerprint(data, database_), IoError);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ std::string DataJson(const DataOptions& data, const std::string& source) {
   return JsonObject()
       .Add("path", source)
       .Add("type", data.db_type)
-      .Add("fingerprint", DataFingerprint(data.db_type, source))
+      .Add("fingerprint", DataFingerprint(data, source))
       .ToString();
 }
 
