@@ -13,6 +13,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/core/exit_code.h"
@@ -254,13 +255,15 @@ std::string TestFlag(const std::string& data, const Words& given) {
   return "--holdout=0.1";
 }
 
-// Refuses flags of the launcher.
-void CheckNoRunFlags(const Words& words) {
-  for (const char* name : {"max_restarts", "min_shards", "max_shards", "hosts", "hostfile",
-                           "stop_timeout", "export", "ssh", "bind_cores", "via"}) {
-    CheckUsage(!HasFlag(words, name), "train: --", name,
-               " is a flag of doppio run, which also starts a trainer: doppio run -n 2 --", name,
-               " ... -- mnist_trainer ...");
+// Refuses the flags of doppio run, but for those that trainers have too.
+void CheckNoRunFlags(const CLI::App& run, const Words& words) {
+  const std::set<std::string> shared{"help", "log_dir", "num_shards", "run_id"};
+  for (const CLI::Option* option : run.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      CheckUsage(shared.count(name) != 0 || !HasFlag(words, name), "train: --", name,
+                 " is a flag of doppio run, which also starts a trainer: doppio run -n 2 --", name,
+                 " ... -- mnist_trainer ...");
+    }
   }
 }
 
@@ -268,7 +271,6 @@ void CheckNoRunFlags(const Words& words) {
 int Train(TrainFlags flags, const Words& words) {
   CheckUsage(flags.recipe.empty() || flags.demo.empty(),
              "train: --recipe and --demo cannot be used together");
-  CheckNoRunFlags(words);
   if (!flags.demo.empty()) flags.recipe = "mnist_lenet_fast";
   const Recipe* recipe = RecipeOf(flags.recipe, words);
   Words command = TrainerOf(recipe, words);
@@ -359,13 +361,14 @@ void AddTrainCommand(CLI::App* program, Action* action) {
       ->add_option("-n,--shards", flags->num_shards,
                    "number of shards, which doppio run starts on this machine")
       ->check(CLI::Range(1, 65536));
-  train->callback([flags, train, action] {
+  train->callback([flags, program, train, action] {
     const std::vector<std::string> words = train->remaining();
     CheckUsage(
         !flags->recipe.empty() || !flags->demo.empty() || !flags->data.empty() || !words.empty(),
         "train: nothing says what to train: give --recipe NAME --data DATA, --demo mnist, or "
         "flags of resnet50_trainer, such as --data photos --model resnet18 --use_cpu (see "
         "doppio train --help)");
+    CheckNoRunFlags(*program->get_subcommand("run"), words);
     *action = [flags, words] { return Train(*flags, words); };
   });
 }

@@ -182,11 +182,12 @@ def test_train_on_a_database_does_not_test_what_it_trains_on(databases, tmp_path
     assert "holdout=0.1" not in done.output
 
 
-def test_train_says_which_flags_are_for_run(mnist):
-    done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "-n", "2",
-               "--max_restarts", "2")
+@pytest.mark.parametrize("flag, value", [("--max_restarts", "2"), ("--store", "none")])
+def test_train_says_which_flags_are_for_run(flag, value, mnist):
+    done = run("doppio", "train", "--recipe", "mnist_lenet", "--data", mnist, "-n", "2", flag,
+               value)
     assert done.returncode == 64
-    assert "--max_restarts is a flag of doppio run" in last_line(done.output)
+    assert f"{flag} is a flag of doppio run" in last_line(done.output)
 
 
 def test_train_on_synthetic_images_has_no_test(tmp_path):
