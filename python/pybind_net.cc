@@ -136,7 +136,6 @@ bool WithPlainRunFailures(const std::function<bool()>& body) {
 bool MainThreadIsInterrupted() { return interrupted.load(std::memory_order_relaxed); }
 
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body) {
-  const ActiveRun active(ws);
   if (!InMainThread()) {
     py::gil_scoped_release release;
     return WithPlainRunFailures(body);
@@ -206,7 +205,7 @@ void RunCreated(OperatorBase* op, Workspace* ws) {
 
 void RunOperator(const OperatorDef& def, Workspace* ws) {
   try {
-    const ActiveRun making(ws);
+    const ActiveRun active(ws);
     RunCreated(CreateOperator(def, ws).get(), ws);
   } catch (Error& error) {
     error.AddContext("operator " + def.type() +

@@ -58,7 +58,7 @@ py::bytes ProtoBytes(const Proto& proto) {
 
 // Runs `body` with the GIL released. Meanwhile an interrupt (Ctrl-C) of the main thread stops the
 // nets and plans of `ws`. Python's signal handler then raises its exception, usually
-// KeyboardInterrupt.
+// KeyboardInterrupt. The caller holds an ActiveRun (pybind_active_runs.h).
 bool RunInterruptible(Workspace* ws, const std::function<bool()>& body);
 // True if Ctrl-C has come during the current run of the main thread. Thread-safe.
 bool MainThreadIsInterrupted();
