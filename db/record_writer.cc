@@ -78,7 +78,8 @@ RecordWriter::RecordWriter(const std::string& db_type, const std::string& path, 
     ThrowIoError(ExitCode::kCannotWrite, "cannot make the database ", path, ": there is no folder ",
                  parent.string());
   }
-  db_ = CreateDB(db_type, temporary_, NEW);
+  // Not NEW: minidb writes a new database under yet another name.
+  db_ = CreateDB(db_type, temporary_, WRITE);
   transaction_ = db_->NewTransaction();
 }
 
