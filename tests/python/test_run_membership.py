@@ -151,6 +151,7 @@ def test_survivors_name_the_killed_shard_and_its_run_id_is_free(store, shards):
     processes = shards.start_all(store, count=3, steps=10**6)
     wait_for_step(processes[0], 3)
     processes[1].kill()
+    processes[1].wait()  # as a zombie it would keep the file that it may have been writing
     ends = [end_of(processes[shard]) for shard in (0, 2)]
     assert [status for status, _ in ends] == [1, 1]
     first, second = (failure_line(errors) for _, errors in ends)
