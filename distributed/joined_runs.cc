@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "caffe2/core/fork_safe_mutex.h"
 #include "distributed/core_share.h"
 #include "distributed/run_progress.h"
 
@@ -30,7 +31,7 @@ std::atomic<bool (*)()> stop_request{nullptr};
 
 // Never destroyed: threads may end runs while the process exits.
 struct RunsOfProcess {
-  std::mutex mutex;  // guards places, not kept_runs and kept_worlds
+  ForkSafeMutex mutex;  // guards places, not kept_runs and kept_worlds
   std::map<std::string, std::shared_ptr<Place>> places;
   std::vector<std::shared_ptr<RunMembership>> kept_runs;
   std::vector<std::shared_ptr<Communicator>> kept_worlds;
@@ -61,7 +62,7 @@ void EndRunsAtExit(int status, void* /*unused*/) {
 }
 
 std::shared_ptr<Place> FindPlace(const std::string& store, const RunOptions& options) {
-  const std::lock_guard<std::mutex> lock(Runs().mutex);
+  const std::lock_guard<ForkSafeMutex> lock(Runs().mutex);
   auto& place = Runs().places[MakeString(store, " ", options.run_id, " shard ", options.shard_id)];
   if (place == nullptr) place = std::make_shared<Place>();
   return place;
@@ -96,7 +97,7 @@ std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFact
   });
   UseCoreShare(*run);
   {
-    const std::lock_guard<std::mutex> runs_lock(Runs().mutex);
+    const std::lock_guard<ForkSafeMutex> runs_lock(Runs().mutex);
     place->run = run;
     place->pid = pid;
   }
@@ -106,7 +107,7 @@ std::shared_ptr<RunMembership> JoinRun(const std::string& store, const StoreFact
 
 std::vector<std::shared_ptr<RunMembership>> JoinedRuns() {
   std::vector<std::shared_ptr<RunMembership>> runs;
-  const std::lock_guard<std::mutex> lock(Runs().mutex);
+  const std::lock_guard<ForkSafeMutex> lock(Runs().mutex);
   for (const auto& [name, place] : Runs().places) {
     if (auto run = place->Find()) runs.push_back(std::move(run));
   }

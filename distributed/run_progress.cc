@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/fork_safe_mutex.h"
 #include "caffe2/core/net.h"
 #include "caffe2/core/net_observer.h"
 #include "caffe2/core/workspace.h"
@@ -23,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRenewEvery{500};
 
 struct Progress {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   ShardStatus status{.state = "starting", .more = {}};
   bool has_counter = false;  // some net counts iterations
 };
@@ -36,7 +37,7 @@ Progress& OfProcess() {
 template <typename Change>
 void Update(const Change& change) {
   {
-    const std::lock_guard<std::mutex> lock(OfProcess().mutex);
+    const std::lock_guard<ForkSafeMutex> lock(OfProcess().mutex);
     change(&OfProcess());
   }
   PublishProgress();
@@ -159,7 +160,7 @@ void PublishProgress() {
   if (runs.empty()) return;
   ShardStatus status;
   {
-    const std::lock_guard<std::mutex> lock(OfProcess().mutex);
+    const std::lock_guard<ForkSafeMutex> lock(OfProcess().mutex);
     status = OfProcess().status;
   }
   for (const auto& run : runs) run->UpdateStatus(status);

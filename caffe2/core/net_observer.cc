@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe2/core/fork_safe_mutex.h"
 #include "caffe2/core/net.h"
 
 namespace caffe2 {
@@ -120,7 +121,7 @@ Registry<std::string, NetObserver, const NetBase*>& NetObserverRegistry() {
 namespace {
 
 struct GlobalCreators {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::vector<NetObserverCreator> all;
 };
 GlobalCreators& Creators() {
@@ -131,13 +132,17 @@ GlobalCreators& Creators() {
 }  // namespace
 
 void AddGlobalNetObserverCreator(NetObserverCreator creator) {
-  const std::lock_guard<std::mutex> lock(Creators().mutex);
+  const std::lock_guard<ForkSafeMutex> lock(Creators().mutex);
   Creators().all.push_back(std::move(creator));
 }
 
 void AttachGlobalObservers(NetBase* net) {
-  const std::lock_guard<std::mutex> lock(Creators().mutex);
-  for (const NetObserverCreator& create : Creators().all) {
+  std::vector<NetObserverCreator> creators;
+  {
+    const std::lock_guard<ForkSafeMutex> lock(Creators().mutex);
+    creators = Creators().all;
+  }
+  for (const NetObserverCreator& create : creators) {
     if (auto observer = create(net)) net->AttachObserver(std::move(observer));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "caffe2/core/closest_word.h"
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/fork_safe_mutex.h"
 #include "caffe2/core/workspace.h"
 
 namespace caffe2 {
@@ -86,7 +87,7 @@ std::set<DeviceType> DevicesOf(const std::string& op_type) {
 namespace {
 
 struct EnginePreferences {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::map<DeviceType, std::vector<std::string>> global = {{CUDA, {"CUDNN"}}};
   std::map<std::pair<DeviceType, std::string>, std::vector<std::string>> of_operator;
 };
@@ -109,7 +110,7 @@ std::vector<std::string> SplitEngines(const std::string& list) {
 std::vector<std::string> EnginesToTry(const OperatorDef& def, DeviceType type) {
   std::vector<std::string> engines = SplitEngines(def.engine());
   EnginePreferences& preferences = Preferences();
-  std::lock_guard<std::mutex> lock(preferences.mutex);
+  std::lock_guard<ForkSafeMutex> lock(preferences.mutex);
   auto it = preferences.of_operator.find({type, def.type()});
   const auto& more = it != preferences.of_operator.end() ? it->second : preferences.global[type];
   engines.insert(engines.end(), more.begin(), more.end());
@@ -126,16 +127,17 @@ constexpr char kHostFallback[] = "HostFallback";
 
 // Logs once for each type: a fallback is slow and may not be what the user expects.
 void LogFallback(const std::string& op_type, const Device& device) {
-  static std::mutex mutex;
+  static ForkSafeMutex mutex;
   static auto* told = new std::set<std::string>;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (told->insert(op_type).second) {
-    const OpSchema* schema = OpSchemaRegistry::Schema(op_type);
-    const std::string reason = schema == nullptr ? "" : schema->cpu_only();
-    LOG(INFO) << "operator " << op_type << " has no version for " << device.ToString()
-              << (reason.empty() ? "" : " (" + reason + ")")
-              << ": the host does its work, with copies before and after";
+  {
+    std::lock_guard<ForkSafeMutex> lock(mutex);
+    if (!told->insert(op_type).second) return;
   }
+  const OpSchema* schema = OpSchemaRegistry::Schema(op_type);
+  const std::string reason = schema == nullptr ? "" : schema->cpu_only();
+  LOG(INFO) << "operator " << op_type << " has no version for " << device.ToString()
+            << (reason.empty() ? "" : " (" + reason + ")")
+            << ": the host does its work, with copies before and after";
 }
 
 [[noreturn]] void ThrowUnknownOperator(const OperatorDef& def, DeviceType type) {
@@ -155,13 +157,13 @@ void LogFallback(const std::string& op_type, const Device& device) {
 }  // namespace
 
 void SetGlobalEnginePreference(DeviceType type, std::vector<std::string> engines) {
-  std::lock_guard<std::mutex> lock(Preferences().mutex);
+  std::lock_guard<ForkSafeMutex> lock(Preferences().mutex);
   Preferences().global[type] = std::move(engines);
 }
 
 void SetOperatorEnginePreference(DeviceType type, const std::string& op_type,
                                  std::vector<std::string> engines) {
-  std::lock_guard<std::mutex> lock(Preferences().mutex);
+  std::lock_guard<ForkSafeMutex> lock(Preferences().mutex);
   Preferences().of_operator[{type, op_type}] = std::move(engines);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe2/core/fork_safe_mutex.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2 {
@@ -21,12 +22,12 @@ class Registry {
 
   // Throws EnforceNotMet if the key is taken: two definitions of one name are a bug.
   void Register(const Key& key, Creator creator) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkSafeMutex> lock(mutex_);
     CAFFE_ENFORCE(creators_.emplace(key, std::move(creator)).second, "key registered twice: ", key);
   }
 
   bool Has(const Key& key) const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkSafeMutex> lock(mutex_);
     return creators_.count(key) != 0;
   }
 
@@ -34,7 +35,7 @@ class Registry {
   std::unique_ptr<Object> Create(const Key& key, Args... args) const {
     Creator creator;
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      std::lock_guard<ForkSafeMutex> lock(mutex_);
       auto it = creators_.find(key);
       if (it == creators_.end()) return nullptr;
       creator = it->second;
@@ -44,14 +45,14 @@ class Registry {
 
   // Sorted.
   std::vector<Key> Keys() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkSafeMutex> lock(mutex_);
     std::vector<Key> keys;
     for (const auto& entry : creators_) keys.push_back(entry.first);
     return keys;
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::map<Key, Creator> creators_;
 };
 

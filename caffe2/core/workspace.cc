@@ -27,10 +27,12 @@ void Workspace::AddBlobMapping(const Workspace* parent,
     parent_ = parent;
     owned_parent_ = parent->weak_from_this().lock();
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [name, parent_name] : forwarded) {
-    CAFFE_ENFORCE(parent->HasBlob(parent_name), "blob ", parent_name,
+  for (const auto& entry : forwarded) {
+    CAFFE_ENFORCE(parent->HasBlob(entry.second), "blob ", entry.second,
                   " is not in the parent workspace");
+  }
+  const std::lock_guard<ForkSafeMutex> lock(mutex_);
+  for (const auto& [name, parent_name] : forwarded) {
     const auto it = blobs_.find(name);
     CAFFE_ENFORCE(it == blobs_.end() || !IsThere(it->second), "blob ", name,
                   " exists in the workspace and cannot be forwarded");
@@ -41,7 +43,7 @@ void Workspace::AddBlobMapping(const Workspace* parent,
 std::vector<std::string> Workspace::LocalBlobs() const {
   std::vector<std::string> names;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<ForkSafeMutex> lock(mutex_);
     for (const auto& [name, local] : blobs_) {
       if (IsThere(local)) names.push_back(name);
     }
@@ -69,7 +71,7 @@ Blob* Workspace::CreateBlob(const std::string& name) {
 
 Blob* Workspace::CreateLocalBlob(const std::string& name) {
   CAFFE_ENFORCE(!name.empty(), "a blob needs a name");
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<ForkSafeMutex> lock(mutex_);
   LocalBlob& local = blobs_[name];
   if (local.blob == nullptr) local.blob = std::make_shared<Blob>();
   local.removed = false;
@@ -80,7 +82,7 @@ bool Workspace::HasBlob(const std::string& name) const { return GetBlob(name) !=
 
 const Blob* Workspace::GetBlob(const std::string& name) const {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<ForkSafeMutex> lock(mutex_);
     const auto it = blobs_.find(name);
     if (it != blobs_.end() && IsThere(it->second)) return it->second.blob.get();
   }
@@ -97,7 +99,7 @@ Blob* Workspace::GetBlob(const std::string& name) {
 bool Workspace::RemoveBlob(const std::string& name) {
   std::shared_ptr<Blob> blob;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<ForkSafeMutex> lock(mutex_);
     const auto it = blobs_.find(name);
     if (it == blobs_.end() || !IsThere(it->second)) return false;
     blob = it->second.blob;
@@ -121,7 +123,7 @@ void Workspace::Clear() {
   std::map<std::string, std::unique_ptr<NetBase>> nets;
   std::unordered_map<std::string, LocalBlob> blobs;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<ForkSafeMutex> lock(mutex_);
     nets.swap(nets_);
     blobs.swap(blobs_);
   }
@@ -140,7 +142,7 @@ NetBase* Workspace::CreateNet(const std::shared_ptr<const NetDef>& net, bool ove
   // The old net is deleted first: the new one may need the same files or locks.
   DeleteNet(net->name());
   auto created = caffe2::CreateNet(net, this);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<ForkSafeMutex> lock(mutex_);
   auto& slot = nets_[net->name()];
   CAFFE_ENFORCE(slot == nullptr, "another thread has created net ", net->name(), " meanwhile");
   slot = std::move(created);
@@ -148,14 +150,14 @@ NetBase* Workspace::CreateNet(const std::shared_ptr<const NetDef>& net, bool ove
 }
 
 NetBase* Workspace::GetNet(const std::string& name) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<ForkSafeMutex> lock(mutex_);
   auto it = nets_.find(name);
   return it == nets_.end() ? nullptr : it->second.get();
 }
 
 void Workspace::DeleteNet(const std::string& name) {
   std::unique_ptr<NetBase> deleted;  // destroyed when the lock has been released
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<ForkSafeMutex> lock(mutex_);
   if (auto it = nets_.find(name); it != nets_.end()) {
     deleted = std::move(it->second);
     nets_.erase(it);
@@ -163,7 +165,7 @@ void Workspace::DeleteNet(const std::string& name) {
 }
 
 std::vector<std::string> Workspace::Nets() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<ForkSafeMutex> lock(mutex_);
   std::vector<std::string> names;
   for (const auto& entry : nets_) names.push_back(entry.first);
   return names;

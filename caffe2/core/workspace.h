@@ -5,13 +5,13 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "caffe2/core/blob.h"
+#include "caffe2/core/fork_safe_mutex.h"
 #include "caffe2/core/net.h"
 
 namespace caffe2 {
@@ -112,7 +112,7 @@ class Workspace : public std::enable_shared_from_this<Workspace> {
   static bool IsThere(const LocalBlob& local) { return !local.removed || local.blob->meta(); }
   void ForgetUnusedBlobs();
 
-  mutable std::mutex mutex_;  // guards the maps of blobs and nets
+  mutable ForkSafeMutex mutex_;  // guards the maps of blobs and nets
   std::unordered_map<std::string, LocalBlob> blobs_;
   size_t removals_ = 0;  // since ForgetUnusedBlobs
   std::unordered_map<std::string, Forwarded> forwarded_;

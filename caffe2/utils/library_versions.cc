@@ -5,11 +5,13 @@
 #include <map>
 #include <mutex>
 
+#include "caffe2/core/fork_safe_mutex.h"
+
 namespace caffe2 {
 namespace {
 
 struct Versions {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::map<std::string, std::string> by_name;
 };
 
@@ -26,7 +28,7 @@ const RegisterLibraryVersion protobuf(
 
 std::vector<LibraryVersion> LibraryVersions() {
   Versions& versions = AllVersions();
-  std::lock_guard<std::mutex> lock(versions.mutex);
+  std::lock_guard<ForkSafeMutex> lock(versions.mutex);
   std::vector<LibraryVersion> list;
   for (const auto& [name, version] : versions.by_name) list.push_back({name, version});
   return list;
@@ -35,7 +37,7 @@ std::vector<LibraryVersion> LibraryVersions() {
 RegisterLibraryVersion::RegisterLibraryVersion(const std::string& name,
                                                const std::string& version) {
   Versions& versions = AllVersions();
-  std::lock_guard<std::mutex> lock(versions.mutex);
+  std::lock_guard<ForkSafeMutex> lock(versions.mutex);
   versions.by_name[name] = version;
 }
 

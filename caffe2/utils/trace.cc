@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "caffe2/core/fork_safe_mutex.h"
 #include "caffe2/core/logging.h"
 
 namespace caffe2 {
@@ -12,7 +13,7 @@ std::atomic<bool> trace_is_on{false};
 namespace {
 
 struct Recording {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   Trace trace;
   size_t max_spans = 0;
 };
@@ -36,7 +37,7 @@ int64_t Nanoseconds(std::chrono::steady_clock::time_point time) {
 
 void StartTrace(size_t max_spans) {
   Recording& recording = TheRecording();
-  const std::lock_guard<std::mutex> lock(recording.mutex);
+  const std::lock_guard<ForkSafeMutex> lock(recording.mutex);
   CAFFE_ENFORCE(!TraceIsOn(), "this process already records a timeline");
   recording.trace = {};
   recording.max_spans = max_spans;
@@ -45,7 +46,7 @@ void StartTrace(size_t max_spans) {
 
 Trace StopTrace() {
   Recording& recording = TheRecording();
-  const std::lock_guard<std::mutex> lock(recording.mutex);
+  const std::lock_guard<ForkSafeMutex> lock(recording.mutex);
   CAFFE_ENFORCE(TraceIsOn(), "this process records no timeline");
   internal::trace_is_on = false;
   return std::exchange(recording.trace, {});
@@ -55,7 +56,7 @@ void AddToTrace(const char* category, std::string name,
                 std::chrono::steady_clock::time_point start) {
   const auto end = std::chrono::steady_clock::now();
   Recording& recording = TheRecording();
-  const std::lock_guard<std::mutex> lock(recording.mutex);
+  const std::lock_guard<ForkSafeMutex> lock(recording.mutex);
   if (!TraceIsOn()) return;
   if (recording.trace.spans.size() >= recording.max_spans) {
     ++recording.trace.dropped;

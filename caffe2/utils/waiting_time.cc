@@ -3,13 +3,15 @@
 #include <chrono>
 #include <mutex>
 
+#include "caffe2/core/fork_safe_mutex.h"
+
 namespace caffe2 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 struct Counter {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   int waiting = 0;  // threads
   Clock::time_point since;
   Clock::duration total{0};  // without the wait under way
@@ -24,19 +26,19 @@ Counter& CounterOf(WaitFor what) {
 
 TimedWait::TimedWait(WaitFor what) : what_(what) {
   Counter& counter = CounterOf(what_);
-  const std::lock_guard<std::mutex> lock(counter.mutex);
+  const std::lock_guard<ForkSafeMutex> lock(counter.mutex);
   if (counter.waiting++ == 0) counter.since = Clock::now();
 }
 
 TimedWait::~TimedWait() {
   Counter& counter = CounterOf(what_);
-  const std::lock_guard<std::mutex> lock(counter.mutex);
+  const std::lock_guard<ForkSafeMutex> lock(counter.mutex);
   if (--counter.waiting == 0) counter.total += Clock::now() - counter.since;
 }
 
 double WaitedSeconds(WaitFor what) {
   Counter& counter = CounterOf(what);
-  const std::lock_guard<std::mutex> lock(counter.mutex);
+  const std::lock_guard<ForkSafeMutex> lock(counter.mutex);
   Clock::duration total = counter.total;
   if (counter.waiting > 0) total += Clock::now() - counter.since;
   return std::chrono::duration<double>(total).count();
@@ -44,7 +46,7 @@ double WaitedSeconds(WaitFor what) {
 
 double CurrentWaitSeconds(WaitFor what) {
   Counter& counter = CounterOf(what);
-  const std::lock_guard<std::mutex> lock(counter.mutex);
+  const std::lock_guard<ForkSafeMutex> lock(counter.mutex);
   if (counter.waiting == 0) return 0;
   return std::chrono::duration<double>(Clock::now() - counter.since).count();
 }
