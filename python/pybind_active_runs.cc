@@ -1,14 +1,19 @@
 #include "python/pybind_active_runs.h"
 
+#include <pthread.h>
 #include <pybind11/pybind11.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include "caffe2/core/nested_net.h"
 
 namespace caffe2::python {
 namespace {
@@ -16,26 +21,55 @@ namespace {
 thread_local int runs_of_this_thread = 0;
 thread_local const OperatorBase* operator_of_this_thread = nullptr;
 
-struct Run {
-  Workspace* ws;
-  const NetBase* net;   // or null
-  const PlanDef* plan;  // or null
-  std::thread::id thread;
+// A tensor that a run shares with an earlier one.
+struct Pinned {
+  std::shared_ptr<Tensor> tensor;
+  uint64_t other;  // the earlier run
 };
 
+struct Run {
+  Workspace* ws;
+  const NetBase* net = nullptr;      // or
+  const OperatorBase* op = nullptr;  // or
+  const PlanDef* plan = nullptr;     // or none of them
+  std::thread::id thread = std::this_thread::get_id();
+  std::vector<Pinned> pinned = {};
+  // Was pinned for this run and another one that has ended. An operator may use the object still,
+  // even if the other run has put another one into the blob.
+  std::vector<std::shared_ptr<Tensor>> kept = {};
+};
+
+// The blobs that two nets use and one of them writes. They never change.
+using SharedBlobs = std::vector<std::weak_ptr<const Blob>>;
+
 struct Runs {
-  const pid_t process = getpid();
   std::mutex mutex;  // runs end without the GIL
   uint64_t next_id = 0;
   std::map<uint64_t, Run> active;
   std::set<Workspace*> stopped;  // were told to stop, and still run
+  // By the numbers of the nets. To find them takes about as long as a small net runs.
+  std::map<std::pair<uint64_t, uint64_t>, SharedBlobs> shared_by_nets;
 };
 
-// Never destroyed: threads may run nets while the process ends. A forked process gets its own, as
-// the parent's mutex may be locked and its threads are not there.
+void ForgetRunsOfParent(Runs* runs) {
+  for (const auto& [id, run] : runs->active) {
+    for (const Pinned& pinned : run.pinned) pinned.tensor->Unpin();
+  }
+  new auto(std::exchange(runs->active, {}));  // what they hold may need the GIL to be destroyed
+  for (Workspace* ws : std::exchange(runs->stopped, {})) ws->ClearStop();
+}
+
+// Never destroyed: threads may run nets while the process ends. A fork waits for the mutex, and
+// then for the mutexes of workspaces (ForkSafeMutex), as the functions below lock them.
 Runs& AllRuns() {
-  static Runs* runs = new Runs;
-  if (runs->process != getpid()) runs = new Runs;
+  static auto* runs = [] {
+    pthread_atfork([] { AllRuns().mutex.lock(); }, [] { AllRuns().mutex.unlock(); },
+                   [] {
+                     ForgetRunsOfParent(&AllRuns());
+                     AllRuns().mutex.unlock();
+                   });
+    return new Runs;
+  }();
   return *runs;
 }
 
@@ -74,33 +108,93 @@ bool IsRunOf(const Run& run, const NetBase* net) {
          (run.plan != nullptr && run.ws == net->workspace() && HasNet(*run.plan, net->Name()));
 }
 
-bool HasOperator(const Run& run, const OperatorBase* op) {
+// True if match(op) is for an operator of the net, or the single operator.
+template <typename Match>
+bool AnyOperator(const Run& run, const Match& match) {
+  if (run.op != nullptr) return match(*run.op);
   return run.net != nullptr && std::any_of(run.net->operators().begin(), run.net->operators().end(),
-                                           [op](const auto& own) { return own.get() == op; });
+                                           [&match](const auto& op) { return match(*op); });
 }
 
-// By the definition: the plan makes its nets in the course of its run.
-bool Uses(const Run& run, const NetDef& net, const Blob* blob) {
-  const auto is_blob = [&](const std::string& name) { return run.ws->GetBlob(name) == blob; };
-  return std::any_of(net.op().begin(), net.op().end(), [&](const OperatorDef& op) {
-    return std::any_of(op.input().begin(), op.input().end(), is_blob) ||
-           std::any_of(op.output().begin(), op.output().end(), is_blob);
+bool HasOperator(const Run& run, const OperatorBase* op) {
+  return AnyOperator(run, [op](const OperatorBase& own) { return &own == op; });
+}
+
+template <typename Visit>
+bool AnyBlobOfNets(const Workspace& ws, const OperatorDef& op, const Visit& visit);
+
+// The next four: true once visit(blob, whether it is written) is. First: blobs by their names.
+template <typename Names, typename Visit>
+bool AnyBlobNamed(const Workspace& ws, const Names& names, bool writes, const Visit& visit) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const Blob* blob = ws.GetBlob(name);
+    return blob != nullptr && visit(blob, writes);
   });
 }
 
-bool Uses(const Run& run, const Blob* blob) {
+template <typename Visit>
+bool AnyBlobOfNet(const Workspace& ws, const NetDef& net, const Visit& visit) {
+  return std::any_of(net.op().begin(), net.op().end(), [&](const OperatorDef& op) {
+    return AnyBlobNamed(ws, op.input(), false, visit) ||
+           AnyBlobNamed(ws, op.output(), true, visit) || AnyBlobOfNets(ws, op, visit);
+  });
+}
+
+// The blobs of the nets in an operator's arguments. A recurrent network names its states in
+// arguments.
+template <typename Visit>
+bool AnyBlobOfNets(const Workspace& ws, const OperatorDef& op, const Visit& visit) {
+  if (op.type() == "Do" || !HasNetArgument(op)) return false;
+  return std::any_of(op.arg().begin(), op.arg().end(), [&](const Argument& argument) {
+    return AnyBlobNamed(ws, argument.strings(), true, visit) ||
+           AnyBlobOfNet(ws, argument.n(), visit) ||
+           std::any_of(argument.nets().begin(), argument.nets().end(),
+                       [&](const NetDef& net) { return AnyBlobOfNet(ws, net, visit); });
+  });
+}
+
+// Of a plan by the definition: it makes its nets in the course of its run.
+template <typename Visit>
+bool AnyBlob(const Run& run, const Visit& visit) {
   if (run.plan != nullptr) {
     return std::any_of(run.plan->network().begin(), run.plan->network().end(),
-                       [&](const NetDef& net) { return Uses(run, net, blob); });
+                       [&](const NetDef& net) { return AnyBlobOfNet(*run.ws, net, visit); });
   }
-  return run.net != nullptr &&
-         std::any_of(run.net->operators().begin(), run.net->operators().end(),
-                     [blob](const auto& op) {
-                       const auto& inputs = op->Inputs();
-                       const auto& outputs = op->Outputs();
-                       return std::find(inputs.begin(), inputs.end(), blob) != inputs.end() ||
-                              std::find(outputs.begin(), outputs.end(), blob) != outputs.end();
-                     });
+  return AnyOperator(run, [&](const OperatorBase& op) {
+    const auto& inputs = op.Inputs();
+    const auto& outputs = op.Outputs();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Blob* blob) { return visit(blob, false); }) ||
+           std::any_of(outputs.begin(), outputs.end(),
+                       [&](const Blob* blob) { return visit(blob, true); }) ||
+           AnyBlobOfNets(*run.ws, op.debug_def(), visit);
+  });
+}
+
+SharedBlobs FindSharedBlobs(const Run& a, const Run& b) {
+  std::unordered_map<const Blob*, bool> of_a;  // whether it writes the blob
+  AnyBlob(a, [&of_a](const Blob* blob, bool writes) {
+    of_a[blob] |= writes;
+    return false;
+  });
+  std::set<const Blob*> shared;
+  AnyBlob(b, [&](const Blob* blob, bool writes) {
+    const auto in_a = of_a.find(blob);
+    if (in_a != of_a.end() && (writes || in_a->second)) shared.insert(blob);
+    return false;
+  });
+  SharedBlobs blobs;
+  for (const Blob* blob : shared) blobs.push_back(blob->weak_from_this());
+  return blobs;
+}
+
+SharedBlobs BlobsSharedBy(const Run& a, const Run& b, Runs* runs) {
+  if (a.net == nullptr || b.net == nullptr) return FindSharedBlobs(a, b);
+  constexpr size_t kMostPairs = 1000;
+  if (runs->shared_by_nets.size() >= kMostPairs) runs->shared_by_nets.clear();
+  const auto [entry, is_new] = runs->shared_by_nets.try_emplace({a.net->id(), b.net->id()});
+  if (is_new) entry->second = FindSharedBlobs(a, b);
+  return entry->second;
 }
 
 // True if this thread is a part of the run. An operator on a thread of its net knows the net by
@@ -115,37 +209,111 @@ bool IsOwn(const Runs& runs, const Run& run) {
 }
 
 std::string Described(const Run& run) {
+  if (run.op != nullptr) return "operator " + run.op->type();
   return run.plan != nullptr ? "plan " + run.plan->name() : "net " + run.net->Name();
+}
+
+// Null if it holds no tensor with data.
+std::shared_ptr<Tensor> TensorIn(const std::weak_ptr<const Blob>& blob) {
+  const auto held = std::const_pointer_cast<Blob>(blob.lock());
+  auto tensor = held == nullptr ? nullptr : held->GetShared<Tensor>();
+  return tensor != nullptr && tensor->has_data() ? tensor : nullptr;
+}
+
+// Begins a run: pins what it shares with the runs of other threads.
+uint64_t Begin(Run run, Runs* runs) {
+  for (const auto& [id, other] : runs->active) {
+    if (IsOwn(*runs, other)) continue;
+    for (const auto& blob : BlobsSharedBy(other, run, runs)) {
+      if (auto tensor = TensorIn(blob)) run.pinned.push_back({std::move(tensor), id});
+    }
+  }
+  for (const Pinned& pinned : run.pinned) pinned.tensor->Pin();
+  const uint64_t id = runs->next_id++;
+  runs->active.emplace(id, std::move(run));
+  ++runs_of_this_thread;
+  return id;
+}
+
+// Ends a run and the pins between it and others. They keep the tensors, and so does the result, for
+// the caller to destroy when the mutex is free.
+Run End(uint64_t id, Runs* runs) {
+  const auto entry = runs->active.find(id);
+  if (entry == runs->active.end()) return {nullptr};  // of the process that forked this one
+  Run run = std::move(entry->second);
+  runs->active.erase(entry);
+  for (const Pinned& pinned : run.pinned) {
+    pinned.tensor->Unpin();
+    runs->active.at(pinned.other).kept.push_back(pinned.tensor);
+  }
+  for (auto& [later_id, later] : runs->active) {
+    std::erase_if(later.pinned, [id, &later = later](const Pinned& pinned) {
+      if (pinned.other != id) return false;
+      pinned.tensor->Unpin();
+      later.kept.push_back(pinned.tensor);
+      return true;
+    });
+  }
+  return run;
+}
+
+void EnforceIsNot(const NetBase& net, const Run& run) {
+  CAFFE_ENFORCE(!IsRunOf(run, &net), "cannot run net ", net.Name(), " while it runs");
+}
+
+void EnforceMakesNoNetOf(const Run& run, const PlanDef& plan, const Workspace* ws) {
+  for (const NetDef& made : plan.network()) {
+    const bool runs_it = (run.net != nullptr && run.ws == ws && run.net->Name() == made.name()) ||
+                         (run.plan != nullptr && run.ws == ws && HasNet(*run.plan, made.name()));
+    CAFFE_ENFORCE(!runs_it, "plan ", plan.name(), " cannot overwrite net ", made.name(),
+                  " while it runs");
+  }
+}
+
+// Throws if another thread runs something for which uses(run) is true.
+template <typename Uses>
+void EnforceNoUse(const Uses& uses, const std::string& action) {
+  Runs& runs = AllRuns();
+  const std::lock_guard<std::mutex> lock(runs.mutex);
+  for (const auto& [id, run] : runs.active) {
+    CAFFE_ENFORCE(IsOwn(runs, run) || !uses(run), action, " while ", Described(run),
+                  ", which uses it, runs in another thread");
+  }
 }
 
 }  // namespace
 
-ActiveRun::ActiveRun(Workspace* ws, const NetBase* net) : ActiveRun(ws, net, nullptr) {}
-ActiveRun::ActiveRun(Workspace* ws, const PlanDef& plan) : ActiveRun(ws, nullptr, &plan) {}
-
-ActiveRun::ActiveRun(Workspace* ws, const NetBase* net, const PlanDef* plan) : ws_(ws) {
+ActiveRun::ActiveRun(Workspace* ws) : ws_(ws) {
   Runs& runs = AllRuns();
   const std::lock_guard<std::mutex> lock(runs.mutex);
-  for (const auto& [id, run] : runs.active) {
-    CAFFE_ENFORCE(net == nullptr || !IsRunOf(run, net), "cannot run net ", net->Name(),
-                  " while it runs");
-    if (plan == nullptr) continue;
-    for (const NetDef& made : plan->network()) {
-      const bool runs_it = (run.net != nullptr && run.ws == ws && run.net->Name() == made.name()) ||
-                           (run.plan != nullptr && run.ws == ws && HasNet(*run.plan, made.name()));
-      CAFFE_ENFORCE(!runs_it, "plan ", plan->name(), " cannot overwrite net ", made.name(),
-                    " while it runs");
-    }
-  }
-  id_ = runs.next_id++;
-  runs.active[id_] = {ws, net, plan, std::this_thread::get_id()};
-  ++runs_of_this_thread;
+  id_ = Begin({.ws = ws}, &runs);
+}
+
+ActiveRun::ActiveRun(Workspace* ws, const NetBase& net) : ws_(ws) {
+  Runs& runs = AllRuns();
+  const std::lock_guard<std::mutex> lock(runs.mutex);
+  for (const auto& [id, run] : runs.active) EnforceIsNot(net, run);
+  id_ = Begin({.ws = ws, .net = &net}, &runs);
+}
+
+ActiveRun::ActiveRun(Workspace* ws, const OperatorBase& op) : ws_(ws) {
+  Runs& runs = AllRuns();
+  const std::lock_guard<std::mutex> lock(runs.mutex);
+  id_ = Begin({.ws = ws, .op = &op}, &runs);
+}
+
+ActiveRun::ActiveRun(Workspace* ws, const PlanDef& plan) : ws_(ws) {
+  Runs& runs = AllRuns();
+  const std::lock_guard<std::mutex> lock(runs.mutex);
+  for (const auto& [id, run] : runs.active) EnforceMakesNoNetOf(run, plan, ws);
+  id_ = Begin({.ws = ws, .plan = &plan}, &runs);
 }
 
 ActiveRun::~ActiveRun() {
   Runs& runs = AllRuns();
+  Run ended{nullptr};
   const std::lock_guard<std::mutex> lock(runs.mutex);
-  runs.active.erase(id_);
+  ended = End(id_, &runs);
   --runs_of_this_thread;
   // The last run lets the workspace be used again, so that all others have seen the stop.
   if (!runs.stopped.empty() && !RunsIn(runs, ws_) && runs.stopped.erase(ws_)) ws_->ClearStop();
@@ -181,12 +349,13 @@ void EnforceNetIsIdle(const NetBase* net, const std::string& action) {
 
 void EnforceBlobIsIdle(const Blob* blob, const std::string& action) {
   if (blob == nullptr) return;
-  Runs& runs = AllRuns();
-  const std::lock_guard<std::mutex> lock(runs.mutex);
-  for (const auto& [id, run] : runs.active) {
-    CAFFE_ENFORCE(IsOwn(runs, run) || !Uses(run, blob), action, " while ", Described(run),
-                  ", which uses it, runs in another thread");
-  }
+  const auto is_blob = [blob](const Blob* used, bool) { return used == blob; };
+  EnforceNoUse([&](const Run& run) { return AnyBlob(run, is_blob); }, action);
+}
+
+void EnforceTensorIsIdle(const Tensor& tensor, const std::string& action) {
+  const auto holds_it = [&tensor](const Blob* used, bool) { return BlobTensor(*used) == &tensor; };
+  EnforceNoUse([&](const Run& run) { return AnyBlob(run, holds_it); }, action);
 }
 
 void EndRuns(Workspace* ws, std::chrono::milliseconds patience, const std::string& action) {

@@ -2,6 +2,12 @@
 //
 // The caller holds the GIL, under which runs begin: what is found idle stays so until the GIL is
 // released. Runs may end at any time. A forked process has none of the runs of its parent.
+//
+// A run uses the inputs and outputs of its operators, and the blobs that the nets in their
+// arguments name (If, While, recurrent networks; a Do lists the blobs of its net itself). While two
+// runs of different threads use a blob that one of them writes, its tensor is pinned (Tensor::Pin):
+// what it then changes of the shape, type or memory is an error of that run. Tensors that are made
+// meanwhile are not pinned.
 #pragma once
 
 #include <chrono>
@@ -11,15 +17,16 @@
 
 namespace caffe2::python {
 
-// A run in `ws`, by this thread, as long as it lives: of a net, of a plan, or of neither (an
-// operator, or the making of a net).
+// A run in `ws`, by this thread, as long as it lives: of a net, of an operator, of a plan, or of
+// none (the making of a net). The net, operator or plan must outlive it.
 class ActiveRun {
  public:
-  explicit ActiveRun(Workspace* ws) : ActiveRun(ws, nullptr, nullptr) {}
+  explicit ActiveRun(Workspace* ws);
   // Throws EnforceNotMet if the net runs already: one thread runs a net at a time.
-  ActiveRun(Workspace* ws, const NetBase* net);
+  ActiveRun(Workspace* ws, const NetBase& net);
+  ActiveRun(Workspace* ws, const OperatorBase& op);
   // Throws EnforceNotMet if a net of the plan, which the plan would make anew, runs or belongs to a
-  // plan that runs. The plan must outlive this.
+  // plan that runs.
   ActiveRun(Workspace* ws, const PlanDef& plan);
   // Clears the stop request of StopRuns if this is the last run in the workspace.
   ~ActiveRun();
@@ -27,8 +34,6 @@ class ActiveRun {
   ActiveRun& operator=(const ActiveRun&) = delete;
 
  private:
-  ActiveRun(Workspace* ws, const NetBase* net, const PlanDef* plan);
-
   Workspace* ws_;
   uint64_t id_;
 };
@@ -50,12 +55,13 @@ class InsideOperator {
 void StopRuns(Workspace* ws);
 bool AnyRunIsActive();
 
-// The next three throw EnforceNotMet; `action` begins the text, such as "cannot delete net train".
+// The next four throw EnforceNotMet; `action` begins the text, such as "cannot delete net train".
 // Null is idle.
 void EnforceNetIsIdle(const NetBase* net, const std::string& action);
-// Throws if a net or plan that another thread runs uses the blob. The operator from which this is
-// called may use it, because it waits.
+// Throw if a net, operator or plan that another thread runs uses the blob, or the tensor in one of
+// its blobs. The operator from which this is called may use it, because it waits.
 void EnforceBlobIsIdle(const Blob* blob, const std::string& action);
+void EnforceTensorIsIdle(const Tensor& tensor, const std::string& action);
 // Stops the runs in the workspace and its children, and waits for their ends with the GIL released.
 // Throws if this thread is a part of a run, or if the runs go on after `patience`.
 void EndRuns(Workspace* ws, std::chrono::milliseconds patience, const std::string& action);

@@ -1,4 +1,6 @@
 // Blobs: feed and fetch.
+#include <variant>
+
 #include "caffe2/core/tensor_int8.h"
 #include "python/pybind_active_runs.h"
 #include "python/pybind_state.h"
@@ -27,49 +29,75 @@ void FeedInt8(const py::tuple& value, int8::Int8TensorCPU* tensor) {
   TensorFromNumpy(array, &tensor->t);
 }
 
-// True if the blob holds a tensor of the array's shape and element type, whose memory is then kept.
-bool KeepsMemory(const Blob& blob, const py::handle& value, const Device& device) {
-  const Tensor* tensor = BlobTensor(blob);
-  return tensor != nullptr && tensor->has_data() && tensor->device() == device &&
-         !tensor->IsType<std::string>() && py::isinstance<py::array>(value) &&
-         HasShapeAndType(py::reinterpret_borrow<py::array>(value), *tensor);
+// What a blob is to hold; arrays are normalized.
+using Content = std::variant<py::array, int8::Int8TensorCPU, std::string>;
+
+// Other threads may run meanwhile. So this comes before the blob is looked up and checked.
+Content ContentFrom(const py::handle& value) {
+  if (py::isinstance<py::array>(value)) {
+    return Normalized(py::reinterpret_borrow<py::array>(value));
+  }
+  if (py::isinstance<py::tuple>(value)) {
+    int8::Int8TensorCPU tensor;
+    FeedInt8(py::reinterpret_borrow<py::tuple>(value), &tensor);
+    return tensor;
+  }
+  if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
+    return value.cast<std::string>();
+  }
+  throw py::type_error(
+      "a blob takes a numpy array, numbers and lists of them, str, bytes or a "
+      "TensorProto, not " +
+      py::str(py::type::handle_of(value).attr("__name__")).cast<std::string>());
 }
 
-// FeedBlob. Throws EnforceNotMet if another thread runs a net that uses the memory that the blob
-// would lose.
-void FeedIdleBlob(Blob* blob, const std::string& name, const py::handle& value,
-                  const Device& device) {
-  if (!KeepsMemory(*blob, value, device)) {
+// True if the blob holds a tensor of the array's shape and element type, whose memory is then kept.
+bool KeepsMemory(const Blob& blob, const Content& content, const Device& device) {
+  const Tensor* tensor = BlobTensor(blob);
+  const auto* array = std::get_if<py::array>(&content);
+  return array != nullptr && tensor != nullptr && tensor->has_data() &&
+         tensor->device() == device && !tensor->IsType<std::string>() &&
+         HasShapeAndType(*array, *tensor);
+}
+
+// Throws EnforceNotMet if another thread runs a net that uses the memory that the blob would lose.
+void FeedIdleBlob(Blob* blob, const std::string& name, Content content, const Device& device) {
+  if (!KeepsMemory(*blob, content, device)) {
     EnforceBlobIsIdle(blob, "cannot give blob " + name + " another shape, type or device");
   }
-  FeedBlob(blob, value, device);
+  if (const auto* array = std::get_if<py::array>(&content)) {
+    TensorFromNumpy(*array, BlobGetMutableTensor(blob, device));
+  } else if (auto* tensor = std::get_if<int8::Int8TensorCPU>(&content)) {
+    *blob->GetMutable<int8::Int8TensorCPU>() = std::move(*tensor);
+  } else {
+    *blob->GetMutable<std::string>() = std::get<std::string>(std::move(content));
+  }
+}
+
+void FeedBlob(const std::string& name, const py::object& value, const std::string& device_option) {
+  const Device device = DeviceFromBytes(device_option);
+  Content content = ContentFrom(value);
+  // Another thread may reset the workspace while the elements are copied.
+  const auto ws = CurrentWorkspace()->shared_from_this();
+  const bool is_new = !ws->HasBlob(name);
+  try {
+    FeedIdleBlob(ws->CreateBlob(name), name, std::move(content), device);
+  } catch (...) {
+    if (is_new) ws->RemoveBlob(name);
+    throw;
+  }
 }
 
 }  // namespace
-
-void FeedBlob(Blob* blob, const py::handle& value, const Device& device) {
-  if (py::isinstance<py::array>(value)) {
-    TensorFromNumpy(py::reinterpret_borrow<py::array>(value), BlobGetMutableTensor(blob, device));
-  } else if (py::isinstance<py::tuple>(value)) {
-    int8::Int8TensorCPU tensor;
-    FeedInt8(py::reinterpret_borrow<py::tuple>(value), &tensor);
-    *blob->GetMutable<int8::Int8TensorCPU>() = std::move(tensor);
-  } else if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
-    *blob->GetMutable<std::string>() = value.cast<std::string>();
-  } else {
-    throw py::type_error(
-        "a blob takes a numpy array, numbers and lists of them, str, bytes or a "
-        "TensorProto, not " +
-        py::str(py::type::handle_of(value).attr("__name__")).cast<std::string>());
-  }
-}
 
 py::object FetchBlob(const Blob& blob, const std::string& name) {
   try {
     if (const Tensor* tensor = BlobTensor(blob)) return TensorToNumpy(*tensor);
     if (blob.IsType<int8::Int8TensorCPU>()) {
       const auto& tensor = blob.Get<int8::Int8TensorCPU>();
-      return py::make_tuple(TensorToNumpy(tensor.t), tensor.scale, tensor.zero_point);
+      const float scale = tensor.scale;  // before TensorToNumpy lets other threads run
+      const int32_t zero_point = tensor.zero_point;
+      return py::make_tuple(TensorToNumpy(tensor.t), scale, zero_point);
     }
   } catch (Error& error) {
     error.AddContext("blob " + name);
@@ -88,7 +116,7 @@ void AddBlobs(py::module_& m) {
       .def(
           "_feed",
           [](Blob& self, const py::object& value, const std::string& device) {
-            FeedIdleBlob(&self, "(blob)", value, DeviceFromBytes(device));
+            FeedIdleBlob(&self, "(blob)", ContentFrom(value), DeviceFromBytes(device));
           },
           py::arg("value"), py::arg("device_option") = "",
           "Sets the content. `device_option` is a serialized DeviceOption.")
@@ -106,17 +134,10 @@ void AddBlobs(py::module_& m) {
   m.def(
       "feed_blob",
       [](const std::string& name, const py::object& value, const std::string& device) {
-        const Device target = DeviceFromBytes(device);
-        Workspace* ws = CurrentWorkspace();
-        const bool is_new = !ws->HasBlob(name);
         try {
-          FeedIdleBlob(ws->CreateBlob(name), name, value, target);
+          FeedBlob(name, value, device);
         } catch (Error& error) {
-          if (is_new) ws->RemoveBlob(name);
           error.AddContext("blob " + name);
-          throw;
-        } catch (...) {
-          if (is_new) ws->RemoveBlob(name);
           throw;
         }
         return true;

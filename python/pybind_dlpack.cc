@@ -202,6 +202,7 @@ void ImportTensor(Tensor& self, const py::object& source) {
       object = source.attr("__dlpack__")();  // it knows the old layout alone
     }
   }
+  EnforceMayChange(self);
   if (PyCapsule_IsValid(object.ptr(), DlpackManagedVersioned::kName)) {
     TakeOver<DlpackManagedVersioned>(py::reinterpret_borrow<py::capsule>(object), &self);
   } else if (PyCapsule_IsValid(object.ptr(), DlpackManaged::kName)) {

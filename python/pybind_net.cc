@@ -100,7 +100,7 @@ std::vector<float> BenchmarkNet(const std::string& name, int warmup_runs, int ma
     return std::chrono::duration<float, std::milli>(time).count() / static_cast<float>(main_runs);
   };
   std::vector<float> results;
-  const ActiveRun active(ws, net);
+  const ActiveRun active(ws, *net);
   RunNetTimes(ws, net, warmup_runs, false);
   const auto begin = Clock::now();
   RunNetTimes(ws, net, main_runs, false);
@@ -177,7 +177,7 @@ CreatedNet CreateNetIn(Workspace* ws, const NetDef& net, bool overwrite) {
 void RunNetOnce(const NetDef& def, double max_seconds, Workspace* ws) {
   const ActiveRun making(ws);
   const auto net = CreateNet(std::make_shared<const NetDef>(def), ws);
-  const ActiveRun active(ws, net.get());
+  const ActiveRun active(ws, *net);
   const auto run = [&] {
     return RunWithin(max_seconds, "net " + net->Name(), ws, [&] { return net->Run(); });
   };
@@ -205,8 +205,10 @@ void RunCreated(OperatorBase* op, Workspace* ws) {
 
 void RunOperator(const OperatorDef& def, Workspace* ws) {
   try {
-    const ActiveRun active(ws);
-    RunCreated(CreateOperator(def, ws).get(), ws);
+    const ActiveRun making(ws);
+    const auto op = CreateOperator(def, ws);
+    const ActiveRun active(ws, *op);
+    RunCreated(op.get(), ws);
   } catch (Error& error) {
     error.AddContext("operator " + def.type() +
                      (def.output_size() ? " that writes " + def.output(0) : ""));
@@ -220,7 +222,7 @@ void AddNets(py::module_& m) {
           "run",
           [](const CreatedNet& self, double max_seconds) {
             NetBase* net = GetNetOrThrow(self.ws.get(), self.name);
-            const ActiveRun active(net->workspace(), net);
+            const ActiveRun active(net->workspace(), *net);
             const auto run = [&] {
               return RunWithin(max_seconds, "net " + self.name, net->workspace(),
                                [&] { return net->Run(); });
@@ -248,7 +250,7 @@ void AddNets(py::module_& m) {
       [](const std::string& name, int num_iter, bool allow_fail) {
         Workspace* ws = CurrentWorkspace();
         NetBase* net = GetNetOrThrow(ws, name);
-        const ActiveRun active(ws, net);
+        const ActiveRun active(ws, *net);
         return RunNetTimes(ws, net, num_iter, allow_fail);
       },
       py::arg("name"), py::arg("num_iter") = 1, py::arg("allow_fail") = false);

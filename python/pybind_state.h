@@ -84,12 +84,8 @@ void RunPlan(const PlanDef& plan, Workspace* ws);
 // Errors name the operator.
 void RunOperator(const OperatorDef& def, Workspace* ws);
 
-// Sets the blob: numpy arrays become tensors on `device`, tuples (array, scale, zero point)
-// quantized tensors, str and bytes become strings. Always copies. Raises TypeError, naming the
-// type, for anything else.
-void FeedBlob(Blob* blob, const py::handle& value, const Device& device);
-// Copies the content: to a numpy array, a tuple as in FeedBlob, or bytes; for other C++ objects,
-// returns a line that names the type.
+// Copies the content: to a numpy array, a tuple (array, scale, zero point) of a quantized tensor,
+// or bytes; for other C++ objects, returns a line that names the type.
 py::object FetchBlob(const Blob& blob, const std::string& name);
 
 }  // namespace caffe2::python

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "caffe2/utils/parallel.h"
+#include "python/pybind_active_runs.h"
 
 namespace caffe2::python {
 namespace {
@@ -66,11 +67,10 @@ std::vector<int64_t> ShapeOf(const py::array& array) {
 
 py::tuple ShapeTuple(const Tensor& tensor) { return py::tuple(py::cast(tensor.sizes())); }
 
-void StringsFromNumpy(const py::array& array, Tensor* tensor) {
-  const auto objects =
-      py::array::ensure(array.attr("astype")("O"), py::array::c_style | py::array::forcecast);
+// From a normalized array.
+void StringsFromNumpy(const py::array& objects, Tensor* tensor) {
   auto* const* items = static_cast<PyObject* const*>(objects.data());
-  Tensor strings(ShapeOf(array), CPU);
+  Tensor strings(ShapeOf(objects), CPU);
   std::string* data = strings.mutable_data<std::string>();
   for (int64_t i = 0; i < strings.numel(); ++i) {
     const py::handle item(items[i]);
@@ -84,31 +84,23 @@ void StringsFromNumpy(const py::array& array, Tensor* tensor) {
   tensor->CopyFrom(strings);
 }
 
-py::array StringsToNumpy(const Tensor& tensor) {
-  py::array result(py::dtype("O"), tensor.sizes());
-  auto** items = static_cast<PyObject**>(result.mutable_data());
-  const std::string* data = tensor.data<std::string>();
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    Py_XDECREF(items[i]);  // numpy fills new object arrays with None
-    items[i] = py::bytes(data[i]).release().ptr();
-  }
-  return result;
-}
-
-// The array in native byte order and row-major layout; itself where it already is.
-py::array Normalized(const py::array& array) {
-  py::object native = array;
-  if (!array.dtype().attr("isnative").cast<bool>()) {
-    native = array.attr("astype")(array.dtype().attr("newbyteorder")("="));
-  }
-  return py::array::ensure(native, py::array::c_style);
-}
-
 // The storage of a tensor, which lives on when another thread resizes the tensor meanwhile.
 Tensor HeldStorage(const Tensor& tensor) {
   Tensor held;
   held.ShareData(tensor);
   return held;
+}
+
+py::array StringsToNumpy(const Tensor& tensor) {
+  const Tensor held = HeldStorage(tensor);  // the collection of garbage may run other threads
+  py::array result(py::dtype("O"), held.sizes());
+  auto** items = static_cast<PyObject**>(result.mutable_data());
+  const std::string* data = held.data<std::string>();
+  for (int64_t i = 0; i < held.numel(); ++i) {
+    Py_XDECREF(items[i]);  // numpy fills new object arrays with None
+    items[i] = py::bytes(data[i]).release().ptr();
+  }
+  return result;
 }
 
 void CopyBytes(const void* source, const Device& from, void* destination, const Device& to,
@@ -131,14 +123,20 @@ void CopyBytes(const void* source, const Device& from, void* destination, const 
 
 }  // namespace
 
-void TensorFromNumpy(const py::array& array, Tensor* tensor) {
-  const char kind = array.dtype().kind();
-  if (kind == 'O' || kind == 'S' || kind == 'U') {
-    StringsFromNumpy(array, tensor);
-    return;
+py::array Normalized(const py::array& array) {
+  py::object native = array;
+  if (array.dtype().kind() == 'S' || array.dtype().kind() == 'U') {
+    native = array.attr("astype")("O");
+  } else if (!array.dtype().attr("isnative").cast<bool>()) {
+    native = array.attr("astype")(array.dtype().attr("newbyteorder")("="));
   }
-  const TypeMeta meta = TypeMetaOf(array.dtype());
+  return py::array::ensure(native, py::array::c_style);
+}
+
+void TensorFromNumpy(const py::array& array, Tensor* tensor) {
   const py::array source = Normalized(array);
+  if (source.dtype().kind() == 'O') return StringsFromNumpy(source, tensor);
+  const TypeMeta meta = TypeMetaOf(source.dtype());
   tensor->Resize(ShapeOf(source));
   void* destination = tensor->raw_mutable_data(meta);
   const Tensor held = HeldStorage(*tensor);
@@ -161,6 +159,10 @@ py::array TensorToNumpy(const Tensor& tensor) {
   return result;
 }
 
+void EnforceMayChange(const Tensor& tensor) {
+  EnforceTensorIsIdle(tensor, "cannot give a tensor another shape, type or memory");
+}
+
 py::array TensorView(const Tensor& tensor) {
   CAFFE_ENFORCE(tensor.GetDeviceType() == CPU, "only tensors on the CPU can be viewed, not ",
                 tensor.DebugString());
@@ -173,6 +175,13 @@ py::array TensorView(const Tensor& tensor) {
   return py::array(DtypeOf(tensor.dtype()), tensor.sizes(), data, base);
 }
 
+namespace {
+void ResizeIdle(Tensor& tensor, const std::vector<int64_t>& dims) {
+  if (tensor.sizes() != dims) EnforceMayChange(tensor);
+  tensor.Resize(dims);
+}
+}  // namespace
+
 void AddTensors(py::module_& m) {
   TensorClass tensor(m, "TensorCPU", "A tensor in host memory, as Python operators see it.");
   AddDlpack(tensor);
@@ -180,26 +189,36 @@ void AddTensors(py::module_& m) {
       .def_property_readonly(
           "data",
           [](Tensor& self) {
-            if (!self.has_data()) self.raw_mutable_data(TypeMeta::Make<float>());
+            if (!self.has_data()) {
+              EnforceMayChange(self);
+              self.raw_mutable_data(TypeMeta::Make<float>());
+            }
             return TensorView(self);
           },
           "A numpy array over the tensor's own memory: writing to it changes the tensor. A tensor "
           "without elements becomes one of floats.")
       .def(
-          "feed", [](Tensor& self, const py::array& array) { TensorFromNumpy(array, &self); },
+          "feed",
+          [](Tensor& self, const py::array& array) {
+            const py::array ready = Normalized(array);
+            if (!self.has_data() || !HasShapeAndType(ready, self)) EnforceMayChange(self);
+            TensorFromNumpy(ready, &self);
+          },
           py::arg("array"), "Copies a numpy array into the tensor.")
       .def("fetch", &TensorToNumpy, "A copy as a numpy array.")
       .def_property_readonly("_shape", &ShapeTuple)
       .def_property_readonly("shape", &ShapeTuple)
-      .def(
-          "reshape", [](Tensor& self, const std::vector<int64_t>& dims) { self.Resize(dims); },
-          py::arg("dims"), "Sets the shape; the content is undefined if the size changes.")
-      .def("_reshape", [](Tensor& self, const std::vector<int64_t>& dims) { self.Resize(dims); })
+      .def("reshape", &ResizeIdle, py::arg("dims"),
+           "Sets the shape; the content is undefined if the size changes.")
+      .def("_reshape", &ResizeIdle)
       .def(
           "init",
           [](Tensor& self, const std::vector<int64_t>& dims, int type) {
             const TypeMeta meta = DataTypeToTypeMeta(static_cast<TensorProto::DataType>(type));
             CAFFE_ENFORCE(meta, "there is no tensor element type ", type);
+            if (!self.has_data() || self.sizes() != dims || self.dtype() != meta) {
+              EnforceMayChange(self);
+            }
             self.Resize(dims);
             self.raw_mutable_data(meta);
           },

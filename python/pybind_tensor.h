@@ -18,8 +18,12 @@ namespace caffe2::python {
 // Python shares tensors with the blobs that hold them.
 using TensorClass = py::class_<Tensor, std::shared_ptr<Tensor>>;
 
+// The array in native byte order and row-major layout, with strings as objects; itself if it is so.
+// Other threads may run meanwhile.
+py::array Normalized(const py::array& array);
 // Copies the array, of any layout and byte order, to the tensor on its device. Raises TypeError
-// for an element type that tensors do not have.
+// for an element type that tensors do not have. Other threads may run while it is normalized, and
+// while the elements are copied; the tensor is not used any more then, only its memory.
 void TensorFromNumpy(const py::array& array, Tensor* tensor);
 // True if tensor->sizes() and the element type are the array's.
 bool HasShapeAndType(const py::array& array, const Tensor& tensor);
@@ -28,6 +32,10 @@ py::array TensorToNumpy(const Tensor& tensor);
 // An array over the tensor's own storage, which it keeps alive. Writing to it writes to the
 // tensor. Throws EnforceNotMet if the tensor is on a device, holds strings, or has no elements yet.
 py::array TensorView(const Tensor& tensor);
+
+// Throws EnforceNotMet if another thread runs what uses the tensor. To be called before its shape,
+// type or memory changes.
+void EnforceMayChange(const Tensor& tensor);
 
 // The methods that share tensors with other libraries.
 void AddDlpack(TensorClass& tensor);

@@ -78,10 +78,13 @@ void FinishFailedRun(const std::vector<std::unique_ptr<OperatorBase>>& operators
   }
 }
 
+std::atomic<uint64_t> next_net_id{0};
+
 }  // namespace
 
 NetBase::NetBase(const std::shared_ptr<const NetDef>& net_def, Workspace* ws)
-    : ws_(ws),
+    : id_(next_net_id++),
+      ws_(ws),
       name_(net_def->name()),
       net_def_(net_def),
       external_input_(net_def->external_input().begin(), net_def->external_input().end()),

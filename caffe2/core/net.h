@@ -38,6 +38,8 @@ class NetBase {
   virtual bool Run() = 0;
 
   const std::string& Name() const { return name_; }
+  // No other net of the process has, had or will have this number.
+  uint64_t id() const { return id_; }
   Workspace* workspace() const { return ws_; }
   const NetDef& net_def() const { return *net_def_; }
   const std::vector<std::string>& external_input() const { return external_input_; }
@@ -81,6 +83,7 @@ class NetBase {
   std::string DescribeOperator(size_t i) const;
   [[noreturn]] void RethrowWithContext(size_t i) const;
 
+  const uint64_t id_;
   Workspace* ws_;
   std::string name_;
   std::shared_ptr<const NetDef> net_def_;

@@ -62,6 +62,7 @@ void Tensor::ResizeTo(const int64_t* dims, size_t n) {
     return;
   }
   const int64_t numel = CheckedNumel(dims, n);
+  EnforceNoPins();
   dims_.assign(dims, dims + n);
   numel_ = numel;
   if (data_ != nullptr && nbytes() > capacity_) {
@@ -73,6 +74,8 @@ void Tensor::ResizeTo(const int64_t* dims, size_t n) {
 void Tensor::Reshape(const std::vector<int64_t>& dims) {
   CAFFE_ENFORCE(CheckedNumel(dims) == numel_, "cannot reshape ", ShapeString(dims_), " to ",
                 ShapeString(dims));
+  if (dims == dims_) return;
+  EnforceNoPins();
   dims_ = dims;
 }
 
@@ -88,6 +91,7 @@ std::shared_ptr<void> ConstructOwned(std::shared_ptr<void> raw, TypeMeta meta, s
 
 void* Tensor::raw_mutable_data(TypeMeta meta) {
   if (meta_ == meta && (data_ != nullptr || numel_ == 0)) return data_.get();
+  EnforceNoPins();
   const bool trivial = meta.construct() == nullptr && meta.destroy() == nullptr;
   const bool was_trivial = !meta_ || (meta_.construct() == nullptr && meta_.destroy() == nullptr);
   size_t bytes = 0;
@@ -116,6 +120,11 @@ void* Tensor::raw_mutable_data() {
   return raw_mutable_data(meta_);
 }
 
+void Tensor::ThrowPinned() const {
+  CAFFE_THROW("the tensor of shape ", ShapeString(dims_),
+              " must keep its shape, type and memory while another run uses it");
+}
+
 void Tensor::ThrowBadAccess(TypeMeta wanted) const {
   if (!(meta_ == wanted) && meta_) {
     CAFFE_THROW("tensor of shape ", ShapeString(dims_), " holds ", meta_.name(), " where ",
@@ -128,6 +137,7 @@ void Tensor::CopyFrom(const Tensor& source) {
   if (&source == this) return;
   ResizeLike(source);
   if (!source.meta_) {
+    if (meta_) EnforceNoPins();
     meta_ = {};
     return;
   }
@@ -144,6 +154,7 @@ void Tensor::CopyFrom(const Tensor& source) {
 }
 
 void Tensor::ShareData(const Tensor& source) {
+  if (data_ != source.data_ || meta_ != source.meta_ || dims_ != source.dims_) EnforceNoPins();
   device_ = source.device_;
   meta_ = source.meta_;
   dims_ = source.dims_;
@@ -169,6 +180,7 @@ Tensor Tensor::View(int64_t offset, const std::vector<int64_t>& dims) const {
 void Tensor::ShareExternalPointer(std::shared_ptr<void> data, TypeMeta meta,
                                   size_t capacity_bytes) {
   CAFFE_ENFORCE_LE(static_cast<size_t>(numel_) * meta.itemsize(), capacity_bytes);
+  EnforceNoPins();
   meta_ = meta;
   data_ = std::move(data);
   capacity_ = capacity_bytes;
@@ -177,6 +189,7 @@ void Tensor::ShareExternalPointer(std::shared_ptr<void> data, TypeMeta meta,
 void Tensor::ExtendTo(int64_t outer, int growth_percent) {
   CAFFE_ENFORCE(device_.type == CPU && dim() > 0);
   CAFFE_ENFORCE_GE(outer, dims_[0]);
+  if (outer != dims_[0]) EnforceNoPins();
   std::vector<int64_t> dims = dims_;
   dims[0] = outer;
   const size_t bytes = static_cast<size_t>(CheckedNumel(dims)) * itemsize();
@@ -203,11 +216,13 @@ void Tensor::ExtendTo(int64_t outer, int growth_percent) {
 void Tensor::ShrinkTo(int64_t outer) {
   CAFFE_ENFORCE(dim() > 0 && outer >= 0 && outer <= dims_[0], "cannot shrink ", ShapeString(dims_),
                 " to ", outer, " rows");
+  if (outer != dims_[0]) EnforceNoPins();
   dims_[0] = outer;
   numel_ = CheckedNumel(dims_);
 }
 
 void Tensor::FreeMemory() {
+  EnforceNoPins();
   data_.reset();
   capacity_ = 0;
 }

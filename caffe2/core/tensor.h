@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -124,13 +125,33 @@ class Tensor {
   void ShrinkTo(int64_t outer);
   void FreeMemory();  // drops storage, keeps shape and type
 
+  // While there is a pin, what would change the shape, the element type or the storage throws
+  // EnforceNotMet: another thread may use them. Writing elements is no change. A move takes no pins
+  // along, and does not see them. Thread-safe.
+  void Pin() { pins_.count.fetch_add(1, std::memory_order_relaxed); }
+  void Unpin() { pins_.count.fetch_sub(1, std::memory_order_relaxed); }
+
   // True if both begin at the same address; false for a View with an offset.
   bool shares_storage_with(const Tensor& other) const { return data_ && data_ == other.data_; }
 
   std::string DebugString() const;  // "float [2, 3] on cpu"
 
  private:
+  // They belong to the object, not to its value.
+  struct Pins {
+    Pins() = default;
+    Pins(Pins&&) noexcept {}
+    Pins& operator=(Pins&&) noexcept { return *this; }
+    std::atomic<int> count{0};
+  };
+
   void ResizeTo(const int64_t* dims, size_t n);
+  // Called before any change of shape, element type or storage.
+  void EnforceNoPins() const {
+    if (pins_.count.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      ThrowPinned();
+  }
+  [[noreturn]] void ThrowPinned() const;
   [[noreturn]] void ThrowBadAccess(TypeMeta wanted) const;
 
   Device device_;
@@ -139,6 +160,7 @@ class Tensor {
   int64_t numel_ = 0;
   std::shared_ptr<void> data_;
   size_t capacity_ = 0;  // bytes
+  Pins pins_;
 };
 
 CAFFE2_TYPE_NAME(Tensor, "Tensor");

@@ -196,5 +196,50 @@ TEST(HalfTest, ConversionsAreTheReferenceOnes) {
   }
 }
 
+TEST(TensorTest, APinnedTensorKeepsItsShapeTypeAndMemory) {
+  Tensor tensor({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}), larger({4, 3}, CPU), alias;
+  larger.mutable_data<float>();
+  alias.ShareData(tensor);
+  const void* memory = tensor.raw_data();
+  tensor.Pin();
+  tensor.Pin();
+  for (int pins = 2; pins > 0; --pins) {
+    EXPECT_THROW(tensor.Resize(3, 2), EnforceNotMet);
+    EXPECT_THROW(tensor.ResizeLike(larger), EnforceNotMet);
+    EXPECT_THROW(tensor.Reshape({6}), EnforceNotMet);
+    EXPECT_THROW(tensor.mutable_data<int>(), EnforceNotMet);
+    EXPECT_THROW(tensor.mutable_data<double>(), EnforceNotMet);
+    EXPECT_THROW(tensor.CopyFrom(larger), EnforceNotMet);
+    EXPECT_THROW(tensor.CopyFrom(Tensor({2, 3}, std::vector<int>(6))), EnforceNotMet);
+    EXPECT_THROW(tensor.ShareData(larger), EnforceNotMet);
+    EXPECT_THROW(tensor.ExtendTo(3), EnforceNotMet);
+    EXPECT_THROW(tensor.ShrinkTo(1), EnforceNotMet);
+    EXPECT_THROW(tensor.FreeMemory(), EnforceNotMet);
+    tensor.Resize(2, 3);
+    tensor.Reshape({2, 3});
+    tensor.ExtendTo(2);
+    tensor.ShrinkTo(2);
+    tensor.ShareData(alias);
+    tensor.CopyFrom(Tensor({2, 3}, std::vector<float>(6, 7)));
+    EXPECT_EQ(tensor.sizes(), (std::vector<int64_t>{2, 3}));
+    EXPECT_EQ(tensor.mutable_data<float>(), memory);
+    EXPECT_EQ(tensor.data<float>()[5], 7);
+    tensor.Unpin();
+  }
+  tensor.Resize(10, 10);
+  EXPECT_EQ(tensor.sizes(), (std::vector<int64_t>{10, 10}));
+}
+
+TEST(TensorTest, APinStaysWithItsObject) {
+  Tensor pinned({2}, std::vector<float>{1, 2});
+  pinned.Pin();
+  Tensor moved(std::move(pinned));
+  moved.Resize(3);
+  pinned = Tensor({3}, std::vector<float>{1, 2, 3});
+  EXPECT_THROW(pinned.Resize(4), EnforceNotMet);
+  pinned.Unpin();
+  pinned.Resize(4);
+}
+
 }  // namespace
 }  // namespace caffe2

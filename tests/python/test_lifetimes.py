@@ -2,9 +2,6 @@
 
 import functools
 import gc
-import os
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -59,6 +56,32 @@ class _PausedNet:
             run()
         except BaseException as error:
             self.errors.append(str(error))
+
+
+class _PausedLoop(_PausedNet):
+    """The same in the body of a loop, which alone names the blobs."""
+
+    def _start(self):
+        body, self.net = self.net, core.Net("outer")
+        body.ConstantFill([], "more", shape=[1], value=False, dtype=core.DataType.BOOL)
+        workspace.FeedBlob("more", np.array([True]))
+        self.net.While(["more"], [], loop_net=body.Proto())
+        workspace.CreateNet(self.net)
+        return lambda: workspace.RunNet(self.net)
+
+
+class _PausedOperator(_PausedNet):
+    """The same in a single operator."""
+
+    def __enter__(self):
+        workspace.FeedBlob("y", np.zeros(4, np.float32))
+        return super().__enter__()
+
+    def _start(self):
+        operator = caffe2_pb2.OperatorDef()
+        operator.CopyFrom(self.net.Proto().op[1])
+        operator.input.append("x")
+        return lambda: workspace.RunOperatorOnce(operator)
 
 
 class _PausedPlan(_PausedNet):
@@ -218,6 +241,77 @@ def test_what_another_thread_runs_keeps_its_blobs_and_net(paused_by):
     assert workspace.FetchBlob("y").tolist() == [1] * 5
 
 
+@pytest.mark.parametrize("paused_by, user", [
+    (_PausedNet, "net paused"), (_PausedPlan, "plan plan"), (_PausedLoop, "net outer"),
+    (_PausedOperator, "operator Python")])
+def test_what_runs_keeps_its_blobs_and_their_tensors(paused_by, user):
+    with paused_by():
+        x = C.Workspace.current.get_blob("x")
+        tensor = x.tensor()
+        for misuse in (
+                lambda: workspace.FeedBlob("x", np.ones(5, np.float32)),
+                lambda: workspace.RemoveBlob("y"),
+                lambda: tensor.feed(np.ones(5, np.float32)),
+                lambda: tensor.feed(np.ones(4, np.float64)),
+                lambda: tensor.reshape([2, 2]),
+                lambda: tensor._reshape([3]),
+                lambda: tensor.init([4], core.DataType.INT32),
+                lambda: tensor.from_dlpack(np.ones(4, np.float32))):
+            with pytest.raises(RuntimeError, match=f"cannot .* while {user}.*, which uses it, runs "
+                               "in another thread"):
+                misuse()
+        tensor.feed(np.full(4, 3, np.float32))
+        tensor.reshape([4])
+        tensor.init([4], core.DataType.FLOAT)
+        assert workspace.FetchBlob("x").tolist() == [3] * 4
+        C.TensorCPU().feed(np.ones(5, np.float32))
+    tensor.reshape([2, 2])
+    workspace.FeedBlob("x", np.ones(5, np.float32))
+    workspace.RemoveBlob("y")
+
+
+@pytest.mark.parametrize("paused_by", [_PausedNet, _PausedPlan, _PausedLoop, _PausedOperator])
+@pytest.mark.parametrize("run_other", [
+    lambda net: workspace.RunOperatorOnce(net.Proto().op[0]), workspace.RunNetOnce,
+    lambda net: (workspace.CreateNet(net), workspace.RunNet(net))],
+    ids=["operator", "net once", "net"])
+def test_runs_do_not_resize_the_blobs_of_each_other(paused_by, run_other):
+    workspace.FeedBlob("w", np.ones(4, np.float32))
+    same, other, reader = core.Net("same"), core.Net("other"), core.Net("reader")
+    same.Copy("w", "x")
+    other.Copy("large", "x")
+    reader.Copy("x", "x2")
+    workspace.FeedBlob("large", np.ones(1000, np.float32))
+    with paused_by():
+        run_other(same)
+        run_other(reader)
+        assert workspace.FetchBlob("x2").tolist() == [1] * 4
+        with pytest.raises(RuntimeError, match=r"the tensor of shape \[4\] must keep its shape, "
+                           "type and memory while another run uses it"):
+            run_other(other)
+        assert workspace.FetchBlob("x").tolist() == [1] * 4
+    workspace.RunNetOnce(other)
+    assert workspace.FetchBlob("x").shape == (1000,)
+
+
+def test_a_net_may_run_another_one_over_its_blobs():
+    def function(_inputs, _outputs):
+        workspace.RunNet(inner)
+
+    workspace.FeedBlob("x", np.ones(4, np.float32))
+    workspace.FeedBlob("y", np.ones(2, np.float32))
+    inner, outer = core.Net("inner"), core.Net("outer")
+    inner.Copy("x", "y")
+    outer.Python(function)(["x", "y"], ["z"])
+    outer.Copy("y", "w")
+    outer.Proto().op[1].control_input.append("z")
+    workspace.CreateNet(inner)
+    for net_type in ("simple", "dag"):
+        outer.Proto().type = net_type
+        workspace.RunNetOnce(outer)
+        assert workspace.FetchBlob("w").tolist() == [1] * 4
+
+
 @pytest.mark.parametrize("net_type", ["simple", "dag"])
 def test_an_operator_of_one_net_keeps_the_blobs_of_another(net_type):
     errors = []
@@ -372,49 +466,6 @@ def test_threads_make_blobs_while_a_plan_runs():
     assert not thread.is_alive() and not errors
     assert rounds[0] > 100
     assert len(workspace.Blobs()) <= 251
-
-
-_FORKED = """
-import os, sys, threading, time
-import numpy as np
-from caffe2.python import core, workspace
-workspace.FeedBlob("x", np.ones(2, np.float32))
-net = core.Net("forked")
-net.Proto().type, net.Proto().num_workers = "dag", 2
-net.Relu("x", "y"), net.Relu("x", "z")
-workspace.CreateNet(net)
-workspace.RunNet(net)
-wait = core.Net("wait")  # a run of another thread does not exist in the child
-workspace.RunOperatorOnce(core.CreateOperator("CreateBlobsQueue", [], ["queue"]))
-wait.DequeueBlobs("queue", "w")
-workspace.CreateNet(wait)
-thread = threading.Thread(target=lambda: workspace.RunNet(wait), daemon=True)
-thread.start()
-time.sleep(0.2)
-child = os.fork()
-if not child:
-    workspace.FeedBlob("w", np.ones(9, np.float32))
-try:
-    workspace.RunNet(net)
-    assert child
-except RuntimeError as error:
-    assert not child and "created before this process was forked" in str(error), error
-    workspace.CreateNet(net, overwrite=True)
-    workspace.RunNet(net)
-    print("the child ran", workspace.FetchBlob("y").tolist(), flush=True)
-if child:
-    assert os.waitpid(child, 0)[1] == 0
-    workspace.RunOperatorOnce(core.CreateOperator("CloseBlobsQueue", ["queue"], []))
-    thread.join(30)
-    print("the parent ends")
-"""
-
-
-def test_a_forked_process_makes_its_own_parallel_nets():
-    done = subprocess.run([sys.executable, "-c", _FORKED], capture_output=True, text=True,
-                          timeout=120, env=dict(os.environ))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["the child ran [1.0, 1.0]", "the parent ends"]
 
 
 def test_two_outputs_in_one_blob_do_not_share_memory(capfd):
