@@ -27,6 +27,9 @@ constexpr size_t kMaxReplyBytes = StoreHandler::kMaxValueBytes + 1024;
 // four bytes or more, so a longer one than this cannot come whole.
 constexpr uint64_t kMaxElements = kMaxReplyBytes / 4;
 
+// A server that has not answered the TLS handshake for this long is asked without TLS.
+constexpr milliseconds kTlsPatience{1000};
+
 // Versions of hiredis differ in the type of the length.
 template <typename Length>
 struct ArrayLimit {
@@ -148,9 +151,36 @@ RedisReply RedisConnection::Execute(const std::vector<std::string>& command,
 
 void RedisConnection::StartTls(const RedisOptions& options, const Deadline& deadline) {
   tls_ = std::make_unique<TlsSession>(options, context_->fd);
-  while (const short event = tls_->Handshake()) {
-    WaitFor(event, "the TLS handshake (does the server speak TLS on this port?)", deadline);
+  const Deadline early(std::min(kTlsPatience, deadline.remaining() / 2));
+  for (bool asked = false;; asked = true) {
+    try {
+      while (const short event = tls_->Handshake()) {
+        WaitFor(event, "the TLS handshake (does the server speak TLS on this port?)",
+                asked ? deadline : early);
+      }
+      return;
+    } catch (const StoreUnreachable&) {
+      if (asked) throw;
+      RefuseIfPlain(options, deadline);
+      if (!early.expired()) throw;  // the connection is lost
+    }
   }
+}
+
+void RedisConnection::RefuseIfPlain(const RedisOptions& options, const Deadline& deadline) const {
+  RedisOptions plain;
+  plain.host = options.host;
+  plain.port = options.port;
+  plain.connect_timeout = kTlsPatience;
+  try {
+    const Deadline end(std::min(kTlsPatience, deadline.remaining()));
+    RedisConnection(plain, end).Execute({"PING"}, end);
+  } catch (const StoreUnreachable&) {
+    return;
+  } catch (const IoError&) {
+    // It speaks Redis, if only to say that it needs a password.
+  }
+  ThrowNoTls(server_ + ": ");
 }
 
 void RedisConnection::Send(const std::vector<std::string>& command, const Deadline& deadline) {

@@ -22,7 +22,9 @@ class RedisConnection {
  public:
   // Connects, with TLS if the options ask for it, authenticates and selects the database. Throws
   // StoreUnreachable if nobody answers until the deadline (or options.connect_timeout, if that is
-  // earlier), and IoError if the server refuses.
+  // earlier), and IoError if the server refuses, or speaks no TLS where it should: Redis without
+  // TLS does not answer, so after a second it is asked without TLS, by a PING on a second
+  // connection.
   RedisConnection(const RedisOptions& options, const Deadline& deadline);
 
   // Sends the command and returns the reply, which is never an error. The deadline holds for the
@@ -41,6 +43,8 @@ class RedisConnection {
   };
 
   void StartTls(const RedisOptions& options, const Deadline& deadline);
+  // Throws IoError if the server answers a command without TLS.
+  void RefuseIfPlain(const RedisOptions& options, const Deadline& deadline) const;
   void Send(const std::vector<std::string>& command, const Deadline& deadline);
   // As send() and recv(), but wait until the socket is ready.
   size_t Write(const char* data, size_t size, const std::string& command, const Deadline& deadline);

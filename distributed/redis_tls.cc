@@ -40,12 +40,30 @@ const char* AdviceOnCertificate(long verdict) {
   }
 }
 
+// The errors of OpenSSL for an answer that is no record of TLS.
+bool IsNoTls(unsigned long error) {
+  switch (ERR_GET_REASON(error)) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_PACKET_LENGTH_TOO_LONG:
+    case SSL_R_HTTP_REQUEST:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void CheckFile(int result, const char* what, const std::string& path) {
   if (result == 1) return;
   ThrowIoError(ExitCode::kNoInput, "cannot use ", what, " ", path, ": ", OpenSslError());
 }
 
 }  // namespace
+
+void ThrowNoTls(const std::string& server) {
+  ThrowIoError(ExitCode::kStoreUnreachable, server,
+               "the server speaks no TLS on this port: give the port where it does, or, if the "
+               "network is trusted, connect without --redis_tls");
+}
 
 // Here, and not in the header, so that programs which include it need not link OpenSSL.
 void TlsSession::Free::operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
@@ -106,6 +124,10 @@ short TlsSession::EventAfter(int result) {
     ThrowIoError(ExitCode::kNotPermitted, server_,
                  "the server wants a certificate of its clients: give --redis_cert_file and "
                  "--redis_key_file");
+  }
+  if (!SSL_is_init_finished(session_.get()) && IsNoTls(ERR_peek_error())) {
+    ERR_clear_error();
+    ThrowNoTls(server_);
   }
   throw StoreUnreachable(server_ + OpenSslError());
 }

@@ -11,11 +11,15 @@
 
 namespace caffe2 {
 
+// Throws IoError, which is final, unlike StoreUnreachable. `server` begins the text.
+[[noreturn]] void ThrowNoTls(const std::string& server);
+
 // The client's end. The socket is non-blocking and must outlive this. Not thread-safe.
 //
 // The server's certificate must be valid for options.host and signed by options.ca_file, or by an
 // authority that the system trusts if there is no such file. Methods throw IoError (kNotPermitted
-// for a certificate that is not trusted) with OpenSSL's text.
+// for a certificate that is not trusted) with OpenSSL's text, and as ThrowNoTls() if the server
+// answers the handshake with something else than TLS.
 class TlsSession {
  public:
   // Reads the files of the options.

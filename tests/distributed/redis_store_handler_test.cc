@@ -107,6 +107,23 @@ TEST(RedisStoreHandlerTest, SlowAnswersEndAtTheDeadline) {
   EXPECT_LT(SecondsSince(start), 3.0);  // the whole answer takes 3.7 s
 }
 
+TEST(RedisStoreHandlerTest, AnAnswerThatIsNoTlsIsFinal) {
+  for (const char* answer :
+       {"-DENIED Redis is running in protected mode\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"}) {
+    FakeServer server(answer);
+    RedisOptions options = server.options();
+    options.tls = true;
+    try {
+      NewRedisStore(options, "run");
+      FAIL();
+    } catch (const StoreUnreachable& error) {
+      FAIL() << error.what();  // which would be tried again
+    } catch (const IoError& error) {
+      EXPECT_HAS(std::string(error.what()), "the server speaks no TLS on this port");
+    }
+  }
+}
+
 TEST(RedisStoreHandlerTest, HugeAnswersAreNotRead) {
   FakeServer server("$536870912\r\n" + std::string(8 << 20, 'a'));
   auto store = NewRedisStore(server.options(), "run");
