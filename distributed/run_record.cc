@@ -21,7 +21,7 @@ constexpr size_t kMaxRecordBytes = 65536;
 constexpr size_t kMaxLineBytes = 1000;
 constexpr size_t kMaxRunId = 200;
 constexpr milliseconds kFailureLifetime{3600000};  // long enough for a person to see it
-const char* const kKindNames[] = {"stale", "conflict", "timeout", "lost"};
+const char* const kKindNames[] = {"stale", "conflict", "timeout", "lost", "refused"};
 
 bool IsPlain(unsigned char c) { return c > ' ' && c < 127 && c != '%' && c != '='; }
 
@@ -130,7 +130,7 @@ RunFailure RunFailure::Parse(const std::string& text) {
   failure.line = "unreadable failure record";
   auto record = ParseRecord(text);
   if (!record) return failure;
-  for (const Kind kind : {kStale, kConflict, kTimeout, kLost}) {
+  for (const Kind kind : {kStale, kConflict, kTimeout, kLost, kRefused}) {
     if ((*record)["kind"] == kKindNames[kind]) failure.kind = kind;
   }
   failure.time_ms = std::strtoll((*record)["time_ms"].c_str(), nullptr, 10);
@@ -159,6 +159,25 @@ RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind k
   if (!store->SetIfAbsent(key, own.Format())) return FindFailure(store, generation).value_or(own);
   store->Expire(key, kFailureLifetime);
   return own;
+}
+
+void RecordRefusal(const StoreFactory& stores, const std::string& run_id, int shard,
+                   const std::string& cause) {
+  constexpr milliseconds kWait{2000};
+  try {
+    const auto store = OpenStore(stores, run_id, Deadline(kWait), nullptr);
+    store->SetDeadline(Deadline(kWait));
+    int generation = ParseGeneration(store->TryGet("generation").value_or(""));
+    while (FindFailure(store.get(), generation)) ++generation;
+    if (store->Check({MakeString(generation, "/ready")})) return;
+    if (store->Check({MakeString(generation, "/member/", shard)})) return;
+    const ProcessId self = ProcessId::Self();
+    RecordFailure(store.get(), generation, RunFailure::kRefused,
+                  MakeString("run ", run_id, ": shard ", shard, " (host ", self.host, ", pid ",
+                             self.pid, ") cannot take part: ", cause));
+  } catch (const std::exception& error) {
+    LOG(WARNING) << "run " << run_id << ": cannot tell the other shards: " << error.what();
+  }
 }
 
 std::string LostLine(int shard, const MemberRecord* member, const std::string& heartbeat,

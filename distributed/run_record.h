@@ -40,6 +40,7 @@ struct RunFailure {
     kConflict,  // its shards disagree
     kTimeout,   // some shards never joined
     kLost,      // a shard died or failed
+    kRefused,   // a shard cannot take part
   };
   Kind kind = kStale;
   int64_t time_ms = 0;  // since 1970
@@ -56,6 +57,12 @@ std::optional<RunFailure> FindFailure(StoreHandler* store, int generation);
 // Records a failure unless there is one. Returns the recorded failure.
 RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind kind,
                          const std::string& line);
+// For a shard that cannot join, for instance because its limit of open files is too low: records
+// why, so that the shards that wait for it end (kRefused). Does nothing if another process holds
+// the shard's place. If the store does not answer within two seconds, logs a warning: the others
+// wait until their deadline.
+void RecordRefusal(const StoreFactory& stores, const std::string& run_id, int shard,
+                   const std::string& cause);
 // "peer lost: shard=1 host=a pid=17 iteration=40 phase=training cause=...". `shard` is -1 and
 // `member` is null if they are unknown. `heartbeat` is the shard's last heartbeat.
 std::string LostLine(int shard, const MemberRecord* member, const std::string& heartbeat,

@@ -2,6 +2,7 @@
 
 #include "distributed/file_descriptors.h"
 #include "distributed/joined_runs.h"
+#include "distributed/run_record.h"
 
 namespace caffe2 {
 
@@ -17,7 +18,12 @@ std::shared_ptr<RunMembership> RunStoreHandler::Join(
     const std::string& devices, const std::function<void()>& while_waiting) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (run_ != nullptr) return run_;
-  ReserveFilesOfWorld(num_shards);
+  try {
+    ReserveFilesOfWorld(num_shards);
+  } catch (const std::exception& error) {
+    RecordRefusal(stores_, options_.run_id, shard_id, error.what());
+    throw;
+  }
   RunOptions options = options_;
   options.num_shards = num_shards;
   options.shard_id = shard_id;

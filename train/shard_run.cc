@@ -41,6 +41,27 @@ std::unique_ptr<RunMembership> Join(
   return RunMembership::Join(store.stores(), run);
 }
 
+// Throws if this shard cannot have a connection to each other one, and tells them so. A store that
+// it keeps itself is not there yet, and will not be.
+void ReserveFiles(const ShardOptions& shards) {
+  try {
+    ReserveFilesOfWorld(shards.num_shards);
+  } catch (const std::exception& error) {
+    const bool keeps_store =
+        !shards.tcp_store.empty() && shards.shard_id == 0 && !shards.scheduler_keeps_store;
+    if (keeps_store) throw;
+    constexpr double kWaitForStore = 2;  // seconds
+    ShardOptions soon = shards;
+    soon.rendezvous_timeout = std::min(shards.rendezvous_timeout, kWaitForStore);
+    try {
+      RecordRefusal(ShardStore(soon).stores(), shards.run_id, shards.shard_id, error.what());
+    } catch (const std::exception& store_error) {
+      LOG(WARNING) << "cannot tell the other shards: " << store_error.what();
+    }
+    throw;
+  }
+}
+
 OperatorDef CreateWorld(const ShardOptions& shards) {
   OperatorDef op = GradientMakerBase::CreateOperatorDef(
       "CreateCommonWorld", std::string(kWorld) + "_op", {kStoreHandler}, {kWorld},
@@ -85,7 +106,7 @@ ShardRun::ShardRun(const TrainOptions& options, Workspace* ws,
     if (on_joined) on_joined();
     return;
   }
-  if (!options.shards.HasServers()) ReserveFilesOfWorld(options.shards.num_shards);
+  if (!options.shards.HasServers()) ReserveFiles(options.shards);
   store_ = std::make_unique<ShardStore>(options.shards);
   membership_ = Join(options, *store_, on_worker_lost);
   identity_ = {options.shards.run_id, membership_->generation(), membership_->token(),

@@ -283,6 +283,36 @@ TEST_P(RunMembershipTest, ShardStartedAfterADisagreementNamesIt) {
   }
 }
 
+TEST_P(RunMembershipTest, AShardThatCannotTakePartIsNamedToThoseWhoWaitForIt) {
+  const auto results = RunShards(3, [&](int shard) {
+    auto started = stores_("start");
+    started->Put(std::to_string(shard), "1");
+    started->Wait({"0", "1", "2"});
+    if (shard == 1) {
+      stores_("run")->Wait({"1/member/0"});
+      RecordRefusal(stores_, "run", shard, "too few files");
+      started->Put("refused", "1");
+      return std::string("refused");
+    }
+    if (shard == 2) started->Wait({"refused"});  // it was started before, and joins afterwards
+    RunMembership::Join(stores_, Options(3, shard));
+    return std::string("joined");
+  });
+  EXPECT_EQ(results[1].message, "refused");
+  for (const int shard : {0, 2}) {
+    EXPECT_EQ(results[shard].status, 1);
+    EXPECT_HAS(results[shard].message, "run run: shard 1 (host ");
+    EXPECT_HAS(results[shard].message, ") cannot take part: too few files");
+  }
+  // A later try goes on, and a second process of its shard does it no harm.
+  SleepMs(200);
+  const auto fields = RunMembers(2, [&](RunMembership* run) {
+    RecordRefusal(stores_, "run", 1, "too few files");
+    return run->Failure();
+  });
+  for (const ShardResult& result : fields) EXPECT_EQ(result.message, "");
+}
+
 TEST_P(RunMembershipTest, FingerprintsAreCompared) {
   const auto results = RunMembers(
       2, [](RunMembership*) { return std::string("joined"); },

@@ -276,6 +276,7 @@ def test_many_shards_with_few_file_descriptors(databases, redis_server, shards, 
         assert status in (71, 75), output[-2000:]
         needed |= set(re.findall(r"`ulimit -n (\d+)` before the start", output))
     assert needed
+    time.sleep(0.3)  # what starts within 0.1 s of a refusal may be one of the refused shards
     # Besides the connections, training opens databases and the store.
     for status, output in train(max(map(int, needed)) + 40):
         assert status == 0, output[-2000:]
@@ -291,6 +292,28 @@ def test_a_limit_of_files_is_noticed_before_the_other_shards_come(databases, tmp
     assert shard.returncode == 71, shard.stdout[-2000:]
     assert "a common world needs 160 file descriptors" in last_line(shard.stdout)
     assert "`ulimit -n " in last_line(shard.stdout)
+
+
+def test_shards_that_wait_for_one_with_few_file_descriptors_end_with_it(
+    databases, redis_server, shards, tmp_path
+):
+    flags = {**LONG, "model": "mlp", "num_shards": 32, "run_id": "few", "redis_host": "127.0.0.1",
+             "redis_port": redis_server.port, "rendezvous_timeout": 10 * LIMIT}  # fmt: skip
+    shards.start(*training(databases, tmp_path, shard_id=0, **flags))
+    deadline = time.monotonic() + LIMIT
+    while not redis_server.cli("keys", "*/member/0") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    few = subprocess.Popen(
+        ["bash", "-c", 'ulimit -n 40; exec "$0" "$@"', str(BIN / "resnet50_trainer"),
+         *training(databases, tmp_path, shard_id=1, **flags)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=clean_environment(OMP_NUM_THREADS=1))  # fmt: skip
+    shards.processes.append(few)
+    (status, output), (status_of_few, output_of_few) = shards.wait()
+    assert status_of_few == 71, output_of_few[-2000:]
+    assert status == 75, output[-2000:]
+    for text in ("shard 1 (host ", "cannot take part: a common world needs 160 file descriptors"):
+        assert text in last_line(output)
 
 
 CLOCK_OF_TOMORROW = """
