@@ -9,35 +9,60 @@ namespace caffe2 {
 
 namespace {
 constexpr std::chrono::milliseconds kSettled{200};
+constexpr std::chrono::seconds kPatience{2};
 }  // namespace
 
 WatchedHostFile::WatchedHostFile(std::string path, std::vector<HostSlots> hosts, bool local_only)
     : path_(std::move(path)), hosts_(std::move(hosts)), local_only_(local_only) {}
 
+std::optional<WatchedHostFile::Hosts> WatchedHostFile::Read(const std::string& path,
+                                                            const Hosts& known, bool local_only) {
+  Hosts hosts = ReadHostFile(path);
+  if (hosts != known) {
+    // Perhaps it is written just now.
+    std::this_thread::sleep_for(kSettled);
+    if (ReadHostFile(path) != hosts) return std::nullopt;
+  }
+  for (const HostSlots& each : hosts) {
+    if (!local_only || IsThisHost(each.host)) continue;
+    ThrowUsage("--hostfile ", path, " names ", each.host,
+               " now, but the run began on this host alone and stays there");
+  }
+  return hosts;
+}
+
 std::optional<std::vector<HostSlots>> WatchedHostFile::ReadIfChanged() {
-  try {
-    std::vector<HostSlots> hosts = ReadHostFile(path_);
-    if (hosts != hosts_) {
-      // Perhaps it is written just now.
-      std::this_thread::sleep_for(kSettled);
-      if (ReadHostFile(path_) != hosts) return std::nullopt;
-    }
-    for (const HostSlots& each : hosts) {
-      if (!local_only_ || IsThisHost(each.host)) continue;
-      ThrowUsage("--hostfile ", path_, " names ", each.host,
-                 " now, but the run began on this host alone and stays there");
-    }
-    last_error_.clear();
-    if (hosts == hosts_) return std::nullopt;
-    hosts_ = std::move(hosts);
-    return hosts_;
-  } catch (const std::exception& error) {
-    if (error.what() != last_error_) {
-      last_error_ = error.what();
-      LOG(WARNING) << last_error_ << "; the known hosts are kept";
-    }
+  const bool is_late = reading_.valid();
+  if (!is_late) {
+    std::packaged_task<std::optional<Hosts>()> read(
+        [path = path_, known = hosts_, local_only = local_only_] {
+          return Read(path, known, local_only);
+        });
+    reading_ = read.get_future();
+    std::thread(std::move(read)).detach();  // it may never end
+  }
+  const std::chrono::seconds patience = is_late ? std::chrono::seconds(0) : kPatience;
+  if (reading_.wait_for(patience) != std::future_status::ready) {
+    Warn("--hostfile " + path_ + ": reading it takes long (does its disk hang?)");
     return std::nullopt;
   }
+  try {
+    std::optional<Hosts> hosts = reading_.get();
+    if (!hosts) return std::nullopt;
+    last_warning_.clear();
+    if (*hosts == hosts_) return std::nullopt;
+    hosts_ = *std::move(hosts);
+    return hosts_;
+  } catch (const std::exception& error) {
+    Warn(error.what());
+    return std::nullopt;
+  }
+}
+
+void WatchedHostFile::Warn(const std::string& text) {
+  if (text == last_warning_) return;
+  last_warning_ = text;
+  LOG(WARNING) << text << "; the known hosts are kept";
 }
 
 }  // namespace caffe2

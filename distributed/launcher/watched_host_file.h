@@ -1,6 +1,7 @@
 // A host file that may change while its run goes on.
 #pragma once
 
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace caffe2 {
 
-// Not thread-safe.
+// Threads of its own read the file, so that a disk that hangs holds up nobody. Not thread-safe.
 class WatchedHostFile {
  public:
   // `hosts` is what the file held when it was first read. With `local_only`, a change that names
@@ -18,14 +19,22 @@ class WatchedHostFile {
 
   // The hosts if the file lists others than at the last call, else nullopt. A change counts only if
   // two reads 0.2 s apart agree, because the file may be half written. If the file cannot be read,
-  // is wrong or is refused, logs one warning and keeps the known hosts.
+  // is wrong or is refused, or if reading it takes longer than two seconds, logs one warning and
+  // keeps the known hosts. A read that takes longer goes on; later calls do not wait for it.
   std::optional<std::vector<HostSlots>> ReadIfChanged();
 
  private:
+  using Hosts = std::vector<HostSlots>;
+
+  // The hosts, or nullopt if the file has just been written. Uses no member that changes.
+  static std::optional<Hosts> Read(const std::string& path, const Hosts& known, bool local_only);
+  void Warn(const std::string& text);
+
   const std::string path_;
-  std::vector<HostSlots> hosts_;
+  Hosts hosts_;
   const bool local_only_;
-  std::string last_error_;
+  std::future<std::optional<Hosts>> reading_;  // invalid: no read is under way
+  std::string last_warning_;
 };
 
 }  // namespace caffe2
