@@ -171,6 +171,11 @@ bool AnyBlob(const Run& run, const Visit& visit) {
   });
 }
 
+// False for the making of a net, and for what holds the workspace around a run.
+bool HasBlobs(const Run& run) {
+  return run.net != nullptr || run.op != nullptr || run.plan != nullptr;
+}
+
 SharedBlobs FindSharedBlobs(const Run& a, const Run& b) {
   std::unordered_map<const Blob*, bool> of_a;  // whether it writes the blob
   AnyBlob(a, [&of_a](const Blob* blob, bool writes) {
@@ -188,8 +193,9 @@ SharedBlobs FindSharedBlobs(const Run& a, const Run& b) {
   return blobs;
 }
 
-SharedBlobs BlobsSharedBy(const Run& a, const Run& b, Runs* runs) {
-  if (a.net == nullptr || b.net == nullptr) return FindSharedBlobs(a, b);
+// The result may be `buffer`.
+const SharedBlobs& BlobsSharedBy(const Run& a, const Run& b, Runs* runs, SharedBlobs* buffer) {
+  if (a.net == nullptr || b.net == nullptr) return *buffer = FindSharedBlobs(a, b);
   constexpr size_t kMostPairs = 1000;
   if (runs->shared_by_nets.size() >= kMostPairs) runs->shared_by_nets.clear();
   const auto [entry, is_new] = runs->shared_by_nets.try_emplace({a.net->id(), b.net->id()});
@@ -223,8 +229,9 @@ std::shared_ptr<Tensor> TensorIn(const std::weak_ptr<const Blob>& blob) {
 // Begins a run: pins what it shares with the runs of other threads.
 uint64_t Begin(Run run, Runs* runs) {
   for (const auto& [id, other] : runs->active) {
-    if (IsOwn(*runs, other)) continue;
-    for (const auto& blob : BlobsSharedBy(other, run, runs)) {
+    if (!HasBlobs(run) || !HasBlobs(other) || IsOwn(*runs, other)) continue;
+    SharedBlobs buffer;
+    for (const auto& blob : BlobsSharedBy(other, run, runs, &buffer)) {
       if (auto tensor = TensorIn(blob)) run.pinned.push_back({std::move(tensor), id});
     }
   }

@@ -9,7 +9,7 @@ import pytest
 
 from caffe2.proto import caffe2_pb2
 from caffe2.python import _import_c_extension as C
-from caffe2.python import core, workspace
+from caffe2.python import core, recurrent, workspace
 from caffe2.python.predictor_class import Predictor
 
 
@@ -66,6 +66,26 @@ class _PausedLoop(_PausedNet):
         body.ConstantFill([], "more", shape=[1], value=False, dtype=core.DataType.BOOL)
         workspace.FeedBlob("more", np.array([True]))
         self.net.While(["more"], [], loop_net=body.Proto())
+        workspace.CreateNet(self.net)
+        return lambda: workspace.RunNet(self.net)
+
+
+class _PausedRecurrent(_PausedNet):
+    """A recurrent network before the Python operator."""
+
+    def _start(self):
+        wait = self.net.Proto().op[1]
+        cell = core.Net("sum")
+        x_t, previous = cell.AddExternalInput("x_t", "previous")
+        total = cell.Sum([x_t, previous], "total")
+        cell.AddExternalOutput(total)
+        for name, shape in (("sequence", (3, 2, 4)), ("start", (1, 2, 4)), ("y", (1,))):
+            workspace.FeedBlob(name, np.ones(shape, np.float32))
+        self.net = core.Net("sums")
+        recurrent.recurrent_net(self.net, cell, [(x_t, core.BlobReference("sequence"))],
+                                [(previous, core.BlobReference("start"))], {previous: total},
+                                scope="rnn")
+        self.net.Proto().op.add().CopyFrom(wait)
         workspace.CreateNet(self.net)
         return lambda: workspace.RunNet(self.net)
 
@@ -292,6 +312,16 @@ def test_runs_do_not_resize_the_blobs_of_each_other(paused_by, run_other):
         assert workspace.FetchBlob("x").tolist() == [1] * 4
     workspace.RunNetOnce(other)
     assert workspace.FetchBlob("x").shape == (1000,)
+
+
+def test_the_states_of_a_recurrent_network_are_blobs_of_its_net():
+    with _PausedRecurrent() as paused:
+        arguments = [argument for op in paused.net.Proto().op for argument in op.arg]
+        states = next(a.strings for a in arguments if a.name == "recurrent_states")
+        for state in map(bytes.decode, states):
+            assert workspace.FetchBlob(state).shape == (4, 2, 4)
+            with pytest.raises(RuntimeError, match="cannot give blob .* while net sums"):
+                workspace.FeedBlob(state, np.ones(9, np.float32))
 
 
 def test_a_net_may_run_another_one_over_its_blobs():
