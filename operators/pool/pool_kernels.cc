@@ -1,6 +1,7 @@
 #include "operators/pool/pool_kernels.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,7 @@ namespace caffe2 {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;  // taps of windows per thread
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // One row of an image and the windows along it. `channels` is 1 for NCHW.
 struct Row {
@@ -169,6 +171,17 @@ class WindowsOfInputs {
   }
   int64_t First(int64_t in) const { return ranges_[in].first; }
   int64_t End(int64_t in) const { return ranges_[in].second; }
+  // The windows that hold any of inputs [in, in + count), and the most for any `in`.
+  int64_t Count(int64_t in, int64_t count) const {
+    return std::max<int64_t>(0, End(in + count - 1) - First(in));
+  }
+  int64_t MostOf(int64_t count) const {
+    int64_t most = 0;
+    for (int64_t in = 0; in + count <= std::ssize(ranges_); ++in) {
+      most = std::max(most, Count(in, count));
+    }
+    return most;
+  }
 
  private:
   std::vector<std::pair<int64_t, int64_t>> ranges_;
@@ -189,6 +202,225 @@ void ForEachRowOfPlanes(int64_t begin, int64_t end, int64_t depth, int64_t heigh
     ++plane;
   }
 }
+
+// Gradient of MaxPool in NCHW, for one thread: every input row gathers from the windows over it.
+//
+// Input column i is tap u % stride + k * stride of window u / stride - k, for u = i + pad and
+// k < taps. Rows of Y and dY are spread first: each element is repeated stride times, so that what
+// window k gives to column i lies at u - k * stride for all columns. NaN, which equals no input,
+// stands in Y where there is no window. Loops write whole vectors; the next row overwrites the
+// surplus.
+struct SpreadRows {
+  // Columns at once; the surplus is smaller. Vectors of 16 took up to twice as long (Zen 4).
+  static constexpr int64_t kChunk = 8;
+
+  static int64_t Taps(const Row& row) { return (row.kernel + row.stride - 1) / row.stride; }
+
+  explicit SpreadRows(const Row& r)
+      : row(r),
+        taps(Taps(r)),
+        left(r.stride * (taps - 1)),
+        last_taps(r.kernel - left),
+        pitch(left + std::max(r.input + r.pad, r.stride * (r.output + kChunk)) + kChunk) {}
+
+  // Not all columns have the last tap.
+  bool Partial() const { return last_taps < row.stride; }
+  // Elements of a spread row: Y, dY and, if Partial(), Y for the last tap, `pitch` elements each.
+  int64_t Size() const { return (Partial() ? 3 : 2) * pitch; }
+
+  const Row row;
+  const int64_t taps, left, last_taps, pitch;
+};
+
+template <int kStride, bool kChunkial, typename T>
+CAFFE2_INLINE void SpreadColumn(const SpreadRows& s, const T* y, const T* dy, int64_t out,
+                                float* to) {
+  const int64_t stride = kStride > 0 ? kStride : s.row.stride;
+  const float value = Widen(y[out]), gradient = Widen(dy[out]);
+  for (int64_t p = 0; p < stride; ++p) {
+    to[out * stride + p] = value;
+    to[s.pitch + out * stride + p] = gradient;
+    if (kChunkial) to[2 * s.pitch + out * stride + p] = Select(p < s.last_taps, value, kNaN);
+  }
+}
+// Spreads rows of the output; `readable` elements of Y and dY may be read.
+template <int kStride, bool kChunkial, typename T>
+CAFFE2_INLINE void SpreadAll(const SpreadRows& s, int64_t rows, int64_t readable, const T* y,
+                             const T* dy, float* to) {
+  constexpr int64_t kChunk = SpreadRows::kChunk;
+  const int64_t n = s.row.output, end = n * s.row.stride, size = s.Size();
+  to += s.left;
+  for (int64_t r = 0; r < rows; ++r, y += n, dy += n, to += size) {
+    int64_t out = 0;
+    if (kStride > 0 && readable - r * n >= n + kChunk) {
+      for (; out < n; out += kChunk) {
+#pragma omp simd
+        for (int64_t i = out; i < out + kChunk; ++i) {
+          SpreadColumn<kStride, kChunkial>(s, y, dy, i, to);
+        }
+      }
+    }
+    for (; out < n; ++out) SpreadColumn<kStride, kChunkial>(s, y, dy, out, to);
+    for (int64_t u = end; u < s.row.input + s.row.pad; ++u) {
+      to[u] = kNaN;
+      if (kChunkial) to[2 * s.pitch + u] = kNaN;
+    }
+  }
+}
+template <typename T>
+CAFFE2_INLINE void SpreadAny(const SpreadRows& s, int64_t rows, int64_t readable, const T* y,
+                             const T* dy, float* to) {
+  if (s.row.stride == 1) {
+    SpreadAll<1, false>(s, rows, readable, y, dy, to);
+  } else if (s.row.stride == 2) {
+    s.Partial() ? SpreadAll<2, true>(s, rows, readable, y, dy, to)
+                : SpreadAll<2, false>(s, rows, readable, y, dy, to);
+  } else {
+    s.Partial() ? SpreadAll<0, true>(s, rows, readable, y, dy, to)
+                : SpreadAll<0, false>(s, rows, readable, y, dy, to);
+  }
+}
+CAFFE2_SIMD_CLONES void Spread(const SpreadRows& s, int64_t rows, int64_t readable, const float* y,
+                               const float* dy, float* to) {
+  SpreadAny(s, rows, readable, y, dy, to);
+}
+CAFFE2_SIMD_CLONES void Spread(const SpreadRows& s, int64_t rows, int64_t readable,
+                               const bfloat16* y, const bfloat16* dy, float* to) {
+  SpreadAny(s, rows, readable, y, dy, to);
+}
+
+// Adds, or sets if kFirst, what kTaps windows give to a row.
+template <int kTaps, bool kFirst>
+CAFFE2_INLINE void AddRow(int64_t n, const float* x, const float* const* y, const float* const* dy,
+                          float* sum) {
+  for (int64_t begin = 0; begin < n; begin += SpreadRows::kChunk) {
+#pragma omp simd
+    for (int64_t i = begin; i < begin + SpreadRows::kChunk; ++i) {
+      float all = kFirst ? 0.f : sum[i];
+      for (int k = 0; k < kTaps; ++k) all += Select(x[i] == y[k][i], dy[k][i], 0.f);
+      sum[i] = all;
+    }
+  }
+}
+// Input rows [begin, end) of a plane, and the spread rows of each depth that hold their windows.
+struct SpreadBlock {
+  const SpreadRows& s;
+  const WindowsOfInputs& height;
+  int64_t begin, end;
+  const float* spread;
+  int64_t depths, windows;  // each depth has `windows` spread rows
+  const float* x;
+  float* sum;
+};
+// Sets the rows to what their windows give. The taps must be a multiple of kTaps.
+template <int kTaps>
+CAFFE2_INLINE void AddBlock(const SpreadBlock& b) {
+  const int64_t n = b.s.row.input, stride = b.s.row.stride, pitch = b.s.pitch, size = b.s.Size();
+  const int64_t last = b.s.taps - kTaps, partial = b.s.Partial() ? 2 * pitch : 0;
+  const float* base = b.spread + b.s.left + b.s.row.pad - b.height.First(b.begin) * size;
+  const float* x = b.x;
+  float* sum = b.sum;
+  for (int64_t h = b.begin; h < b.end; ++h, x += n, sum += n) {
+    bool set = true;
+    const int64_t end_window = b.height.End(h);
+    for (int64_t d = 0; d < b.depths; ++d) {
+      for (int64_t window = b.height.First(h); window < end_window; ++window) {
+        for (int64_t tap = 0; tap <= last; tap += kTaps) {
+          const float *y[kTaps], *dy[kTaps];
+          for (int k = 0; k < kTaps; ++k) {
+            y[k] = base + (d * b.windows + window) * size - (tap + k) * stride;
+            dy[k] = y[k] + pitch;
+          }
+          if (tap == last) y[kTaps - 1] += partial;
+          set ? AddRow<kTaps, true>(n, x, y, dy, sum) : AddRow<kTaps, false>(n, x, y, dy, sum);
+          set = false;
+        }
+      }
+    }
+    if (set) std::fill_n(sum, n, 0.f);
+  }
+}
+// Plain functions, as clones cannot be templates.
+CAFFE2_SIMD_CLONES void AddOneTap(const SpreadBlock& block) { AddBlock<1>(block); }
+CAFFE2_SIMD_CLONES void AddTwoTaps(const SpreadBlock& block) { AddBlock<2>(block); }
+CAFFE2_SIMD_CLONES void AddThreeTaps(const SpreadBlock& block) { AddBlock<3>(block); }
+CAFFE2_SIMD_CLONES void AddFiveTaps(const SpreadBlock& block) { AddBlock<5>(block); }
+
+// See SpreadRows. The rows are processed in blocks, whose spread rows stay in the cache.
+template <typename T>
+class SpreadMaxGradient {
+ public:
+  // Few of the taps may be NaN only.
+  static bool Suits(const Row& row) {
+    return row.channels == 1 && !IsOneWindow(row) && SpreadRows::Taps(row) <= 4 * row.output;
+  }
+
+  SpreadMaxGradient(const PoolShape& shape, const Row& row, const WindowsOfInputs& depth,
+                    const WindowsOfInputs& height)
+      : shape_(shape), depth_(depth), height_(height), s_(row) {
+    block_ = std::min(shape.input[1], std::max(kBlock / row.input, shape.kernel[1]));
+    spread_.assign(depth.MostOf(1) * height.MostOf(block_) * s_.Size(), kNaN);
+    for (auto* buffer : {&x_, &sum_}) buffer->resize(block_ * row.input + SpreadRows::kChunk);
+  }
+
+  // Writes rows [begin, end) of dX.
+  void Run(int64_t begin, int64_t end, const T* x, const T* y, const T* dy, T* dx) {
+    const int64_t n = s_.row.input;
+    for (int64_t row = begin; row < end;) {
+      const int64_t h = row % shape_.input[1], slice = row / shape_.input[1];
+      const int64_t rows = std::min({end - row, shape_.input[1] - h, block_});
+      const bool has_surplus = (end - row - rows) * n >= SpreadRows::kChunk;
+      RunBlock(slice, h, rows, has_surplus, x + row * n, y, dy, dx + row * n);
+      row += rows;
+    }
+  }
+
+ private:
+  static constexpr int64_t kBlock = 1024;  // elements
+  static constexpr bool kFloat = std::is_same_v<T, float>;
+
+  // Rows [h, h + rows) of one depth of one plane.
+  void RunBlock(int64_t slice, int64_t h, int64_t rows, bool has_surplus, const T* x, const T* y,
+                const T* dy, T* dx) {
+    const int64_t n = rows * s_.row.input;
+    if constexpr (kFloat) {
+      if (has_surplus) return AddWindows(slice, h, rows, x, y, dy, dx);
+      std::copy_n(x, n, x_.data());
+    } else {
+      WidenRow(n, x, x_.data());
+    }
+    AddWindows(slice, h, rows, x_.data(), y, dy, sum_.data());
+    if constexpr (kFloat) {
+      std::copy_n(sum_.data(), n, dx);
+    } else {
+      NarrowRow(n, sum_.data(), dx);
+    }
+  }
+  void AddWindows(int64_t slice, int64_t h, int64_t rows, const float* x, const T* y, const T* dy,
+                  float* sum) {
+    const int64_t plane = slice / shape_.input[0], d = slice % shape_.input[0];
+    const int64_t first_d = depth_.First(d), end_d = depth_.End(d);
+    const int64_t first_h = height_.First(h), windows = height_.Count(h, rows);
+    const int64_t all = shape_.batch * shape_.channels * shape_.output[0] * shape_.output[1];
+    const auto add = s_.taps % 5 == 0   ? AddFiveTaps
+                     : s_.taps % 3 == 0 ? AddThreeTaps
+                     : s_.taps % 2 == 0 ? AddTwoTaps
+                                        : AddOneTap;
+    float* spread = spread_.data();
+    for (int64_t out_d = first_d; out_d < end_d; ++out_d, spread += windows * s_.Size()) {
+      const int64_t row = (plane * shape_.output[0] + out_d) * shape_.output[1] + first_h;
+      const int64_t at = row * s_.row.output, readable = (all - row) * s_.row.output;
+      Spread(s_, windows, readable, y + at, dy + at, spread);
+    }
+    add({s_, height_, h, h + rows, spread_.data(), end_d - first_d, windows, x, sum});
+  }
+
+  const PoolShape& shape_;
+  const WindowsOfInputs &depth_, &height_;
+  const SpreadRows s_;
+  int64_t block_;                        // rows
+  std::vector<float> spread_, x_, sum_;  // x_, sum_: a block, where T or the surplus needs copies
+};
 
 // The windows of one pooling, row by row.
 template <typename T>
@@ -224,6 +456,10 @@ class Pooling {
     const int64_t rows = planes_ * s_.input[0] * s_.input[1];
     const WindowsOfInputs depth(s_, 0), height(s_, 1);
     ParallelFor(rows, Grain(rows), [&](int64_t begin, int64_t end) {
+      if (kind == PoolKind::kMax && SpreadMaxGradient<T>::Suits(row_)) {
+        SpreadMaxGradient<T>(s_, row_, depth, height).Run(begin, end, x, y, dy, dx);
+        return;
+      }
       std::vector<float> buffer(kInPlace ? 0 : input_row_), scaled(output_row_);
       // Every input row gathers from the windows over it, so that no two threads write to one
       // element.

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -290,6 +294,123 @@ TEST(Pool, TiesShareTheGradientAndNaNWins) {
     Feed(&ws, "X", {1, 1, 5, 7}, x);
     RunOp(&ws, Op("MaxPool", {"X"}, {"Y"}, {MakeArgument<int>("global_pooling", 1)}));
     ExpectTensor(ws, "Y", {1, 1, 1, 1}, {NAN});
+  }
+}
+
+// A pooling in NCHW; windows may lie over the edges, and rows and columns may lie in no window.
+struct Volume {
+  std::array<int64_t, 3> x, kernel, stride, pad_begin, pad_end;
+};
+
+// The sums of a plain loop over X, window rows in order, then columns in reverse: the order in
+// which MaxPoolGradient adds.
+std::vector<float> MaxGradient(const Volume& v, const std::array<int64_t, 3>& y_size,
+                               int64_t planes, const std::vector<float>& x,
+                               const std::vector<float>& y, const std::vector<float>& dy) {
+  std::vector<float> dx(x.size(), 0.f);
+  const auto at = [](const std::array<int64_t, 3>& size, int64_t plane, int64_t d, int64_t h,
+                     int64_t w) { return ((plane * size[0] + d) * size[1] + h) * size[2] + w; };
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    for (int64_t d = 0; d < y_size[0]; ++d) {
+      for (int64_t h = 0; h < y_size[1]; ++h) {
+        for (int64_t w = y_size[2] - 1; w >= 0; --w) {
+          const int64_t window = at(y_size, plane, d, h, w);
+          for (int64_t i = 0; i < v.kernel[0]; ++i) {
+            for (int64_t j = 0; j < v.kernel[1]; ++j) {
+              for (int64_t k = 0; k < v.kernel[2]; ++k) {
+                const int64_t in_d = d * v.stride[0] - v.pad_begin[0] + i;
+                const int64_t in_h = h * v.stride[1] - v.pad_begin[1] + j;
+                const int64_t in_w = w * v.stride[2] - v.pad_begin[2] + k;
+                if (in_d < 0 || in_h < 0 || in_w < 0) continue;
+                if (in_d >= v.x[0] || in_h >= v.x[1] || in_w >= v.x[2]) continue;
+                const int64_t element = at(v.x, plane, in_d, in_h, in_w);
+                if (x[element] == y[window]) dx[element] += dy[window];
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return dx;
+}
+
+TEST(Pool, MaxGradientAddsInTheOrderOfTheWindows) {
+  constexpr int64_t kPlanes = 6;
+  std::vector<Volume> volumes;
+  for (const int64_t width : {2, 7, 8, 9, 15, 16, 17, 24, 33, 70}) {
+    for (const int64_t kernel : {1, 2, 3, 4, 5, 7}) {
+      for (const int64_t stride : {1, 2, 3, 5}) {
+        for (const int64_t pad : {int64_t{0}, kernel / 2}) {
+          if (kernel > width) continue;
+          const int64_t height = 3 + (width + kernel) % 19;
+          volumes.push_back({{1, height, width},
+                             {1, std::min<int64_t>(3, kernel), kernel},
+                             {1, 1 + stride % 4, stride},
+                             {0, std::min<int64_t>(1, pad), pad},
+                             {0, 0, pad / 2}});
+        }
+      }
+    }
+  }
+  volumes.push_back({{5, 6, 18}, {2, 3, 3}, {2, 2, 2}, {1, 1, 1}, {0, 1, 0}});
+  volumes.push_back({{6, 5, 9}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
+  volumes.push_back({{7, 3, 10}, {1, 2, 2}, {3, 1, 2}, {0, 0, 0}, {0, 0, 0}});  // gaps of depth
+  volumes.push_back({{1, 200, 300}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {0, 1, 1}});
+  volumes.push_back({{1, 40, 40}, {1, 3, 39}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}});
+  for (const Volume& v : volumes) {
+    std::vector<int> kernels, strides, pads;
+    std::array<int64_t, 3> y_size;
+    for (int i = 0; i < 3; ++i) {
+      kernels.push_back(static_cast<int>(v.kernel[i]));
+      strides.push_back(static_cast<int>(v.stride[i]));
+      pads.push_back(static_cast<int>(v.pad_begin[i]));
+      y_size[i] = (v.x[i] + v.pad_begin[i] + v.pad_end[i] - v.kernel[i]) / v.stride[i] + 1;
+    }
+    for (const int64_t pad : v.pad_end) pads.push_back(static_cast<int>(pad));
+    const std::vector<Argument> args = {MakeArgument("kernels", kernels),
+                                        MakeArgument("strides", strides),
+                                        MakeArgument("pads", pads)};
+    // Many ties, and some values that are not finite.
+    std::vector<float> x;
+    for (int64_t i = 0; i < kPlanes * v.x[0] * v.x[1] * v.x[2]; ++i) {
+      x.push_back(static_cast<float>(i * i % 23 % 5) - 2.f);
+      if (i % 61 == 7) x.back() = NAN;
+      if (i % 67 == 9) x.back() = INFINITY;
+      if (i % 5 == 1) x.back() = -INFINITY;
+    }
+    std::vector<float> dy = Rounded(RandomValues(kPlanes * y_size[0] * y_size[1] * y_size[2], 5));
+    dy[dy.size() / 3] = -0.f;
+    dy[dy.size() / 2] = INFINITY;
+    Workspace ws;
+    for (const bool narrow : {false, true}) {
+      const std::vector<int64_t> x_dims = {2, 3, v.x[0], v.x[1], v.x[2]};
+      const std::vector<int64_t> y_dims = {2, 3, y_size[0], y_size[1], y_size[2]};
+      if (narrow) {
+        Feed(&ws, "X", x_dims, ToBFloat16(x));
+        Feed(&ws, "dY", y_dims, ToBFloat16(dy));
+      } else {
+        Feed(&ws, "X", x_dims, x);
+        Feed(&ws, "dY", y_dims, dy);
+      }
+      RunOp(&ws, Op("MaxPool", {"X"}, {"Y"}, args));
+      RunOp(&ws, Op("MaxPoolGradient", {"X", "Y", "dY"}, {"dX"}, args));
+      if (narrow) {
+        WidenBlob(&ws, "Y");
+        WidenBlob(&ws, "dX");
+      }
+      std::vector<float> expected =
+          MaxGradient(v, y_size, kPlanes, x, FetchValues<float>(ws, "Y"), dy);
+      if (narrow) expected = Rounded(expected);
+      const std::vector<float> dx = FetchValues<float>(ws, "dX");
+      ASSERT_EQ(dx.size(), expected.size());
+      for (size_t i = 0; i < dx.size(); ++i) {
+        if (std::isnan(expected[i]) && std::isnan(dx[i])) continue;
+        ASSERT_EQ(std::bit_cast<uint32_t>(dx[i]), std::bit_cast<uint32_t>(expected[i]))
+            << "element " << i << " of width " << v.x[2] << ", kernel " << v.kernel[2]
+            << ", stride " << v.stride[2] << ", pad " << v.pad_begin[2];
+      }
+    }
   }
 }
 
