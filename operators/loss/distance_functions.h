@@ -179,11 +179,15 @@ struct L2Norm {
   CAFFE2_HOST_DEVICE static typename Team::Number Value(Team team, const VectorLayout& v,
                                                         int64_t first, const T* x) {
     using Number = typename Team::Number;
-    constexpr Number kMinNorm = 1e-12;  // smaller norms count as this
-    const Number norm = std::sqrt(SumAlong(team, v, first, [=](int64_t at) {
+    return OfSquares(SumAlong(team, v, first, [=](int64_t at) {
       const Number value = host_device::Widen(x[at]);
       return value * value;
     }));
+  }
+  template <typename Number>
+  CAFFE2_HOST_DEVICE static Number OfSquares(Number sum) {
+    constexpr Number kMinNorm = 1e-12;  // smaller norms count as this
+    const Number norm = std::sqrt(sum);
     return norm > kMinNorm ? norm : kMinNorm;
   }
 };

@@ -6,11 +6,33 @@
 #include "operators/common/row_shape.h"
 #include "operators/norm/channel_affine.h"
 #include "operators/norm/row_moments.h"
+#include "operators/norm/short_rows.h"
 
 namespace caffe2 {
 namespace {
 
 constexpr int64_t kGrain = 1 << 13;  // elements per thread
+
+// Normalizes kShortRowCount rows, and writes the mean and the deviation of each.
+CAFFE2_SIMD_CLONES void NormalizeShortRows(int64_t n, float epsilon, const float* in, float* out,
+                                           float* mean, float* stdev) {
+  float columns[kShortRowElements], scale[kShortRowCount];
+  double centre[kShortRowCount], squares[kShortRowCount];
+  ToColumns(n, in, columns);
+  const auto count = static_cast<double>(n);
+  SumShortRows(n, columns, centre, [](double x, int64_t) { return x; });
+  for (double& value : centre) value /= count;
+  SumShortRows(n, columns, squares, [&centre](double x, int64_t r) {
+    const double distance = x - centre[r];
+    return distance * distance;
+  });
+  for (int64_t r = 0; r < kShortRowCount; ++r) {
+    mean[r] = static_cast<float>(centre[r]);
+    stdev[r] = static_cast<float>(std::sqrt(squares[r] / count + epsilon));
+    scale[r] = 1 / stdev[r];
+  }
+  MapShortRows(n, in, out, [=](float x, int64_t r) { return (x - mean[r]) * scale[r]; });
+}
 
 }  // namespace
 
@@ -18,6 +40,15 @@ template <typename T>
 void NormalizeRows(const LayerNormRows& shape, float epsilon, const T* x, T* y, float* mean,
                    float* stdev, CPUContext* /*context*/) {
   const int64_t d = shape.size;
+  if (HasShortRows(d)) {
+    ForShortRows(shape.rows, d, x, y, [=](int64_t row, int64_t count, const float* in, float* out) {
+      float means[kShortRowCount], stdevs[kShortRowCount];
+      NormalizeShortRows(d, epsilon, in, out, means, stdevs);
+      std::copy_n(means, count, mean + row);
+      std::copy_n(stdevs, count, stdev + row);
+    });
+    return;
+  }
   ParallelFor(shape.rows, RowGrain(d, kGrain), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const RowMoments moments = MomentsOf(d, x + i * d);

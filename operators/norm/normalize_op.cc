@@ -5,6 +5,7 @@
 
 #include "operators/common/gradient_rule.h"
 #include "operators/norm/lp_norm_op.h"
+#include "operators/norm/short_rows.h"
 
 namespace caffe2 {
 
@@ -18,6 +19,15 @@ void SumOfPowers(int p, int64_t n, double factor, const float* x, float* sum, CP
 }
 
 namespace {
+
+CAFFE2_SIMD_CLONES void DivideShortRows(int64_t n, const float* in, float* out) {
+  float columns[kShortRowElements];
+  double factors[kShortRowCount];
+  ToColumns(n, in, columns);
+  SumShortRows(n, columns, factors, [](double x, int64_t) { return x * x; });
+  for (double& factor : factors) factor = 1 / L2Norm::OfSquares(factor);
+  MapShortRows(n, in, out, [=](float x, int64_t r) { return static_cast<float>(x * factors[r]); });
+}
 
 void DescribeNormalize(OpSchema& schema) {
   schema.NumInputs(1)
@@ -34,6 +44,19 @@ void DescribeLpNorm(OpSchema& schema) {
 }
 
 }  // namespace
+
+template <class Norm, typename T>
+void DivideByNorms(const VectorLayout& v, const T* x, T* y, CPUContext* context) {
+  if constexpr (std::is_same_v<Norm, L2Norm>) {
+    if (v.stride == 1 && HasShortRows(v.n)) {
+      ForShortRows(v.count, v.n, x, y, [=](int64_t, int64_t, const float* in, float* out) {
+        DivideShortRows(v.n, in, out);
+      });
+      return;
+    }
+  }
+  ForEachRow(v.count, v.n, NormalizeVectors<Norm, T>{v, x, y}, context);
+}
 
 REGISTER_CPU_OPERATOR(Normalize, NormalizeOp<CPUContext, L2Norm>);
 REGISTER_CPU_OPERATOR(NormalizeL1, NormalizeOp<CPUContext, L1Norm>);

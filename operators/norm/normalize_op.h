@@ -12,6 +12,14 @@ inline VectorLayout VectorsAlong(const Tensor& X, int axis) {
   return {X.size_to_dim(axis) * inner, X.size(axis), inner};
 }
 
+// Divides vectors by their norms.
+template <class Norm, typename T, class Context>
+void DivideByNorms(const VectorLayout& v, const T* x, T* y, Context* context) {
+  ForEachRow(v.count, v.n, NormalizeVectors<Norm, T>{v, x, y}, context);
+}
+template <class Norm, typename T>
+void DivideByNorms(const VectorLayout& v, const T* x, T* y, CPUContext* context);
+
 template <class Context, class Norm>
 class NormalizeOp final : public Operator<Context> {
  public:
@@ -27,8 +35,7 @@ class NormalizeOp final : public Operator<Context> {
     const T* x = X.data<T>();
     Tensor* Y = Output(0);
     Y->ResizeLike(X);
-    ForEachRow(v.count, v.n, NormalizeVectors<Norm, T>{v, x, Y->template mutable_data<T>()},
-               &context_);
+    DivideByNorms<Norm>(v, x, Y->template mutable_data<T>(), &context_);
     return true;
   }
 

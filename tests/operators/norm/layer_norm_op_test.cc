@@ -32,6 +32,38 @@ TEST(LayerNormTest, MatchesReferenceAtEveryAxis) {
   }
 }
 
+// Loops run across rows of up to 64 elements, 16 rows at a time; 3000 rows are shared by threads.
+TEST(LayerNormTest, NormalizesManyShortRows) {
+  for (const int64_t n : {1, 2, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65}) {
+    for (const int64_t rows : {1, 15, 16, 17, 3000}) {
+      Workspace ws;
+      FeedRandom(&ws, "X", {rows, n}, 1, -2, 5);
+      std::vector<float> x = Rounded(FetchValues<float>(ws, "X")), y, mean, stdev;
+      if (rows > 1) x[n * (rows / 2)] = NAN;
+      for (int64_t r = 0; r < rows; ++r) {
+        const Moments m = MomentsOf(n, [&](int64_t i) -> double { return x[r * n + i]; });
+        mean.push_back(static_cast<float>(m.mean));
+        stdev.push_back(static_cast<float>(std::sqrt(m.variance + 0.01)));
+        for (int64_t i = 0; i < n; ++i) y.push_back((x[r * n + i] - mean[r]) / stdev[r]);
+      }
+      const OperatorDef op =
+          Op("LayerNorm", {"X"}, {"Y", "mean", "stdev"}, {MakeArgument<float>("epsilon", 0.01f)});
+      for (const bool narrow : {false, true}) {
+        if (narrow) {
+          Feed(&ws, "X", {rows, n}, ToBFloat16(x));
+        } else {
+          Feed(&ws, "X", {rows, n}, x);
+        }
+        RunOp(&ws, op);
+        if (narrow) WidenBlob(&ws, "Y");
+        ExpectTensor(ws, "Y", {rows, n}, y, narrow ? 1e-2f : 1e-6f, 1e-6f);
+        ExpectTensor(ws, "mean", {rows, 1}, mean, 1e-6f, 1e-7f);
+        ExpectTensor(ws, "stdev", {rows, 1}, stdev, 1e-6f, 0.f);
+      }
+    }
+  }
+}
+
 TEST(LayerNormTest, ScalesAndOffsetsColumns) {
   for (const int axis : {1, 2}) {
     Workspace ws;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "tests/operators/op_test.h"
@@ -50,6 +51,33 @@ TEST(NormalizeTest, DividesLongVectors) {
       if (n == 37) {
         CheckGradient(&ws, Op("Normalize", {"X"}, {"Y"}, {MakeArgument("axis", axis)}), {0});
       }
+    }
+  }
+}
+
+// Loops run across rows of up to 64 elements, 16 rows at a time; 3000 rows are shared by threads.
+TEST(NormalizeTest, DividesManyShortRows) {
+  for (const int64_t n : {1, 2, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65}) {
+    for (const int64_t rows : {1, 15, 16, 17, 3000}) {
+      Workspace ws;
+      FeedRandom(&ws, "X", {rows, n}, 1);
+      std::vector<float> x = FetchValues<float>(ws, "X"), y(x.size());
+      std::fill_n(x.begin(), n, 0.f);
+      x[n * (rows / 2)] = NAN;
+      x[n * (rows - 1)] = 1e15f;
+      for (int64_t r = 0; r < rows; ++r) {
+        double squares = 0;
+        for (int64_t i = r * n; i < (r + 1) * n; ++i) squares += double{x[i]} * x[i];
+        const double norm = std::sqrt(squares) > 1e-12 ? std::sqrt(squares) : 1e-12;  // also of NaN
+        for (int64_t i = r * n; i < (r + 1) * n; ++i) y[i] = static_cast<float>(x[i] / norm);
+      }
+      Feed(&ws, "X", {rows, n}, x);
+      RunOp(&ws, Op("Normalize", {"X"}, {"Y"}));
+      ExpectTensor(ws, "Y", {rows, n}, y, 1e-6f, 1e-37f);
+      Feed(&ws, "X", {rows, n}, ToBFloat16(x));
+      RunOp(&ws, Op("Normalize", {"X"}, {"Y"}));
+      WidenBlob(&ws, "Y");
+      ExpectTensor(ws, "Y", {rows, n}, y, 1e-2f, 1e-37f);
     }
   }
 }
