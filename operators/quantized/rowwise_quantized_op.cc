@@ -75,24 +75,54 @@ class QuantizeRowsOp final : public Operator<CPUContext> {
   }
 };
 
+// The values of kBytes bytes of four levels each.
+template <int kBytes>
+CAFFE2_INLINE void DequantizeFours(const uint8_t* from, const RowFactors& factors, float* y) {
+  constexpr int kLevels = 4 * kBytes;
+  uint32_t words[kBytes];  // a level in each byte, the first one in the lowest
+  for (int i = 0; i < kBytes; ++i) {
+    const uint32_t byte = from[i];
+    words[i] = (byte | byte << 6 | byte << 12 | byte << 18) & 0x03030303u;
+  }
+  uint8_t levels[kLevels];
+  std::memcpy(levels, words, sizeof levels);
+  for (int i = 0; i < kLevels; ++i) {
+    y[i] = 0.f + (factors.scale * static_cast<float>(levels[i]) + factors.bias);  // no -0
+  }
+}
+// A row of 2-bit levels.
+CAFFE2_INLINE void DequantizeFours(int64_t bytes, const uint8_t* levels, const RowFactors& factors,
+                                   float* y) {
+  constexpr int64_t kBlock = 16;
+  int64_t i = 0;
+  for (; i + kBlock <= bytes; i += kBlock) {
+    DequantizeFours<kBlock>(levels + i, factors, y + 4 * i);
+  }
+  if (bytes >= kBlock && i < bytes) {  // the last block overlaps the one before
+    i = bytes - kBlock;
+    DequantizeFours<kBlock>(levels + i, factors, y + 4 * i);
+    i = bytes;
+  }
+  for (; i < bytes; ++i) DequantizeFours<1>(levels + i, factors, y + 4 * i);
+}
+
 // y = scale * level + bias, where the product is rounded too: products of float factors need a loop
 // of their own, because processors that can would round once. The others are exact.
 template <RowFormat kFormat>
 CAFFE2_SIMD_CLONES void DequantizeRow(int64_t bytes, const uint8_t* levels, RowFactors factors,
                                       float* y) {
   constexpr int kPerByte = kFormat.per_byte();
-  const auto dequantize = [=](int64_t i) __attribute__((always_inline)) {
+  if constexpr (kPerByte == 4) {
+    DequantizeFours(bytes, levels, factors, y);
+    return;
+  }
+#pragma omp simd
+  for (int64_t i = 0; i < bytes; ++i) {
     for (int k = 0; k < kPerByte; ++k) {
       const int level = levels[i] >> (k * kFormat.bits) & kFormat.max_level();
       const float product = factors.scale * static_cast<float>(level);
       y[i * kPerByte + k] = kFormat.half_factors ? 0.f + (product + factors.bias) : product;
     }
-  };
-  if constexpr (kPerByte > 2) {  // rows have few bytes
-    ForEachByte(bytes, dequantize);
-  } else {
-#pragma omp simd
-    for (int64_t i = 0; i < bytes; ++i) dequantize(i);
   }
   if constexpr (kFormat.half_factors) return;
 #pragma omp simd

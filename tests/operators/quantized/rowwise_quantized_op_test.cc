@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -203,6 +204,38 @@ TEST(HalfRowsTest, BytesAreTheOnesOfALoop) {
       RunOp(&ws, Op(format.from_float, {"X"}, {"Q"}));
       EXPECT_EQ(FetchValues<uint8_t>(ws, "Q"), ReferenceHalfRows(x, width, format.bits))
           << format.from_float << " " << width;
+    }
+  }
+}
+
+// Rows of all bytes, with factors that are negative, tiny and zero: no value is -0.
+TEST(HalfRowsTest, ValuesAreTheOnesOfALoop) {
+  constexpr std::array<std::array<float, 2>, 4> kFactors = {
+      {{0.375f, -1.125f}, {-3e-7f, 6e4f}, {0.f, -0.f}, {-2.f, 0.f}}};
+  Workspace ws;
+  for (const int64_t bytes : {1, 2, 15, 16, 17, 31, 32, 33, 100}) {
+    for (const HalfFormat& format : kHalfFormats) {
+      std::vector<uint8_t> q;
+      std::vector<float> expected;
+      for (size_t r = 0; r < kFactors.size(); ++r) {
+        const float16 factors[] = {ToFloat16(kFactors[r][0]), ToFloat16(kFactors[r][1])};
+        for (int64_t i = 0; i < bytes; ++i) {
+          const auto byte = static_cast<uint8_t>(i * 89 + static_cast<int64_t>(r) * 31);
+          q.push_back(byte);
+          for (int bit = 0; bit < 8; bit += format.bits) {
+            const double level = byte >> bit & ((1 << format.bits) - 1);
+            const double value = ToFloat(factors[0]) * level + ToFloat(factors[1]);
+            expected.push_back(0.f + static_cast<float>(value));
+          }
+        }
+        const auto* raw = reinterpret_cast<const uint8_t*>(factors);
+        q.insert(q.end(), raw, raw + sizeof factors);
+      }
+      Feed(&ws, "Q", {kFactors.size(), bytes + 4}, q);
+      RunOp(&ws, Op(format.to_float, {"Q"}, {"Y"}));
+      const std::vector<float> y = FetchValues<float>(ws, "Y");
+      EXPECT_EQ(y, expected) << format.to_float << " " << bytes;
+      for (const float value : y) EXPECT_FALSE(value == 0 && std::signbit(value));
     }
   }
 }
