@@ -1,13 +1,58 @@
 #include "operators/shape/tile_op.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "caffe2/utils/parallel.h"
+#include "operators/common/element_type.h"
 #include "operators/shape/concat_split.h"
 
 namespace caffe2 {
+namespace {
+
+// to[t] = from for t < tiles, for runs of bytes.
+void RepeatBytes(int64_t tiles, int64_t run, const char* from, char* to) {
+  constexpr int64_t kMostCopied = 4096;  // at once; they stay in the cache
+  const int64_t all = tiles * run, most = std::max<int64_t>(1, kMostCopied / run) * run;
+  std::memcpy(to, from, run);
+  for (int64_t done = run; done < all;) {
+    const int64_t n = std::min({done, most, all - done});
+    std::memcpy(to + done, to, n);
+    done += n;
+  }
+}
+// The same for runs of one Word, a type that any bytes may be read as.
+template <typename Word>
+void RepeatWord(int64_t tiles, const char* from, char* to) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  for (int64_t t = 0; t < tiles; ++t) std::memcpy(to + t * sizeof word, &word, sizeof word);
+}
+
+}  // namespace
 
 template <>
 void RepeatRuns(TypeMeta meta, int64_t outer, int64_t tiles, int64_t run, const void* x, void* y,
                 CPUContext* context) {
   char* to = static_cast<char*>(y);
+  if (meta.copy() == nullptr) {
+    const auto bytes = run * static_cast<int64_t>(meta.itemsize());
+    const int64_t grain = std::max<int64_t>(1, kElementwiseGrain / (tiles * run));
+    ParallelFor(outer, grain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const char* from = static_cast<const char*>(x) + i * bytes;
+        char* const tile = to + i * tiles * bytes;
+        if (bytes == 4) {
+          RepeatWord<uint32_t>(tiles, from, tile);
+        } else if (bytes == 8) {
+          RepeatWord<uint64_t>(tiles, from, tile);
+        } else {
+          RepeatBytes(tiles, bytes, from, tile);
+        }
+      }
+    });
+    return;
+  }
   for (int64_t t = 0; t < tiles; ++t, to += run * meta.itemsize()) {
     CopySlab(meta, outer, run, x, run, to, run * tiles, context);
   }

@@ -28,5 +28,43 @@ TEST(TileOpTest, RepeatsAlongAxis) {
   ExpectThrows(&ws, Op("Tile", {"X"}, {"Y"}, args(2, 2)), "out of range");
 }
 
+template <typename T>
+void CheckTiles(int64_t outer, int64_t run, int64_t tiles) {
+  std::vector<T> x, expected;
+  for (int64_t i = 0; i < outer * run; ++i) x.push_back(static_cast<T>(i % 120));
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t t = 0; t < tiles; ++t) {
+      for (int64_t i = 0; i < run; ++i) expected.push_back(x[o * run + i]);
+    }
+  }
+  Workspace ws;
+  Feed(&ws, "X", {outer, run}, x);
+  RunOp(&ws, Op("Tile", {"X"}, {"Y"},
+                {MakeArgument("tiles", static_cast<int>(tiles)), MakeArgument("axis", 1)}));
+  EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{outer, run * tiles}));
+  EXPECT_EQ(FetchValues<T>(ws, "Y"), expected) << outer << " " << run << " " << tiles;
+}
+
+TEST(TileOpTest, RepeatsRunsOfAllSizes) {
+  for (const int64_t run : {1, 2, 3, 7, 100, 1500}) {
+    for (const int64_t tiles : {1, 2, 3, 64, 5000}) {
+      for (const int64_t outer : {1, 3}) {
+        CheckTiles<uint8_t>(outer, run, tiles);
+        CheckTiles<float>(outer, run, tiles);
+        CheckTiles<int64_t>(outer, run, tiles);
+      }
+    }
+  }
+  CheckTiles<float>(50000, 1, 3);  // shared by threads
+}
+
+TEST(TileOpTest, RepeatsStrings) {
+  Workspace ws;
+  Feed<std::string>(&ws, "X", {2, 1}, {"a string of more than a few letters", "b"});
+  RunOp(&ws, Op("Tile", {"X"}, {"Y"}, {MakeArgument("tiles", 2), MakeArgument("axis", 1)}));
+  const std::string a = "a string of more than a few letters";
+  EXPECT_EQ(FetchValues<std::string>(ws, "Y"), (std::vector<std::string>{a, a, "b", "b"}));
+}
+
 }  // namespace
 }  // namespace caffe2::testing
