@@ -29,10 +29,16 @@ template <typename T>
 void SelectBest(const T* x, int64_t n, int64_t stride, int64_t count, std::vector<int64_t>* order) {
   order->resize(n);
   std::iota(order->begin(), order->end(), int64_t{0});
-  std::partial_sort(order->begin(), order->begin() + count, order->end(),
-                    [=](int64_t i, int64_t j) {
-                      return IsBefore(Widen(x[i * stride]), i, Widen(x[j * stride]), j);
-                    });
+  const auto before = [=](int64_t i, int64_t j) {
+    return IsBefore(Widen(x[i * stride]), i, Widen(x[j * stride]), j);
+  };
+  constexpr int64_t kParts = 16;  // the heap of a smaller part seldom changes
+  if (count <= n / kParts) {
+    std::partial_sort(order->begin(), order->begin() + count, order->end(), before);
+  } else {
+    std::nth_element(order->begin(), order->begin() + count, order->end(), before);
+    std::sort(order->begin(), order->begin() + count, before);
+  }
 }
 
 }  // namespace caffe2

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "caffe2/utils/parallel.h"
 #include "operators/reduce/select_best.h"
 
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kNoElement = -1;  // the index of missing elements, if an axis has fewer than k
+constexpr int64_t kTopKGrain = 4096;  // elements per thread
+constexpr int64_t kNoElement = -1;    // the index of missing elements, if an axis has fewer than k
 
 }  // namespace
 
@@ -22,17 +24,20 @@ bool TopKOp<CPUContext>::DoRunWithType() {
   if (out.flat != nullptr) std::fill_n(out.flat, out.lines * k_, kNoElement);
   std::fill_n(out.values, out.lines * k_, T{});
   std::fill_n(out.indices, out.lines * k_, kNoElement);
-  std::vector<int64_t> order;
-  for (int64_t line = 0; line < out.lines; ++line) {
-    const int64_t from = out.layout.First(line);
-    const int64_t to = LineLayout{k_, inner}.First(line);
-    SelectBest(x_data + from, n, inner, count, &order);
-    for (int64_t j = 0; j < count; ++j) {
-      out.values[to + j * inner] = x_data[from + order[j] * inner];
-      out.indices[to + j * inner] = order[j];
-      if (out.flat != nullptr) out.flat[to + j * inner] = from + order[j] * inner;
+  const int64_t grain = std::max<int64_t>(1, kTopKGrain / std::max<int64_t>(1, n));
+  ParallelFor(out.lines, grain, [=, this, &out](int64_t begin, int64_t end) {
+    std::vector<int64_t> order;
+    for (int64_t line = begin; line < end; ++line) {
+      const int64_t from = out.layout.First(line);
+      const int64_t to = LineLayout{k_, inner}.First(line);
+      SelectBest(x_data + from, n, inner, count, &order);
+      for (int64_t j = 0; j < count; ++j) {
+        out.values[to + j * inner] = x_data[from + order[j] * inner];
+        out.indices[to + j * inner] = order[j];
+        if (out.flat != nullptr) out.flat[to + j * inner] = from + order[j] * inner;
+      }
     }
-  }
+  });
   return true;
 }
 

@@ -63,6 +63,7 @@ TEST(TopKTest, SortsManyOfALine) {
   };
   ExpectSorted(100, 30, fractions(100, 1));
   ExpectSorted(3000, 200, fractions(3000, 2));
+  ExpectSorted(3000, 20, fractions(3000, 5));
   ExpectSorted(20, 25, fractions(20, 3));
   std::vector<int32_t> integers;
   for (const float value : RandomValues(6 * 64, 4, -9, 9)) {
