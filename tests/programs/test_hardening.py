@@ -35,8 +35,8 @@ def test_frames_and_buffers_are_checked(prefix):
 
 
 def test_each_clone_belongs_to_one_library(prefix):
-    """The loader calls a function (IFUNC) that chooses among clones. If two libraries export the same
-    one, the loader may call the other library's, before that library is relocated."""
+    """The loader calls a function (IFUNC) that chooses among clones. If two libraries export the
+    same one, the loader may call the other library's, before that library is relocated."""
     owners = {}
     for file in installed(prefix):
         symbols = check_output("readelf", "--wide", "--dyn-syms", file)
