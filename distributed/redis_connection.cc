@@ -161,8 +161,9 @@ void RedisConnection::StartTls(const RedisOptions& options, const Deadline& dead
       return;
     } catch (const StoreUnreachable&) {
       if (asked) throw;
+      const bool is_lost = !early.expired();
       RefuseIfPlain(options, deadline);
-      if (!early.expired()) throw;  // the connection is lost
+      if (is_lost) throw;
     }
   }
 }
@@ -173,7 +174,7 @@ void RedisConnection::RefuseIfPlain(const RedisOptions& options, const Deadline&
   plain.port = options.port;
   plain.connect_timeout = kTlsPatience;
   try {
-    const Deadline end(std::min(kTlsPatience, deadline.remaining()));
+    const Deadline end(std::min(kTlsPatience, deadline.remaining() / 2));
     RedisConnection(plain, end).Execute({"PING"}, end);
   } catch (const StoreUnreachable&) {
     return;

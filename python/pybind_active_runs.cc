@@ -20,6 +20,8 @@ namespace {
 
 thread_local int runs_of_this_thread = 0;
 thread_local const OperatorBase* operator_of_this_thread = nullptr;
+// The operator through which this thread, without a run of its own, serves a run.
+thread_local const OperatorBase* outermost_operator = nullptr;
 
 // A tensor that a run shares with an earlier one.
 struct Pinned {
@@ -36,10 +38,11 @@ struct Run {
   std::vector<Pinned> pinned = {};
   // Was pinned for this run and another one that has ended. An operator may use the object still,
   // even if the other run has put another one into the blob.
-  std::vector<std::shared_ptr<Tensor>> kept = {};
+  std::set<std::shared_ptr<Tensor>> kept = {};
 };
 
-// The blobs that two nets use and one of them writes. They never change.
+// The blobs that two nets use and one of them writes, but for blobs that queues exchange. They
+// never change.
 using SharedBlobs = std::vector<std::weak_ptr<const Blob>>;
 
 struct Runs {
@@ -123,20 +126,32 @@ bool HasOperator(const Run& run, const OperatorBase* op) {
 template <typename Visit>
 bool AnyBlobOfNets(const Workspace& ws, const OperatorDef& op, const Visit& visit);
 
-// The next four: true once visit(blob, whether it is written) is. First: blobs by their names.
+// How an operator uses a blob. Queues exchange the objects of blobs, `Free` drops them.
+enum class Use { kRead, kWrite, kExchange };
+
+bool Exchanges(const std::string& type) {
+  static const std::set<std::string> types = {
+      "EnqueueBlobs",     "SafeEnqueueBlobs",           "DequeueBlobs",
+      "SafeDequeueBlobs", "WeightedSampleDequeueBlobs", "Free"};
+  return types.count(type) > 0;
+}
+
+// The next four: true once visit(blob, use) is. First: blobs by their names.
 template <typename Names, typename Visit>
-bool AnyBlobNamed(const Workspace& ws, const Names& names, bool writes, const Visit& visit) {
+bool AnyBlobNamed(const Workspace& ws, const Names& names, Use use, const Visit& visit) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     const Blob* blob = ws.GetBlob(name);
-    return blob != nullptr && visit(blob, writes);
+    return blob != nullptr && visit(blob, use);
   });
 }
 
 template <typename Visit>
 bool AnyBlobOfNet(const Workspace& ws, const NetDef& net, const Visit& visit) {
   return std::any_of(net.op().begin(), net.op().end(), [&](const OperatorDef& op) {
-    return AnyBlobNamed(ws, op.input(), false, visit) ||
-           AnyBlobNamed(ws, op.output(), true, visit) || AnyBlobOfNets(ws, op, visit);
+    const bool exchanges = Exchanges(op.type());
+    return AnyBlobNamed(ws, op.input(), exchanges ? Use::kExchange : Use::kRead, visit) ||
+           AnyBlobNamed(ws, op.output(), exchanges ? Use::kExchange : Use::kWrite, visit) ||
+           AnyBlobOfNets(ws, op, visit);
   });
 }
 
@@ -146,7 +161,7 @@ template <typename Visit>
 bool AnyBlobOfNets(const Workspace& ws, const OperatorDef& op, const Visit& visit) {
   if (op.type() == "Do" || !HasNetArgument(op)) return false;
   return std::any_of(op.arg().begin(), op.arg().end(), [&](const Argument& argument) {
-    return AnyBlobNamed(ws, argument.strings(), true, visit) ||
+    return AnyBlobNamed(ws, argument.strings(), Use::kWrite, visit) ||
            AnyBlobOfNet(ws, argument.n(), visit) ||
            std::any_of(argument.nets().begin(), argument.nets().end(),
                        [&](const NetDef& net) { return AnyBlobOfNet(ws, net, visit); });
@@ -163,10 +178,13 @@ bool AnyBlob(const Run& run, const Visit& visit) {
   return AnyOperator(run, [&](const OperatorBase& op) {
     const auto& inputs = op.Inputs();
     const auto& outputs = op.Outputs();
+    const bool exchanges = Exchanges(op.type());
+    const Use of_inputs = exchanges ? Use::kExchange : Use::kRead;
+    const Use of_outputs = exchanges ? Use::kExchange : Use::kWrite;
     return std::any_of(inputs.begin(), inputs.end(),
-                       [&](const Blob* blob) { return visit(blob, false); }) ||
+                       [&](const Blob* blob) { return visit(blob, of_inputs); }) ||
            std::any_of(outputs.begin(), outputs.end(),
-                       [&](const Blob* blob) { return visit(blob, true); }) ||
+                       [&](const Blob* blob) { return visit(blob, of_outputs); }) ||
            AnyBlobOfNets(*run.ws, op.debug_def(), visit);
   });
 }
@@ -178,18 +196,22 @@ bool HasBlobs(const Run& run) {
 
 SharedBlobs FindSharedBlobs(const Run& a, const Run& b) {
   std::unordered_map<const Blob*, bool> of_a;  // whether it writes the blob
-  AnyBlob(a, [&of_a](const Blob* blob, bool writes) {
-    of_a[blob] |= writes;
+  std::set<const Blob*> shared, exchanged;
+  AnyBlob(a, [&](const Blob* blob, Use use) {
+    of_a[blob] |= use == Use::kWrite;
+    if (use == Use::kExchange) exchanged.insert(blob);
     return false;
   });
-  std::set<const Blob*> shared;
-  AnyBlob(b, [&](const Blob* blob, bool writes) {
+  AnyBlob(b, [&](const Blob* blob, Use use) {
     const auto in_a = of_a.find(blob);
-    if (in_a != of_a.end() && (writes || in_a->second)) shared.insert(blob);
+    if (in_a != of_a.end() && (use == Use::kWrite || in_a->second)) shared.insert(blob);
+    if (use == Use::kExchange) exchanged.insert(blob);
     return false;
   });
   SharedBlobs blobs;
-  for (const Blob* blob : shared) blobs.push_back(blob->weak_from_this());
+  for (const Blob* blob : shared) {
+    if (exchanged.count(blob) == 0) blobs.push_back(blob->weak_from_this());
+  }
   return blobs;
 }
 
@@ -207,8 +229,8 @@ const SharedBlobs& BlobsSharedBy(const Run& a, const Run& b, Runs* runs, SharedB
 // its operators; one whose net runs in another net or in a plan counts as a part of all runs.
 bool IsOwn(const Runs& runs, const Run& run) {
   if (run.thread == std::this_thread::get_id()) return true;
-  const OperatorBase* op = operator_of_this_thread;
-  if (op == nullptr || runs_of_this_thread > 0) return false;
+  const OperatorBase* op = outermost_operator;
+  if (op == nullptr) return false;
   return HasOperator(run, op) ||
          std::none_of(runs.active.begin(), runs.active.end(),
                       [op](const auto& entry) { return HasOperator(entry.second, op); });
@@ -251,13 +273,13 @@ Run End(uint64_t id, Runs* runs) {
   runs->active.erase(entry);
   for (const Pinned& pinned : run.pinned) {
     pinned.tensor->Unpin();
-    runs->active.at(pinned.other).kept.push_back(pinned.tensor);
+    runs->active.at(pinned.other).kept.insert(pinned.tensor);
   }
   for (auto& [later_id, later] : runs->active) {
     std::erase_if(later.pinned, [id, &later = later](const Pinned& pinned) {
       if (pinned.other != id) return false;
       pinned.tensor->Unpin();
-      later.kept.push_back(pinned.tensor);
+      later.kept.insert(pinned.tensor);
       return true;
     });
   }
@@ -326,10 +348,15 @@ ActiveRun::~ActiveRun() {
   if (!runs.stopped.empty() && !RunsIn(runs, ws_) && runs.stopped.erase(ws_)) ws_->ClearStop();
 }
 
-InsideOperator::InsideOperator(const OperatorBase* op) : outer_(operator_of_this_thread) {
+InsideOperator::InsideOperator(const OperatorBase* op)
+    : outer_(operator_of_this_thread), outermost_(outermost_operator) {
   operator_of_this_thread = op;
+  if (runs_of_this_thread == 0 && outermost_operator == nullptr) outermost_operator = op;
 }
-InsideOperator::~InsideOperator() { operator_of_this_thread = outer_; }
+InsideOperator::~InsideOperator() {
+  operator_of_this_thread = outer_;
+  outermost_operator = outermost_;
+}
 
 void StopRuns(Workspace* ws) {
   Runs& runs = AllRuns();
@@ -356,12 +383,12 @@ void EnforceNetIsIdle(const NetBase* net, const std::string& action) {
 
 void EnforceBlobIsIdle(const Blob* blob, const std::string& action) {
   if (blob == nullptr) return;
-  const auto is_blob = [blob](const Blob* used, bool) { return used == blob; };
+  const auto is_blob = [blob](const Blob* used, Use) { return used == blob; };
   EnforceNoUse([&](const Run& run) { return AnyBlob(run, is_blob); }, action);
 }
 
 void EnforceTensorIsIdle(const Tensor& tensor, const std::string& action) {
-  const auto holds_it = [&tensor](const Blob* used, bool) { return BlobTensor(*used) == &tensor; };
+  const auto holds_it = [&tensor](const Blob* used, Use) { return BlobTensor(*used) == &tensor; };
   EnforceNoUse([&](const Run& run) { return AnyBlob(run, holds_it); }, action);
 }
 

@@ -6,8 +6,8 @@
 // A run uses the inputs and outputs of its operators, and the blobs that the nets in their
 // arguments name (If, While, recurrent networks; a Do lists the blobs of its net itself). While two
 // runs of different threads use a blob that one of them writes, its tensor is pinned (Tensor::Pin):
-// what it then changes of the shape, type or memory is an error of that run. Tensors that are made
-// meanwhile are not pinned.
+// a run that would then change its shape, type or memory fails. Tensors that are made meanwhile,
+// and those that queues exchange, are not pinned.
 #pragma once
 
 #include <chrono>
@@ -48,7 +48,7 @@ class InsideOperator {
   InsideOperator& operator=(const InsideOperator&) = delete;
 
  private:
-  const OperatorBase* outer_;
+  const OperatorBase *outer_, *outermost_;
 };
 
 // Stops the runs in the workspace itself, if there are any.

@@ -1,6 +1,7 @@
 #include "distributed/launcher/watched_host_file.h"
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include "caffe2/core/usage_error.h"
@@ -39,7 +40,13 @@ std::optional<std::vector<HostSlots>> WatchedHostFile::ReadIfChanged() {
           return Read(path, known, local_only);
         });
     reading_ = read.get_future();
-    std::thread(std::move(read)).detach();  // it may never end
+    try {
+      std::thread(std::move(read)).detach();  // it may never end
+    } catch (const std::system_error& error) {
+      reading_ = {};
+      Warn("--hostfile " + path_ + ": no thread to read it: " + error.what());
+      return std::nullopt;
+    }
   }
   const std::chrono::seconds patience = is_late ? std::chrono::seconds(0) : kPatience;
   if (reading_.wait_for(patience) != std::future_status::ready) {

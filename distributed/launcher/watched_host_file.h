@@ -10,7 +10,8 @@
 
 namespace caffe2 {
 
-// Threads of its own read the file, so that a disk that hangs holds up nobody. Not thread-safe.
+// Threads of its own read the file, so that a disk that hangs holds up the caller for two seconds
+// at most. Not thread-safe.
 class WatchedHostFile {
  public:
   // `hosts` is what the file held when it was first read. With `local_only`, a change that names

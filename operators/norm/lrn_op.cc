@@ -124,7 +124,7 @@ REGISTER_CPU_OPERATOR(LRNGradient, LrnGradientOp<CPUContext>);
 namespace {
 
 void Arguments(OpSchema& schema) {
-  schema.Arg<int>("size", "(odd) The number of channels in the window.", true)
+  schema.Arg<int>("size", "(odd and > 0) The number of channels in the window.", true)
       .Arg<float>("alpha", "(> 0) The weight of the window's mean square.", true)
       .Arg<float>("beta", "(> 0) The exponent.", true)
       .Arg<float>("bias", "(default 1) Added to the weighted mean square.")

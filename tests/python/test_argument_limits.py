@@ -15,8 +15,8 @@ _LIMITS = [
     ("Dropout", {"ratio": 0.999}, {"ratio": 1}, r"ratio is 1, must be in \[0, 1\)"),
     ("Dropout", {"ratio": 0.5}, {"ratio": -0.1}, r"ratio is -0.1, must be in \[0, 1\)"),
     ("Dropout", {"ratio": 0.5}, {"ratio": float("nan")}, "ratio is nan, must be in"),
-    ("LRN", {"size": 5}, {"size": 4}, "size is 4, must be odd"),
-    ("LRN", {"size": 1}, {"size": -1}, "size is -1, must be odd"),
+    ("LRN", {"size": 5}, {"size": 4}, "size is 4, must be odd and > 0"),
+    ("LRN", {"size": 1}, {"size": -1}, "size is -1, must be odd and > 0"),
     ("TopK", {"k": 1}, {"k": 0}, "k is 0, must be > 0"),
     ("Tile", {"tiles": 0}, {"tiles": -1}, "tiles is -1, must be >= 0"),
     ("Clip", {"min": 1.0, "max": 1.0}, {"min": 2.0, "max": 1.0},
@@ -28,7 +28,7 @@ _LIMITS = [
     ("ConstantFill", {"shape": [0, 2]}, {"shape": [2, -1]},
      r"shape is \[2, -1\], must each be >= 0"),
     ("ExpandDims", {"dims": [0]}, {"dims": [-1]}, r"dims is \[-1\], must each be >= 0"),
-    ("Mod", {"divisor": -1}, {"divisor": 0}, "divisor is 0, must be not 0"),
+    ("Mod", {"divisor": -1}, {"divisor": 0}, "divisor is 0, must not be 0"),
     ("StringJoin", {"axis": 1}, {"axis": 2}, "axis is 2, must be 0 or 1"),
     ("BBoxTransform", {"weights": [1.0] * 4}, {"weights": [1.0] * 3}, "must be 4 numbers"),
     ("Logit", {"eps": 0.1}, {"eps": 0.5}, r"eps is 0.5, must be in \(0, 0.5\)"),
@@ -70,7 +70,7 @@ def test_helpers_refuse_it_too():
     model = model_helper.ModelHelper("m")
     with pytest.raises(ValueError, match="argument k is 0, must be > 0"):
         model.net.TopK("x", ["y", "i"], k=0)
-    with pytest.raises(ValueError, match="argument size is 4, must be odd"):
+    with pytest.raises(ValueError, match="argument size is 4, must be odd and > 0"):
         brew.lrn(model, "x", "y", size=4, alpha=1e-4, beta=0.75)
 
 

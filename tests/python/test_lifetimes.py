@@ -3,6 +3,7 @@
 import functools
 import gc
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -324,9 +325,10 @@ def test_the_states_of_a_recurrent_network_are_blobs_of_its_net():
                 workspace.FeedBlob(state, np.ones(9, np.float32))
 
 
-def test_a_net_may_run_another_one_over_its_blobs():
+@pytest.mark.parametrize("how", ["RunNet", "RunNetOnce", "RunOperatorOnce"])
+def test_a_net_may_run_another_one_over_its_blobs(how):
     def function(_inputs, _outputs):
-        workspace.RunNet(inner)
+        getattr(workspace, how)(inner.Proto().op[0] if how == "RunOperatorOnce" else inner)
 
     workspace.FeedBlob("x", np.ones(4, np.float32))
     workspace.FeedBlob("y", np.ones(2, np.float32))
@@ -335,8 +337,13 @@ def test_a_net_may_run_another_one_over_its_blobs():
     outer.Python(function)(["x", "y"], ["z"])
     outer.Copy("y", "w")
     outer.Proto().op[1].control_input.append("z")
+    for i in range(2):  # so that another thread of the net runs the function
+        outer.Python(lambda _inputs, _outputs: time.sleep(0.1))([], [f"other{i}"])
+    outer.Proto().op.insert(0, outer.Proto().op.pop())
+    outer.Proto().num_workers = 2
     workspace.CreateNet(inner)
     for net_type in ("simple", "dag"):
+        workspace.FeedBlob("y", np.ones(2, np.float32))
         outer.Proto().type = net_type
         workspace.RunNetOnce(outer)
         assert workspace.FetchBlob("w").tolist() == [1] * 4

@@ -66,9 +66,10 @@ def _is_of_type(value: Any, data_type: Any) -> bool:
 
 
 def _of_type(name: str) -> _Test:
+    """The elements of a list have one type in an Argument."""
     return lambda value, others: all(
         _is_of_type(one, others.get(name, caffe2_pb2.TensorProto.FLOAT))
-        for one in (value if isinstance(value, list) else [value]))
+        for one in (value[:1] if isinstance(value, list) else [value]))
 
 
 def _each(clause: str) -> _Test | None:
@@ -93,7 +94,7 @@ _CLAUSES: tuple[tuple[str, Callable[..., _Test | None]], ...] = (
     (r"(\d+) or (\d+)", lambda a, b: lambda value, _: value in (int(a), int(b))),
     (r"(\d+) numbers", _count),
     (r"not 0", lambda: lambda value, _: value != 0),
-    (r"odd", lambda: lambda value, _: value > 0 and value % 2 == 1),
+    (r"odd and > 0", lambda: lambda value, _: value > 0 and value % 2 == 1),
     (r"of type ([a-z]\w*)", _of_type),
 )
 
@@ -113,4 +114,6 @@ def limits_of(description: str) -> Limits | None:
         return None
     test = _test(match[1])
     text = re.sub("^each ", "each be ", match[1])
+    if text.startswith("not "):
+        return test and Limits(f"not be {text[4:]}", test)
     return test and Limits(text if text.startswith("each") else f"be {text}", test)
