@@ -5,7 +5,7 @@
 
 namespace caffe2 {
 
-// A std::mutex that is never locked by another thread when the process is forked: fork() first
+// A std::mutex that is never locked by another thread when fork() forks the process: it first
 // waits until all of them are free, and holds them until the child exists. So the child, which has
 // the forking thread alone, finds them free and what they guard whole. (A plain mutex that another
 // thread holds at that moment stays locked there for ever.)

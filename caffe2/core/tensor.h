@@ -127,7 +127,7 @@ class Tensor {
 
   // While there is a pin, what would change the shape, the element type or the storage throws
   // EnforceNotMet: another thread may use them. Writing elements is no change. A move takes no pins
-  // along, and does not see them. Thread-safe.
+  // along, and is not refused: it may free what others read. Thread-safe.
   void Pin() { pins_.count.fetch_add(1, std::memory_order_relaxed); }
   void Unpin() { pins_.count.fetch_sub(1, std::memory_order_relaxed); }
 
