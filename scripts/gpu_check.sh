@@ -230,12 +230,13 @@ compare_losses() {
   row "$label" "${difference:-no losses: $(grep -v 'Training loss' "$out/losses.log" | tail -1)}"
   awk "BEGIN { exit !(\"${difference%% *}\" != \"\" && \"${difference%% *}\" + 0 <= 1e-3) }" || failed=1
 }
-# The same with flags that add operators to the training net.
+# The same with flags that change the training net. The last three leave losses as they are: their
+# rows show that they run.
 compare_flags() {
   local flags
   for flags in "--class_weights 1,2,1,1,0.5,1,1,3,1,1" "--mixup 0.2" "--cutmix 1" \
-    "--random_erasing 0.5" "--ema_decay 0.9" "--optimizer lars --lars_trust 1" "--optimizer adamw" \
-    "--label_smoothing 0.1" "--memory_report" "--trace $work/trace.json --trace_iterations 5-6"; do
+    "--random_erasing 0.5" "--optimizer lars --lars_trust 1" "--optimizer adamw" \
+    "--label_smoothing 0.1" "--ema_decay 0.9" "--memory_report" "--trace $work/trace.json --trace_iterations 5-6"; do
     # shellcheck disable=SC2086 # the flags and their values
     compare_losses "  with ${flags%% /*}" --model resnet20_cifar --batch_size 64 \
       --base_learning_rate 0.0001 --max_iterations 12 $flags

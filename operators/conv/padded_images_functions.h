@@ -10,6 +10,26 @@ namespace caffe2 {
 // i + begin[a] of the padded image, or lies outside it.
 struct PaddedImages {
   int64_t size[3], padded_size[3], begin[3], inner;
+
+  // Where value i of the images lies in the padded images; -1 if outside.
+  CAFFE2_HOST_DEVICE int64_t InPadded(int64_t i) const { return Moved(i, size, padded_size, 1); }
+  // Where value i of the padded images lies in the images; -1 if outside.
+  CAFFE2_HOST_DEVICE int64_t InImages(int64_t i) const { return Moved(i, padded_size, size, -1); }
+
+ private:
+  CAFFE2_HOST_DEVICE int64_t Moved(int64_t i, const int64_t* from, const int64_t* to,
+                                   int sign) const {
+    int64_t rest = i / inner, index[3];
+    for (int a = 2; a >= 0; --a) {
+      index[a] = rest % from[a] + sign * begin[a];
+      rest /= from[a];
+    }
+    for (int a = 0; a < 3; ++a) {
+      if (index[a] < 0 || index[a] >= to[a]) return -1;
+      rest = rest * to[a] + index[a];
+    }
+    return rest * inner + i % inner;
+  }
 };
 
 // Writes the padded images to x, or adds them. Pixels outside the padded images count as 0.
@@ -21,17 +41,8 @@ struct CopyFromPadded {
   float* x;
 
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
-    int64_t rest = i / layout.inner, index[3];
-    for (int a = 2; a >= 0; --a) {
-      index[a] = rest % layout.size[a] + layout.begin[a];
-      rest /= layout.size[a];
-    }
-    bool inside = true;
-    for (int a = 0; a < 3; ++a) {
-      inside = inside && index[a] < layout.padded_size[a];
-      rest = rest * layout.padded_size[a] + index[a];
-    }
-    const float value = inside ? padded[rest * layout.inner + i % layout.inner] : 0.f;
+    const int64_t at = layout.InPadded(i);
+    const float value = at < 0 ? 0.f : padded[at];
     x[i] = add ? x[i] + value : value;
   }
 };
@@ -44,17 +55,8 @@ struct CopyIntoPadded {
   float* padded;
 
   CAFFE2_HOST_DEVICE void operator()(int64_t i) const {
-    int64_t rest = i / layout.inner, index[3];
-    for (int a = 2; a >= 0; --a) {
-      index[a] = rest % layout.padded_size[a] - layout.begin[a];
-      rest /= layout.padded_size[a];
-    }
-    bool inside = true;
-    for (int a = 0; a < 3; ++a) {
-      inside = inside && index[a] >= 0 && index[a] < layout.size[a];
-      rest = rest * layout.size[a] + index[a];
-    }
-    padded[i] = inside ? x[rest * layout.inner + i % layout.inner] : 0.f;
+    const int64_t at = layout.InImages(i);
+    padded[i] = at < 0 ? 0.f : x[at];
   }
 };
 
