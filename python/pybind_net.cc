@@ -4,7 +4,7 @@
 #include <csignal>
 #include <thread>
 
-#include "caffe2/core/nested_net.h"
+#include "caffe2/core/inputs_text.h"
 #include "caffe2/core/net.h"
 #include "distributed/run_membership.h"
 #include "python/pybind_active_runs.h"
@@ -197,7 +197,7 @@ void RunCreated(OperatorBase* op, Workspace* ws) {
     CAFFE_ENFORCE(RunInterruptible(ws, [&] { return op->Run(); }), "Error running operator ",
                   def.type());
   } catch (EnforceNotMet& error) {
-    const std::string inputs = DescribeInputs(def, *ws);
+    const std::string inputs = InputsText(def, *ws);
     if (!inputs.empty()) error.AddContext(inputs);
     throw;
   }

@@ -4,8 +4,6 @@
 #include <set>
 
 #include "caffe2/core/argument.h"
-#include "caffe2/core/tensor.h"
-#include "caffe2/core/workspace.h"
 
 namespace caffe2 {
 namespace {
@@ -120,25 +118,6 @@ Operands OperandsOf(const NetDef& net) {
     if (!surely.Has(name)) may_keep.Add(name);
   }
   return {reads.Take(), writes.Take(), may_keep.Take()};
-}
-
-std::string DescribeInputs(const OperatorDef& op, const Workspace& ws) {
-  constexpr int kMaxInputs = 6;  // more make the message unreadable
-  std::string text;
-  for (int i = 0; i < std::min(op.input_size(), kMaxInputs); ++i) {
-    const Blob* blob = ws.GetBlob(op.input(i));
-    text += MakeString(i == 0 ? "inputs: " : ", ", op.input(i));
-    if (blob == nullptr) continue;
-    if (!blob->IsType<Tensor>()) {
-      text += MakeString(" ", blob->TypeName());
-      continue;
-    }
-    const auto& tensor = blob->Get<Tensor>();
-    text += MakeString(" ", tensor.dtype().name(), " ", ShapeString(tensor.sizes()));
-  }
-  if (op.input_size() > kMaxInputs)
-    text += MakeString(", and ", op.input_size() - kMaxInputs, " more");
-  return text;
 }
 
 }  // namespace caffe2

@@ -9,8 +9,6 @@
 
 namespace caffe2 {
 
-class Workspace;
-
 // Names of blobs of one workspace. Each list is in the order of first access and has no duplicates.
 struct Operands {
   std::vector<std::string> reads;     // the old value is read
@@ -36,9 +34,5 @@ Operands OperandsOf(const OperatorDef& op);
 // The blobs that the operators of a net read and write, in definition order. `reads` are the blobs
 // that are read before the net writes them.
 Operands OperandsOf(const NetDef& net);
-
-// "inputs: X float [4, 2], label int64_t [4]": the inputs of an operator that failed; "" if it has
-// none.
-std::string DescribeInputs(const OperatorDef& op, const Workspace& ws);
 
 }  // namespace caffe2

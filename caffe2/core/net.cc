@@ -8,6 +8,7 @@
 
 #include "caffe2/core/closest_word.h"
 #include "caffe2/core/device_backend.h"
+#include "caffe2/core/inputs_text.h"
 #include "caffe2/core/nested_net.h"
 #include "caffe2/core/net_observer.h"
 #include "caffe2/core/workspace.h"
@@ -159,7 +160,7 @@ void NetBase::RethrowWithContext(size_t i) const {
     throw;
   } catch (EnforceNotMet& error) {
     error.AddContext(DescribeOperator(i));
-    const std::string inputs = DescribeInputs(net_def_->op(static_cast<int>(i)), *ws_);
+    const std::string inputs = InputsText(net_def_->op(static_cast<int>(i)), *ws_);
     if (!inputs.empty()) error.AddContext(inputs);
     throw;
   } catch (Error& error) {

@@ -1,7 +1,6 @@
 #include "caffe2/core/operator_schema.h"
 
-#include <algorithm>
-
+#include "caffe2/core/inputs_text.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/core/tensor.h"
 
@@ -26,19 +25,6 @@ void DescribeOperand(int index, const char* name, const char* description,
   if (static_cast<int>(operands->size()) <= index) operands->resize(index + 1);
   operands->at(index).name = name;
   operands->at(index).description = description;
-}
-
-// "inputs: x [4, 2], w [3, 2]": the shapes that an operator does not accept; "" without inputs.
-std::string InputsText(const OperatorDef& def, const std::vector<TensorShape>& inputs) {
-  constexpr size_t kMaxInputs = 6;  // more make the message unreadable
-  const size_t count = std::min(inputs.size(), static_cast<size_t>(def.input_size()));
-  std::string text;
-  for (size_t i = 0; i < std::min(count, kMaxInputs); ++i) {
-    text += MakeString(i == 0 ? "inputs: " : ", ", def.input(static_cast<int>(i)), " ",
-                       ShapeString(GetDimsVector(inputs[i])));
-  }
-  if (count > kMaxInputs) text += MakeString(", and ", count - kMaxInputs, " more");
-  return text;
 }
 
 }  // namespace
