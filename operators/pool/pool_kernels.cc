@@ -232,7 +232,7 @@ struct SpreadRows {
   const int64_t taps, left, last_taps, pitch;
 };
 
-template <int kStride, bool kChunkial, typename T>
+template <int kStride, bool kPartial, typename T>
 CAFFE2_INLINE void SpreadColumn(const SpreadRows& s, const T* y, const T* dy, int64_t out,
                                 float* to) {
   const int64_t stride = kStride > 0 ? kStride : s.row.stride;
@@ -240,11 +240,11 @@ CAFFE2_INLINE void SpreadColumn(const SpreadRows& s, const T* y, const T* dy, in
   for (int64_t p = 0; p < stride; ++p) {
     to[out * stride + p] = value;
     to[s.pitch + out * stride + p] = gradient;
-    if (kChunkial) to[2 * s.pitch + out * stride + p] = Select(p < s.last_taps, value, kNaN);
+    if (kPartial) to[2 * s.pitch + out * stride + p] = Select(p < s.last_taps, value, kNaN);
   }
 }
 // Spreads rows of the output; `readable` elements of Y and dY may be read.
-template <int kStride, bool kChunkial, typename T>
+template <int kStride, bool kPartial, typename T>
 CAFFE2_INLINE void SpreadAll(const SpreadRows& s, int64_t rows, int64_t readable, const T* y,
                              const T* dy, float* to) {
   constexpr int64_t kChunk = SpreadRows::kChunk;
@@ -256,14 +256,14 @@ CAFFE2_INLINE void SpreadAll(const SpreadRows& s, int64_t rows, int64_t readable
       for (; out < n; out += kChunk) {
 #pragma omp simd
         for (int64_t i = out; i < out + kChunk; ++i) {
-          SpreadColumn<kStride, kChunkial>(s, y, dy, i, to);
+          SpreadColumn<kStride, kPartial>(s, y, dy, i, to);
         }
       }
     }
-    for (; out < n; ++out) SpreadColumn<kStride, kChunkial>(s, y, dy, out, to);
+    for (; out < n; ++out) SpreadColumn<kStride, kPartial>(s, y, dy, out, to);
     for (int64_t u = end; u < s.row.input + s.row.pad; ++u) {
       to[u] = kNaN;
-      if (kChunkial) to[2 * s.pitch + u] = kNaN;
+      if (kPartial) to[2 * s.pitch + u] = kNaN;
     }
   }
 }
