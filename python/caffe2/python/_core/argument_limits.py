@@ -42,7 +42,7 @@ def _comparison(sign: str, bound: str) -> _Test:
     compare = _COMPARISONS[sign]
     if re.fullmatch(_NUMBER, bound):
         return lambda value, _: compare(value, float(bound))
-    return lambda value, others: bound not in others or compare(value, others[bound])
+    return lambda value, others: others.get(bound) is None or compare(value, others[bound])
 
 
 def _interval(opened: str, low: str, high: str, closed: str) -> _Test:
