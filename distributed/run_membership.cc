@@ -283,13 +283,19 @@ std::optional<RunFailure> Membership::FindDeadMember() {
   return std::nullopt;
 }
 
-// Another shard found all of them: an expendable shard that is missing has joined, failed, and left
-// before this one looked.
+// Another shard found the records of all of them: an expendable shard without a record has joined,
+// failed, and left before this one looked.
 std::optional<RunFailure> Membership::FindEarlyLeaver(const std::vector<int>& missing) {
   if (missing.empty() || !IsExpendable(missing.back())) return std::nullopt;
   if (!store_->Check({place_.Key("ready")})) return std::nullopt;
+  std::vector<int> left;
+  for (const int shard : missing) {  // it may have joined since, or not be known to live yet
+    peers_.Fetch(store_.get(), shard);
+    if (peers_.Find(shard) == nullptr) left.push_back(shard);
+  }
+  if (left.empty()) return std::nullopt;
   return RecordFailure(store_.get(), generation(), RunFailure::kLost,
-                       MakeString("run ", options().run_id, ": ", ListOfShards(missing),
+                       MakeString("run ", options().run_id, ": ", ListOfShards(left),
                                   " left while the others were joining; the cause is in the output "
                                   "there"));
 }
