@@ -32,12 +32,6 @@ ProgressCounter& Counter() {
   return *counter;
 }
 
-void CountOperation(const std::string& operation) {
-  std::lock_guard<std::mutex> lock(Counter().mutex);
-  ++Counter().progress.started;
-  Counter().progress.operation = operation;
-}
-
 }  // namespace
 
 bool IsPeerError(const std::exception& error) {
@@ -81,6 +75,12 @@ CollectiveProgress CurrentCollectiveProgress() {
   return Counter().progress;
 }
 
+void Communicator::CountOperation(const std::string& operation) {
+  std::lock_guard<std::mutex> lock(Counter().mutex);
+  ++Counter().progress.started;
+  Counter().progress.operation = operation;
+}
+
 void Communicator::Agree(const char* kind, const std::string& name, int64_t count, TypeMeta type,
                          int root) {
   CAFFE_ENFORCE(count >= 0, kind, " ", name,
@@ -98,7 +98,7 @@ void Communicator::Agree(const std::string& name, const std::string& detail) {
 
 void Communicator::Agree(const std::string& operation, const std::string& detail,
                          const std::string& shown) {
-  CountOperation(operation);
+  if (!CountsOperations()) CountOperation(operation);
   std::string& agreed = agreed_[operation];
   if (agreed == detail) {
     BeginOperation(operation, false);

@@ -133,6 +133,11 @@ class Communicator {
   // shard may compare while another already runs the operation: messages of the two must not be
   // confused.
   virtual void BeginOperation(const std::string& description, bool agreeing) = 0;
+  // True if this object calls CountOperation itself, when its device begins an operation. Otherwise
+  // an operation counts when it is called.
+  virtual bool CountsOperations() const { return false; }
+  // Adds one to the process's CollectiveProgress. Thread-safe.
+  static void CountOperation(const std::string& operation);
 
  private:
   struct Plan;
@@ -165,7 +170,8 @@ class TimeoutScope {
 };
 
 // How many collective operations this process has begun. All shards of a run do the same
-// operations, so a shard with a smaller number than the others keeps them waiting.
+// operations, so a shard with a smaller number than the others keeps them waiting. With NCCL an
+// operation begins when the work of the device before it is done.
 struct CollectiveProgress {
   int64_t started = 0;    // operations of all communicators since the process began
   std::string operation;  // the last one, "Allreduce gradients_3"; empty before the first

@@ -3,12 +3,16 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "caffe2/core/tensor.h"
 #include "caffe2/cuda/nccl.h"
 #include "caffe2/cuda/runtime.h"
+#include "caffe2/utils/waiting_time.h"
+#include "distributed/recorded_collectives_cuda.h"
 
 namespace caffe2 {
 namespace {
@@ -29,6 +33,7 @@ class NcclCommunicator final : public Communicator {
         stream_(cuda::GetStream(device, cuda::kCommunicationStream)),
         before_(device),
         launched_(device),
+        recorded_(device),
         operation_("joining common world " + options.name),
         deadline_(options.ConnectTimeout()) {
     group_ = std::make_unique<cuda::NcclGroup>(id, rank(), size(), device, stream_,
@@ -58,11 +63,15 @@ class NcclCommunicator final : public Communicator {
   void Await() override {
     if (!waiting_) return;
     if (cuda::IsRecorded(Compute())) {
+      recorded_.MarkJoin(Compute());
       group_->Join(Compute());
+      recorded_.MarkJoined(Compute());
       waiting_ = false;
       return;
     }
     before_.Synchronize();  // the time limit does not include computation
+    CountBegun();
+    const TimedWait wait(WaitFor::kShards);
     deadline_ = Deadline(timeout_);
     Guarded([this] {
       while (!group_->Done()) CheckAndSleep();
@@ -75,15 +84,24 @@ class NcclCommunicator final : public Communicator {
     operation_ = "a recorded iteration on common world " + name_;
     ThrowIfAborted();
     deadline_ = Deadline(timeout_);
+    recorded_.Reset();
   }
   void AwaitRecorded() override {
     launched_.Record(Compute());
+    std::optional<TimedWait> wait;
     while (!RecordedIsDone()) {
+      CountRecorded();
+      if (!recorded_.IsWaiting()) {
+        wait.reset();
+      } else if (!wait) {
+        wait.emplace(WaitFor::kShards);
+      }
       Guarded([this] {
         group_->CheckErrors();
         CheckAndSleep();
       });
     }
+    CountRecorded();
   }
 
  protected:
@@ -130,6 +148,7 @@ class NcclCommunicator final : public Communicator {
     operation_ = description;
     ThrowIfAborted();
   }
+  bool CountsOperations() const override { return true; }
 
  private:
   Tensor Scratch(size_t bytes) const {
@@ -156,9 +175,31 @@ class NcclCommunicator final : public Communicator {
   void Start(const Body& body) {
     before_.Record(Compute());
     before_.Delay(stream_);
+    if (cuda::IsRecorded(Compute())) {
+      recorded_.MarkOperation(operation_, stream_);
+    } else {
+      started_.push_back(operation_);
+    }
     deadline_ = Deadline(timeout_);
     Guarded(body);
     waiting_ = true;
+  }
+
+  // Counts the started operations, which the device has begun.
+  void CountBegun() {
+    for (const std::string& operation : started_) CountOperation(operation);
+    started_.clear();
+  }
+  void CountRecorded() {
+    for (const std::string& operation : recorded_.TakeBegun()) CountOperation(operation);
+  }
+  // An error of the device comes out where Await() waits for it.
+  bool HasBegun() const {
+    try {
+      return before_.Done();
+    } catch (const std::exception&) {
+      return false;
+    }
   }
 
   // Aborts NCCL's operations if the body fails, so that the stream does not wait forever.
@@ -185,6 +226,8 @@ class NcclCommunicator final : public Communicator {
 
   void CheckAndSleep() {
     ThrowIfAborted();
+    // NCCL may wait for the other shards while an operation starts.
+    if (!started_.empty() && HasBegun()) CountBegun();
     if (deadline_.expired()) {
       const std::string text =
           MakeString(operation_, ": another shard did not answer within ", timeout_.count(), " ms");
@@ -201,7 +244,9 @@ class NcclCommunicator final : public Communicator {
   const cuda::Stream stream_;
   cuda::Event before_;    // the work on the compute stream before the last operation
   cuda::Event launched_;  // the launch of a graph with recorded operations
+  RecordedCollectives recorded_;
   std::string operation_;
+  std::vector<std::string> started_;  // outside of graphs, and not yet counted
   Deadline deadline_;
   bool waiting_ = false;
   std::unique_ptr<cuda::NcclGroup> group_;

@@ -18,7 +18,7 @@ namespace caffe2 {
 // Seconds since the shard's heartbeat began, or a difference of two such readings.
 struct ShardTimes {
   double clock = 0;
-  double waiting = 0;  // in collective operations on the host
+  double waiting = 0;  // for the other shards in collective operations
   double input = 0;    // for the next batch
   double saving = 0;   // in the state "saving"
 

@@ -5,7 +5,7 @@ namespace caffe2 {
 
 enum class WaitFor {
   kInput,   // a net waits for its next batch
-  kShards,  // a collective operation is under way on the host
+  kShards,  // a collective operation is under way, and nothing else on its device
   kSave,    // training waits until a file is written in the background
   kCount,   // the number of values above
 };

@@ -7,16 +7,20 @@
 #include "caffe2/cuda/runtime.h"
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,6 +50,19 @@ constexpr int kDevices = 3;
 bool IsAsync() {
   static const bool async = std::getenv("CUDA_EMULATION_ASYNC") != nullptr;
   return async;
+}
+
+// Injected faults. The environment variable CUDA_EMULATION_FAULT names a file. While it says "hang
+// 1", the work of device 1 does not go on; while it says "fail 1", it throws.
+const char* FaultFile() {
+  static const char* path = std::getenv("CUDA_EMULATION_FAULT");
+  return path;
+}
+bool HasFault(const char* fault, int device) {
+  std::ifstream file(FaultFile());
+  std::string word;
+  int number = -1;
+  return file >> word >> number && word == fault && number == device;
 }
 
 struct Memory {
@@ -179,13 +196,26 @@ void CheckStream(const char* kernel, Stream stream) {
                 " is launched on a stream of device ", DeviceOf(stream), ", but device ",
                 current_device, " is current");
 }
+// `work`, which an injected fault of the stream's device stops.
+static Work WithFaults(Stream stream, std::function<void()> work) {
+  if (FaultFile() == nullptr || stream == nullptr) return {std::move(work)};
+  const int device = DeviceOf(stream);
+  const bool is_lazy = QueueOf(stream) != nullptr;
+  const auto run = [device, is_lazy, work = std::move(work)] {
+    while (!is_lazy && HasFault("hang", device)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (HasFault("fail", device)) throw Error("CUDA: an illegal memory access was encountered");
+    work();
+  };
+  if (!is_lazy) return {run};
+  return {run, [device] { return !HasFault("hang", device); }};
+}
 void Perform(Stream stream, std::function<void()> work) {
-  LazyQueue* queue = QueueOf(stream);
-  if (recording == nullptr) {
-    if (queue == nullptr) return work();
-    return queue->Put({std::move(work)});
-  }
-  recording->work.push_back({std::move(work)});
+  Work piece = WithFaults(stream, std::move(work));
+  if (recording != nullptr) return recording->work.push_back(std::move(piece));
+  if (LazyQueue* queue = QueueOf(stream)) return queue->Put(std::move(piece));
+  piece.run();
 }
 void PerformWhen(Stream stream, std::function<bool()> ready) {
   Work wait{[] {}, std::move(ready)};

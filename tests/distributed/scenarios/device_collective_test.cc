@@ -1,10 +1,15 @@
 // Collectives of CUDA tensors, through Gloo and NCCL. Shards are threads; they run where a device
 // is, which may be the emulated one (CAFFE2_TEST_DEVICE=cuda).
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "caffe2/core/device_backend.h"
@@ -12,6 +17,7 @@
 #include "caffe2/core/net_observer.h"
 #include "caffe2/core/operator.h"
 #include "caffe2/core/workspace.h"
+#include "caffe2/utils/waiting_time.h"
 #include "distributed/collective.h"
 #include "tests/core/log_lines.h"
 #include "tests/distributed/test_util.h"
@@ -268,6 +274,56 @@ TEST_P(DeviceCollectiveTest, ShardsAgreeOnWhatIsRecorded) {
       EXPECT_HAS(error,
                  "the shards disagree: shard 0 runs AllreduceBucket sum in a CUDA graph; "
                  "shard 1 runs AllreduceBucket sum outside of CUDA graphs");
+    });
+  }
+}
+
+// The file of CUDA_EMULATION_FAULT, which the emulation reads when it is loaded.
+const std::string& FaultFile() {
+  static const auto* path = new std::string("/tmp/doppio_device_fault_" + std::to_string(getpid()));
+  return *path;
+}
+const bool kFaultFileIsKnown = setenv("CUDA_EMULATION_FAULT", FaultFile().c_str(), 0) == 0;
+
+// Device 1 hangs while its host goes on. The operation of its shard has not begun, and only the
+// other shard waits.
+TEST_P(DeviceCollectiveTest, AnOperationBeginsWhenItsDeviceGetsThere) {
+  const char* library = std::getenv("CAFFE2_CUDA_LIBRARY");
+  if (library == nullptr || std::string(library).find("emulated") == std::string::npos) {
+    GTEST_SKIP() << "only emulated devices hang when they are told to";
+  }
+  if (GetParam() != "NCCL") GTEST_SKIP() << "operations of a host begin when they are called";
+  ASSERT_TRUE(kFaultFileIsKnown);
+  const bool is_async = std::getenv("CUDA_EMULATION_ASYNC") != nullptr;
+  for (const bool recorded : {false, true}) {
+    if (recorded && !is_async) continue;  // there a launch returns when its graph is done
+    SCOPED_TRACE(recorded ? "recorded" : "not recorded");
+    std::barrier both(2);
+    RunShards([&](Shard* shard, int rank) {
+      shard->Feed("x", {1.f, 2.f});
+      NetDef def = RecordedNet(*shard);
+      if (!recorded) def.set_type("simple");
+      NetBase* net = shard->ws.CreateNet(def);
+      for (int run = 0; run < 4; ++run) ASSERT_TRUE(net->Run());
+      EXPECT_EQ(shard->Fetch("y"), (std::vector<float>{8.f, 16.f}));
+      both.arrive_and_wait();
+      const int64_t before = CurrentCollectiveProgress().started;
+      std::thread observer;
+      if (rank == 0) {
+        std::ofstream(FaultFile()) << "hang 1";
+        observer = std::thread([before] {
+          while (CurrentWaitSeconds(WaitFor::kShards) < 0.2) SleepMs(10);
+          EXPECT_EQ(CurrentCollectiveProgress().started, before + 1);
+          std::filesystem::remove(FaultFile());
+        });
+      }
+      both.arrive_and_wait();
+      EXPECT_TRUE(net->Run());
+      EXPECT_EQ(shard->Fetch("y"), (std::vector<float>{8.f, 16.f}));
+      both.arrive_and_wait();
+      if (rank == 0) observer.join();
+      EXPECT_EQ(CurrentCollectiveProgress().started, before + 2);
+      EXPECT_EQ(CurrentCollectiveProgress().operation, "Allreduce sum");
     });
   }
 }
