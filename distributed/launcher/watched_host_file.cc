@@ -11,14 +11,12 @@ namespace caffe2 {
 namespace {
 constexpr std::chrono::milliseconds kSettled{200};
 constexpr std::chrono::seconds kPatience{2};
-}  // namespace
 
-WatchedHostFile::WatchedHostFile(std::string path, std::vector<HostSlots> hosts, bool local_only)
-    : path_(std::move(path)), hosts_(std::move(hosts)), local_only_(local_only) {}
-
-std::optional<WatchedHostFile::Hosts> WatchedHostFile::Read(const std::string& path,
-                                                            const Hosts& known, bool local_only) {
-  Hosts hosts = ReadHostFile(path);
+// The hosts, or nullopt if the file has just been written.
+std::optional<std::vector<HostSlots>> ReadHosts(const std::string& path,
+                                                const std::vector<HostSlots>& known,
+                                                bool local_only) {
+  std::vector<HostSlots> hosts = ReadHostFile(path);
   if (hosts != known) {
     // Perhaps it is written just now.
     std::this_thread::sleep_for(kSettled);
@@ -32,13 +30,26 @@ std::optional<WatchedHostFile::Hosts> WatchedHostFile::Read(const std::string& p
   return hosts;
 }
 
+}  // namespace
+
+WatchedHostFile::WatchedHostFile(std::string path, std::vector<HostSlots> hosts, bool local_only)
+    : path_(std::move(path)), hosts_(std::move(hosts)), local_only_(local_only) {}
+
+WatchedHostFile::Reading WatchedHostFile::Read(const std::string& path, const Hosts& known,
+                                               bool local_only) {
+  try {
+    return {.hosts = ReadHosts(path, known, local_only)};
+  } catch (const std::exception& error) {
+    return {.problem = error.what()};
+  }
+}
+
 std::optional<std::vector<HostSlots>> WatchedHostFile::ReadIfChanged() {
   const bool is_late = reading_.valid();
   if (!is_late) {
-    std::packaged_task<std::optional<Hosts>()> read(
-        [path = path_, known = hosts_, local_only = local_only_] {
-          return Read(path, known, local_only);
-        });
+    std::packaged_task<Reading()> read([path = path_, known = hosts_, local_only = local_only_] {
+      return Read(path, known, local_only);
+    });
     reading_ = read.get_future();
     try {
       std::thread(std::move(read)).detach();  // it may never end
@@ -53,17 +64,13 @@ std::optional<std::vector<HostSlots>> WatchedHostFile::ReadIfChanged() {
     Warn("--hostfile " + path_ + ": reading it takes long (does its disk hang?)");
     return std::nullopt;
   }
-  try {
-    std::optional<Hosts> hosts = reading_.get();
-    if (!hosts) return std::nullopt;
-    last_warning_.clear();
-    if (*hosts == hosts_) return std::nullopt;
-    hosts_ = *std::move(hosts);
-    return hosts_;
-  } catch (const std::exception& error) {
-    Warn(error.what());
-    return std::nullopt;
-  }
+  Reading reading = reading_.get();
+  if (!reading.problem.empty()) Warn(reading.problem);
+  if (!reading.hosts) return std::nullopt;
+  last_warning_.clear();
+  if (*reading.hosts == hosts_) return std::nullopt;
+  hosts_ = *std::move(reading.hosts);
+  return hosts_;
 }
 
 void WatchedHostFile::Warn(const std::string& text) {

@@ -27,14 +27,20 @@ class WatchedHostFile {
  private:
   using Hosts = std::vector<HostSlots>;
 
-  // The hosts, or nullopt if the file has just been written. Uses no member that changes.
-  static std::optional<Hosts> Read(const std::string& path, const Hosts& known, bool local_only);
+  // What a thread has read. Text, because an exception would be freed by two threads at a time.
+  struct Reading {
+    std::optional<Hosts> hosts = {};  // nullopt: the file has just been written, or is wrong
+    std::string problem = {};         // empty: it is right
+  };
+
+  // Does not throw.
+  static Reading Read(const std::string& path, const Hosts& known, bool local_only);
   void Warn(const std::string& text);
 
   const std::string path_;
   Hosts hosts_;
   const bool local_only_;
-  std::future<std::optional<Hosts>> reading_;  // invalid: no read is under way
+  std::future<Reading> reading_;  // invalid: no read is under way
   std::string last_warning_;
 };
 
