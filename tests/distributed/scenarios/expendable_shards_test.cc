@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <utility>
 
+#include "distributed/run_record.h"
 #include "tests/distributed/run_membership_fixture.h"
 
 namespace caffe2::testing {
@@ -81,6 +83,34 @@ TEST_P(ExpendableShardsTest, AnExpendableShardThatFailsBeforeTheOthersLookEndsTh
   EXPECT_EQ(
       results[1].message,
       "run run: shard 0 left while the others were joining; the cause is in the output there");
+}
+
+// Shard 0, on another host, has joined and is made of keys: another shard found that it lives, and
+// set "ready", while its heartbeat has not changed before the eyes of this one.
+TEST_P(ExpendableShardsTest, AnExpendableShardWhoseHeartbeatIsNotSeenToChangeHasNotLeft) {
+  MemberRecord far;
+  far.process = {.host = "far", .boot_id = "another", .pid = 17};
+  const auto store = stores_("run");
+  bool joined = false;
+  int looks = 0;  // each takes 0.1 s or more; looks for those who have left come every second
+  RunOptions options = Options(2, 1);
+  options.num_expendable = 1;
+  options.lease = std::chrono::seconds(20);
+  options.while_waiting = [&] {
+    if (!std::exchange(joined, true)) {
+      store->Put("1/heartbeat/0", "beat=1");
+      store->Put("1/member/0", far.Format());
+      store->Put("1/ready", "1");
+    }
+    SleepMs(100);
+    if (++looks == 25) store->Put("1/heartbeat/0", "beat=2");
+  };
+  EXPECT_EQ(ErrorOf([&] {
+              const auto run = RunMembership::Join(stores_, options);
+              EXPECT_GE(looks, 25);
+              run->ReportFailure("the end", false);
+            }),
+            "no error");
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, ExpendableShardsTest, ::testing::Values("file", "redis"),
