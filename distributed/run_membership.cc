@@ -138,9 +138,10 @@ bool Membership::FindGeneration() {
   place_.generation = first;
   while (const auto failure = FindFailure(store_.get(), place_.generation)) {
     // A process that started before the shards were found to disagree, or one of them refused, is
-    // one of those shards. A process that started afterwards is a new try. A time in the future
-    // comes from a wrong clock and tells nothing.
+    // one of those shards. A process that started afterwards is a new try, as is the refused one
+    // that tries again. A time in the future comes from a wrong clock and tells nothing.
     if ((failure->kind == RunFailure::kConflict || failure->kind == RunFailure::kRefused) &&
+        !failure->IsOwnRefusal(options().shard_id) &&
         failure->time_ms >= ProcessStartMs() - kStartTimeError &&
         failure->time_ms <= NowMs() + kClockError) {
       failure->Throw();

@@ -46,6 +46,24 @@ std::optional<std::string> Unescape(const std::string& text) {
   return PercentDecode(text);
 }
 
+RunFailure RecordOnce(StoreHandler* store, int generation, const RunFailure& own) {
+  const std::string key = FailureKey(generation);
+  if (!store->SetIfAbsent(key, own.Format())) return FindFailure(store, generation).value_or(own);
+  store->Expire(key, kFailureLifetime);
+  return own;
+}
+
+// A shard and this process.
+std::string OwnIdentity(int shard) {
+  const ProcessId self = ProcessId::Self();
+  return FormatRecord({{"shard", std::to_string(shard)},
+                       {"host", self.host},
+                       {"boot", self.boot_id},
+                       {"pid", std::to_string(self.pid)},
+                       {"pid_namespace", self.pid_namespace},
+                       {"start", std::to_string(self.start_time)}});
+}
+
 std::string Shown(const std::string& value) { return value.empty() ? "nothing" : OneLine(value); }
 
 }  // namespace
@@ -120,9 +138,15 @@ int64_t ProcessStartMs() {
   return now - static_cast<int64_t>((uptime - started) * 1000);
 }
 
+bool RunFailure::IsOwnRefusal(int shard) const {
+  return kind == kRefused && refused == OwnIdentity(shard);
+}
+
 std::string RunFailure::Format() const {
-  return FormatRecord(
-      {{"kind", kKindNames[kind]}, {"time_ms", std::to_string(time_ms)}, {"line", line}});
+  RunRecord record = {
+      {"kind", kKindNames[kind]}, {"time_ms", std::to_string(time_ms)}, {"line", line}};
+  if (!refused.empty()) record["refused"] = refused;
+  return FormatRecord(record);
 }
 
 RunFailure RunFailure::Parse(const std::string& text) {
@@ -135,6 +159,7 @@ RunFailure RunFailure::Parse(const std::string& text) {
   }
   failure.time_ms = std::strtoll((*record)["time_ms"].c_str(), nullptr, 10);
   failure.line = OneLine((*record)["line"]);
+  failure.refused = (*record)["refused"];
   return failure;
 }
 
@@ -154,12 +179,19 @@ std::optional<RunFailure> FindFailure(StoreHandler* store, int generation) {
 
 RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind kind,
                          const std::string& line) {
-  RunFailure own{kind, NowMs(), OneLine(line)};
-  const std::string key = FailureKey(generation);
-  if (!store->SetIfAbsent(key, own.Format())) return FindFailure(store, generation).value_or(own);
-  store->Expire(key, kFailureLifetime);
-  return own;
+  return RecordOnce(store, generation, {kind, NowMs(), OneLine(line)});
 }
+
+namespace {
+
+// False if the key holds the record of a process that is known to be dead, or nothing.
+bool IsHeld(StoreHandler* store, const std::string& key) {
+  const auto text = store->TryGet(key);
+  const auto member = text ? MemberRecord::Parse(*text) : std::nullopt;
+  return member && (!member->process.on_this_host() || member->process.IsAlive());
+}
+
+}  // namespace
 
 void RecordRefusal(const StoreFactory& stores, const std::string& run_id, int shard,
                    const std::string& cause) {
@@ -167,14 +199,18 @@ void RecordRefusal(const StoreFactory& stores, const std::string& run_id, int sh
   try {
     const auto store = OpenStore(stores, run_id, Deadline(kWait), nullptr);
     store->SetDeadline(Deadline(kWait));
-    int generation = ParseGeneration(store->TryGet("generation").value_or(""));
-    while (FindFailure(store.get(), generation)) ++generation;
-    if (store->Check({MakeString(generation, "/ready")})) return;
-    if (store->Check({MakeString(generation, "/member/", shard)})) return;
     const ProcessId self = ProcessId::Self();
-    RecordFailure(store.get(), generation, RunFailure::kRefused,
-                  MakeString("run ", run_id, ": shard ", shard, " (host ", self.host, ", pid ",
-                             self.pid, ") cannot take part: ", cause));
+    const std::string line = MakeString("run ", run_id, ": shard ", shard, " (host ", self.host,
+                                        ", pid ", self.pid, ") cannot take part: ", cause);
+    const RunFailure own{RunFailure::kRefused, NowMs(), OneLine(line), OwnIdentity(shard)};
+    int generation = ParseGeneration(store->TryGet("generation").value_or(""));
+    // Others may close the generation of a dead process in this moment: then they wait in the next.
+    for (;; ++generation) {
+      if (FindFailure(store.get(), generation)) continue;
+      if (store->Check({MakeString(generation, "/ready")})) return;
+      if (IsHeld(store.get(), MakeString(generation, "/member/", shard))) return;
+      if (RecordOnce(store.get(), generation, own).Format() == own.Format()) return;
+    }
   } catch (const std::exception& error) {
     LOG(WARNING) << "run " << run_id << ": cannot tell the other shards: " << error.what();
   }

@@ -45,7 +45,10 @@ struct RunFailure {
   Kind kind = kStale;
   int64_t time_ms = 0;  // since 1970
   std::string line;
+  std::string refused = {};  // of kRefused: the shard and its process
 
+  // True if this process recorded it with RecordRefusal() for this shard.
+  bool IsOwnRefusal(int shard) const;
   std::string Format() const;
   static RunFailure Parse(const std::string& text);
   // Throws RunConflict, TimeoutError or IoError with the line.
@@ -59,8 +62,9 @@ RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind k
                          const std::string& line);
 // For a shard that cannot join, for instance because its limit of open files is too low: records
 // why, so that the shards that wait for it end (kRefused). Does nothing if all shards have joined,
-// or if the shard has a member record there, even of a dead process. If the store does not answer
-// within two seconds, logs a warning: the others wait until their deadline.
+// or if another process holds the shard's place: one that lives, or one of another host, of which
+// only a heartbeat could tell. If the store does not answer within two seconds, logs a warning: the
+// others wait until their deadline. The same process may try to join again.
 void RecordRefusal(const StoreFactory& stores, const std::string& run_id, int shard,
                    const std::string& cause);
 // "peer lost: shard=1 host=a pid=17 iteration=40 phase=training cause=...". `shard` is -1 and

@@ -313,6 +313,26 @@ TEST_P(RunMembershipTest, AShardThatCannotTakePartIsNamedToThoseWhoWaitForIt) {
   for (const ShardResult& result : fields) EXPECT_EQ(result.message, "");
 }
 
+// Whoever waits for the shard is told of the refusal until the same process tries again.
+TEST_P(RunMembershipTest, AShardThatCouldNotTakePartMayTryAgain) {
+  const auto results = RunShards(2, [&](int shard) {
+    std::string refusal;
+    if (shard == 0) {
+      RecordRefusal(stores_, "run", shard, "too few files");
+      stores_("steps")->Wait({"told"});
+    } else {
+      stores_("run")->Wait({"1/failure"});
+      refusal = ErrorOf([&] { RunMembership::Join(stores_, Options(2, shard)); });
+      stores_("steps")->Put("told", "1");
+      stores_("run")->Wait({"2/member/0"});
+    }
+    RunMembership::Join(stores_, Options(2, shard))->Leave();
+    return "joined " + refusal;
+  });
+  EXPECT_EQ(results[0].message, "joined ");
+  EXPECT_HAS(results[1].message, "joined run run: shard 0 (host ");
+}
+
 TEST_P(RunMembershipTest, FingerprintsAreCompared) {
   const auto results = RunMembers(
       2, [](RunMembership*) { return std::string("joined"); },

@@ -53,6 +53,30 @@ TEST(RunRecordTest, WithoutFileDescriptorsNoProcessLooksDead) {
   EXPECT_TRUE(alive);
 }
 
+TEST(RunRecordTest, APlaceOfADeadProcessHidesNoRefusal) {
+  const StoreFactory stores = MemoryStores();
+  const auto store = stores("run");
+  MemberRecord holder;
+  const auto refusal = [&] {
+    store->Put("1/member/0", holder.Format());
+    RecordRefusal(stores, "run", 0, "too few files");
+    return FindFailure(store.get(), 1);
+  };
+  holder.process = ProcessId::Self();
+  EXPECT_FALSE(refusal());
+  holder.process.boot_id = "another";  // on another host: perhaps alive
+  EXPECT_FALSE(refusal());
+  holder.process = ProcessId::Self();
+  holder.process.start_time += 1;  // an earlier process with the same pid
+  const auto failure = refusal();
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, RunFailure::kRefused);
+  EXPECT_TRUE(failure->IsOwnRefusal(0));
+  EXPECT_FALSE(failure->IsOwnRefusal(1));
+  const auto other = RunShards(1, [&](int) { return MakeString(failure->IsOwnRefusal(0)); });
+  EXPECT_EQ(other[0].message, "0");
+}
+
 TEST(RunRecordTest, ARunGoesOnWithoutExpendableShardsUntilItFails) {
   const auto store = MemoryStores()("run");
   EXPECT_FALSE(GoesOnWithout(store.get(), 0));  // there is no run
