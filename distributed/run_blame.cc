@@ -24,6 +24,7 @@ std::string CurrentActivity() {
   const std::pair<WaitFor, const char*> activities[] = {
       {WaitFor::kInput, "waits for its input"},
       {WaitFor::kSave, "saves"},
+      {WaitFor::kLog, "writes its log"},
       {WaitFor::kShards, "takes part in a collective operation"}};
   for (const auto& [wait, words] : activities) {
     const double seconds = CurrentWaitSeconds(wait);

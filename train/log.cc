@@ -15,6 +15,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/write_count.h"
 #include "train/atomic_file.h"
 
 namespace caffe2 {
@@ -169,6 +170,7 @@ void CsvLog::Write(const std::string& line) {
   if (std::fputs(line.c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) {
     ThrowIoError(ExitCode::kCannotWrite, "cannot write ", path_, ": ", std::strerror(errno));
   }
+  CountWrite();
 }
 
 void CsvLog::OnEpochEnd(const EpochReport& report) {

@@ -235,8 +235,8 @@ struct TrainOptions {
   bool cuda_graph = false;  // GPUs: after the third iteration, launch recorded CUDA graphs
   // For programs. A function that prints the reason after `seconds` and ends the process with
   // status 128 + `signal`, unless the process has ended by then. A run that is asked to stop calls
-  // it, from any thread, if a read of its input or a write of a save hangs (StopWatchdog). Null:
-  // such a run does not end.
+  // it, from any thread, if a read of its input or a write of a save or log hangs (StopWatchdog).
+  // Null: such a run does not end.
   std::function<void(double seconds, const std::string& reason, int signal)> end_process;
 
   // Images in a batch of all shards.

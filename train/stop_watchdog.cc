@@ -23,11 +23,10 @@ void StopWatchdog::WatchSetUp() {
   joined_ = true;
 }
 
-void StopWatchdog::WatchRun(std::function<void()> give_up,
-                            std::function<void(int signal)> end_save) {
+void StopWatchdog::WatchRun(std::function<void()> give_up, EndWriteFunction end_write) {
   const std::lock_guard<std::mutex> lock(mutex_);
   give_up_ = std::move(give_up);
-  end_save_ = std::move(end_save);
+  end_write_ = std::move(end_write);
 }
 
 void StopWatchdog::Dismiss() {
@@ -46,15 +45,19 @@ void StopWatchdog::Watch() {
   }
 }
 
-bool StopWatchdog::SaveHangs() {
+const char* StopWatchdog::HangingWrite() {
   const int64_t writes = CountedWrites();
   if (std::exchange(writes_, writes) != writes) wrote_at_ = Clock::now();
-  const std::chrono::duration<double> waited(CurrentWaitSeconds(WaitFor::kSave));
-  return waited >= kWrite && Clock::now() - wrote_at_ >= kWrite;
+  if (Clock::now() - wrote_at_ < kWrite) return nullptr;
+  const auto hangs = [](WaitFor what) {
+    return std::chrono::duration<double>(CurrentWaitSeconds(what)) >= kWrite;
+  };
+  if (hangs(WaitFor::kSave)) return "a checkpoint or model";
+  return hangs(WaitFor::kLog) ? "a log" : nullptr;
 }
 
 bool StopWatchdog::Look() {
-  const bool save_hangs = SaveHangs();  // also notes the writes before the signal
+  const char* hanging = HangingWrite();  // also notes the writes before the signal
   const int signal = stop_();
   if (signal == 0) return true;
   if (!std::exchange(asked_, true)) asked_at_ = Clock::now();
@@ -66,8 +69,8 @@ bool StopWatchdog::Look() {
          signal);
     return false;
   }
-  if (save_hangs) {
-    end_save_(signal);
+  if (hanging != nullptr) {
+    end_write_(signal, hanging);
     return false;
   }
   const std::chrono::duration<double> waited(CurrentWaitSeconds(WaitFor::kInput));

@@ -22,13 +22,15 @@ namespace caffe2 {
 //    kSetUp, because a shard that stops by itself is not taken for a lost one by the others.
 //  - after WatchRun(), it looks for two things. When a wait for input (WaitFor::kInput) has taken
 //    kInput, it calls `give_up` once, which must make that wait throw. When a wait for a save
-//    (WaitFor::kSave) has taken kWrite without a write to a file (CountedWrites), it calls
-//    end_save(signal) once, which must end the process. A flush that takes longer counts as hung.
+//    (WaitFor::kSave) or a log (WaitFor::kLog) has taken kWrite without a write to a file
+//    (CountedWrites), it calls end_write(signal, what) once, which must end the process; `what` is
+//    "a checkpoint or model" or "a log". A flush that takes longer counts as hung.
 // Dismiss() waits for these functions, so they must not call it. Thread-safe.
 class StopWatchdog {
  public:
   static constexpr std::chrono::seconds kJoin{3}, kSetUp{8}, kInput{3}, kWrite{15};
   using EndFunction = std::function<void(const std::string& reason, int signal)>;
+  using EndWriteFunction = std::function<void(int signal, const std::string& what)>;
 
   StopWatchdog(std::function<int()> stop, EndFunction end);
   ~StopWatchdog() { Dismiss(); }
@@ -38,7 +40,7 @@ class StopWatchdog {
   // Call it when the shard has joined its run.
   void WatchSetUp();
   // Call it when the set-up is over.
-  void WatchRun(std::function<void()> give_up, std::function<void(int signal)> end_save);
+  void WatchRun(std::function<void()> give_up, EndWriteFunction end_write);
   bool gave_up() const { return gave_up_; }
   // Stops watching.
   void Dismiss();
@@ -47,7 +49,8 @@ class StopWatchdog {
   void Watch();
   // Looks once; returns false when there is nothing more to do.
   bool Look();
-  bool SaveHangs();
+  // What is written by the write that hangs; null if none does.
+  const char* HangingWrite();
 
   const std::function<int()> stop_;
   const EndFunction end_;
@@ -61,7 +64,7 @@ class StopWatchdog {
   bool dismissed_ = false;
   bool joined_ = false;
   std::function<void()> give_up_;
-  std::function<void(int)> end_save_;
+  EndWriteFunction end_write_;
   std::thread thread_;
 };
 

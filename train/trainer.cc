@@ -10,7 +10,6 @@
 #include "caffe2/utils/seconds_since.h"
 #include "caffe2/utils/trace.h"
 #include "caffe2/utils/waiting_time.h"
-#include "caffe2/utils/watchdog.h"
 #include "distributed/collective.h"
 #include "train/bad_loss.h"
 #include "train/evaluation.h"
@@ -48,8 +47,13 @@ Trainer::Trainer(const TrainOptions& options, std::shared_ptr<TrainListener> lis
                  StopFunction stop)
     : watchdog_(stop && options.end_process
                     ? std::make_unique<StopWatchdog>(
-                          stop, [end = options.end_process](const std::string& reason,
-                                                            int signal) { end(0, reason, signal); })
+                          [this, stop] {
+                            const int own = stop();
+                            return own != 0 ? own : stop_signal_.load();
+                          },
+                          [end = options.end_process](const std::string& reason, int signal) {
+                            end(0, reason, signal);
+                          })
                     : nullptr),
       options_(Prepare(options, stop)),
       test_options_(TestOptions(options_)),
@@ -217,7 +221,7 @@ void Trainer::SetUpLoop(const LoadedCheckpoint* resumed) {
   records_.LogEpochSize(options_);
   if (watchdog_) {
     watchdog_->WatchRun([this] { ws_.RequestStop(); },
-                        [this](int signal) { EndWithoutSave(signal); });
+                        [this](int signal, const std::string& what) { EndInWrite(signal, what); });
   }
   listener_->OnStart(ReportOfStart());
 }
@@ -263,9 +267,10 @@ int Trainer::Loop() {
 }
 
 void Trainer::LogStop() const {
+  const TimedWait wait(WaitFor::kLog);
   const std::string what =
-      MakeString("Stopped by signal ", stop_signal_, " (", strsignal(stop_signal_), ") after ",
-                 progress_.total_iterations, " iterations");
+      MakeString("Stopped by signal ", stop_signal_.load(), " (", strsignal(stop_signal_),
+                 ") after ", progress_.total_iterations, " iterations");
   if (saver_) {
     LOG(INFO) << what << ": the run is saved in " << options_.output.checkpoint_path
               << ", --resume goes on with it";
@@ -278,8 +283,8 @@ void Trainer::LogStop() const {
 }
 
 int Trainer::StopWithoutInput(const std::exception& error) {
-  stop_signal_ = stop_();
-  const std::string reason = MakeString("stopped by signal ", stop_signal_,
+  if (const int own = stop_(); own != 0) stop_signal_ = own;
+  const std::string reason = MakeString("stopped by signal ", stop_signal_.load(),
                                         " while a read of the input hung: ", error.what());
   if (run_->membership() != nullptr) {
     options_.end_process(kSecondsToReport, reason, stop_signal_);
@@ -304,14 +309,14 @@ int Trainer::StopWithoutInput(const std::exception& error) {
   return stop_signal_;
 }
 
-void Trainer::EndWithoutSave(int signal) {
+// The log may be what hangs, so it comes last.
+void Trainer::EndInWrite(int signal, const std::string& what) {
   const std::string reason =
-      MakeString("stopped by signal ", signal, " while a write of a checkpoint or model hung");
-  LOG(WARNING) << reason << ": the work since the last whole one is lost. Its threads:\n"
-               << DescribeThreads();
+      MakeString("stopped by signal ", signal, " while a write of ", what, " hung");
   const bool has_peers = run_->membership() != nullptr;
-  options_.end_process(has_peers ? kSecondsToReport : 0, reason, signal);
+  options_.end_process(has_peers ? kSecondsToReport : kSecondsToUnwind, reason, signal);
   if (has_peers) run_->ReportFailure(Error(reason));
+  LOG(WARNING) << reason << ": the work since the last whole checkpoint is lost";
 }
 
 // Tests the model that was loaded.

@@ -1,6 +1,7 @@
 // The training loop.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -98,8 +99,9 @@ class Trainer {
   // After the wait for input was given up because of a signal: saves the run if it can, and returns
   // the signal. A thread of the input still hangs.
   int StopWithoutInput(const std::exception& error);
-  // Ends the process, whose training thread waits for a save that hangs. Runs in the watchdog.
-  void EndWithoutSave(int signal);
+  // Ends the process, whose training thread waits for a write that hangs, of `what`. Runs in the
+  // watchdog.
+  void EndInWrite(int signal, const std::string& what);
   void SetState(const std::string& state);
   bool LimitReached() const;
   int64_t IterationsLeft() const {  // of this epoch
@@ -110,7 +112,10 @@ class Trainer {
   // The mean over the replicas of this shard; `blob` is the blob of the first replica.
   double MeanOfReplicas(const std::string& blob) const;
 
-  // Null if nothing may end the process. First, because preparing the options reads the data.
+  // That ends the run, also of another shard; 0: none. The watchdog reads it.
+  std::atomic<int> stop_signal_{0};
+  // Null if nothing may end the process. Before the rest, because preparing the options reads the
+  // data.
   std::unique_ptr<StopWatchdog> watchdog_;
   const TrainOptions options_;
   const TrainOptions test_options_;
@@ -139,7 +144,6 @@ class Trainer {
   ShardSeconds unsent_;          // of this shard, since the last exchange
   IterationMeans means_;         // since the last report
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
-  int stop_signal_ = 0;
   int64_t taken_before_ = 0;      // records, before the iteration under way
   int64_t started_at_ = 0;        // total iterations when this process began to train
   int64_t checkpointed_at_ = -1;  // total iterations

@@ -7,6 +7,7 @@ enum class WaitFor {
   kInput,   // a net waits for its next batch
   kShards,  // a collective operation is under way, and nothing else on its device
   kSave,    // training waits until a file is written in the background
+  kLog,     // training waits until the log and the records of the run are written
   kCount,   // the number of values above
 };
 

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <memory>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -62,6 +64,17 @@ void WaitWithoutWrites(std::chrono::duration<double> limit) {
   }
 }
 
+// Neither through the log nor stdio: a thread that hangs may hold their locks. Gives up after a
+// second, because nobody may read stderr, or its disk may hang.
+void WriteToStderr(const std::string& text) {
+  const auto written = std::make_shared<std::promise<void>>();
+  std::thread([text, written] {
+    [[maybe_unused]] const ssize_t bytes = write(STDERR_FILENO, text.data(), text.size());
+    written->set_value();
+  }).detach();
+  written->get_future().wait_for(std::chrono::seconds(1));
+}
+
 }  // namespace
 
 void EndProcessAfter(double seconds, const std::string& reason, int status) {
@@ -74,8 +87,7 @@ void EndProcessAfter(double seconds, const std::string& reason, int status) {
       text += "The process did not end within " + std::to_string(static_cast<int>(seconds)) +
               " s and is ended now. Its threads:\n" + DescribeThreads();
     }
-    // Neither the log nor stdio: a thread that hangs may hold their locks.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    WriteToStderr(text);
     _exit(status);
   }).detach();
 }

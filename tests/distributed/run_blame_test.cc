@@ -56,6 +56,8 @@ TEST(RunBlameTest, AnActivityIsTheWaitUnderWay) {
   EXPECT_EQ(activity(), "computes");
   const TimedWait collective(WaitFor::kShards);
   EXPECT_EQ(activity(), "takes part in a collective operation");
+  const TimedWait log(WaitFor::kLog);
+  EXPECT_EQ(activity(), "writes its log");
   const TimedWait input(WaitFor::kInput);
   EXPECT_EQ(activity(), "waits for its input");
 }

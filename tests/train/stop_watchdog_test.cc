@@ -4,7 +4,9 @@
 
 #include <csignal>
 #include <future>
+#include <string>
 
+#include "caffe2/core/logging.h"
 #include "caffe2/utils/waiting_time.h"
 #include "caffe2/utils/write_count.h"
 
@@ -42,7 +44,8 @@ TEST(StopWatchdogTest, GivesUpAWaitForInputThatDoesNotEnd) {
   std::atomic<int> asked{0};
   StopWatchdog watchdog([&] { return asked.load(); },
                         [](const std::string& reason, int) { ADD_FAILURE() << reason; });
-  watchdog.WatchRun([&] { gave_up.set_value(); }, [](int) { ADD_FAILURE() << "no save hangs"; });
+  watchdog.WatchRun([&] { gave_up.set_value(); },
+                    [](int, const std::string& what) { ADD_FAILURE() << what; });
   const TimedWait hangs(WaitFor::kInput);
   EXPECT_FALSE(watchdog.gave_up());
   asked = SIGINT;
@@ -60,7 +63,7 @@ TEST(StopWatchdogTest, DoesNothingWhileNothingWaitsForInput) {
       },
       [](const std::string& reason, int) { ADD_FAILURE() << reason; });
   watchdog.WatchRun([] { ADD_FAILURE() << "gave up"; },
-                    [](int) { ADD_FAILURE() << "no save hangs"; });
+                    [](int, const std::string& what) { ADD_FAILURE() << what; });
   const auto end = std::chrono::steady_clock::now() + StopWatchdog::kInput * 4 / 3;
   while (std::chrono::steady_clock::now() < end || looks < 10) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -69,22 +72,26 @@ TEST(StopWatchdogTest, DoesNothingWhileNothingWaitsForInput) {
   EXPECT_FALSE(watchdog.gave_up());
 }
 
-// A save that is slow, but writes, is waited for.
-TEST(StopWatchdogTest, EndsASaveOnceItWritesNothingMore) {
-  std::promise<int> ended;
-  auto signal = ended.get_future();
-  StopWatchdog watchdog([] { return SIGTERM; },
-                        [](const std::string& reason, int) { ADD_FAILURE() << reason; });
-  const TimedWait hangs(WaitFor::kSave);
-  watchdog.WatchRun([] { ADD_FAILURE() << "gave up"; },
-                    [&](int number) { ended.set_value(number); });
-  const auto end = std::chrono::steady_clock::now() + StopWatchdog::kWrite * 6 / 5;
-  while (std::chrono::steady_clock::now() < end) {
-    CountWrite();
-    ASSERT_EQ(signal.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+// A save or log that is slow, but writes, is waited for.
+TEST(StopWatchdogTest, EndsAWriteOnceItWritesNothingMore) {
+  for (const WaitFor what : {WaitFor::kSave, WaitFor::kLog}) {
+    std::promise<std::string> ended;
+    auto end_of_write = ended.get_future();
+    StopWatchdog watchdog([] { return SIGTERM; },
+                          [](const std::string& reason, int) { ADD_FAILURE() << reason; });
+    const TimedWait hangs(what);
+    watchdog.WatchRun([] { ADD_FAILURE() << "gave up"; },
+                      [&](int signal, const std::string& writing) {
+                        ended.set_value(MakeString(signal, " ", writing));
+                      });
+    const auto end = std::chrono::steady_clock::now() + StopWatchdog::kWrite * 6 / 5;
+    while (std::chrono::steady_clock::now() < end) {
+      CountWrite();
+      ASSERT_EQ(end_of_write.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+    }
+    ASSERT_EQ(end_of_write.wait_for(kLong), std::future_status::ready);
+    EXPECT_EQ(end_of_write.get(), what == WaitFor::kSave ? "15 a checkpoint or model" : "15 a log");
   }
-  ASSERT_EQ(signal.wait_for(kLong), std::future_status::ready);
-  EXPECT_EQ(signal.get(), SIGTERM);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "caffe2/utils/watchdog.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +63,21 @@ TEST(WatchdogTest, EndsAProcessAtOnceWithoutItsThreads) {
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 143);
   EXPECT_EQ(text, "stopped by signal 15\n");
+}
+
+TEST(WatchdogTest, AFullStderrHoldsUpNoEnd) {
+  const auto [status, text] = InProcess([] {
+    int ends[2];
+    if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(1);
+    fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK);
+    while (write(STDERR_FILENO, "text", 4) > 0) {
+    }
+    fcntl(STDERR_FILENO, F_SETFL, 0);
+    EndProcessAfter(0, "stopped by signal 15", 143);
+    std::this_thread::sleep_for(std::chrono::seconds(30));
+  });
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 143);
 }
 
 TEST(WatchdogTest, AProcessThatSavesMayFinishButNotHang) {

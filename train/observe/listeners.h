@@ -6,46 +6,54 @@
 #include <utility>
 #include <vector>
 
+#include "caffe2/utils/waiting_time.h"
 #include "train/report.h"
 
 namespace caffe2 {
 
-// Passes each event to all listeners, in the order in which they were added.
+// Passes each event to all listeners, in the order in which they were added. What they write counts
+// as WaitFor::kLog.
 class Listeners : public TrainListener {
  public:
   void Add(std::unique_ptr<TrainListener> listener) { list_.push_back(std::move(listener)); }
   void OnJoin(const RunIdentity& identity) override {
-    for (auto& each : list_) each->OnJoin(identity);
+    ForEach([&](TrainListener* each) { each->OnJoin(identity); });
   }
   void OnStart(const StartReport& report) override {
-    for (auto& each : list_) each->OnStart(report);
+    ForEach([&](TrainListener* each) { each->OnStart(report); });
   }
   void OnTakeOver(const StartReport& report) override {
-    for (auto& each : list_) each->OnTakeOver(report);
+    ForEach([&](TrainListener* each) { each->OnTakeOver(report); });
   }
   void OnState(const std::string& state) override {
-    for (auto& each : list_) each->OnState(state);
+    ForEach([&](TrainListener* each) { each->OnState(state); });
   }
   void OnEpochStart(int epoch, int num_epochs) override {
-    for (auto& each : list_) each->OnEpochStart(epoch, num_epochs);
+    ForEach([&](TrainListener* each) { each->OnEpochStart(epoch, num_epochs); });
   }
   void OnIteration(const IterationReport& report) override {
-    for (auto& each : list_) each->OnIteration(report);
+    ForEach([&](TrainListener* each) { each->OnIteration(report); });
   }
   void OnProgress(const IterationReport& report) override {
-    for (auto& each : list_) each->OnProgress(report);
+    ForEach([&](TrainListener* each) { each->OnProgress(report); });
   }
   void OnTest(const TestReport& report) override {
-    for (auto& each : list_) each->OnTest(report);
+    ForEach([&](TrainListener* each) { each->OnTest(report); });
   }
   void OnEpochEnd(const EpochReport& report) override {
-    for (auto& each : list_) each->OnEpochEnd(report);
+    ForEach([&](TrainListener* each) { each->OnEpochEnd(report); });
   }
   void OnModelSaved(const std::string& path) override {
-    for (auto& each : list_) each->OnModelSaved(path);
+    ForEach([&](TrainListener* each) { each->OnModelSaved(path); });
   }
 
  private:
+  template <typename Call>
+  void ForEach(const Call& call) {
+    const TimedWait wait(WaitFor::kLog);
+    for (auto& each : list_) call(each.get());
+  }
+
   std::vector<std::unique_ptr<TrainListener>> list_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "caffe2/core/exit_code.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/write_count.h"
 #include "train/atomic_file.h"
 
 namespace caffe2 {
@@ -30,6 +31,7 @@ void RunLogFile::Append(const std::string& bytes) {
   if (!file_) return;
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size() &&
                        std::fflush(file_.get()) == 0;
+  CountWrite();
   if (written) return;
   LOG(WARNING) << "Cannot write " << path_ << " any more: " << std::strerror(errno)
                << ". Training goes on without it.";
