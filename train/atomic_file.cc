@@ -113,17 +113,6 @@ bool IsDevice(const std::string& path) {
          type == std::filesystem::file_type::block || type == std::filesystem::file_type::fifo;
 }
 
-// The rule of Linux (fs.protected_symlinks) for links in folders such as /tmp: whoever may write
-// there could put one in the way of another user.
-bool IsLinkOfStranger(const std::filesystem::path& link) {
-  const std::filesystem::path folder = link.parent_path();
-  struct stat of_link, of_folder;
-  if (lstat(link.c_str(), &of_link) != 0) return false;
-  if (stat(folder.empty() ? "." : folder.c_str(), &of_folder) != 0) return false;
-  const bool is_shared = (of_folder.st_mode & S_ISVTX) != 0 && (of_folder.st_mode & S_IWOTH) != 0;
-  return is_shared && of_link.st_uid != geteuid() && of_link.st_uid != of_folder.st_uid;
-}
-
 }  // namespace
 
 AtomicFile::AtomicFile(const FileTarget& target)
@@ -177,13 +166,23 @@ void AtomicFile::Publish() {
        O_RDONLY | O_DIRECTORY);
 }
 
+// The rule of Linux (fs.protected_symlinks) for links.
+bool IsOfStranger(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  struct stat found, of_folder;
+  if (lstat(path.c_str(), &found) != 0) return false;
+  if (stat(folder.empty() ? "." : folder.c_str(), &of_folder) != 0) return false;
+  const bool is_shared = (of_folder.st_mode & S_ISVTX) != 0 && (of_folder.st_mode & S_IWOTH) != 0;
+  return is_shared && found.st_uid != geteuid() && found.st_uid != of_folder.st_uid;
+}
+
 std::string FollowLinks(const std::string& path) {
   constexpr int kMaxLinks = 40;  // as many as Linux follows
   std::filesystem::path found = path;
   std::error_code error;
   for (int i = 0; i < kMaxLinks; ++i) {
     const std::filesystem::path target = std::filesystem::read_symlink(found, error);
-    if (error || IsLinkOfStranger(found)) return found.string();
+    if (error || IsOfStranger(found)) return found.string();
     found = found.parent_path() / target;  // an absolute target replaces the folder
   }
   return path;

@@ -53,8 +53,12 @@ class AtomicFile {
   bool published_ = false;
 };
 
+// True if another user has put a file, folder or link at `path`, in a folder such as /tmp, where
+// whoever may write could put one in the way of others. The owner of the folder is trusted.
+bool IsOfStranger(const std::string& path);
+
 // The path to which symbolic links lead from `path`: `path` itself if it is no link or leads in a
-// circle. Does not follow a link of another user in a folder such as /tmp. For files that are to
+// circle. Does not follow the link of a stranger. For files that are to
 // appear where a link points, as AtomicFile replaces the link.
 std::string FollowLinks(const std::string& path);
 

@@ -157,6 +157,29 @@ def test_a_folder_of_that_name_is_not_touched(pictures, tmp_path):
     assert (other / "photo").read_text() == "mine"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+@pytest.mark.parametrize("planted", ["link", "database", "state"])
+def test_in_a_shared_folder_nothing_of_another_user_is_used(slow_saves, tmp_path, planted):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    output, unfinished = shared / "db", shared / "db.unfinished"
+    args = ["data", "prepare", "folder", "--input", many_pictures(tmp_path, 60), "--output",
+            output, "--threads", 1, "--db", "minidb"]  # fmt: skip
+    interrupt(args, slow_saves, output, signal.SIGINT)
+    precious = tmp_path / "precious"
+    precious.write_bytes(unfinished.read_bytes() + b"precious")
+    if planted == "link":
+        unfinished.unlink()
+        unfinished.symlink_to(precious)
+    path = shared / "db.unfinished.state" if planted == "state" else unfinished
+    os.lchown(path, 12345, 12345)
+    done = run("doppio", *args)
+    assert precious.read_bytes().endswith(b"precious")
+    assert done.returncode == 77, done.output
+    assert f"{path} belongs to another user, and everybody may write to its folder" in done.output
+
+
 def test_a_damaged_image_does_not_cost_the_ones_before_it(pictures, tmp_path):
     args = ["data", "prepare", "folder", "--input", pictures, "--output", tmp_path / "db"]
     (pictures / "dog" / "00.ppm").write_bytes(b"P6 no picture")

@@ -59,6 +59,15 @@ std::optional<State> Read(const std::string& path) {
   return state;
 }
 
+// The names are known before. What a stranger puts there could lead to other files, or change while
+// records are written to it. Nobody else can replace what is one's own.
+void RefuseStrangers(const std::string& path) {
+  if (!IsOfStranger(path)) return;
+  ThrowIoError(ExitCode::kNotPermitted, path,
+               " belongs to another user, and everybody may write to its folder: write the "
+               "database to a folder of your own");
+}
+
 }  // namespace
 
 void Summary::Count(const std::string& key, const std::string& value) {
@@ -78,12 +87,14 @@ UnfinishedDatabase::UnfinishedDatabase(const std::string& db_type, const std::st
       lock_(unfinished_, {}) {
   db::CheckNotMade(path_);
   std::error_code error;
-  const bool left = fs::exists(unfinished_, error);
+  const bool left = fs::exists(fs::symlink_status(unfinished_, error));
+  RefuseStrangers(unfinished_);
+  RefuseStrangers(state_path_);
   if (left && !fs::exists(state_path_, error)) {
     ThrowIoError(ExitCode::kCannotWrite, unfinished_,
                  " exists, but this command has not made it: move it away");
   }
-  if (Continue()) return;
+  if (left && Continue()) return;
   if (left) {
     std::fprintf(
         stderr,
@@ -104,6 +115,7 @@ UnfinishedDatabase::~UnfinishedDatabase() {
 void UnfinishedDatabase::Open() {
   // WRITE, not NEW: minidb writes a new database under yet another name.
   db_ = db::CreateDB(db_type_, unfinished_, db::WRITE);
+  RefuseStrangers(unfinished_);  // before the first record
   transaction_ = db_->NewTransaction();
 }
 

@@ -30,7 +30,7 @@ class UnfinishedDatabase {
   // `settings` is one line that says everything on which the records depend. Removes what is
   // damaged or was made with other settings, with a line on stderr. Throws RunConflict if another
   // process writes the database; IoError if there is a database at `path`, or something else at
-  // "<path>.unfinished", or if what is there cannot be opened.
+  // "<path>.unfinished", or if what is there cannot be opened or belongs to a stranger.
   UnfinishedDatabase(const std::string& db_type, const std::string& path,
                      const std::string& settings);
   // Removes the files if nothing was saved.
