@@ -6,6 +6,7 @@
 
 #include "caffe2/core/device_backend.h"
 #include "caffe2/utils/hash64.h"
+#include "caffe2/utils/trace.h"
 #include "distributed/collective.h"
 
 namespace caffe2 {
@@ -56,6 +57,7 @@ ParameterCheck::ParameterCheck(const TrainNets& nets, const Workspace* ws, Shard
 }
 
 void ParameterCheck::Run(int64_t iteration) const {
+  const TracedSpan span("check", "compare parameters");
   std::vector<uint64_t> hashes;
   for (const std::string& name : blobs_) {
     Tensor copy(CPU);
