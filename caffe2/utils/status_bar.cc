@@ -94,7 +94,8 @@ std::string StatusBar::Text() const {
 }
 
 std::string StatusBar::Encode() const {
-  std::string line = MakeString(kRecordStart, kRecordName, kSeparator, done, kSeparator, total);
+  std::string line = MakeString(kRecordStart, kRecordName, kSeparator, done, kSeparator, total,
+                                kSeparator, int{in_log});
   for (const Field& field : fields) {
     line += MakeString(kSeparator, field.text, kSeparator, field.brief, kSeparator, field.rank);
   }
@@ -104,10 +105,13 @@ std::string StatusBar::Encode() const {
 std::optional<StatusBar> StatusBar::Decode(std::string_view line) {
   if (line.empty() || line[0] != kRecordStart) return std::nullopt;
   const std::vector<std::string> parts = SplitRecord(line);
-  if (parts[0] != kRecordName || parts.size() % 3 != 0) return std::nullopt;
+  if (parts[0] != kRecordName || parts.size() % 3 != 1 || parts.size() < 4) return std::nullopt;
   StatusBar bar;
-  bool good = ReadNumber(parts[1], &bar.done) && ReadNumber(parts[2], &bar.total);
-  for (size_t i = 3; i < parts.size(); i += 3) {
+  int in_log = 0;
+  bool good = ReadNumber(parts[1], &bar.done) && ReadNumber(parts[2], &bar.total) &&
+              ReadNumber(parts[3], &in_log);
+  bar.in_log = in_log != 0;
+  for (size_t i = 4; i < parts.size(); i += 3) {
     bar.fields.push_back({parts[i], parts[i + 1]});
     good = ReadNumber(parts[i + 2], &bar.fields.back().rank) && good;
   }

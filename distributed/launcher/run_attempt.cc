@@ -205,7 +205,7 @@ class Attempt {
     }
     if (plan_.shows_bar && shard == 0) {
       if (auto bar = StatusBar::Decode(line)) {
-        if (!bar->fields.empty()) logs_.at(0)->Note(bar->Text());
+        if (bar->in_log && !bar->fields.empty()) logs_.at(0)->Note(bar->Text());
         bar_ = std::move(*bar);
         DrawBar();
         return;

@@ -131,12 +131,16 @@ def test_a_terminal_shows_one_line_no_longer_than_itself(columns, databases, tmp
     assert not any(set(bars("\r\x1b[K" + line)) for line in lines_left(text))
 
 
-def test_a_terminal_shows_progress_between_logged_iterations(databases, tmp_path):
+@pytest.mark.parametrize("launcher", [[], ["run", "-n", 2, "--log_dir", "logs", "--"]],
+                         ids=["alone", "launched"])
+def test_a_terminal_shows_progress_between_logged_iterations(launcher, databases, tmp_path):
+    trainer = [BIN / "resnet50_trainer", *training(
+        databases, tmp_path, epoch_size=10_000_000, batch_size=16, save_model_name="",
+        log_every=10**9)]
     terminal, end = pty.openpty()
     process = subprocess.Popen(
-        list(map(str, [BIN / "resnet50_trainer", *training(
-            databases, tmp_path, epoch_size=10_000_000, save_model_name="", log_every=10**9)])),
-        stdin=subprocess.DEVNULL, stdout=end, stderr=end,
+        list(map(str, [BIN / "doppio", *launcher, *trainer] if launcher else trainer)),
+        stdin=subprocess.DEVNULL, stdout=end, stderr=end, cwd=tmp_path,
         env=clean_environment(OMP_NUM_THREADS=1))
     os.close(end)
     text, deadline = "", time.monotonic() + 60
@@ -145,12 +149,15 @@ def test_a_terminal_shows_progress_between_logged_iterations(databases, tmp_path
             if select.select([terminal], [], [], 1)[0]:
                 text += os.read(terminal, 65536).decode(errors="replace")
     finally:
-        process.kill()
-        process.wait()
         os.close(terminal)
+        process.terminate()
+        process.wait()
     assert len(bars(text)) >= 2, text
     assert re.match(r"epoch 1/\d+.*ETA .*loss [\d.]+.*(images|img)/s", bars(text)[0])
-    assert "Finished iteration" not in text
+    assert "Finished iteration" not in text and "\x1e" not in text
+    if launcher:  # between the logged iterations the launcher's log has no lines of the bar
+        log = (tmp_path / "logs" / "shard-0.log").read_text()
+        assert len(re.findall(r"^epoch ", log, re.M)) <= 1  # the last iteration, after the signal
 
 
 @pytest.mark.parametrize("shards", [1, 2])

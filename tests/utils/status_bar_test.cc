@@ -56,6 +56,10 @@ TEST(StatusBarTest, ALauncherReadsWhatAShardWrites) {
   const auto bar = StatusBar::Decode(Bar().Encode());
   ASSERT_TRUE(bar.has_value());
   for (const size_t width : {30, 43, 60}) EXPECT_EQ(bar->Fit(width), Bar().Fit(width));
+  EXPECT_TRUE(bar->in_log);
+  StatusBar between = Bar();
+  between.in_log = false;
+  EXPECT_FALSE(StatusBar::Decode(between.Encode()).value().in_log);
   const auto empty = StatusBar::Decode(StatusBar{}.Encode());
   ASSERT_TRUE(empty.has_value());
   EXPECT_TRUE(empty->fields.empty());

@@ -118,12 +118,7 @@ void ProgressBar::OnEpochStart(int epoch, int num_epochs) {
   log_->OnEpochStart(epoch, num_epochs);
 }
 
-void ProgressBar::OnProgress(const IterationReport& report) {
-  // The launcher writes each of its lines to a log, too.
-  if (!of_launcher_) ShowReport(report);
-}
-
-void ProgressBar::ShowReport(const IterationReport& report) {
+void ProgressBar::ShowReport(const IterationReport& report, bool in_log) {
   const auto [percent, eta] = progress_.Now(report, SecondsSince(start_));
   const std::string epoch = Format("epoch %d/%d", report.epoch + 1, progress_.num_epochs());
   // Ranked by what people look at first.
@@ -138,7 +133,8 @@ void ProgressBar::ShowReport(const IterationReport& report) {
          numbers("loss %.4f", "loss %.3f", report.loss, 2),
          numbers("top-1 %.4f", "top-1 %.3f", report.accuracy, 3),
          numbers("%.1f images/s", "%.0f img/s", report.job_images_per_second, 4),
-         numbers("input wait %.1f %%", "wait %.0f %%", 100 * report.input_wait, 6)}});
+         numbers("input wait %.1f %%", "wait %.0f %%", 100 * report.input_wait, 6)},
+        in_log});
 }
 
 void ProgressBar::OnTest(const TestReport& report) {

@@ -71,14 +71,14 @@ class ProgressBar : public TrainListener {
   void OnTakeOver(const StartReport& report) override { log_->OnTakeOver(report); }
   void OnState(const std::string& state) override { log_->OnState(state); }
   void OnEpochStart(int epoch, int num_epochs) override;
-  void OnIteration(const IterationReport& report) override { ShowReport(report); }
-  void OnProgress(const IterationReport& report) override;
+  void OnIteration(const IterationReport& report) override { ShowReport(report, true); }
+  void OnProgress(const IterationReport& report) override { ShowReport(report, false); }
   void OnTest(const TestReport& report) override;
   void OnEpochEnd(const EpochReport& report) override;
   void OnModelSaved(const std::string& path) override;
 
  private:
-  void ShowReport(const IterationReport& report);
+  void ShowReport(const IterationReport& report, bool in_log);
   void Show(const StatusBar& bar);
   void Clear();
 
