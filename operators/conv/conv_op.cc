@@ -97,7 +97,7 @@ class ConvOp final : public Operator<CPUContext> {
 
 void DescribeConv(OpSchema& schema) {
   schema.FillUsing(DescribeWindow)
-      .Arg<int>("group", "Number of groups that channels and filters fall into, default 1.")
+      .Arg<int>("group", "(> 0, default 1) Number of groups that channels and filters fall into.")
       .FillUsing(DescribeConvAlgorithm)
       .Arg<bool>(
           "constant_filter",

@@ -216,9 +216,10 @@ void DescribeWindow(OpSchema& schema) {
       .Arg<int>("pad",
                 "Zeros added on every side, default 0. Or pad_t, pad_l, pad_b, pad_r, or pads with "
                 "all beginnings, then all ends.")
-      .Arg<int>("legacy_pad",
-                "0: pads as given (default). 1: VALID, none. 2: SAME, output = ceil(input / "
-                "stride). 3: Caffe's pooling, output size rounded up.");
+      .Arg<int>(
+          "legacy_pad",
+          "(0 to 3, default 0) 0: pads as given. 1: VALID, none. 2: SAME, output = ceil(input / "
+          "stride). 3: Caffe's pooling, output size rounded up.");
 }
 
 }  // namespace caffe2

@@ -211,7 +211,7 @@ void DescribeTransposed(OpSchema& schema) {
       .Arg<int>("adj",
                 "Rows and columns added at the end of Y, less than the stride; default 0. Or adj_h "
                 "and adj_w, or adjs.")
-      .Arg<int>("group", "Number of groups that channels and filters fall into, default 1.");
+      .Arg<int>("group", "(> 0, default 1) Number of groups that channels and filters fall into.");
 }
 
 class GetConvTransposeGradient final : public GradientMakerBase {

@@ -88,7 +88,7 @@ void DescribeLocal(OpSchema& schema) {
         return std::vector<TensorShape>{CreateTensorShape(shape.y, in[0].data_type())};
       })
       .FillUsing(DescribeWindow)
-      .Arg<int>("group", "Groups that channels of X and Y divide into, default 1.")
+      .Arg<int>("group", "(> 0, default 1) Groups that channels of X and Y divide into.")
       .Arg<bool>("no_gradient_to_input",
                  "(default 0) 1: the gradient operator does not compute the gradient of X.")
       .SetDoc(

@@ -195,7 +195,7 @@ void DescribeConvStats(OpSchema& schema) {
   schema.NumInputs(kFilter + 1)
       .NumOutputs(HasSum(kPrologue) ? 4 : 3)
       .FillUsing(DescribeWindow)
-      .Arg<int>("group", "Number of groups that channels and filters fall into, default 1.")
+      .Arg<int>("group", "(> 0, default 1) Number of groups that channels and filters fall into.")
       .FillUsing(DescribeConvAlgorithm)
       .TensorInferenceFunction(InferConvStats)
       .CostInferenceFunction(CostOfConvStats)

@@ -118,7 +118,8 @@ OPERATOR_SCHEMA(WeightedSum)
     .IdenticalTypeAndShapeOfInput(0)
     .SetDoc("weighted_sum = weight_0 * data_0 + weight_1 * data_1 + ..., for any number of pairs.")
     .Arg<bool>("grad_on_w", "1: the weights get a gradient too. Default 0.")
-    .Input(0, "data_0", "Float, float16 or bfloat16 tensor; all data inputs have one size.")
+    .Input(0, "data_0",
+           "Float, float16 or bfloat16 tensor; all data inputs have the same number of elements.")
     .Input(1, "weight_0", "Float tensor of one element; further pairs follow.")
     .Output(0, "weighted_sum", "The sum, shaped like data_0.");
 OPERATOR_SCHEMA(WeightedSumGradient)

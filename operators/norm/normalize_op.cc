@@ -39,7 +39,7 @@ void DescribeNormalize(OpSchema& schema) {
 }
 
 void DescribeLpNorm(OpSchema& schema) {
-  schema.Arg<int>("p", "(default 2) 1: the sum of absolute values; 2: the sum of squares.")
+  schema.Arg<int>("p", "(1 or 2, default 2) 1: the sum of absolute values; 2: the sum of squares.")
       .Arg<bool>("average", "(default 0) 1: divides by the number of elements.");
 }
 

@@ -98,10 +98,11 @@ void DescribeSpatialBN(OpSchema& schema) {
       .EnforceInplace({{3, 1}, {4, 2}})
       .TensorInferenceFunction(InferSpatialBN)
       .ArgIsTest("1: normalize by the running mean and variance; Y is the only output. Default 0.")
-      .Arg<float>("epsilon", "Added to the variance before the square root, default 1e-5.")
+      .Arg<float>("epsilon", "(>= 0, default 1e-5) Added to the variance before the square root.")
       .Arg<float>(
           "momentum",
-          "Running values become momentum * old + (1 - momentum) * the batch's; default 0.9.")
+          "(from 0 to 1, default 0.9) Running values become momentum * old + (1 - momentum) * the "
+          "batch's.")
       .ArgOrder()
       .Input(0, "X",
              "N x C x spatial (NCHW) or N x spatial x C (NHWC), float or bfloat16, on CUDA devices "
@@ -139,9 +140,9 @@ OPERATOR_SCHEMA(SpatialBN)
     .NumInputs({5, 7})
     .AllowInplace({{0, 0}, {5, 3}, {6, 4}})
     .FillUsing(DescribeSpatialBN)
-    .Arg<int>(
-        "num_batches",
-        "Number of batches, all of this size, over which the input sums are taken; default 1.")
+    .Arg<int>("num_batches",
+              "(> 0, default 1) Number of batches, all of this size, over which the input sums are "
+              "taken.")
     .Arg<bool>("own_sums",
                "1: the input sums are of this batch alone (ConvStats), and the gradient computes "
                "its own sums. Default 0: when the gradient runs, the blobs of the sums hold the "

@@ -130,7 +130,7 @@ OPERATOR_SCHEMA(Int8Relu)
 OPERATOR_SCHEMA(Int8LeakyRelu)
     .FillUsing(DescribeActivation)
     .FillUsing(DescribeKept)
-    .Arg<float>("alpha", "(0 < float < 1, default 0.01) The slope for negative X.")
+    .Arg<float>("alpha", "(in (0, 1), default 0.01) The slope for negative X.")
     .SetDoc("LeakyRelu of a quantized tensor: alpha X where X is negative.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8Sigmoid)

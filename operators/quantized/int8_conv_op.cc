@@ -337,7 +337,7 @@ void DescribeImages(OpSchema& schema) {
 }
 void DescribeConv(OpSchema& schema) {
   schema.FillUsing(DescribeImages)
-      .Arg<int>("group", "Number of groups that channels and filters fall into, default 1.")
+      .Arg<int>("group", "(> 0, default 1) Number of groups that channels and filters fall into.")
       .TensorInferenceFunction(InferInt8Conv)
       .CostInferenceFunction(CostOfConv)
       .Input(1, "filter", "Quantized, M x kH x kW x C / group.");

@@ -160,9 +160,10 @@ bool Int8ProductOp::RunPacked(const Operands& in, const ConvShape& shape, const 
 
 void DescribeProduct(OpSchema& schema) {
   schema
-      .ArgList<float>("W_scales",
-                      "A scale for each of the M filters, in place of the filter's one scale. The "
-                      "scales of the bias are the products of X's scale and these.")
+      .ArgList<float>(
+          "W_scales",
+          "(each > 0) A scale for each of the M filters, in place of the filter's one scale. The "
+          "scales of the bias are the products of X's scale and these.")
       .Arg<bool>("constant_filter",
                  "1: filter and bias do not change as long as their storage stays the same. They "
                  "are packed once, and where oneDNN has a kernel that writes levels, it scales "

@@ -145,7 +145,7 @@ OPERATOR_SCHEMA(FloatToFusedRandRowwiseQuantized)
         "Quantizes each row to 2^bitwidth levels from its least to its largest element. Each row "
         "starts with bitwidth and the number of unused elements (a byte each), least and largest "
         "element (floats).")
-    .Arg<int>("bitwidth", "(default 8) 1, 2, 4 or 8 bits for each element.")
+    .Arg<int>("bitwidth", "(1, 2, 4 or 8, default 8) Bits for each element.")
     .Arg<bool>("random",
                "(default 1) 1: rounds up with the probability that keeps the mean. 0: rounds to "
                "the nearest level.")

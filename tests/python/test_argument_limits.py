@@ -49,6 +49,16 @@ _LIMITS = [
     ("LearningRate", {"policy": "slope", "base_lr": 1.0, "num_iter_1": 1, "num_iter_2": 2},
      {"policy": "slope", "base_lr": 1.0, "num_iter_1": 2, "num_iter_2": 2},
      "num_iter_2 is 2, must be > num_iter_1 if policy is slope"),
+    ("SpatialBNFinalize", {"epsilon": 0}, {"epsilon": -1e-5}, "epsilon is -1e-05, must be >= 0"),
+    ("SpatialBNFinalize", {"momentum": 1}, {"momentum": 1.5}, "must be from 0 to 1"),
+    ("Conv", {"kernel": 3, "group": 2}, {"kernel": 3, "group": 0}, "group is 0, must be > 0"),
+    ("MaxPool", {"kernel": 3, "legacy_pad": 3}, {"kernel": 3, "legacy_pad": 4},
+     "legacy_pad is 4, must be 0 to 3"),
+    ("Int8LeakyRelu", {"alpha": 0.5}, {"alpha": 1}, r"alpha is 1, must be in \(0, 1\)"),
+    ("Int8FC", {"W_scales": [0.1, 0.2]}, {"W_scales": [0.1, 0.0]}, "W_scales is .* each be > 0"),
+    ("LpNorm", {"p": 1}, {"p": 3}, "p is 3, must be 1 or 2"),
+    ("FloatToFusedRandRowwiseQuantized", {"bitwidth": 4}, {"bitwidth": 3},
+     "bitwidth is 3, must be 1, 2, 4 or 8"),
     ("LearningRate", {"policy": "fixed", "base_lr": 1.0, "num_iter": -1},
      {"policy": "hill", "base_lr": 1.0, "num_iter": -1}, "num_iter is -1, must be >= 0"),
 ]
@@ -82,7 +92,7 @@ def _arguments():
 
 
 # What stands before a description and states no limit that a call checks.
-_OTHER = {"Histogram bin_edges", "Int8LeakyRelu alpha"}
+_OTHER = {"Histogram bin_edges"}
 
 
 def test_all_limits_in_schemas_are_understood():

@@ -51,6 +51,12 @@ def _interval(opened: str, low: str, high: str, closed: str) -> _Test:
     return lambda value, others: is_above(value, others) and is_below(value, others)
 
 
+def _one_of(first: str, last: str) -> _Test:
+    """`first` has all numbers before the last one: "1, 2"."""
+    choices = [int(number) for number in (*first.split(", "), last)]
+    return lambda value, _: value in choices
+
+
 def _count(count: str) -> _Test:
     return lambda value, _: isinstance(value, list) and len(value) == int(count)
 
@@ -91,7 +97,7 @@ _CLAUSES: tuple[tuple[str, Callable[..., _Test | None]], ...] = (
     (rf"(>=?|<=?) ({_NUMBER}|[a-z]\w*)", _comparison),
     (rf"in ([\[(])({_NUMBER}), ({_NUMBER})([\])])", _interval),
     (rf"(?:from )?({_NUMBER}) to ({_NUMBER})", lambda low, high: _interval("[", low, high, "]")),
-    (r"(\d+) or (\d+)", lambda a, b: lambda value, _: value in (int(a), int(b))),
+    (r"(\d+(?:, \d+)*) or (\d+)", _one_of),
     (r"(\d+) numbers", _count),
     (r"not 0", lambda: lambda value, _: value != 0),
     (r"odd and > 0", lambda: lambda value, _: value > 0 and value % 2 == 1),
