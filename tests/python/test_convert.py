@@ -378,6 +378,23 @@ def test_a_file_that_cannot_be_written_whole_leaves_nothing(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["a"] and path.read_text() == "before"
 
 
+def test_a_device_stays_what_it_is(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to("/dev/full")
+    with pytest.raises(ConvertError, match="cannot write .*link: No space left"):
+        with whole_file(str(link)) as temporary, open(temporary, "w") as file:
+            file.write("whole")
+    assert link.is_symlink()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with whole_file(str(pipe)) as temporary, open(temporary, "w") as file:
+        file.write("whole")
+    assert os.read(reader, 100) == b"whole" and pipe.is_fifo()
+    os.close(reader)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "pipe"]
+
+
 def test_a_parameter_that_is_used_twice_counts_once():
     model = small_model()
     model.net.op.add(type="Sum", input=["w", "w"], output=["again"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -13,23 +14,29 @@ from caffe2.python.convert.errors import CANNOT_WRITE, NO_INPUT, ConvertError, o
 
 @contextlib.contextmanager
 def whole_file(path: str) -> Iterator[str]:
-    """The name of a temporary file beside `path`, which becomes `path` if the block succeeds and is
-    removed otherwise. Raises ConvertError if the file cannot be written."""
-    folder = os.path.dirname(path) or "."
+    """The name of a temporary file, which becomes `path` if the block succeeds and is removed
+    otherwise. Raises ConvertError if the file cannot be written. What is no file and cannot become
+    one (a device, a pipe, a link such as /dev/stdout) gets the content instead."""
+    keeps_name = os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)
     try:
         if os.path.isdir(path):
             raise IsADirectoryError("it is a folder")
         handle, temporary = tempfile.mkstemp(
-            prefix=f".{os.path.basename(path)}.", suffix=".part", dir=folder)
+            prefix=f".{os.path.basename(path)}.", suffix=".part",
+            dir=None if keeps_name else os.path.dirname(path) or ".")
         os.close(handle)
     except OSError as error:
         raise _cannot_write(path, error) from error
     try:
         yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
+        if keeps_name:
+            with open(temporary, "rb") as source, open(path, "wb") as target:
+                shutil.copyfileobj(source, target)
+        else:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, path)
     except OSError as error:
         raise _cannot_write(path, error) from error
     finally:
