@@ -2,7 +2,9 @@
 package does is tested in tests/python/test_convert.py."""
 
 import importlib.util
+import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -90,6 +92,17 @@ def test_their_errors_are_one_line_with_a_status(pixels, tmp_path):
         )
     done = doppio("convert", "--help")
     assert done.returncode == 0 and "usage: doppio convert" in done.output
+
+
+@needs_package
+def test_an_output_that_cannot_be_written_has_its_own_status(pixels, tmp_path):
+    for words in (("inspect", pixels), ("inspect", pixels, "--json"),
+                  ("convert", pixels, tmp_path / "a.onnx")):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BIN / "doppio", *words], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, env={**os.environ, "DOPPIO_PYTHON": sys.executable})
+        assert (done.returncode, done.stderr) == (
+            73, f"doppio {words[0]}: cannot write the output: No space left on device\n")
 
 
 @needs_package

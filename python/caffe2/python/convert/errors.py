@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -44,13 +46,19 @@ def run_command(name: str, command: Callable[[], int]) -> int:
     """The exit status of a command; an error that it raises is printed as one line. Ctrl-C ends it
     without a message."""
     try:
-        return command()
+        status = command()
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         return INTERRUPTED
     except ConvertError as error:
         status, message = error.status, str(error)
     except OSError as error:
         status, message = NO_INPUT, one_line(error)
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EPIPE):
+            status, message = CANNOT_WRITE, f"cannot write the output: {error.strerror}"
+            # Python writes the rest when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except MemoryError:
         status, message = SYSTEM, "the memory does not suffice for the model"
     print(plain(f"{name}: {message}"), file=sys.stderr)
