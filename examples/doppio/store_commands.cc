@@ -150,6 +150,12 @@ std::string EpochText(const std::map<std::string, std::string>& status) {
   return number ? std::to_string(std::atoi(epoch.c_str()) + 1) : epoch;
 }
 
+// The number and the name of the newest collective operation.
+std::string CollectiveText(const std::map<std::string, std::string>& heartbeat) {
+  const std::string operation = Shown(heartbeat, "operation");
+  return Shown(heartbeat, "collective") + (operation == "-" ? "" : " " + operation);
+}
+
 std::string ListText(const std::vector<int>& shards) {
   std::string text;
   for (const int shard : shards) text += (text.empty() ? "" : ",") + std::to_string(shard);
@@ -168,13 +174,11 @@ std::string TopText(const RunView& run) {
     const bool logged = images != "0";  // the first --log_every iterations are over
     if (alive) speed += std::atof(images.c_str());
     speed_known |= alive && logged && images != "-";
-    rows.push_back(
-        {std::to_string(s), Shown(shard.status, "host"), Shown(shard.status, "pid"),
-         alive ? Shown(shard.status, "state") : LifeText(shard.life), EpochText(shard.status),
-         Shown(shard.status, "iteration"), logged ? images : "-",
-         logged ? Shown(shard.status, "loss") : "-",
-         Shown(shard.heartbeat, "collective") + " " + Shown(shard.heartbeat, "operation"),
-         ListText(shard.waits_for)});
+    rows.push_back({std::to_string(s), Shown(shard.status, "host"), Shown(shard.status, "pid"),
+                    alive ? Shown(shard.status, "state") : LifeText(shard.life),
+                    EpochText(shard.status), Shown(shard.status, "iteration"),
+                    logged ? images : "-", logged ? Shown(shard.status, "loss") : "-",
+                    CollectiveText(shard.heartbeat), ListText(shard.waits_for)});
   }
   return MakeString("run ", run.run_id, ", generation ", run.generation, ", ", run.shards.size(),
                     " shards, ", LifeText(run.life()), ", ", speed_known ? MakeString(speed) : "-",

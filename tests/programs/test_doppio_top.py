@@ -91,6 +91,15 @@ def test_top_counts_iterations_that_are_not_logged(store, databases, shards, tmp
     assert len(counts) == 2
 
 
+def test_top_shows_nothing_of_a_shard_that_has_left(store, databases, shards, tmp_path):
+    """The other shard is killed, so this one leaves, and its status goes with it."""
+    processes = start(shards, databases, tmp_path, store, "top-3")
+    processes[0].kill()
+    processes[1].wait()
+    rows = rows_of(doppio("top", "--once", "--run_id", "top-3", *store[1]).output, "SHARD")
+    assert rows[1] == {**dict.fromkeys(rows[1], "-"), "SHARD": "1", "STATE": "dead"}
+
+
 def test_clean_removes_dead_runs_and_refuses_live_ones(store, databases, shards, tmp_path):
     dead = start(shards, databases, tmp_path, store, "dead-1")
     for process in dead:
