@@ -175,6 +175,11 @@ def test_odd_settings_are_doubted(databases, tmp_path):
     ("mnist_trainer", "--base_learning_rate=0.1", "use --lr"),
     ("mnist_trainer", "--print-freq=10", "use --disp_batches"),
     ("mnist_trainer", "--log_csv=a.csv", "use --log_dir: metrics.jsonl there has a line for each"),
+    ("mnist_trainer", "--early-stopping=3", "use --patience EPOCHS"),
+    ("mnist_trainer", "--tensorboard=logs", "use --log_dir: TensorBoard reads this folder"),
+    ("mnist_trainer", "--precision=bf16", "use --dtype"),
+    ("resnet50_trainer", "--resume_from=a", "use --checkpoint_path FILE --resume"),
+    ("resnet50_trainer", "--output_dir=a", "use --file_store_path or --save_model_name"),
     ("mnist_trainer", "--config=a.toml", "use --flagfile, a file with --name=value in each line"),
 ])
 def test_flags_of_other_systems_get_advice(program, flag, advice):
