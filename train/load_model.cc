@@ -45,9 +45,17 @@ std::string AdviceOnLabels(const TrainOptions& options) {
 
 // What to do if a parameter does not fit, other than the last layer's.
 std::string AdviceOnNetwork(const TrainOptions& options) {
-  return MakeString(" (the model may be of another network: now it is --model ",
-                    options.model.network, ", --num_channels ", options.model.shape.num_channels,
-                    options.model.shape.small_stem ? ", --small_stem" : "", ")");
+  return MakeString(" (the model may be of another network: now it is ", options.model.network,
+                    " with --num_channels ", options.model.shape.num_channels,
+                    options.model.shape.small_stem ? " and --small_stem" : "", ")");
+}
+
+void CheckIsFloat(const Predictor& predictor, const std::string& path) {
+  for (const OperatorDef& op : predictor.net.op()) {
+    CAFFE_ENFORCE(op.type().rfind("Int8", 0) != 0, path,
+                  " is a model of 8 bits, which trainers cannot test or train: give the model from "
+                  "which doppio quantize made it");
+  }
 }
 
 // What to do if a filter only has the other storage order, as converted models may.
@@ -90,6 +98,7 @@ void LoadModel(const TrainOptions& options, const TrainNets& nets, Workspace* ws
   std::optional<ModelLimits> limits;
   if (!options.output.trust_model) limits = ModelLimits{.trust_setting = "--trust_model"};
   const Predictor predictor = LoadPredictor(path, &source, limits);
+  CheckIsFloat(predictor, path);
   WarnOfOtherImages(predictor, options);
   std::map<std::string, std::string> by_name;
   for (const std::string& name : predictor.parameters) by_name[WithoutScope(name)] = name;

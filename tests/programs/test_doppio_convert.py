@@ -180,6 +180,11 @@ def test_a_trained_model_becomes_one_of_8_bits(databases, tmp_path):
     assert re.match(
         r"doppio quantize: cannot read [^\n]*/none: [^\n]*\n$", done.output
     ), done.output
+    flags = training(databases, tmp_path, load_model_path=tmp_path / "model_1_int8.mdl")
+    for more in ([], ["--evaluate"], ["--finetune"]):
+        done = run("resnet50_trainer", *flags, *more)
+        assert done.returncode == 65
+        assert "model_1_int8.mdl is a model of 8 bits, which trainers" in last_line(done.output)
 
 
 def test_python_that_is_missing_is_named(tmp_path):
