@@ -395,6 +395,31 @@ def test_a_device_stays_what_it_is(tmp_path):
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "pipe"]
 
 
+def test_links_to_files_stay_links(tmp_path):
+    (tmp_path / "file").write_text("before")
+    link = tmp_path / "link"
+    link.symlink_to("file")
+    with whole_file(str(link)) as temporary, open(temporary, "w") as file:
+        file.write("whole")
+    assert link.is_symlink() and (tmp_path / "file").read_text() == "whole"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "link"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to another user")
+def test_a_link_of_a_stranger_in_a_shared_folder_is_replaced(tmp_path):
+    tmp_path.chmod(0o1777)
+    other, link = tmp_path / "other", tmp_path / "link"
+    for target in (other, "/dev/full"):
+        other.write_text("precious")
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        os.lchown(link, 12345, 12345)
+        with whole_file(str(link)) as temporary, open(temporary, "w") as file:
+            file.write("whole")
+        assert not link.is_symlink() and link.read_text() == "whole"
+        assert other.read_text() == "precious"
+
+
 def test_a_parameter_that_is_used_twice_counts_once():
     model = small_model()
     model.net.op.add(type="Sum", input=["w", "w"], output=["again"])

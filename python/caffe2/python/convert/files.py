@@ -12,31 +12,50 @@ from collections.abc import Iterator
 from caffe2.python.convert.errors import CANNOT_WRITE, NO_INPUT, ConvertError, one_line
 
 
+def _is_of_stranger(path: str) -> bool:
+    """True for a file or link of another user in a folder such as /tmp (IsOfStranger of
+    train/atomic_file.h)."""
+    found, folder = os.lstat(path), os.stat(os.path.dirname(path) or ".")
+    is_shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
+    return bool(is_shared) and found.st_uid not in (os.geteuid(), folder.st_uid)
+
+
+def _follow_links(path: str) -> str:
+    """Where the links at `path` lead; a link of a stranger is not followed."""
+    for _ in range(40):  # as many as Linux follows
+        if not os.path.islink(path) or _is_of_stranger(path):
+            break
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+    return path
+
+
 @contextlib.contextmanager
 def whole_file(path: str) -> Iterator[str]:
     """The name of a temporary file, which becomes `path` if the block succeeds and is removed
-    otherwise. Raises ConvertError if the file cannot be written. What is no file and cannot become
-    one (a device, a pipe, a link such as /dev/stdout) gets the content instead."""
-    keeps_name = os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)
+    otherwise. Raises ConvertError if the file cannot be written. Links are followed, but one of
+    another user in a folder such as /tmp is replaced. A device or pipe gets the content instead."""
+    target = _follow_links(path)
+    is_stream = (os.path.exists(path) and not os.path.isfile(path)
+                 and not os.path.islink(target))
     try:
         if os.path.isdir(path):
             raise IsADirectoryError("it is a folder")
         handle, temporary = tempfile.mkstemp(
             prefix=f".{os.path.basename(path)}.", suffix=".part",
-            dir=None if keeps_name else os.path.dirname(path) or ".")
+            dir=None if is_stream else os.path.dirname(target) or ".")
         os.close(handle)
     except OSError as error:
         raise _cannot_write(path, error) from error
     try:
         yield temporary
-        if keeps_name:
-            with open(temporary, "rb") as source, open(path, "wb") as target:
-                shutil.copyfileobj(source, target)
+        if is_stream:
+            with open(temporary, "rb") as source, open(path, "wb") as stream:
+                shutil.copyfileobj(source, stream)
         else:
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, path)
+            os.replace(temporary, target)
     except OSError as error:
         raise _cannot_write(path, error) from error
     finally:
