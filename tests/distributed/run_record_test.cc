@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "distributed/memory_store_handler.h"
+#include "tests/distributed/test_util.h"
 
 namespace caffe2::testing {
 namespace {
