@@ -81,6 +81,10 @@ void Communicator::CountOperation(const std::string& operation) {
   Counter().progress.operation = operation;
 }
 
+std::unique_ptr<TimedWait> Communicator::StartWait() const {
+  return RunsOnDevice() ? nullptr : std::make_unique<TimedWait>(WaitFor::kShards);
+}
+
 void Communicator::Agree(const char* kind, const std::string& name, int64_t count, TypeMeta type,
                          int root) {
   CAFFE_ENFORCE(count >= 0, kind, " ", name,
@@ -98,7 +102,7 @@ void Communicator::Agree(const std::string& name, const std::string& detail) {
 
 void Communicator::Agree(const std::string& operation, const std::string& detail,
                          const std::string& shown) {
-  if (!CountsOperations()) CountOperation(operation);
+  if (!RunsOnDevice()) CountOperation(operation);
   std::string& agreed = agreed_[operation];
   if (agreed == detail) {
     BeginOperation(operation, false);
@@ -122,7 +126,7 @@ void Communicator::Agree(const std::string& operation, const std::string& detail
 }
 
 void Communicator::Allreduce(const std::string& name, void* data, int64_t count, TypeMeta type) {
-  const TimedWait wait(WaitFor::kShards);
+  const auto wait = StartWait();
   const TracedSpan span("exchange", "Allreduce", name);
   CheckCanAccumulate(type);
   Agree("Allreduce", name, count, type, 0);
@@ -131,7 +135,7 @@ void Communicator::Allreduce(const std::string& name, void* data, int64_t count,
 
 void Communicator::Broadcast(const std::string& name, void* data, int64_t count, TypeMeta type,
                              int root) {
-  const TimedWait wait(WaitFor::kShards);
+  const auto wait = StartWait();
   const TracedSpan span("exchange", "Broadcast", name);
   CAFFE_ENFORCE(type.copy() == nullptr, "cannot send elements of type ", type.name());
   Agree("Broadcast", name, count, type, root);
@@ -140,7 +144,7 @@ void Communicator::Broadcast(const std::string& name, void* data, int64_t count,
 
 void Communicator::Allgather(const std::string& name, const void* input, void* output,
                              int64_t count, TypeMeta type) {
-  const TimedWait wait(WaitFor::kShards);
+  const auto wait = StartWait();
   const TracedSpan span("exchange", "Allgather", name);
   CAFFE_ENFORCE(type.copy() == nullptr, "cannot send elements of type ", type.name());
   Agree("Allgather", name, count, type, 0);
@@ -149,7 +153,7 @@ void Communicator::Allgather(const std::string& name, const void* input, void* o
 
 void Communicator::ReduceScatter(const std::string& name, void* data,
                                  const std::vector<int64_t>& counts, TypeMeta type) {
-  const TimedWait wait(WaitFor::kShards);
+  const auto wait = StartWait();
   const TracedSpan span("exchange", "ReduceScatter", name);
   CAFFE_ENFORCE(counts.size() == static_cast<size_t>(size_), "ReduceScatter ", name,
                 ": there must be one count for each of the ", size_, " shards, found ",
@@ -168,7 +172,7 @@ void Communicator::ReduceScatter(const std::string& name, void* data,
 }
 
 void Communicator::Barrier(const std::string& name) {
-  const TimedWait wait(WaitFor::kShards);
+  const auto wait = StartWait();
   const TracedSpan span("exchange", "Barrier", name);
   Agree("Barrier", name, 0, TypeMeta(), 0);
   DoBarrier();

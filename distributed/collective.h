@@ -15,6 +15,7 @@
 namespace caffe2 {
 
 class RunMembership;
+class TimedWait;
 
 // A collective operation failed because of another shard. rank() is that shard, or -1 if unknown.
 class PeerLost : public WithExitCode<IoError> {
@@ -133,14 +134,17 @@ class Communicator {
   // shard may compare while another already runs the operation: messages of the two must not be
   // confused.
   virtual void BeginOperation(const std::string& description, bool agreeing) = 0;
-  // True if this object calls CountOperation itself, when its device begins an operation. Otherwise
-  // an operation counts when it is called.
-  virtual bool CountsOperations() const { return false; }
+  // True if operations run on a device, which may begin them long after the call. This object, or
+  // the one that it uses, then calls CountOperation and counts waits (WaitFor::kShards) itself.
+  // Otherwise an operation counts, and waits, when it is called.
+  virtual bool RunsOnDevice() const { return false; }
   // Adds one to the process's CollectiveProgress. Thread-safe.
   static void CountOperation(const std::string& operation);
 
  private:
   struct Plan;
+  // Counts the time until its end as waiting; null on a device.
+  std::unique_ptr<TimedWait> StartWait() const;
   void Agree(const char* kind, const std::string& name, int64_t count, TypeMeta type, int root);
   // `shown` is the text for messages: `detail` and the name. It is cut off if it is long.
   void Agree(const std::string& operation, const std::string& detail, const std::string& shown);

@@ -148,7 +148,7 @@ class NcclCommunicator final : public Communicator {
     operation_ = description;
     ThrowIfAborted();
   }
-  bool CountsOperations() const override { return true; }
+  bool RunsOnDevice() const override { return true; }
 
  private:
   Tensor Scratch(size_t bytes) const {

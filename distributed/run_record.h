@@ -61,10 +61,10 @@ std::optional<RunFailure> FindFailure(StoreHandler* store, int generation);
 RunFailure RecordFailure(StoreHandler* store, int generation, RunFailure::Kind kind,
                          const std::string& line);
 // For a shard that cannot join, for instance because its limit of open files is too low: records
-// why, so that the shards that wait for it end (kRefused). Does nothing if all shards have joined,
-// or if another process holds the shard's place: one that lives, or one of another host, of which
-// only a heartbeat could tell. If the store does not answer within two seconds, logs a warning: the
-// others wait until their deadline. The same process may try to join again.
+// why, so that the shards that wait for it end (kRefused). The same process may try to join again.
+// Does nothing if all shards have joined, or if the shard's place is taken: by a process that
+// lives, or by one of another host, which may live. If the store does not answer within two
+// seconds, logs a warning: the others wait until their deadline.
 void RecordRefusal(const StoreFactory& stores, const std::string& run_id, int shard,
                    const std::string& cause);
 // "peer lost: shard=1 host=a pid=17 iteration=40 phase=training cause=...". `shard` is -1 and

@@ -135,6 +135,7 @@ class StagedCommunicator final : public Communicator {
     // Without the kind of the operation, which the host communicator adds again.
     name_ = description.substr(description.find(' ') + 1);
   }
+  bool RunsOnDevice() const override { return true; }
 
  private:
   // Device memory and its offset in the buffer.

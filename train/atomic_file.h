@@ -58,8 +58,8 @@ class AtomicFile {
 bool IsOfStranger(const std::string& path);
 
 // The path to which symbolic links lead from `path`: `path` itself if it is no link or leads in a
-// circle. Does not follow the link of a stranger. For files that are to
-// appear where a link points, as AtomicFile replaces the link.
+// circle. Does not follow the link of a stranger. For files that are to appear where a link points,
+// as AtomicFile replaces the link.
 std::string FollowLinks(const std::string& path);
 
 // Throws IoError unless a file can be written there now. Leaves the path as it is. For programs

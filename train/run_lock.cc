@@ -47,7 +47,7 @@ bool Lock(int fd, const std::string& path) {
 // True if the open file still has its name: another process may have replaced or removed it.
 bool HasName(int fd, const std::string& path) {
   struct stat open_file, named;
-  return fstat(fd, &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
+  return fstat(fd, &open_file) == 0 && lstat(path.c_str(), &named) == 0 &&
          open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
@@ -135,8 +135,18 @@ RunLock::RunLock(const std::string& path, const RunIdentity& identity)
 }
 
 bool RunLock::TryToTake(const RunIdentity& identity) {
-  const OwnedFd old(open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0664));
-  if (old.get() < 0) Fail(lock_path_);
+  // A link could lead to a file that is not ours to write.
+  const OwnedFd old(open(lock_path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0664));
+  if (old.get() < 0) {
+    const int error = errno;
+    std::error_code unknown;
+    if (fs::is_symlink(lock_path_, unknown)) {
+      ThrowIoError(ExitCode::kNotPermitted, "cannot lock ", lock_path_,
+                   ": it is a link; remove it");
+    }
+    errno = error;
+    Fail(lock_path_);
+  }
   const bool free = Lock(old.get(), lock_path_);
   if (!HasName(old.get(), lock_path_)) return false;
   const std::string owner = ReadText(lock_path_);

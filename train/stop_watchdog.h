@@ -49,7 +49,7 @@ class StopWatchdog {
   void Watch();
   // Looks once; returns false when there is nothing more to do.
   bool Look();
-  // What is written by the write that hangs; null if none does.
+  // Names the write that hangs; null if none does.
   const char* HangingWrite();
 
   const std::function<int()> stop_;

@@ -112,9 +112,9 @@ class Trainer {
   // The mean over the replicas of this shard; `blob` is the blob of the first replica.
   double MeanOfReplicas(const std::string& blob) const;
 
-  // That ends the run, also of another shard; 0: none. The watchdog reads it.
+  // The signal that ends the run; another shard may have got it. 0: none. The watchdog reads it.
   std::atomic<int> stop_signal_{0};
-  // Null if nothing may end the process. Before the rest, because preparing the options reads the
+  // Null if nothing may end the process. Before options_, because preparing the options reads the
   // data.
   std::unique_ptr<StopWatchdog> watchdog_;
   const TrainOptions options_;

@@ -19,6 +19,7 @@ constexpr size_t kUsualWidth = 80;
 // No program writes these by accident.
 constexpr char kRecordStart = '\x1e', kSeparator = '\x1f';
 constexpr char kRecordName[] = "doppio-bar";
+constexpr char kNotInLog[] = "not in the log";  // the last part, if it is there
 
 using Fields = std::vector<const StatusBar::Field*>;
 
@@ -94,24 +95,23 @@ std::string StatusBar::Text() const {
 }
 
 std::string StatusBar::Encode() const {
-  std::string line = MakeString(kRecordStart, kRecordName, kSeparator, done, kSeparator, total,
-                                kSeparator, int{in_log});
+  std::string line = MakeString(kRecordStart, kRecordName, kSeparator, done, kSeparator, total);
   for (const Field& field : fields) {
     line += MakeString(kSeparator, field.text, kSeparator, field.brief, kSeparator, field.rank);
   }
-  return line;
+  return in_log ? line : MakeString(line, kSeparator, kNotInLog);
 }
 
 std::optional<StatusBar> StatusBar::Decode(std::string_view line) {
   if (line.empty() || line[0] != kRecordStart) return std::nullopt;
   const std::vector<std::string> parts = SplitRecord(line);
-  if (parts[0] != kRecordName || parts.size() % 3 != 1 || parts.size() < 4) return std::nullopt;
+  if (parts[0] != kRecordName) return std::nullopt;
   StatusBar bar;
-  int in_log = 0;
-  bool good = ReadNumber(parts[1], &bar.done) && ReadNumber(parts[2], &bar.total) &&
-              ReadNumber(parts[3], &in_log);
-  bar.in_log = in_log != 0;
-  for (size_t i = 4; i < parts.size(); i += 3) {
+  bar.in_log = parts.back() != kNotInLog;
+  const size_t end = parts.size() - (bar.in_log ? 0 : 1);
+  if (end % 3 != 0) return std::nullopt;
+  bool good = ReadNumber(parts[1], &bar.done) && ReadNumber(parts[2], &bar.total);
+  for (size_t i = 3; i < end; i += 3) {
     bar.fields.push_back({parts[i], parts[i + 1]});
     good = ReadNumber(parts[i + 2], &bar.fields.back().rank) && good;
   }

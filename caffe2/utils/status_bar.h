@@ -24,7 +24,7 @@ struct StatusBar {
   };
   int64_t done = 0, total = 0;  // fill the bar
   std::vector<Field> fields;    // as they are shown, with the bar after the first; empty: no line
-  bool in_log = true;           // a launcher writes the line to its log, too
+  bool in_log = true;           // false: a launcher shows the line, and does not log it
 
   // "epoch 3/90 [####      ] 2.4 %, ETA 1:02:03, loss 2.1034": at most `width` characters. First
   // the bar gets shorter, then all fields become brief, then the bar and whole fields are left out.

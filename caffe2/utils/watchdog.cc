@@ -10,6 +10,7 @@
 #include <future>
 #include <memory>
 #include <sstream>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -64,15 +65,22 @@ void WaitWithoutWrites(std::chrono::duration<double> limit) {
   }
 }
 
-// Neither through the log nor stdio: a thread that hangs may hold their locks. Gives up after a
-// second, because nobody may read stderr, or its disk may hang.
+// Neither through the log nor stdio: a thread that hangs may hold their locks. Gives up after three
+// seconds, because nobody may read stderr, or its disk may hang.
 void WriteToStderr(const std::string& text) {
-  const auto written = std::make_shared<std::promise<void>>();
-  std::thread([text, written] {
+  const auto write_text = [text] {
     [[maybe_unused]] const ssize_t bytes = write(STDERR_FILENO, text.data(), text.size());
-    written->set_value();
-  }).detach();
-  written->get_future().wait_for(std::chrono::seconds(1));
+  };
+  const auto written = std::make_shared<std::promise<void>>();
+  try {
+    std::thread([write_text, written] {
+      write_text();
+      written->set_value();
+    }).detach();
+  } catch (const std::system_error&) {  // there are too many threads
+    return write_text();
+  }
+  written->get_future().wait_for(std::chrono::seconds(3));
 }
 
 }  // namespace

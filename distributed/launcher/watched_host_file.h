@@ -27,7 +27,8 @@ class WatchedHostFile {
  private:
   using Hosts = std::vector<HostSlots>;
 
-  // What a thread has read. Text, because an exception would be freed by two threads at a time.
+  // What a thread has read. Text, because the thread sanitizer does not see how threads share an
+  // exception.
   struct Reading {
     std::optional<Hosts> hosts = {};  // nullopt: the file has just been written, or is wrong
     std::string problem = {};         // empty: it is right

@@ -158,7 +158,7 @@ def test_a_folder_of_that_name_is_not_touched(pictures, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
-@pytest.mark.parametrize("planted", ["link", "database", "state"])
+@pytest.mark.parametrize("planted", ["link", "database", "state", "lock"])
 def test_in_a_shared_folder_nothing_of_another_user_is_used(slow_saves, tmp_path, planted):
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -173,11 +173,17 @@ def test_in_a_shared_folder_nothing_of_another_user_is_used(slow_saves, tmp_path
         unfinished.unlink()
         unfinished.symlink_to(precious)
     path = shared / "db.unfinished.state" if planted == "state" else unfinished
+    if planted == "lock":
+        path = shared / "db.unfinished.lock"
+        path.unlink(missing_ok=True)
+        path.symlink_to(precious)
     os.lchown(path, 12345, 12345)
     done = run("doppio", *args)
     assert precious.read_bytes().endswith(b"precious")
     assert done.returncode == 77, done.output
-    assert f"{path} belongs to another user, and everybody may write to its folder" in done.output
+    reason = ("it is a link; remove it" if planted == "lock"
+              else f"{path} belongs to another user, and everybody may write to its folder")
+    assert reason in done.output
 
 
 def test_a_damaged_image_does_not_cost_the_ones_before_it(pictures, tmp_path):

@@ -95,7 +95,7 @@ def test_top_shows_nothing_of_a_shard_that_has_left(store, databases, shards, tm
     """The other shard is killed, so this one leaves, and its status goes with it."""
     processes = start(shards, databases, tmp_path, store, "top-3")
     processes[0].kill()
-    processes[1].wait()
+    processes[1].wait(timeout=60)
     rows = rows_of(doppio("top", "--once", "--run_id", "top-3", *store[1]).output, "SHARD")
     assert rows[1] == {**dict.fromkeys(rows[1], "-"), "SHARD": "1", "STATE": "dead"}
 

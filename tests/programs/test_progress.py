@@ -151,7 +151,10 @@ def test_a_terminal_shows_progress_between_logged_iterations(launcher, databases
     finally:
         os.close(terminal)
         process.terminate()
-        process.wait()
+        try:
+            process.wait(timeout=60)
+        finally:
+            process.kill()
     assert len(bars(text)) >= 2, text
     assert re.match(r"epoch 1/\d+.*ETA .*loss [\d.]+.*(images|img)/s", bars(text)[0])
     assert "Finished iteration" not in text and "\x1e" not in text

@@ -395,6 +395,17 @@ def test_a_device_stays_what_it_is(tmp_path):
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "pipe"]
 
 
+def test_an_open_file_is_written_to_and_not_replaced(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("before ")
+    with open(path, "a") as open_file:
+        for name in (f"/dev/fd/{open_file.fileno()}", f"/proc/self/fd/{open_file.fileno()}"):
+            with whole_file(name) as temporary, open(temporary, "w") as file:
+                file.write("whole")
+    assert path.read_text() == "before wholewhole"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
 def test_links_to_files_stay_links(tmp_path):
     (tmp_path / "file").write_text("before")
     link = tmp_path / "link"

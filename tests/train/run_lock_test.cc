@@ -76,6 +76,14 @@ TEST_F(RunLockTest, FollowsNoLinkThatAwaitsIt) {
   EXPECT_FALSE(std::filesystem::is_symlink(Path() + ".lock"));
 }
 
+TEST_F(RunLockTest, ALinkInPlaceOfTheLockIsRefused) {
+  const std::string precious = directory_.Path("precious");
+  Write(precious, "precious");
+  std::filesystem::create_symlink(precious, Path() + ".lock");
+  EXPECT_NE(ErrorOf({"run", 1}).find(".lock: it is a link; remove it"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(precious), 8u);
+}
+
 TEST_F(RunLockTest, TheLockOfAKilledProcessDoesNotBlock) {
   const pid_t child = fork();
   if (child == 0) {

@@ -59,8 +59,8 @@ std::optional<State> Read(const std::string& path) {
   return state;
 }
 
-// The names are known before. What a stranger puts there could lead to other files, or change while
-// records are written to it. Nobody else can replace what is one's own.
+// Anybody can guess these names. A stranger's file could be a link, or change while records are
+// written. In a sticky folder only we and the owner of the folder can replace our file.
 void RefuseStrangers(const std::string& path) {
   if (!IsOfStranger(path)) return;
   ThrowIoError(ExitCode::kNotPermitted, path,

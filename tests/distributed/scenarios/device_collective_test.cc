@@ -283,7 +283,7 @@ const std::string& FaultFile() {
   static const auto* path = new std::string("/tmp/doppio_device_fault_" + std::to_string(getpid()));
   return *path;
 }
-const bool kFaultFileIsKnown = setenv("CUDA_EMULATION_FAULT", FaultFile().c_str(), 0) == 0;
+const bool kFaultFileIsKnown = setenv("CUDA_EMULATION_FAULT", FaultFile().c_str(), 1) == 0;
 
 // Device 1 hangs while its host goes on. The operation of its shard has not begun, and only the
 // other shard waits.
@@ -304,15 +304,15 @@ TEST_P(DeviceCollectiveTest, AnOperationBeginsWhenItsDeviceGetsThere) {
       NetDef def = RecordedNet(*shard);
       if (!recorded) def.set_type("simple");
       NetBase* net = shard->ws.CreateNet(def);
-      for (int run = 0; run < 4; ++run) ASSERT_TRUE(net->Run());
+      for (int run = 0; run < 4; ++run) EXPECT_TRUE(net->Run());
       EXPECT_EQ(shard->Fetch("y"), (std::vector<float>{8.f, 16.f}));
       both.arrive_and_wait();
       const int64_t before = CurrentCollectiveProgress().started;
-      std::thread observer;
+      std::jthread observer;
       if (rank == 0) {
         std::ofstream(FaultFile()) << "hang 1";
-        observer = std::thread([before] {
-          while (CurrentWaitSeconds(WaitFor::kShards) < 0.2) SleepMs(10);
+        observer = std::jthread([before] {
+          for (int i = 0; i < 1000 && CurrentWaitSeconds(WaitFor::kShards) < 0.2; ++i) SleepMs(10);
           EXPECT_EQ(CurrentCollectiveProgress().started, before + 1);
           std::filesystem::remove(FaultFile());
         });

@@ -47,7 +47,8 @@ def run_command(name: str, command: Callable[[], int]) -> int:
     without a message."""
     try:
         status = command()
-        sys.stdout.flush()
+        if sys.stdout is not None:  # its descriptor may be closed
+            sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         return INTERRUPTED

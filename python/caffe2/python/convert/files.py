@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -22,11 +23,22 @@ def _is_of_stranger(path: str) -> bool:
 
 def _follow_links(path: str) -> str:
     """Where the links at `path` lead; a link of a stranger is not followed."""
+    found = path
     for _ in range(40):  # as many as Linux follows
-        if not os.path.islink(path) or _is_of_stranger(path):
-            break
-        path = os.path.join(os.path.dirname(path), os.readlink(path))
+        if not os.path.islink(found) or _is_of_stranger(found):
+            return found
+        found = os.path.join(os.path.dirname(found), os.readlink(found))
     return path
+
+
+def _is_stream(path: str) -> bool:
+    """True if the content is to be written into what is there: a device, a pipe, or a file that is
+    open already (/dev/stdout)."""
+    if os.path.islink(_follow_links(path)) or not os.path.exists(path):
+        return False
+    folder = os.path.realpath(os.path.dirname(os.path.abspath(path)))
+    is_open = path in ("/dev/stdout", "/dev/stderr") or re.fullmatch(r"/proc/\d+/fd", folder)
+    return bool(is_open) or not os.path.isfile(path)
 
 
 @contextlib.contextmanager
@@ -34,9 +46,7 @@ def whole_file(path: str) -> Iterator[str]:
     """The name of a temporary file, which becomes `path` if the block succeeds and is removed
     otherwise. Raises ConvertError if the file cannot be written. Links are followed, but one of
     another user in a folder such as /tmp is replaced. A device or pipe gets the content instead."""
-    target = _follow_links(path)
-    is_stream = (os.path.exists(path) and not os.path.isfile(path)
-                 and not os.path.islink(target))
+    target, is_stream = _follow_links(path), _is_stream(path)
     try:
         if os.path.isdir(path):
             raise IsADirectoryError("it is a folder")
@@ -49,7 +59,7 @@ def whole_file(path: str) -> Iterator[str]:
     try:
         yield temporary
         if is_stream:
-            with open(temporary, "rb") as source, open(path, "wb") as stream:
+            with open(temporary, "rb") as source, open(path, "ab") as stream:
                 shutil.copyfileobj(source, stream)
         else:
             mask = os.umask(0)
