@@ -38,11 +38,15 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # Needed to build against the headers and the CMake package.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libprotobuf-dev, libgflags-dev, libgoogle-glog-dev")
-# For the stores that shard 0 and `doppio run` start.
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS redis-server)
+# For the stores that shard 0 and `doppio run` start, and for the Python package.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "redis-server, python3-numpy, python3-protobuf")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the packages of the linked libraries
 # Libraries of the package itself are found beside the programs and are not dependencies.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+if(TARGET caffe2_python)
+  set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};${PROJECT_NAME};ALL;/"
+                                   "${CMAKE_BINARY_DIR};${PROJECT_NAME};python_deb;/")
+endif()
 include(CPack)

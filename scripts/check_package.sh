@@ -31,7 +31,11 @@ apt() {
 
 place=/srv/doppio/${file##*/} trial=(bash /srv/doppio/try_package.sh)
 case $file in
-  *.deb) apt "$place" ;;
+  *.deb)
+    apt "$place"
+    apt python3-numpy python3-protobuf
+    trial+=(--python /usr/bin/python3)
+    ;;
   *.whl)
     apt python3 python3-venv
     in_bare_root python3 -m venv /opt/doppio

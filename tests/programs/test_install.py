@@ -1,9 +1,12 @@
 """What `cmake --install` gives: programs that run, and a package that other projects build with."""
 
 import os
+import sys
 from pathlib import Path
 
-from conftest import check_output
+import pytest
+
+from conftest import BIN, check_output
 
 CMAKELISTS = """
 cmake_minimum_required(VERSION 3.22)
@@ -54,3 +57,18 @@ def test_another_project_builds_with_the_package(prefix, tmp_path):
     check_output("cmake", "--build", build)
     nets = (tmp_path / "init.pbtxt", tmp_path / "predict.pbtxt")
     assert check_output(build / "consumer", *nets, "data") == "4.5\n4.5\n"
+
+
+def test_the_python_package_of_the_deb_imports(prefix, tmp_path):
+    """It finds the library of the system, as which the installed one serves here."""
+    if not (BIN.parent / "python").exists():
+        pytest.skip("the Python package was not built")
+    check_output("cmake", "--install", BIN.parent, "--prefix", tmp_path,
+                 "--component", "python_deb")
+    packages = tmp_path / "lib" / "python3" / "dist-packages"
+    shown = check_output(
+        sys.executable, "-c", "import caffe2; from caffe2.python import core; "
+        "print(caffe2.__file__, core.IsOperator('ImageInput'))",
+        env={**os.environ, "PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(prefix / "lib")})
+    assert shown == f"{packages / 'caffe2' / '__init__.py'} True\n"
+    assert not (prefix / "lib" / "python3").exists()
