@@ -33,7 +33,7 @@ class RunLockTest : public ::testing::Test {
   std::string ErrorOf(const RunIdentity& identity) const {
     try {
       const RunLock lock(Path(), identity);
-    } catch (const RunConflict& error) {
+    } catch (const std::exception& error) {
       return error.what();
     }
     return "";
