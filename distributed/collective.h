@@ -174,8 +174,8 @@ class TimeoutScope {
 };
 
 // How many collective operations this process has begun. All shards of a run do the same
-// operations, so a shard with a smaller number than the others keeps them waiting. With NCCL an
-// operation begins when the work of the device before it is done.
+// operations, so a shard with a smaller number than the others keeps them waiting. On a device
+// an operation begins when the device has done the work before it.
 struct CollectiveProgress {
   int64_t started = 0;    // operations of all communicators since the process began
   std::string operation;  // the last one, "Allreduce gradients_3"; empty before the first
