@@ -29,7 +29,7 @@ DEFINE_bool(run_individual, false, "also time each operator");
 DEFINE_bool(
     optimize, false,
     "time the net as predict and workspace.Predictor run it: batch normalization folded into "
-    "filters, operators fused, filters converted once");
+    "filters, operators fused, images in NHWC between convolutions, filters converted once");
 
 namespace caffe2 {
 namespace {
@@ -108,7 +108,7 @@ int Main() {
   } else {
     LOG(INFO) << "the net is timed as it is; with --optimize it is timed as predict and "
                  "workspace.Predictor run it: batch normalization folded into filters, operators "
-                 "fused, filters converted once";
+                 "fused, images in NHWC between convolutions, filters converted once";
   }
   NetBase* net = ws.CreateNet(net_def);
   for (int n = 0; n < FLAGS_warmup; ++n) CAFFE_ENFORCE(net->Run(), "the net failed");

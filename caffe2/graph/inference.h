@@ -19,12 +19,15 @@ struct InferenceOptions {
   // The filters, and the weights of FC, do not change while the net is in use, so that kernels
   // convert them to their layout only once. Create the net again after you write filters in place.
   bool constant_filters = true;
+  // Images lie in NHWC between convolutions, which is faster on the CPU (channels_last.h). Filters
+  // are copied, so the last sentence above holds here too.
+  bool channels_last = true;
 };
 
 // Rewrites `net`, a net in test mode whose parameters are in `ws`. Runs the passes below and, as
-// the options ask, FoldBatchNorm, FuseOperators and the setting of constant_filter. Adds parameters
-// to the workspace and changes none, so that training can go on with the old ones. External inputs
-// that no operator reads any more are removed from the net.
+// the options ask, FoldBatchNorm, FuseOperators, MoveToChannelsLast and the setting of
+// constant_filter. Adds parameters to the workspace and changes none, so that training can go on
+// with the old ones. External inputs that no operator reads any more are removed from the net.
 //
 // Returns the parameters of convolutions, FC and SpatialBN of the original net: the result may hold
 // their values in another form. If one of them changes, optimize the original net again and create
