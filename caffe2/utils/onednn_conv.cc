@@ -203,19 +203,30 @@ bool HasIsa(dnnl::cpu_isa wanted) {
   return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
-// oneDNN's layout for a direct convolution that PrefersOwnLayout.
-Tag OwnLayout(const ConvProblem& problem) {
+// The floats in a vector of AVX2. oneDNN's layouts hold blocks of so many channels, or of twice as
+// many.
+constexpr int64_t kVector = 8;
+
+// The layout for a direct convolution that PrefersOwnLayout.
+Tag OwnLayout(const ConvProblem& problem, ConvDirection direction) {
   const bool depthwise = problem.groups == problem.src[1] && problem.groups == problem.filter[0];
-  if (!depthwise) return Tag::any;
   // Left to itself oneDNN takes NHWC, to which it reorders two to three times more slowly.
-  return HasIsa(dnnl::cpu_isa::avx512_core) ? Tag::nChw16c : Tag::nChw8c;
+  if (depthwise) return HasIsa(dnnl::cpu_isa::avx512_core) ? Tag::nChw16c : Tag::nChw8c;
+  // For gradients of filters, padded blocks cost more than in the other directions. It has kernels
+  // for the images of a first layer.
+  constexpr int64_t kFirstLayer = 4;
+  const bool padded = problem.src[1] % kVector != 0 || problem.filter[0] % kVector != 0;
+  return direction == ConvDirection::kBackwardFilter && problem.groups == 1 && padded &&
+                 problem.src[1] > kFirstLayer
+             ? Tag::nhwc
+             : Tag::any;
 }
 
 // Calls make(descriptors) with oneDNN's own layout. Returns false if oneDNN has no kernel for it.
 template <typename Make>
-bool MadeInOwnLayout(const ConvProblem& problem, const Make& make) {
+bool MadeInOwnLayout(const ConvProblem& problem, ConvDirection direction, const Make& make) {
   try {
-    make(ConvDescs(problem, dnnl::algorithm::convolution_direct, OwnLayout(problem)));
+    make(ConvDescs(problem, dnnl::algorithm::convolution_direct, OwnLayout(problem, direction)));
     return true;
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
@@ -236,7 +247,7 @@ void MakeConvolution(ConvDirection direction, const ConvProblem& problem,
     if (WinogradSupports(problem)) return make_winograd();
     LOG(WARNING) << "there is no Winograd " << what << ": it is computed directly";
   }
-  if (PrefersOwnLayout(problem, direction) && MadeInOwnLayout(problem, make)) return;
+  if (PrefersOwnLayout(problem, direction) && MadeInOwnLayout(problem, direction, make)) return;
   Translate(what, [&] { make(ConvDescs(problem, dnnl::algorithm::convolution_direct)); });
 }
 
@@ -319,17 +330,16 @@ bool PrefersOwnLayout(const ConvProblem& problem, ConvDirection direction) {
   }
   const int64_t taps = problem.filter[2] * problem.filter[3];
   if (taps == 1 || problem.groups > 1) return taps > 1;
-  // A vector holds channels, so their number decides; a forward kernel for few of them has enough
-  // to do if the sums are long.
-  constexpr int64_t kVector = 8, kLongSum = 64;
-  const bool full = problem.src[1] % kVector == 0, long_sum = taps * problem.src[1] >= kLongSum;
+  // Blocks hold channels, so there must be enough of them; a forward kernel for few channels has
+  // enough to do if the sums are long.
+  constexpr int64_t kLongSum = 64;
   switch (direction) {
     case ConvDirection::kForward:
-      return long_sum;
+      return taps * problem.src[1] >= kLongSum;
     case ConvDirection::kBackwardData:
-      return full;
+      return problem.src[1] >= kVector;
     case ConvDirection::kBackwardFilter:
-      return problem.filter[0] % kVector == 0 && (full || long_sum);
+      return true;
   }
   return false;
 }
