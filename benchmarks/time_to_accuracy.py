@@ -6,9 +6,10 @@
 
 The task mnist trains LeNet on the CPU, with momentum SGD. The task cifar10 trains a small residual
 net (resnet9_cifar) on a GPU in float16, with Nesterov's momentum; --device cpu trains it on the CPU
-in float. The learning rate falls to zero at the end of the last epoch. Both programs test after
-each epoch. With --pad the net is trained on crops of images that have so many black pixels on each
-side. cifar10 also mirrors images. Programs take turns; each round has another seed.
+in float, or in the type that --dtype names. The learning rate falls to zero at the end of the last
+epoch. Both programs test after each epoch. With --pad the net is trained on crops of images that
+have so many black pixels on each side. cifar10 also mirrors images. Programs take turns; each round
+has another seed.
 
 There are two clocks. The clock of the program begins when the program starts. Imports, reading
 files and compiling count. The clock of training begins later:
@@ -46,7 +47,8 @@ RECIPES = {
     "mnist": {"epochs": 4, "batch": 64, "rate": 0.03, "decay": 1e-4, "smoothing": 0.0, "pad": 0,
               "threads": 2},
     "cifar10": {"epochs": 12, "batch": 512, "rate": 0.4, "warmup": 2.0, "decay": 5e-4,
-                "smoothing": 0.1, "pad": 4, "threads": os.cpu_count() or 1, "device": "cuda"},
+                "smoothing": 0.1, "pad": 4, "threads": os.cpu_count() or 1, "device": "cuda",
+                "dtype": ""},
 }
 # Other options whose defaults depend on the task.
 DEFAULTS = {
@@ -58,6 +60,7 @@ HELP = {
     "rate": "the learning rate at its highest", "warmup": "epochs in which the rate rises",
     "decay": "weight decay", "smoothing": "of labels", "pad": "black pixels around training images",
     "threads": "that compute on the CPU and decode images", "device": "cuda or cpu",
+    "dtype": "float, float16 or bfloat16; empty: float16 on a GPU, float on the CPU",
     "targets": "accuracies, with commas between", "peers": "eager, compile, or both with a comma",
     "compile_mode": "the mode of torch.compile",
 }
@@ -87,10 +90,11 @@ def mnist_command(args, seed):
 
 def cifar10_command(args, seed):
     """Our program for cifar10."""
-    on_device = (["--gpus=0", "--dtype=float16", "--resident_data"] if args.device == "cuda"
-                 else ["--use_cpu", "--dtype=float", f"--num_threads={args.threads}"])
+    on_device = (["--gpus=0", "--resident_data"] if args.device == "cuda"
+                 else ["--use_cpu", f"--num_threads={args.threads}"])
+    dtype = args.dtype or ("float16" if args.device == "cuda" else "float")
     return [
-        str(BIN / "resnet50_trainer"), *on_device, "--model=resnet9_cifar",
+        str(BIN / "resnet50_trainer"), *on_device, f"--dtype={dtype}", "--model=resnet9_cifar",
         f"--train_data={args.data}", f"--test_data={args.data}", "--image_size=32",
         "--image_scale=32", f"--image_pad={args.pad}", "--num_labels=10",
         f"--num_epochs={args.epochs}", "--epoch_size=0", f"--batch_size={args.batch}",
@@ -134,9 +138,9 @@ def theirs(args, seed, peer):
     """The points of PyTorch; `peer` is eager or compile."""
     values = {name: getattr(args, name) for name in ["data", *RECIPES[args.task]]}
     values |= {"seed": seed, "compile": args.compile_mode if peer == "compile" else ""}
-    command = [args.python, str(HERE / f"torch_{args.task}.py")]
-    return follow(args, command + [f"--{name}={value}" for name, value in values.items()],
-                  THEIRS_TESTED)
+    given = [f"--{name}={value}" for name, value in values.items() if value != ""]
+    command = [args.python, str(HERE / f"torch_{args.task}.py"), *given]
+    return follow(args, command, THEIRS_TESTED)
 
 
 def first(points, target):

@@ -5,10 +5,10 @@ time_to_accuracy.py runs it.
 usage: torch_cifar10.py --data DIRECTORY [--compile reduce-overhead] [--device cpu --limit 2000]
 
 On a GPU: channels_last, autocast to float16 with a GradScaler, cuDNN's benchmark mode, a fused
-optimizer. On the CPU: float. The device holds all images as bytes, and augments an epoch of them at
-once. Prints after each epoch the seconds since the first iteration, the share of test images that
-are right, and the loss of the last batch. All images are in memory by then, the model is compiled,
-and a warm-up has run, whose effects are undone.
+optimizer. On the CPU: float, or autocast to bfloat16 with --dtype. The device holds all images as
+bytes, and augments an epoch of them at once. Prints after each epoch the seconds since the first
+iteration, the share of test images that are right, and the loss of the last batch. All images are
+in memory by then, the model is compiled, and a warm-up has run, whose effects are undone.
 """
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def parse_args():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, help="folder with train/CLASS and test/CLASS")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--dtype", choices=["float", "float16", "bfloat16"],
+                        help="default: float16 on a GPU, float on the CPU")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--rate", type=float, default=0.4)
@@ -45,7 +47,9 @@ def parse_args():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compile", default="", metavar="MODE", help="of torch.compile")
     parser.add_argument("--limit", type=int, default=0, help="training images to use; 0: all")
-    return parser.parse_args()
+    args = parser.parse_args()
+    args.dtype = args.dtype or ("float16" if args.device == "cuda" else "float")
+    return args
 
 
 def decode(path):
@@ -138,8 +142,8 @@ class Trainer:
 
     def __init__(self, args, train, test):
         self.args = args
-        self.half = args.device == "cuda"
-        self.dtype = torch.float16 if self.half else torch.float32
+        self.dtype = getattr(torch, args.dtype)
+        self.narrow = self.dtype != torch.float32
         pixels, self.labels = (part.to(args.device) for part in train)
         self.padded = nn.functional.pad(pixels, [0, 0] + [args.pad] * 4)  # black
         self.test_images = normalize(test[0].to(args.device), self.dtype)
@@ -147,21 +151,25 @@ class Trainer:
         self.steps = len(self.labels) // args.batch  # in an epoch
         self.model = ResNet9().to(args.device, memory_format=torch.channels_last)
         self.optimizer = make_optimizer(self.model, args.decay)
-        self.scaler = torch.amp.GradScaler(args.device, enabled=self.half)
+        self.scaler = torch.amp.GradScaler(args.device, enabled=self.dtype == torch.float16)
         self.augment = augment
         if args.compile:
             self.augment = torch.compile(augment)
             self.loss_of = torch.compile(self.loss_of, mode=args.compile)
             self.scores_of = torch.compile(self.scores_of, mode=args.compile)
 
+    def autocast(self):
+        """Within it, products are in the narrow type, if there is one."""
+        return torch.autocast(self.args.device, dtype=self.dtype, enabled=self.narrow)
+
     def scores_of(self, images):
         """The scores of the labels."""
-        with torch.autocast(self.args.device, dtype=torch.float16, enabled=self.half):
+        with self.autocast():
             return self.model(images)
 
     def loss_of(self, images, labels):
         """The mean loss of a batch."""
-        with torch.autocast(self.args.device, dtype=torch.float16, enabled=self.half):
+        with self.autocast():
             return nn.functional.cross_entropy(
                 self.model(images), labels, label_smoothing=self.args.smoothing)
 
