@@ -1,10 +1,12 @@
 // Shared by Concat and Split: the axis, and copies of slices along it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "caffe2/core/operator.h"
+#include "caffe2/utils/parallel.h"
 #include "operators/common/shape_input.h"
 
 namespace caffe2 {
@@ -25,13 +27,18 @@ struct ConcatAxis {
 template <class Context>
 void CopySlab(TypeMeta meta, int64_t outer, int64_t run, const void* source, int64_t source_stride,
               void* destination, int64_t destination_stride, Context* context) {
-  const char* from = static_cast<const char*>(source);
-  char* to = static_cast<char*>(destination);
-  for (int64_t i = 0; i < outer; ++i) {
-    context->CopyItems(meta, run, from, to);
-    from += source_stride * meta.itemsize();
-    to += destination_stride * meta.itemsize();
-  }
+  constexpr int64_t kGrainBytes = 1 << 16;
+  const auto size = static_cast<int64_t>(meta.itemsize());
+  const auto* from = static_cast<const char*>(source);
+  auto* to = static_cast<char*>(destination);
+  const auto copy = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      context->CopyItems(meta, run, from + i * source_stride * size,
+                         to + i * destination_stride * size);
+    }
+  };
+  if (meta.copy() != nullptr) return copy(0, outer);  // may allocate
+  ParallelFor(outer, std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(run * size, 1)), copy);
 }
 
 // The sizes of the pieces of a dimension of `size`: the given lengths, or equal parts if there are

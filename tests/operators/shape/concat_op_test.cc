@@ -31,6 +31,27 @@ TEST(ConcatOpTest, JoinsAlongAnyAxis) {
   EXPECT_EQ(Fetch(ws, "Y").sizes(), (std::vector<int64_t>{1, 2, 2, 2, 3}));
 }
 
+// Rows that several threads copy, and elements that are no plain bytes.
+TEST(ConcatOpTest, ManyRows) {
+  constexpr int64_t kRows = 5000;
+  Workspace ws;
+  FeedRandom(&ws, "A", {kRows, 7}, 1);
+  FeedRandom(&ws, "B", {kRows, 64}, 2);
+  Feed<std::string>(&ws, "texts", {kRows, 1}, std::vector<std::string>(kRows, "a long text: heap"));
+  RunOp(&ws, Op("Concat", {"A", "B", "A"}, {"Y", "info"}, {MakeArgument("axis", 1)}));
+  const std::vector<float> a = FetchValues<float>(ws, "A"), b = FetchValues<float>(ws, "B");
+  std::vector<float> expected;
+  for (int64_t i = 0; i < kRows; ++i) {
+    for (const auto& [x, run] : {std::pair{&a, 7}, std::pair{&b, 64}, std::pair{&a, 7}}) {
+      expected.insert(expected.end(), x->begin() + i * run, x->begin() + (i + 1) * run);
+    }
+  }
+  ExpectTensor(ws, "Y", {kRows, 78}, expected);
+  RunOp(&ws, Op("Concat", {"texts", "texts"}, {"Y", "info"}, {MakeArgument("axis", 1)}));
+  EXPECT_EQ(FetchValues<std::string>(ws, "Y"),
+            std::vector<std::string>(2 * kRows, "a long text: heap"));
+}
+
 TEST(SplitOpTest, RefusesBadInput) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 4}, 1);
