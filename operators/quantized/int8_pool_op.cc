@@ -1,5 +1,6 @@
 // Int8MaxPool and Int8AveragePool, with or without a Relu after the pooling.
 #include "caffe2/utils/parallel.h"
+#include "caffe2/utils/simd.h"
 #include "operators/common/element_type.h"
 #include "operators/pool/pool_op.h"
 #include "operators/quantized/int8_op.h"
@@ -11,6 +12,38 @@ namespace {
 struct Taps {
   int64_t row_begin, row_end, column_begin, column_end, count;
 };
+
+// n channels, at most 64, of LargestLevels; n is a constant where the loop should vectorize.
+CAFFE2_INLINE void LargestOfBlock(const uint8_t* x, int64_t rows, int64_t columns,
+                                  int64_t row_stride, int64_t channels, int64_t n, uint8_t minimum,
+                                  uint8_t* y) {
+  constexpr int64_t kMost = 64;
+  uint8_t most[kMost];
+  std::fill_n(most, n, minimum);
+  for (int64_t h = 0; h < rows; ++h) {
+    for (int64_t w = 0; w < columns; ++w) {
+      const uint8_t* from = x + h * row_stride + w * channels;
+#pragma omp simd
+      for (int64_t k = 0; k < n; ++k) most[k] = std::max(most[k], from[k]);
+    }
+  }
+  std::copy_n(most, n, y);
+}
+
+// y = for each channel, the largest of `minimum` and the levels of rows x columns pixels from x on.
+// Plain, as clones cannot be members.
+CAFFE2_SIMD_CLONES void LargestLevels(const uint8_t* x, int64_t rows, int64_t columns,
+                                      int64_t row_stride, int64_t channels, uint8_t minimum,
+                                      uint8_t* y) {
+  constexpr int64_t kBlock = 64;
+  int64_t c = 0;
+  for (; c + kBlock <= channels; c += kBlock) {
+    LargestOfBlock(x + c, rows, columns, row_stride, channels, kBlock, minimum, y + c);
+  }
+  if (c < channels) {
+    LargestOfBlock(x + c, rows, columns, row_stride, channels, channels - c, minimum, y + c);
+  }
+}
 
 class Pooling {
  public:
@@ -50,6 +83,7 @@ class Pooling {
     }
   }
   int64_t channels() const { return image_.channels; }
+  int64_t width() const { return image_.spatial[1]; }
 
  private:
   Taps TapsAt(int64_t row, int64_t column) const {
@@ -109,9 +143,11 @@ class Int8PoolOp final : public Int8Operator {
 
  private:
   static void Maximum(const Pooling& pooling, uint8_t minimum, const uint8_t* x, uint8_t* y) {
+    const int64_t channels = pooling.channels(), row = pooling.width() * channels;
     pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, uint8_t* out) {
-      std::fill_n(out, pooling.channels(), minimum);
-      pooling.ForElements(image, taps, [=](int64_t c, uint8_t q) { out[c] = std::max(out[c], q); });
+      const uint8_t* first = image + taps.row_begin * row + taps.column_begin * channels;
+      LargestLevels(first, taps.row_end - taps.row_begin, taps.column_end - taps.column_begin, row,
+                    channels, minimum, out);
     });
   }
   // Writes convert(the mean, in steps of X).

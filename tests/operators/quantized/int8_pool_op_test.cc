@@ -31,5 +31,35 @@ TEST_F(Int8Test, Pools) {
   ExpectThrows(&ws_, Op("Int8MaxPool", {"X"}, {"Y"}, {MakeArgument("kernel", 2)}), "NHWC only");
 }
 
+// The largest level under each window, by plain loops; channels fill no, one or several vectors.
+TEST_F(Int8Test, LargestLevelsOfAnyNumberOfChannels) {
+  constexpr int64_t kHeight = 7, kWidth = 5, kKernel = 3, kStride = 2, kPad = 1;
+  constexpr int64_t kRows = 4, kColumns = 3;
+  for (const int64_t channels : {1, 3, 31, 63, 64, 65, 128, 200}) {
+    FeedRandomLevels(&ws_, "wide", {2, kHeight, kWidth, channels}, 3, 0.5f, 9);
+    RunOp(&ws_, Op("Int8MaxPool", {"wide"}, {"Y"},
+                   WithScale({MakeArgument("order", std::string("NHWC")),
+                              MakeArgument("kernel", static_cast<int>(kKernel)),
+                              MakeArgument("stride", static_cast<int>(kStride)),
+                              MakeArgument("pad", static_cast<int>(kPad))},
+                             0.5f, 9)));
+    const auto x = FetchLevels(ws_, "wide"), y = FetchLevels(ws_, "Y");
+    ASSERT_EQ(y.size(), 2 * kRows * kColumns * channels);
+    for (int64_t i = 0; i < static_cast<int64_t>(y.size()); ++i) {
+      const int64_t pixel = i / channels, row = pixel / kColumns % kRows * kStride - kPad;
+      const int64_t column = pixel % kColumns * kStride - kPad;
+      int most = 0;
+      for (int64_t h = std::max<int64_t>(0, row); h < std::min(kHeight, row + kKernel); ++h) {
+        for (int64_t w = std::max<int64_t>(0, column); w < std::min(kWidth, column + kKernel);
+             ++w) {
+          const int64_t image = pixel / (kRows * kColumns);
+          most = std::max(most, x[((image * kHeight + h) * kWidth + w) * channels + i % channels]);
+        }
+      }
+      ASSERT_EQ(y[i], most) << channels << " channels, element " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace caffe2::testing
