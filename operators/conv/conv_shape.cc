@@ -16,6 +16,10 @@ bool AnyUnknown(const std::vector<TensorShape>& shapes, int count) {
 std::string OrderHint(StorageOrder order, const std::vector<int64_t>& x_dims, int64_t channels) {
   if (x_dims.size() < 3) return "";
   const bool first = order == StorageOrder::kNCHW;
+  if (!first && x_dims[1] != channels && x_dims[x_dims.size() - 2] == channels) {
+    return MakeString("; if an operator NCHW2NHWC wrote the input, the axis of ", channels,
+                      " may hold the channels of images that were in the order NHWC already");
+  }
   if ((first ? x_dims.back() : x_dims[1]) != channels) return "";
   return MakeString("; if the ", first ? "last" : "second", " axis of the input, of ", channels,
                     ", holds its channels, set the argument order to ", first ? "NHWC" : "NCHW",

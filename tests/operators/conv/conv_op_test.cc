@@ -480,6 +480,12 @@ TEST(Conv, RefusesWhatCannotWork) {
   ExpectThrows(&ws, conv({kernel, MakeArgument("pads", std::vector<int>{1, 1})}), "pads");
   ExpectThrows(&ws, conv({kernel, MakeArgument<int64_t>("pad", int64_t{1} << 40)}),
                "a pad must be from 0 to 2147483647, found 1099511627776");
+  FeedRandom(&ws, "switched", {1, 5, 4, 5}, 4);  // from 1 x 5 x 5 x 4, by NCHW2NHWC
+  FeedRandom(&ws, "last", {2, 3, 3, 4}, 5);
+  ExpectThrows(
+      &ws,
+      Op("Conv", {"switched", "last"}, {"Y"}, {kernel, MakeArgument<std::string>("order", "NHWC")}),
+      "the axis of 4 may hold the channels of images that were in the order NHWC already");
   ExpectThrows(&ws, Op("Conv", {"X", "w", "b"}, {"Y"}, {kernel}), "bias");
   ExpectThrows(&ws, Op("Conv", {"X", "b"}, {"Y"}, {kernel}), "axes");
   Feed(&ws, "I", {1, 4, 5, 5}, std::vector<int>(100, 1));
