@@ -13,6 +13,7 @@
 #include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/onednn_winograd.h"
+#include "caffe2/utils/row_conv.h"
 
 namespace caffe2::onednn {
 namespace {
@@ -321,6 +322,30 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
   return true;
 }
 
+bool PrefersRows(const ConvProblem& problem, ConvDirection direction) {
+  if (problem.algorithm != ConvAlgorithm::kAuto || !RowConv::Supports(problem, direction) ||
+      !HasIsa(dnnl::cpu_isa::avx512_core) || HasAmx() || PrefersWinograd(problem, direction)) {
+    return false;
+  }
+  // Measured on Zen 4, where half a vector takes half the time; processors with AMX may differ.
+  // oneDNN wastes no part of its vectors of 16 channels or filters if these are multiples of it.
+  constexpr int64_t kVector = 16, kMinImages = 16, kMaxChannels = 64;
+  const int64_t channels = problem.src[1], filters = problem.filter[0];
+  if (problem.src[0] < kMinImages || std::max(channels, filters) > kMaxChannels ||
+      problem.filter[2] * problem.filter[3] == 1) {
+    return false;
+  }
+  switch (direction) {
+    case ConvDirection::kForward:
+      return filters % kVector != 0;
+    case ConvDirection::kBackwardData:
+      return channels % kVector != 0;
+    case ConvDirection::kBackwardFilter:
+      return filters % kVector != 0 || channels < 4;
+  }
+  return false;
+}
+
 bool PrefersOwnLayout(const ConvProblem& problem, ConvDirection direction) {
   // Pointwise convolutions are products of matrices in plain NCHW. A sum into dst would need one
   // more reorder.
@@ -355,6 +380,10 @@ ConvForward::ConvForward(const ConvProblem& problem) : problem_(problem) {
     in_float_ = std::make_unique<ConvForward>(InFloat(problem));
     return;
   }
+  if (PrefersRows(problem, ConvDirection::kForward)) {
+    rows_ = std::make_unique<RowConv>(problem, ConvDirection::kForward);
+    return;
+  }
   const auto make_winograd = [&] {
     winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kForward);
   };
@@ -386,6 +415,10 @@ ConvForward::~ConvForward() = default;
 
 void ConvForward::Run(const void* src, const void* filter, const void* bias, void* dst) {
   if (winograd_) return winograd_->Run(src, filter, bias, dst);
+  if (rows_) {
+    return rows_->Forward(static_cast<const float*>(src), static_cast<const float*>(filter),
+                          static_cast<const float*>(bias), static_cast<float*>(dst));
+  }
   if (in_float_) {
     FloatCopies copies;
     const ConvProblem& p = problem_;
@@ -466,6 +499,10 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(proble
     patches_ = std::make_unique<PatchDataGradient>(problem);
     return;
   }
+  if (PrefersRows(problem, ConvDirection::kBackwardData)) {
+    rows_ = std::make_unique<RowConv>(problem, ConvDirection::kBackwardData);
+    return;
+  }
   const auto make_winograd = [&] {
     winograd_ = std::make_unique<WinogradCorrelation>(problem, WinogradCorrelation::kBackwardData);
   };
@@ -483,6 +520,10 @@ ConvBackwardData::~ConvBackwardData() = default;
 void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
   if (winograd_) return winograd_->Run(d_dst, filter, nullptr, d_src);
   if (patches_) return patches_->Run(d_dst, filter, d_src);
+  if (rows_) {
+    return rows_->BackwardData(static_cast<const float*>(d_dst), static_cast<const float*>(filter),
+                               static_cast<float*>(d_src));
+  }
   if (in_float_) {
     FloatCopies copies;
     const ConvProblem& p = problem_;
@@ -503,6 +544,10 @@ ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : problem_(pr
     patches_ = std::make_unique<PatchFilterGradient>(problem);
     return;
   }
+  if (PrefersRows(problem, ConvDirection::kBackwardFilter)) {
+    rows_ = std::make_unique<RowConv>(problem, ConvDirection::kBackwardFilter);
+    return;
+  }
   const auto make_winograd = [&] { winograd_ = std::make_unique<WinogradFilterGradient>(problem); };
   MakeConvolution(ConvDirection::kBackwardFilter, problem, make_winograd, [&](const ConvDescs& d) {
     const auto pd = BackwardFilterDesc(d);
@@ -520,6 +565,10 @@ ConvBackwardFilter::~ConvBackwardFilter() = default;
 void ConvBackwardFilter::Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) {
   if (winograd_) return winograd_->Run(src, d_dst, d_filter, d_bias);
   if (patches_) return patches_->Run(src, d_dst, d_filter);
+  if (rows_) {
+    return rows_->BackwardFilter(static_cast<const float*>(src), static_cast<const float*>(d_dst),
+                                 static_cast<float*>(d_filter), static_cast<float*>(d_bias));
+  }
   if (in_float_) {
     FloatCopies copies;
     const ConvProblem& p = problem_;

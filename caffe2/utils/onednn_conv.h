@@ -13,6 +13,7 @@ namespace caffe2::onednn {
 class BoundPrimitive;
 class PatchDataGradient;
 class PatchFilterGradient;
+class RowConv;
 class WinogradCorrelation;
 class WinogradFilterGradient;
 
@@ -62,6 +63,8 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 // Another rule of kAuto: true if a gradient was measured to be faster as a product over patches
 // (onednn_conv_matmul.h). False for the forward direction.
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction);
+// Another: true if row_conv.h was measured to be faster.
+bool PrefersRows(const ConvProblem& problem, ConvDirection direction);
 // The rule for direct convolutions of NCHW: true if oneDNN was measured to be faster in a layout of
 // its own, reorders included. There the last bits of the gradients of filters and biases depend on
 // the number of threads.
@@ -80,7 +83,8 @@ class ConvForward {
   void Run(const void* src, const void* filter, const void* bias, void* dst);
 
  private:
-  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the three
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the four
+  std::unique_ptr<RowConv> rows_;
   std::unique_ptr<BoundPrimitive> primitive_;
   std::unique_ptr<ConvForward> in_float_;
   const ConvProblem problem_;
@@ -125,8 +129,9 @@ class ConvBackwardData {
   void Run(const void* d_dst, const void* filter, void* d_src);
 
  private:
-  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the four
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the five
   std::unique_ptr<PatchDataGradient> patches_;
+  std::unique_ptr<RowConv> rows_;
   std::unique_ptr<BoundPrimitive> primitive_;
   std::unique_ptr<ConvBackwardData> in_float_;
   const ConvProblem problem_;
@@ -140,8 +145,9 @@ class ConvBackwardFilter {
   void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias);
 
  private:
-  std::unique_ptr<WinogradFilterGradient> winograd_;  // one of the four
+  std::unique_ptr<WinogradFilterGradient> winograd_;  // one of the five
   std::unique_ptr<PatchFilterGradient> patches_;
+  std::unique_ptr<RowConv> rows_;
   std::unique_ptr<BoundPrimitive> primitive_;
   std::unique_ptr<ConvBackwardFilter> in_float_;
   const ConvProblem problem_;
