@@ -1,10 +1,13 @@
 #include "operators/activation/softmax_op.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
 #include "caffe2/utils/vector_math.h"
+#include "operators/common/short_rows.h"
 #include "operators/common/wide_rows.h"
 
 namespace caffe2 {
@@ -29,6 +32,33 @@ CAFFE2_SIMD_CLONES float SoftmaxRow(int64_t d, const float* x, float* y) {
   return max + std::log(sum);
 }
 
+// The same for kShortRowCount rows; a sum and its logarithm only if log_sums is not null.
+CAFFE2_SIMD_CLONES void SoftmaxShortRows(int64_t n, const float* in, float* out, float* log_sums) {
+  float columns[kShortRowElements], max[kShortRowCount], scale[kShortRowCount];
+  double sums[kShortRowCount];
+  ToColumns(n, in, columns);
+  std::copy_n(columns, kShortRowCount, max);
+  for (float* column = columns + kShortRowCount; column < columns + n * kShortRowCount;
+       column += kShortRowCount) {
+#pragma omp simd
+    for (int64_t r = 0; r < kShortRowCount; ++r) max[r] = column[r] > max[r] ? column[r] : max[r];
+  }
+  for (float* column = columns; column < columns + n * kShortRowCount; column += kShortRowCount) {
+#pragma omp simd
+    for (int64_t r = 0; r < kShortRowCount; ++r) column[r] = Exp(column[r] - max[r]);
+  }
+  SumShortRows(n, columns, sums, [](double x, int64_t) { return x; });
+  for (int64_t r = 0; r < kShortRowCount; ++r) scale[r] = 1 / static_cast<float>(sums[r]);
+  for (float* column = columns; column < columns + n * kShortRowCount; column += kShortRowCount) {
+#pragma omp simd
+    for (int64_t r = 0; r < kShortRowCount; ++r) column[r] *= scale[r];
+  }
+  ToRows(n, columns, out);
+  for (int64_t r = 0; log_sums != nullptr && r < kShortRowCount; ++r) {
+    log_sums[r] = max[r] + std::log(static_cast<float>(sums[r]));
+  }
+}
+
 // dx = y * (dy - sum_j y[j] dy[j])
 CAFFE2_SIMD_CLONES void SoftmaxGradientRow(int64_t d, const float* y, const float* dy, float* dx) {
   float dot = 0;
@@ -42,6 +72,14 @@ CAFFE2_SIMD_CLONES void SoftmaxGradientRow(int64_t d, const float* y, const floa
 
 template <typename T>
 void SoftmaxRows(int64_t rows, int64_t d, const T* x, T* y, float* log_sums) {
+  if (HasShortRows(d)) {
+    ForShortRows(rows, d, x, y, [=](int64_t row, int64_t count, const float* in, float* out) {
+      float logs[kShortRowCount];
+      SoftmaxShortRows(d, in, out, log_sums != nullptr ? logs : nullptr);
+      if (log_sums != nullptr) std::copy_n(logs, count, log_sums + row);
+    });
+    return;
+  }
   ParallelFor(rows, RowGrain(d, kGrain), [=](int64_t begin, int64_t end) {
     WideInput<T> wide_x;
     WideOutput<T> wide_y;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "operators/common/host_device_op.h"
+#include "operators/common/short_rows.h"
 #include "operators/loss/loss_functions.h"
 
 namespace caffe2 {
@@ -46,8 +46,8 @@ class CrossEntropyOp final : public Operator<Context> {
     const T *x_data = x.data<T>(), *t = labels.data<T>();
     Tensor* y = Output(0);
     y->Resize(rows);
-    ForEachRow(rows, width, CrossEntropyRows<T>{width, x_data, t, y->template mutable_data<T>()},
-               &context_);
+    ForEachRowSum(rows, width, CrossEntropyRows<T>{width, x_data, t, y->template mutable_data<T>()},
+                  &context_);
     return true;
   }
 

@@ -146,8 +146,8 @@ struct SigmoidCrossEntropyTerms {
   const int* targets;
   CAFFE2_HOST_DEVICE float Loss(int64_t i) const {
     if (targets[i] == kIgnoredLabel) return 0;
-    return SigmoidLossOf<SigmoidLoss::kCrossEntropy, float, float>(logits[i],
-                                                                   static_cast<float>(targets[i]));
+    return SigmoidLossOf<SigmoidLoss::kCrossEntropy, float>(logits[i],
+                                                            static_cast<float>(targets[i]));
   }
   CAFFE2_HOST_DEVICE float Gradient(int64_t i) const {
     if (targets[i] == kIgnoredLabel) return 0;

@@ -28,27 +28,32 @@ CAFFE2_HOST_DEVICE_INLINE float ProbabilityOf(T x) {
   return p < kMinProbability ? kMinProbability : p;
 }
 
-// y[i] = -sum_j t[i, j] log x[i, j]
+// y[i] = -sum_j t[i, j] log x[i, j]. Run it by ForEachRowSum.
 template <typename T>
 struct CrossEntropyRows {
   static constexpr const char* kName = "CrossEntropy";
   int64_t width;
   const T *x, *t;
   T* y;
+  struct Term {
+    const T *p, *target;
+    CAFFE2_HOST_DEVICE_INLINE float operator()(int64_t i) const {
+      return -(host_device::Widen(target[i]) * host_device::Log(ProbabilityOf(p[i])));
+    }
+  };
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
-    const T *p = x + row * width, *target = t + row * width;
-    const auto sum =
-        host_device::IsShortRow(width)
-            ? host_device::SumOver(
-                  team, width,
-                  [=](int64_t j) {
-                    return -(host_device::Widen(target[j]) * std::log(ProbabilityOf(p[j])));
-                  })
-            : host_device::SumOver(team, width, [=](int64_t j) {
-                return -(host_device::Widen(target[j]) * host_device::Log(ProbabilityOf(p[j])));
-              });
-    if (team.leader()) y[row] = host_device::Narrow<T>(sum);
+    const Term term{x + row * width, t + row * width};
+    const auto sum = host_device::SumOver(team, width, term);
+    if (team.leader()) Finish(row, sum);
+  }
+  template <typename Number, class Use>
+  CAFFE2_HOST_DEVICE Number WithTerm(const Use& use) const {
+    return use(Term{x, t});
+  }
+  template <typename Number>
+  CAFFE2_HOST_DEVICE void Finish(int64_t row, Number sum) const {
+    y[row] = host_device::Narrow<T>(sum);
   }
 };
 // dx[i, j] = -dy[i] t[i, j] / x[i, j]

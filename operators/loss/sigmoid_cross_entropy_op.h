@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "operators/common/host_device_op.h"
+#include "operators/common/short_rows.h"
 #include "operators/loss/sigmoid_loss_functions.h"
 
 namespace caffe2 {
@@ -50,7 +50,7 @@ class SigmoidCrossEntropyOp final : public Operator<Context> {
     const LogitRows rows = LogitRows::Make(x, t, weights);
     Tensor* y = Output(0);
     y->Resize(LogitRows::LossDims(x.sizes()));
-    ForEachRow(
+    ForEachRowSum(
         rows.n, rows.d,
         SigmoidLossRows<T>{loss_, rows.d, x.data<T>(), t.data<T>(),
                            kWeighted ? weights->data<T>() : nullptr, y->template mutable_data<T>()},
@@ -82,11 +82,11 @@ class SigmoidCrossEntropyGradientOp final : public Operator<Context> {
     const T *dy_data = dy.data<T>(), *x_data = x.data<T>();
     Tensor* dx = Output(0);
     dx->ResizeLike(x);
-    ForEachRow(rows.n, rows.d,
-               SigmoidLossGradientRows<T>{loss_, rows.d, dy_data, x_data, t.data<T>(),
-                                          kWeighted ? weights->data<T>() : nullptr,
-                                          dx->template mutable_data<T>()},
-               &context_);
+    ForEachRowElement(rows.n, rows.d,
+                      SigmoidLossGradientRows<T>{loss_, rows.d, dy_data, x_data, t.data<T>(),
+                                                 kWeighted ? weights->data<T>() : nullptr,
+                                                 dx->template mutable_data<T>()},
+                      &context_);
     return true;
   }
 

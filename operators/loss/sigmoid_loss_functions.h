@@ -13,9 +13,9 @@ enum class SigmoidLoss {
   kUnjoined,      // -(t x + (1 - t) log(1 - s)): each positive also appears as a negative
 };
 
-// The functions are computed as N, the rest as Number.
-template <SigmoidLoss kLoss, typename N, typename Number>
-CAFFE2_HOST_DEVICE_INLINE Number SigmoidLossOf(N x, Number t) {
+// The functions are computed as float, the rest as Number.
+template <SigmoidLoss kLoss, typename Number>
+CAFFE2_HOST_DEVICE_INLINE Number SigmoidLossOf(float x, Number t) {
   if constexpr (kLoss == SigmoidLoss::kLogD) {
     return (2 * t - 1) * host_device::WideSoftplus<Number>(-x);
   } else if constexpr (kLoss == SigmoidLoss::kUnjoined) {
@@ -37,7 +37,22 @@ CAFFE2_HOST_DEVICE_INLINE float SigmoidLossGradientOf(float x, float t) {
   }
 }
 
-// y[row] = the mean over the row of weight * loss; weights may be null.
+// The loss of logit i, times its weight with kWeighted.
+template <SigmoidLoss kLoss, bool kWeighted, typename Number, typename T>
+struct SigmoidLossTerm {
+  const T *x, *t, *weight;
+  CAFFE2_HOST_DEVICE_INLINE Number operator()(int64_t i) const {
+    const auto loss =
+        SigmoidLossOf<kLoss, Number>(host_device::Widen(x[i]), host_device::Widen(t[i]));
+    if constexpr (kWeighted) {
+      return host_device::Widen(weight[i]) * loss;
+    } else {
+      return loss;
+    }
+  }
+};
+
+// y[row] = the mean over the row of weight * loss; weights may be null. Run it by ForEachRowSum.
 template <typename T>
 struct SigmoidLossRows {
   static constexpr const char* kName = "SigmoidCrossEntropyWithLogits";
@@ -47,37 +62,47 @@ struct SigmoidLossRows {
   T* y;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
-    using Number = typename Team::Number;
-    const auto sum =
-        host_device::IsShortRow(width) ? Sum<Number>(row, team) : Sum<float>(row, team);
-    if (team.leader()) {
-      y[row] = host_device::Narrow<T>(sum / static_cast<Number>(width));
-    }
+    const int64_t first = row * width, n = width;
+    const auto sum = WithTerm<typename Team::Number>([=](auto term) {
+      return host_device::SumOver(team, n, [=](int64_t j) { return term(first + j); });
+    });
+    if (team.leader()) Finish(row, sum);
+  }
+  template <typename Number, class Use>
+  CAFFE2_HOST_DEVICE Number WithTerm(const Use& use) const {
+    return loss == SigmoidLoss::kLogD       ? WithTermOf<SigmoidLoss::kLogD, Number>(use)
+           : loss == SigmoidLoss::kUnjoined ? WithTermOf<SigmoidLoss::kUnjoined, Number>(use)
+                                            : WithTermOf<SigmoidLoss::kCrossEntropy, Number>(use);
+  }
+  template <typename Number>
+  CAFFE2_HOST_DEVICE void Finish(int64_t row, Number sum) const {
+    y[row] = host_device::Narrow<T>(sum / static_cast<Number>(width));
   }
 
  private:
-  // With functions of N.
-  template <typename N, class Team>
-  CAFFE2_HOST_DEVICE typename Team::Number Sum(int64_t row, Team team) const {
-    return loss == SigmoidLoss::kLogD       ? Sum<N, SigmoidLoss::kLogD>(row, team)
-           : loss == SigmoidLoss::kUnjoined ? Sum<N, SigmoidLoss::kUnjoined>(row, team)
-                                            : Sum<N, SigmoidLoss::kCrossEntropy>(row, team);
-  }
-  template <typename N, SigmoidLoss kLoss, class Team>
-  CAFFE2_HOST_DEVICE typename Team::Number Sum(int64_t row, Team team) const {
-    using Number = typename Team::Number;
-    const T *logit = x + row * width, *target = t + row * width;
-    const auto term = [=](int64_t j) {
-      return SigmoidLossOf<kLoss, N, Number>(host_device::Widen(logit[j]),
-                                             host_device::Widen(target[j]));
-    };
-    if (weight == nullptr) return host_device::SumOver(team, width, term);
-    const T* factor = weight + row * width;
-    return host_device::SumOver(team, width,
-                                [=](int64_t j) { return host_device::Widen(factor[j]) * term(j); });
+  template <SigmoidLoss kLoss, typename Number, class Use>
+  CAFFE2_HOST_DEVICE Number WithTermOf(const Use& use) const {
+    return weight == nullptr ? use(SigmoidLossTerm<kLoss, false, Number, T>{x, t, weight})
+                             : use(SigmoidLossTerm<kLoss, true, Number, T>{x, t, weight});
   }
 };
-// dx = dy[row] / width * weight * d loss / d x
+
+// dx[i] = the factor of its row * weight * d loss / d x
+template <SigmoidLoss kLoss, bool kWeighted, typename T>
+struct SigmoidLossGradientBody {
+  const T *x, *t, *weight;
+  T* dx;
+  CAFFE2_HOST_DEVICE_INLINE void operator()(int64_t i, float factor) const {
+    const float gradient =
+        SigmoidLossGradientOf<kLoss>(host_device::Widen(x[i]), host_device::Widen(t[i]));
+    if constexpr (kWeighted) {
+      dx[i] = host_device::Narrow<T>(factor * (host_device::Widen(weight[i]) * gradient));
+    } else {
+      dx[i] = host_device::Narrow<T>(factor * gradient);
+    }
+  }
+};
+// The factor of a row is dy[row] / width. Run it by ForEachRowElement.
 template <typename T>
 struct SigmoidLossGradientRows {
   static constexpr const char* kName = "SigmoidCrossEntropyWithLogitsGradient";
@@ -87,30 +112,27 @@ struct SigmoidLossGradientRows {
   T* dx;
   template <class Team>
   CAFFE2_HOST_DEVICE void operator()(int64_t row, Team team) const {
-    loss == SigmoidLoss::kLogD       ? Write<SigmoidLoss::kLogD>(row, team)
-    : loss == SigmoidLoss::kUnjoined ? Write<SigmoidLoss::kUnjoined>(row, team)
-                                     : Write<SigmoidLoss::kCrossEntropy>(row, team);
+    const int64_t first = row * width, n = width;
+    const float factor = Factor(row);
+    WithBody([=](auto body) {
+      host_device::ForEachOf(team, n, [=](int64_t j) { body(first + j, factor); });
+    });
+  }
+  CAFFE2_HOST_DEVICE float Factor(int64_t row) const {
+    return host_device::Widen(dy[row]) / static_cast<float>(width);
+  }
+  template <class Use>
+  CAFFE2_HOST_DEVICE void WithBody(const Use& use) const {
+    loss == SigmoidLoss::kLogD       ? WithBodyOf<SigmoidLoss::kLogD>(use)
+    : loss == SigmoidLoss::kUnjoined ? WithBodyOf<SigmoidLoss::kUnjoined>(use)
+                                     : WithBodyOf<SigmoidLoss::kCrossEntropy>(use);
   }
 
  private:
-  template <SigmoidLoss kLoss, class Team>
-  CAFFE2_HOST_DEVICE void Write(int64_t row, Team team) const {
-    const T *logit = x + row * width, *target = t + row * width;
-    T* const to = dx + row * width;
-    const float share = host_device::Widen(dy[row]) / static_cast<float>(width);
-    const auto gradient = [=](int64_t j) {
-      return SigmoidLossGradientOf<kLoss>(host_device::Widen(logit[j]),
-                                          host_device::Widen(target[j]));
-    };
-    if (weight == nullptr) {
-      host_device::ForEachOf(
-          team, width, [=](int64_t j) { to[j] = host_device::Narrow<T>(share * gradient(j)); });
-    } else {
-      const T* factor = weight + row * width;
-      host_device::ForEachOf(team, width, [=](int64_t j) {
-        to[j] = host_device::Narrow<T>(share * (host_device::Widen(factor[j]) * gradient(j)));
-      });
-    }
+  template <SigmoidLoss kLoss, class Use>
+  CAFFE2_HOST_DEVICE void WithBodyOf(const Use& use) const {
+    weight == nullptr ? use(SigmoidLossGradientBody<kLoss, false, T>{x, t, weight, dx})
+                      : use(SigmoidLossGradientBody<kLoss, true, T>{x, t, weight, dx});
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "caffe2/utils/parallel.h"
 #include "operators/activation/softmax_op.h"
+#include "operators/common/element_type.h"
 #include "operators/loss/index_labels.h"
 #include "operators/loss/label_check.h"
 
@@ -90,8 +91,7 @@ bool SoftmaxWithLossGradientOp<CPUContext>::RunOnDevice() {
   Tensor* dx = Output(0);
   dx->ResizeLike(x);
   float* dx_data = dx->mutable_data<float>();
-  const int64_t grain = std::max<int64_t>(1, kSerialRows / std::max<int64_t>(1, s.d));
-  ParallelFor(s.n, grain, [=, s = s](int64_t begin, int64_t end) {
+  ParallelFor(s.n, RowGrain(s.d, kSerialRows), [=, s = s](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto row_factor = static_cast<float>(factor * WeightOf(weight_data, i));
       const float* row = p_data + i * s.d;

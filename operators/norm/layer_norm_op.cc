@@ -6,7 +6,7 @@
 #include "operators/common/row_shape.h"
 #include "operators/norm/channel_affine.h"
 #include "operators/norm/row_moments.h"
-#include "operators/norm/short_rows.h"
+#include "operators/norm/short_row_sums.h"
 
 namespace caffe2 {
 namespace {
@@ -16,13 +16,13 @@ constexpr int64_t kGrain = 1 << 13;  // elements per thread
 // Normalizes kShortRowCount rows, and writes the mean and the deviation of each.
 CAFFE2_SIMD_CLONES void NormalizeShortRows(int64_t n, float epsilon, const float* in, float* out,
                                            float* mean, float* stdev) {
-  float columns[kShortRowElements], scale[kShortRowCount];
+  float scale[kShortRowCount];
   double centre[kShortRowCount], squares[kShortRowCount];
-  ToColumns(n, in, columns);
+  const ShortRowSums rows(n, in);
   const auto count = static_cast<double>(n);
-  SumShortRows(n, columns, centre, [](double x, int64_t) { return x; });
+  rows.Add(centre, [](double x, int64_t) { return x; });
   for (double& value : centre) value /= count;
-  SumShortRows(n, columns, squares, [&centre](double x, int64_t r) {
+  rows.Add(squares, [&centre](double x, int64_t r) {
     const double distance = x - centre[r];
     return distance * distance;
   });

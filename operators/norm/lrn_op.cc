@@ -47,10 +47,6 @@ void ComputeScale(int64_t channels, int64_t inner, int size, float alpha, float 
   }
 }
 
-int64_t ImageGrain(int64_t image) {
-  return std::max<int64_t>(1, kLrnGrain / std::max<int64_t>(1, image));
-}
-
 }  // namespace
 
 template <>
@@ -65,7 +61,7 @@ bool LrnOp<CPUContext>::DoRunWithType() {
   y->ResizeLike(x);
   scale->ResizeLike(x);
   T *y_data = y->mutable_data<T>(), *scale_data = scale->mutable_data<T>();
-  ParallelFor(l.outer, ImageGrain(image), [&](int64_t begin, int64_t end) {
+  ParallelFor(l.outer, RowGrain(image, kLrnGrain), [&](int64_t begin, int64_t end) {
     WideInput<T> wide_x;
     WideOutput<T> wide_y, wide_scale;
     for (int64_t i = begin; i < end; ++i) {
@@ -97,7 +93,7 @@ bool LrnGradientOp<CPUContext>::DoRunWithType() {
   dx->ResizeLike(x);
   T* dx_data = dx->mutable_data<T>();
   const float factor = 2 * alpha_ * beta_ / static_cast<float>(size_);
-  ParallelFor(l.outer, ImageGrain(image), [&](int64_t begin, int64_t end) {
+  ParallelFor(l.outer, RowGrain(image, kLrnGrain), [&](int64_t begin, int64_t end) {
     WideInput<T> wide_x, wide_y, wide_dy;
     WideOutput<T> wide_dx;
     std::vector<float> scale(image), ratio(image);

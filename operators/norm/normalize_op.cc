@@ -5,7 +5,7 @@
 
 #include "operators/common/gradient_rule.h"
 #include "operators/norm/lp_norm_op.h"
-#include "operators/norm/short_rows.h"
+#include "operators/norm/short_row_sums.h"
 
 namespace caffe2 {
 
@@ -21,10 +21,8 @@ void SumOfPowers(int p, int64_t n, double factor, const float* x, float* sum, CP
 namespace {
 
 CAFFE2_SIMD_CLONES void DivideShortRows(int64_t n, const float* in, float* out) {
-  float columns[kShortRowElements];
   double factors[kShortRowCount];
-  ToColumns(n, in, columns);
-  SumShortRows(n, columns, factors, [](double x, int64_t) { return x * x; });
+  ShortRowSums(n, in).Add(factors, [](double x, int64_t) { return x * x; });
   for (double& factor : factors) factor = 1 / L2Norm::OfSquares(factor);
   MapShortRows(n, in, out, [=](float x, int64_t r) { return static_cast<float>(x * factors[r]); });
 }

@@ -70,8 +70,7 @@ void ForEachChannelBlock(const ChannelBlock& all, int64_t depth, int64_t images,
   const int64_t wanted = all.stride == 1 ? kElements / std::max<int64_t>(1, all.size) : run;
   const int64_t count = std::max<int64_t>(1, wanted / depth) * depth;
   const int64_t blocks = (all.count + count - 1) / count;
-  const int64_t elements = std::max<int64_t>(1, count * all.size * (images / parts));
-  const int64_t grain = std::max<int64_t>(1, kElementwiseGrain / elements);
+  const int64_t grain = RowGrain(count * all.size * (images / parts));
   ParallelFor(parts * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const int64_t first = k % blocks * count;

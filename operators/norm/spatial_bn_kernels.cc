@@ -7,6 +7,7 @@
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
+#include "operators/common/element_type.h"
 
 namespace caffe2 {
 namespace {
@@ -305,18 +306,16 @@ CAFFE2_SIMD_CLONES void InputGradient(const Span& span, const NormalizeGradient<
 template <typename Visit>
 void ForEachSpan(const ChannelShape& s, const Visit& visit) {
   if (s.channels_last) {
-    ParallelFor(s.PerChannel(), std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.channels)),
-                [&](int64_t begin, int64_t end) {
-                  visit(Span{end - begin, s.channels, false}, begin * s.channels, int64_t{0});
-                });
+    ParallelFor(s.PerChannel(), RowGrain(s.channels, kGrain), [&](int64_t begin, int64_t end) {
+      visit(Span{end - begin, s.channels, false}, begin * s.channels, int64_t{0});
+    });
     return;
   }
-  ParallelFor(s.batch * s.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.spatial)),
-              [&](int64_t begin, int64_t end) {
-                for (int64_t plane = begin; plane < end; ++plane) {
-                  visit(Span{1, s.spatial, true}, plane * s.spatial, plane % s.channels);
-                }
-              });
+  ParallelFor(s.batch * s.channels, RowGrain(s.spatial, kGrain), [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      visit(Span{1, s.spatial, true}, plane * s.spatial, plane % s.channels);
+    }
+  });
 }
 
 // NHWC in blocks of rows: calls visit(block, first row, rows) for each, in parallel. Returns the
@@ -340,8 +339,7 @@ int64_t ForEachBlock(const ChannelShape& s, const Visit& visit) {
 // parallel.
 template <typename Visit>
 void ForEachPlane(const ChannelShape& s, const Visit& visit) {
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.PerChannel()));
-  ParallelFor(s.channels, grain, [&](int64_t begin, int64_t end) {
+  ParallelFor(s.channels, RowGrain(s.PerChannel(), kGrain), [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       for (int64_t n = 0; n < s.batch; ++n) visit(c, (n * s.channels + c) * s.spatial, n);
     }

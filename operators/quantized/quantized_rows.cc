@@ -9,15 +9,13 @@
 namespace caffe2 {
 namespace {
 
-using Bounds = std::pair<float, float>;
-
 float RoundToHalf(float value) {
   const float rounded = ToFloat(ToFloat16(value));
   CAFFE_ENFORCE(std::isfinite(rounded), value, " is too large for the float16 of a quantized row");
   return rounded;
 }
 
-RowFactors HalfFactors(const Bounds& bounds, int max_level) {
+RowFactors HalfFactors(const RowBounds& bounds, int max_level) {
   RowFactors factors;
   factors.bias = RoundToHalf(bounds.first);
   factors.scale = RoundToHalf((bounds.second - factors.bias) / static_cast<float>(max_level));
@@ -64,10 +62,11 @@ CAFFE2_SIMD_CLONES void ToLevels(int64_t n, const float* x, float bias, float in
   for (; i < n; ++i) BlockToLevels<1>(x + i, bias, inverse, highest, levels + i);
 }
 
-// The smallest and the largest element, and whether all elements are finite.
+// The smallest and the largest element, and a number that is 0 if all elements are finite. A bool
+// would be returned by way of memory, which takes as long as the rest.
 struct Extremes {
   float min, max;
-  bool finite;
+  uint32_t not_finite;
 };
 CAFFE2_SIMD_CLONES Extremes FindExtremes(int64_t n, const float* x) {
   float min = x[0], max = x[0];
@@ -78,12 +77,12 @@ CAFFE2_SIMD_CLONES Extremes FindExtremes(int64_t n, const float* x) {
     max = x[i] > max ? x[i] : max;
     bits |= std::bit_cast<uint32_t>(x[i] - x[i]);
   }
-  return {min, max, bits == 0};
+  return {min, max, bits};
 }
 
 // The root of the sum of squared errors. Errors are added in the order of Caffe2's vector code,
 // eight sums in parallel and then the rest: another order would lead the search to other bounds.
-float ErrorWithin(int64_t n, const float* x, const Bounds& bounds, int max_level) {
+float ErrorWithin(int64_t n, const float* x, const RowBounds& bounds, int max_level) {
   const RowFactors factors = HalfFactors(bounds, max_level);
   const float inverse = 1 / factors.scale, highest = static_cast<float>(max_level) + kRounder;
   const auto square = [&](float value) __attribute__((always_inline)) {
@@ -104,30 +103,6 @@ float ErrorWithin(int64_t n, const float* x, const Bounds& bounds, int max_level
   return std::sqrt(sum);
 }
 
-// In each step takes one of kSteps parts of the range off one of the ends, the one that leaves the
-// smaller error, as long as the bounds keep most of the range. The best bounds are a local minimum
-// of the error.
-Bounds SearchBounds(int64_t n, const float* x, int max_level) {
-  constexpr int kSteps = 200;
-  constexpr float kMaxTaken = 0.16f;
-  Bounds best = RowBounds(n, x), now = best;
-  const float step = (best.second - best.first) / kSteps;
-  const float kept = step * std::floor(kSteps * (1 - kMaxTaken));
-  float error = ErrorWithin(n, x, now, max_level), best_error = error;
-  while (now.first + kept < now.second) {
-    const Bounds higher{now.first + step, now.second}, lower{now.first, now.second - step};
-    const float higher_error = ErrorWithin(n, x, higher, max_level);
-    const float lower_error = ErrorWithin(n, x, lower, max_level);
-    if (error < higher_error && error < lower_error && error < best_error) {
-      best = now;
-      best_error = error;
-    }
-    now = higher_error < lower_error ? higher : lower;
-    error = std::min(higher_error, lower_error);
-  }
-  return best;
-}
-
 // A word holds the levels of a byte.
 CAFFE2_SIMD_CLONES void PackPairs(int64_t bytes, const uint8_t* levels, uint8_t* row) {
   ForEachByte(
@@ -146,10 +121,10 @@ CAFFE2_SIMD_CLONES void PackFours(int64_t bytes, const uint8_t* levels, uint8_t*
 
 }  // namespace
 
-std::pair<float, float> RowBounds(int64_t n, const float* x) {
+RowBounds FindRowBounds(int64_t n, const float* x) {
   if (n == 0) return {0.f, 0.f};
   const Extremes found = FindExtremes(n, x);
-  for (int64_t i = 0; !found.finite && i < n; ++i) {
+  for (int64_t i = 0; found.not_finite != 0 && i < n; ++i) {
     CAFFE_ENFORCE(std::isfinite(x[i]), "element ", i, " of a row is ", x[i],
                   ": the row cannot be quantized");
   }
@@ -160,9 +135,32 @@ std::pair<float, float> RowBounds(int64_t n, const float* x) {
   return {*min, *max};
 }
 
-RowFactors QuantizeRow(int64_t n, const float* x, int max_level, bool half_factors,
-                       uint8_t* levels) {
-  const Bounds bounds = RowBounds(n, x);
+// In each step takes one of kSteps parts of the range off one of the ends, the one that leaves the
+// smaller error, as long as the bounds keep most of the range. The best bounds are a local minimum
+// of the error.
+RowBounds SearchRowBounds(int64_t n, const float* x, int max_level) {
+  constexpr int kSteps = 200;
+  constexpr float kMaxTaken = 0.16f;
+  RowBounds best = FindRowBounds(n, x), now = best;
+  const float step = (best.second - best.first) / kSteps;
+  const float kept = step * std::floor(kSteps * (1 - kMaxTaken));
+  float error = ErrorWithin(n, x, now, max_level), best_error = error;
+  while (now.first + kept < now.second) {
+    const RowBounds higher{now.first + step, now.second}, lower{now.first, now.second - step};
+    const float higher_error = ErrorWithin(n, x, higher, max_level);
+    const float lower_error = ErrorWithin(n, x, lower, max_level);
+    if (error < higher_error && error < lower_error && error < best_error) {
+      best = now;
+      best_error = error;
+    }
+    now = higher_error < lower_error ? higher : lower;
+    error = std::min(higher_error, lower_error);
+  }
+  return best;
+}
+
+RowFactors QuantizeRow(int64_t n, const float* x, const RowBounds& bounds, int max_level,
+                       bool half_factors, uint8_t* levels) {
   const auto highest = static_cast<float>(max_level);
   if (half_factors) {
     const RowFactors factors = HalfFactors(bounds, max_level);
@@ -173,12 +171,6 @@ RowFactors QuantizeRow(int64_t n, const float* x, int max_level, bool half_facto
   const RowFactors factors{range / highest, bounds.first};
   // As in Caffe2, to the bit: the addend tells ties, and keeps equal elements from a division by 0.
   ToLevels(n, x, factors.bias, highest / (range + 1e-8f), highest, levels);
-  return factors;
-}
-
-RowFactors QuantizeRowGreedily(int64_t n, const float* x, int max_level, uint8_t* levels) {
-  const RowFactors factors = HalfFactors(SearchBounds(n, x, max_level), max_level);
-  ToLevels(n, x, factors.bias, 1 / factors.scale, static_cast<float>(max_level), levels);
   return factors;
 }
 

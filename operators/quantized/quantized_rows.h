@@ -131,19 +131,18 @@ class QuantizedMatrix {
 
 // The smallest and the largest of n elements; 0 and 0 if n is 0. Throws EnforceNotMet unless all
 // elements and the range are finite.
-std::pair<float, float> RowBounds(int64_t n, const float* x);
+using RowBounds = std::pair<float, float>;
+RowBounds FindRowBounds(int64_t n, const float* x);
+// The bounds with the least sum of squared errors that a step-by-step search finds; scale and bias
+// are float16. This is Caffe2's engine GREEDY. Throws as FindRowBounds does.
+RowBounds SearchRowBounds(int64_t n, const float* x, int max_level);
 
-// The functions below write the levels of one row, in [0, max_level], one for each byte, and return
-// its scale and bias. They throw EnforceNotMet as RowBounds does.
-//
-// Quantizes from the smallest to the largest element. With `half_factors`, scale and bias are
-// rounded to float16, and levels are the nearest for the rounded values. A row of equal elements
-// has scale 1 with `half_factors` and 0 without.
-RowFactors QuantizeRow(int64_t n, const float* x, int max_level, bool half_factors,
-                       uint8_t* levels);
-// Quantizes between the bounds with the least sum of squared errors that a step-by-step search
-// finds; scale and bias are float16. This is Caffe2's engine GREEDY.
-RowFactors QuantizeRowGreedily(int64_t n, const float* x, int max_level, uint8_t* levels);
+// Writes the levels of one row, in [0, max_level], one for each byte, and returns its scale and
+// bias. With `half_factors`, scale and bias are rounded to float16, and levels are the nearest for
+// the rounded values. A row of equal elements has scale 1 with `half_factors` and 0 without. Throws
+// EnforceNotMet if a scale or bias is too large for float16.
+RowFactors QuantizeRow(int64_t n, const float* x, const RowBounds& bounds, int max_level,
+                       bool half_factors, uint8_t* levels);
 
 // Packs n levels, one for each byte, which fill whole bytes of the format, and factors into a row.
 // `levels` may be `row` if levels have 8 bits.

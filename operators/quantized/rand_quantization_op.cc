@@ -56,7 +56,7 @@ class FloatToFusedRandRowwiseQuantizedOp final : public Operator<CPUContext> {
 
  private:
   void Pack(const Packing& packing, const float* x, uint8_t* y) {
-    const auto [min, max] = RowBounds(packing.width, x);
+    const auto [min, max] = FindRowBounds(packing.width, x);
     y[0] = static_cast<uint8_t>(packing.bits);
     y[1] = static_cast<uint8_t>(packing.unused());
     std::memcpy(y + 2, &min, sizeof(float));

@@ -1,4 +1,6 @@
 // Conversions of matrices to and from quantized rows.
+#include <algorithm>
+
 #include "caffe2/utils/parallel.h"
 #include "operators/common/indices.h"
 #include "operators/common/wide_rows.h"
@@ -8,6 +10,17 @@ namespace caffe2 {
 namespace {
 
 using Shapes = std::vector<TensorShape>;
+
+// Calls body(first row, count) for blocks of the rows [begin, end). The steps of an operator are
+// loops over the rows of a block, because the extremes, the levels and the bytes of one row each
+// wait for the step before.
+constexpr int64_t kBlockRows = 16;
+template <class Body>
+void ForRowBlocks(int64_t begin, int64_t end, int64_t width, const Body& body) {
+  constexpr int64_t kElements = 4096;  // stay in the cache
+  const int64_t rows = std::clamp<int64_t>(kElements / width, 1, kBlockRows);
+  for (int64_t i = begin; i < end; i += rows) body(i, std::min(rows, end - i));
+}
 
 // Quantizes the rows of X, of T, along the last axis to the levels of kLevels, in the format kOut.
 template <typename T, RowFormat kLevels, RowFormat kOut = kLevels, bool kGreedy = false>
@@ -31,20 +44,30 @@ class QuantizeFusedOp final : public Operator<CPUContext> {
     const int64_t reads = width * (kGreedy ? 64 : 1);  // the search reads a row many times
     ParallelFor(rows, RowGrain(reads), [=](int64_t begin, int64_t end) {
       WideInput<T> wide;
-      std::vector<uint8_t> buffer(kOut.bits < 8 ? width : 0);
-      for (int64_t i = begin; i < end; ++i) {
-        uint8_t* to = q + i * stride;
-        uint8_t* levels = kOut.bits < 8 ? buffer.data() : to;
-        PackRow(kOut, width, levels, Quantize(width, wide.Row(width, x + i * width), levels), to);
-      }
+      std::vector<uint8_t> buffer(kOut.bits < 8 ? kBlockRows * width : 0);
+      ForRowBlocks(begin, end, width, [&](int64_t first, int64_t count) {
+        const float* values = wide.Row(count * width, x + first * width);
+        uint8_t* const to = q + first * stride;
+        uint8_t* const levels = kOut.bits < 8 ? buffer.data() : to;
+        const int64_t pitch = kOut.bits < 8 ? width : stride;  // of levels
+        RowBounds bounds[kBlockRows];
+        RowFactors factors[kBlockRows];
+        for (int64_t i = 0; i < count; ++i) bounds[i] = BoundsOf(width, values + i * width);
+        for (int64_t i = 0; i < count; ++i) {
+          factors[i] = QuantizeRow(width, values + i * width, bounds[i], kLevels.max_level(),
+                                   kLevels.half_factors, levels + i * pitch);
+        }
+        for (int64_t i = 0; i < count; ++i) {
+          PackRow(kOut, width, levels + i * pitch, factors[i], to + i * stride);
+        }
+      });
     });
     return true;
   }
 
  private:
-  static RowFactors Quantize(int64_t n, const float* row, uint8_t* levels) {
-    return kGreedy ? QuantizeRowGreedily(n, row, kLevels.max_level(), levels)
-                   : QuantizeRow(n, row, kLevels.max_level(), kLevels.half_factors, levels);
+  static RowBounds BoundsOf(int64_t n, const float* row) {
+    return kGreedy ? SearchRowBounds(n, row, kLevels.max_level()) : FindRowBounds(n, row);
   }
 };
 
@@ -64,12 +87,19 @@ class QuantizeRowsOp final : public Operator<CPUContext> {
     auto* q = Output(0)->mutable_data<uint8_t>();
     auto* scale_bias = Output(1)->mutable_data<float>();
     ParallelFor(rows, RowGrain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const RowFactors factors =
-            QuantizeRow(width, x + i * width, kPlain8Bit.max_level(), false, q + i * width);
-        scale_bias[2 * i] = factors.scale;
-        scale_bias[2 * i + 1] = factors.bias;
-      }
+      ForRowBlocks(begin, end, width, [=](int64_t first, int64_t count) {
+        RowBounds bounds[kBlockRows];
+        for (int64_t i = 0; i < count; ++i) {
+          bounds[i] = FindRowBounds(width, x + (first + i) * width);
+        }
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t row = first + i;
+          const RowFactors factors = QuantizeRow(width, x + row * width, bounds[i],
+                                                 kPlain8Bit.max_level(), false, q + row * width);
+          scale_bias[2 * row] = factors.scale;
+          scale_bias[2 * row + 1] = factors.bias;
+        }
+      });
     });
     return true;
   }

@@ -9,9 +9,9 @@ namespace caffe2 {
 
 void TakeLargest(const Segments& counts, int64_t width, const float* x, float* values,
                  int64_t* indices, CPUContext* /*context*/) {
-  std::vector<int64_t> order;
+  BestElements<float> best;
   for (int64_t r = 0; r < counts.count(); ++r, x += width) {
-    SelectBest(x, width, 1, counts.length(r), &order);
+    const std::vector<int64_t>& order = best.Select(x, width, 1, counts.length(r));
     for (int64_t i = 0; i < counts.length(r); ++i) {
       *indices++ = order[i];
       *values++ = x[order[i]];

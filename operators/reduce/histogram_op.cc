@@ -4,12 +4,46 @@
 #include <limits>
 
 #include "caffe2/core/operator.h"
+#include "caffe2/utils/simd.h"
 #include "operators/common/cpu_only.h"
 
 namespace caffe2 {
 namespace {
 
 using HistogramTypes = TensorTypes<float, double>;
+
+// Several vectors at once hide the time that a step waits for its edges.
+constexpr int kSearchLanes = 64;
+// places[l] = the number of edges, of n > 0, that x[l] is not below; NaN is below none. The steps
+// of the binary search have no branches.
+template <typename T, typename Edge>
+CAFFE2_SIMD_CLONES void FindPlaces(const T* x, int32_t n, const Edge* edges, int32_t* places) {
+  std::fill_n(places, kSearchLanes, 0);
+  int32_t left = n;
+  for (; left > 1; left -= left / 2) {
+    const int32_t half = left / 2;
+#pragma omp simd
+    for (int l = 0; l < kSearchLanes; ++l) {
+      places[l] += x[l] < edges[places[l] + half - 1] ? 0 : half;
+    }
+  }
+#pragma omp simd
+  for (int l = 0; l < kSearchLanes; ++l) places[l] += x[l] < edges[places[l]] ? 0 : 1;
+}
+// Adds to counts[p] the number of elements whose f(element) has place p, for p = 0, ..., n.
+template <typename T, typename Edge, class F>
+void CountPlaces(int64_t size, const T* x, const F& f, int64_t n, const Edge* edges,
+                 int64_t* counts) {
+  CAFFE_ENFORCE(n <= std::numeric_limits<int32_t>::max(), n, " edges are too many");
+  int32_t places[kSearchLanes];
+  T block[kSearchLanes] = {};
+  for (int64_t i = 0; i < size; i += kSearchLanes) {
+    const int64_t count = std::min<int64_t>(kSearchLanes, size - i);
+    std::transform(x + i, x + i + count, block, f);
+    FindPlaces(block, static_cast<int32_t>(n), edges, places);
+    for (int64_t l = 0; l < count; ++l) ++counts[places[l]];
+  }
+}
 
 // Bins between given edges.
 class HistogramOp final : public Operator<CPUContext> {
@@ -23,23 +57,20 @@ class HistogramOp final : public Operator<CPUContext> {
   }
 
   bool RunOnDevice() override {
-    const auto bins = static_cast<int64_t>(edges_.size()) - 1;
-    Output(0)->Resize(bins);
-    std::fill_n(Output(0)->mutable_data<int64_t>(), bins, int64_t{0});
+    Output(0)->Resize(static_cast<int64_t>(edges_.size()) - 1);
     return HistogramTypes::Dispatch(this, Input(0).dtype());
   }
 
   template <typename T>
   bool DoRunWithType() {
-    int64_t* counts = Output(0)->mutable_data<int64_t>();
+    const auto n = static_cast<int64_t>(edges_.size());
+    std::vector<int64_t> places(n + 1);  // the first and the last are of elements in no bin
     for (int i = 0; i < InputSize(); ++i) {
-      const T* x = Input(i).data<T>();
-      std::for_each_n(x, Input(i).numel(), [&](T value) {
-        const auto above = std::upper_bound(edges_.begin(), edges_.end(), value);
-        if (above == edges_.begin() || above == edges_.end()) return;
-        ++counts[above - edges_.begin() - 1];
-      });
+      CountPlaces(
+          Input(i).numel(), Input(i).data<T>(), [](T x) { return x; }, n, edges_.data(),
+          places.data());
     }
+    std::copy_n(places.begin() + 1, n - 1, Output(0)->mutable_data<int64_t>());
     return true;
   }
 
@@ -88,10 +119,18 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
       max = std::max(max, min);
     }
     const bool one_bin = !FillEdges(min, max, edges);
-    ForEachElement<T>([&](T x) {
-      const auto above = one_bin ? edges : std::upper_bound(edges, edges + n, x);
-      ++counts[above == edges ? 0 : above - edges - 1];
-    });
+    std::vector<int64_t> places(n + 1);
+    for (int i = 0; i < InputSize(); ++i) {
+      const int64_t size = Input(i).numel();
+      if (one_bin) {
+        places[0] += size;
+      } else {
+        CountPlaces(
+            size, Input(i).data<T>(), [this](T x) { return Counted(x); }, n, edges, places.data());
+      }
+    }
+    std::copy_n(places.begin() + 1, n, counts);
+    counts[0] += places[0];  // the first bin also holds smaller elements
     return true;
   }
 
@@ -100,8 +139,12 @@ class SelfBinningHistogramOp final : public Operator<CPUContext> {
   void ForEachElement(const Body& body) const {
     for (int i = 0; i < InputSize(); ++i) {
       const T* x = Input(i).data<T>();
-      for (int64_t k = 0; k < Input(i).numel(); ++k) body(absolute_ ? std::abs(x[k]) : x[k]);
+      for (int64_t k = 0; k < Input(i).numel(); ++k) body(Counted(x[k]));
     }
+  }
+  template <typename T>
+  T Counted(T x) const {
+    return absolute_ ? std::abs(x) : x;
   }
 
   // Computes the edges of all bins. The last edge is just above `max`, so that the last bin holds

@@ -24,13 +24,12 @@ bool TopKOp<CPUContext>::DoRunWithType() {
   if (out.flat != nullptr) std::fill_n(out.flat, out.lines * k_, kNoElement);
   std::fill_n(out.values, out.lines * k_, T{});
   std::fill_n(out.indices, out.lines * k_, kNoElement);
-  const int64_t grain = std::max<int64_t>(1, kTopKGrain / std::max<int64_t>(1, n));
-  ParallelFor(out.lines, grain, [=, this, &out](int64_t begin, int64_t end) {
-    std::vector<int64_t> order;
+  ParallelFor(out.lines, RowGrain(n, kTopKGrain), [=, this, &out](int64_t begin, int64_t end) {
+    BestElements<T> best;
     for (int64_t line = begin; line < end; ++line) {
       const int64_t from = out.layout.First(line);
       const int64_t to = LineLayout{k_, inner}.First(line);
-      SelectBest(x_data + from, n, inner, count, &order);
+      const std::vector<int64_t>& order = best.Select(x_data + from, n, inner, count);
       for (int64_t j = 0; j < count; ++j) {
         out.values[to + j * inner] = x_data[from + order[j] * inner];
         out.indices[to + j * inner] = order[j];

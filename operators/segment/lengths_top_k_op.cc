@@ -14,10 +14,10 @@ void TakeOfSegments(const Tensor& lengths, int64_t n, int64_t k, const float* x,
   const Segments segments = Segments::FromLengths(lengths, n);
   std::fill_n(values, segments.count() * k, 0.f);
   std::fill_n(indices, segments.count() * k, -1);
-  std::vector<int64_t> order;
+  BestElements<float> best;
   for (int64_t s = 0; s < segments.count(); ++s, values += k, indices += k) {
     const int64_t length = segments.length(s), taken = std::min(k, length);
-    SelectBest(x, length, 1, taken, &order);
+    const std::vector<int64_t>& order = best.Select(x, length, 1, taken);
     for (int64_t i = 0; i < taken; ++i) {
       indices[i] = static_cast<int32_t>(order[i]);
       values[i] = x[order[i]];

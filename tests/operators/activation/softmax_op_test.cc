@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "tests/operators/activation/softmax_reference.h"
+#include "tests/operators/image/image_reference.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -34,6 +35,27 @@ TEST(SoftmaxTest, WorksInPlaceAndOnManyRows) {
   const std::vector<float> expected = SoftmaxReference(3000, 17, FetchValues<float>(ws, "X"));
   RunOp(&ws, Op("Softmax", {"X"}, {"X"}));
   ExpectTensor(ws, "X", {3000, 17}, expected, 1e-5f, 1e-9f);
+}
+
+// Loops run across rows of up to 64 elements, 16 rows at a time.
+TEST(SoftmaxTest, TakesManyShortRows) {
+  for (const int64_t n : {1, 2, 4, 7, 16, 31, 63, 64, 65}) {
+    for (const int64_t rows : {1, 15, 16, 17, 3000}) {
+      Workspace ws;
+      FeedRandom(&ws, "X", {rows, n}, 5, -9, 9);
+      std::vector<float> x = FetchValues<float>(ws, "X");
+      x[rows / 2 * n] = -std::numeric_limits<float>::infinity();
+      if (n > 1) x[(rows / 2 + 1) * n - 1] = 200;  // other exponentials are 0
+      const std::vector<float> y = SoftmaxReference(rows, n, x);
+      Feed(&ws, "X", {rows, n}, x);
+      RunOp(&ws, Op("Softmax", {"X"}, {"Y"}));
+      ExpectTensor(ws, "Y", {rows, n}, y, 2e-6f, 1e-30f);
+      Feed(&ws, "X", {rows, n}, ToBFloat16(x));
+      RunOp(&ws, Op("Softmax", {"X"}, {"X"}));
+      WidenBlob(&ws, "X");
+      ExpectTensor(ws, "X", {rows, n}, y, 0.1f, 1e-6f);
+    }
+  }
 }
 
 TEST(SoftmaxTest, TakesEmptyTensors) {

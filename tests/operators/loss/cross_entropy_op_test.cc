@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "tests/operators/loss/wide_labels.h"
@@ -48,6 +49,30 @@ TEST(CrossEntropyTest, WeighsLogs) {
   ExpectTensor(ws, "Y", {2}, {-0.3f * std::log(0.2f) - 0.7f * std::log(0.8f), -std::log(0.5f)});
   Feed<float>(&ws, "T3", {2, 3}, std::vector<float>(6));
   ExpectThrows(&ws, Op("CrossEntropy", {"X", "T3"}, {"Y"}), "[2, 3]");
+}
+
+// Loops run across rows of fewer than 32 elements, 16 rows at a time.
+TEST(CrossEntropyTest, TakesManyShortRows) {
+  for (const int64_t n : {0, 1, 3, 8, 31, 32}) {
+    for (const int64_t rows : {1, 16, 17, 3000}) {
+      Workspace ws;
+      FeedRandom(&ws, "X", {rows, n}, 1, 0, 1);
+      FeedRandom(&ws, "T", {rows, n}, 2, 0, 1);
+      std::vector<float> x = FetchValues<float>(ws, "X"), y;
+      const std::vector<float> t = FetchValues<float>(ws, "T");
+      if (n > 0) x[rows / 2 * n] = 0;
+      Feed(&ws, "X", {rows, n}, x);
+      for (int64_t r = 0; r < rows; ++r) {
+        double sum = 0;
+        for (int64_t i = r * n; i < (r + 1) * n; ++i) {
+          sum -= t[i] * std::log(std::max(double{x[i]}, 1e-20));
+        }
+        y.push_back(static_cast<float>(sum));
+      }
+      RunOp(&ws, Op("CrossEntropy", {"X", "T"}, {"Y"}));
+      ExpectTensor(ws, "Y", {rows}, y, 2e-6f, 1e-6f);
+    }
+  }
 }
 
 TEST(CrossEntropyTest, GradientIsNumericOne) {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "tests/operators/image/image_reference.h"
 #include "tests/operators/op_test.h"
 #include "tests/operators/test_device.h"
 
@@ -52,6 +53,72 @@ TEST(SigmoidCrossEntropyTest, SmallLossesStayExact) {
     RunOp(&ws, Op("SigmoidCrossEntropyWithLogits", {"X", "T"}, {"L"}));
     ExpectTensor(ws, "L", {1}, {static_cast<float>(std::log1p(std::exp(-20.)))}, 1e-5f, atol);
   }
+}
+
+double LossGradient(const Variant& variant, double x, double t) {
+  constexpr double kStep = 1e-4;
+  return (variant.loss(x + kStep, t) - variant.loss(x - kStep, t)) / (2 * kStep);
+}
+
+// Loops run across rows of fewer than 32 elements, 16 rows at a time; threads share 3000 rows.
+TEST(SigmoidCrossEntropyTest, TakesManyShortRows) {
+  for (const Variant& variant : kVariants) {
+    for (const int64_t n : {1, 2, 4, 7, 8, 17, 31, 32}) {
+      for (const int64_t rows : {1, 15, 16, 17, 3000}) {
+        Workspace ws;
+        FeedRandom(&ws, "X", {rows, n}, 1, -8, 8);
+        FeedRandom(&ws, "T", {rows, n}, 2, 0, 1);
+        FeedRandom(&ws, "W", {rows, n}, 3, 0, 2);
+        FeedRandom(&ws, "dL", {rows}, 4);
+        const auto x = FetchValues<float>(ws, "X"), t = FetchValues<float>(ws, "T"),
+                   w = FetchValues<float>(ws, "W"), dl = FetchValues<float>(ws, "dL");
+        std::vector<float> loss, weighted, gradient, weighted_gradient;
+        const auto width = static_cast<double>(n);
+        for (int64_t r = 0; r < rows; ++r) {
+          double sum = 0, weighted_sum = 0;
+          for (int64_t i = r * n; i < (r + 1) * n; ++i) {
+            sum += variant.loss(x[i], t[i]);
+            weighted_sum += w[i] * variant.loss(x[i], t[i]);
+            const double dx = LossGradient(variant, x[i], t[i]) * dl[r] / width;
+            gradient.push_back(static_cast<float>(dx));
+            weighted_gradient.push_back(static_cast<float>(w[i] * dx));
+          }
+          loss.push_back(static_cast<float>(sum / width));
+          weighted.push_back(static_cast<float>(weighted_sum / width));
+        }
+        RunOp(&ws, Op("SigmoidCrossEntropyWithLogits", {"X", "T"}, {"L"}, variant.args));
+        ExpectTensor(ws, "L", {rows}, loss, 2e-6f, 1e-6f);
+        RunOp(&ws,
+              Op("SigmoidCrossEntropyWithLogitsGradient", {"dL", "X", "T"}, {"dX"}, variant.args));
+        ExpectTensor(ws, "dX", {rows, n}, gradient, 1e-5f, 1e-6f);
+        if (!variant.args.empty()) continue;
+        const std::string op = "WeightedSigmoidCrossEntropyWithLogits";
+        RunOp(&ws, Op(op, {"X", "T", "W"}, {"L"}));
+        ExpectTensor(ws, "L", {rows}, weighted, 2e-6f, 1e-6f);
+        RunOp(&ws, Op(op + "Gradient", {"dL", "X", "T", "W"}, {"dX"}));
+        ExpectTensor(ws, "dX", {rows, n}, weighted_gradient, 1e-5f, 1e-6f);
+      }
+    }
+  }
+}
+
+TEST(SigmoidCrossEntropyTest, ShortRowsDoNotMix) {
+  Workspace ws;
+  std::vector<float> x(20 * 3, 0), loss(20, std::log(2.f));
+  x[7 * 3] = NAN;
+  x[9 * 3] = INFINITY;
+  loss[7] = NAN;
+  loss[9] = NAN;  // the difference of two infinities
+  const std::vector<float> t(20 * 3, 0.25f);
+  Feed(&ws, "X", {20, 3}, x);
+  Feed(&ws, "T", {20, 3}, t);
+  RunOp(&ws, Op("SigmoidCrossEntropyWithLogits", {"X", "T"}, {"L"}));
+  ExpectTensor(ws, "L", {20}, loss, 1e-6f);
+  Feed(&ws, "X", {20, 3}, ToBFloat16(x));
+  Feed(&ws, "T", {20, 3}, ToBFloat16(t));
+  RunOp(&ws, Op("SigmoidCrossEntropyWithLogits", {"X", "T"}, {"L"}));
+  WidenBlob(&ws, "L");
+  ExpectTensor(ws, "L", {20}, loss, 1e-2f);
 }
 
 TEST(SigmoidCrossEntropyTest, StaysFiniteAndTakesVectors) {

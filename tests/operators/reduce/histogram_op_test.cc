@@ -1,4 +1,6 @@
 // Histogram, SelfBinningHistogram, AccumulateHistogram.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -33,6 +35,53 @@ TEST(HistogramTest, CountsBetweenEdges) {
   };
   ExpectThrows(&ws, edges({1}), "argument bin_edges must have at least 2 edges, found 1");
   ExpectThrows(&ws, edges({1, 1}), "strictly increasing");
+}
+
+// The search takes 64 elements at a time.
+TEST(HistogramTest, CountsLikeALoop) {
+  for (const int64_t bins : {1, 2, 3, 4, 7, 16, 100}) {
+    for (const int64_t n : {1, 63, 64, 65, 1000}) {
+      Workspace ws;
+      Floats edges = RandomValues(bins + 1, 7, -1, 1);
+      std::sort(edges.begin(), edges.end());
+      FeedRandom(&ws, "X", {n}, 8, -1.2f, 1.2f);
+      Floats x = FetchValues<float>(ws, "X");
+      x[n / 2] = edges[bins / 2];
+      x[n - 1] = edges[bins];
+      Longs counts(bins);
+      for (const float value : x) {
+        for (int64_t bin = 0; bin < bins; ++bin) {
+          counts[bin] += value >= edges[bin] && value < edges[bin + 1] ? 1 : 0;
+        }
+      }
+      const OperatorDef op = Op("Histogram", {"X"}, {"H"}, {MakeArgument("bin_edges", edges)});
+      Feed(&ws, "X", {n}, x);
+      RunOp(&ws, op);
+      EXPECT_EQ(FetchValues<int64_t>(ws, "H"), counts) << bins << " bins, " << n << " elements";
+      Feed(&ws, "X", {n}, Doubles(x.begin(), x.end()));
+      RunOp(&ws, op);
+      EXPECT_EQ(FetchValues<int64_t>(ws, "H"), counts);
+    }
+  }
+}
+
+TEST(SelfBinningHistogramTest, CountsLikeALoop) {
+  for (const bool absolute : {false, true}) {
+    Workspace ws;
+    FeedRandom(&ws, "X", {1003}, 8, -3, 5);
+    const OperatorDef op = Op("SelfBinningHistogram", {"X"}, {"V", "C"},
+                              {MakeArgument("num_bins", 37), MakeArgument("abs", absolute)});
+    RunOp(&ws, op);
+    const auto edges = FetchValues<float>(ws, "V");
+    Longs counts(38);
+    for (const float x : FetchValues<float>(ws, "X")) {
+      const float value = absolute ? std::abs(x) : x;
+      for (int bin = 0; bin < 37; ++bin) {
+        counts[bin] += value >= edges[bin] && value < edges[bin + 1] ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(FetchValues<int64_t>(ws, "C"), counts);
+  }
 }
 
 std::vector<Argument> Bins(int64_t bins, const std::string& spacing, bool absolute = false) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tests/operators/image/image_reference.h"
 #include "tests/operators/op_test.h"
 
 namespace caffe2::testing {
@@ -82,6 +83,25 @@ TEST(TopKTest, FillsUpShortAxesAndOrdersNan) {
   RunOp(&ws, Op("TopK", {"X"}, {"V", "I"}, TopKArgs(3)));
   ExpectTensor(ws, "V", {3}, {NAN, 1, 0});
   EXPECT_EQ(FetchValues<int64_t>(ws, "I"), (std::vector<int64_t>{1, 0, -1}));
+}
+
+template <typename T>
+void ExpectOrderOfEdges(const std::vector<T>& x) {
+  Workspace ws;
+  Feed(&ws, "X", {10}, x);
+  for (const int k : {1, 4, 10}) {
+    std::vector<int64_t> order{1, 7, 5, 8, 2, 3, 4, 6, 0, 9};
+    order.resize(k);
+    RunOp(&ws, Op("TopK", {"X"}, {"V", "I"}, TopKArgs(k)));
+    EXPECT_EQ(FetchValues<int64_t>(ws, "I"), order);
+  }
+}
+
+TEST(TopKTest, OrdersZerosAndInfinities) {
+  const std::vector<float> x{-INFINITY, NAN, -0.f, 0, -1, INFINITY, -3, NAN, 2, -INFINITY};
+  ExpectOrderOfEdges(x);
+  ExpectOrderOfEdges(ToBFloat16(x));
+  ExpectOrderOfEdges(std::vector<double>(x.begin(), x.end()));
 }
 
 TEST(TopKTest, GradientIsNumericOne) {

@@ -28,6 +28,32 @@ TEST(ExpandTest, RepeatsDimensionsOfOne) {
   EXPECT_EQ(FetchValues<int64_t>(ws, "Y"), (Shape{7, 7}));
 }
 
+template <typename T>
+void ExpectRowsRepeat(int64_t n) {
+  Workspace ws;
+  std::vector<T> x, rows, elements;
+  for (int64_t i = 0; i < 3 * n; ++i) x.push_back(static_cast<T>(i + 1));
+  for (int64_t i = 0; i < 3; ++i) {
+    for (int64_t k = 0; k < 5; ++k) {
+      rows.insert(rows.end(), x.begin() + i * n, x.begin() + (i + 1) * n);
+    }
+  }
+  for (const T value : x) elements.insert(elements.end(), n, value);
+  Feed(&ws, "X", {3, 1, n}, x);
+  RunOp(&ws, Op("Expand", {"X"}, {"Y"}, {MakeArgument("shape", Shape{3, 5, n})}));
+  EXPECT_EQ(FetchValues<T>(ws, "Y"), rows);
+  Feed(&ws, "X", {3 * n, 1}, x);
+  RunOp(&ws, Op("Expand", {"X"}, {"Y"}, {MakeArgument("shape", Shape{3 * n, n})}));
+  EXPECT_EQ(FetchValues<T>(ws, "Y"), elements);
+}
+
+TEST(ExpandTest, RepeatsRowsOfAnyLength) {
+  for (int64_t n = 1; n < 40; ++n) {
+    ExpectRowsRepeat<float>(n);
+    ExpectRowsRepeat<int64_t>(n);
+  }
+}
+
 TEST(ExpandTest, GradientSums) {
   Workspace ws;
   FeedRandom(&ws, "X", {2, 1, 3}, 1);
