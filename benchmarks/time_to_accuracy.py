@@ -60,7 +60,7 @@ HELP = {
     "rate": "the learning rate at its highest", "warmup": "epochs in which the rate rises",
     "decay": "weight decay", "smoothing": "of labels", "pad": "black pixels around training images",
     "threads": "that compute on the CPU and decode images", "device": "cuda or cpu",
-    "dtype": "float, float16 or bfloat16; empty: float16 on a GPU, float on the CPU",
+    "dtype": "float, bfloat16 or, on a GPU only, float16; empty: float16 on a GPU, else float",
     "targets": "accuracies, with commas between", "peers": "eager, compile, or both with a comma",
     "compile_mode": "the mode of torch.compile",
 }
@@ -187,7 +187,10 @@ def parse_args():
     parser.add_argument("--flags", default="",
                         help="more flags for our program, as --flags='--NAME=VALUE ...'")
     parser.add_argument("--prefix", default="", help="before each command, such as 'chrt -f 50'")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if task == "cifar10" and args.device == "cpu" and args.dtype == "float16":
+        parser.error("float16 needs a GPU")
+    return args
 
 
 def main():

@@ -26,12 +26,11 @@ bool HasFilter(const std::string& type) {
 bool AddsImage(const std::string& type) { return type == "ConvSum" || type == "ConvSumRelu"; }
 
 // Input 0 is an image, and the argument `order` says where its channels are. Other inputs have one
-// value for each channel.
+// value for each channel. LRN is not among them, as it is slower in NHWC.
 bool IsOrdered(const std::string& type) {
   static const Types types = {"AveragePool",  "AveragePool2D", "ChannelShuffle", "GroupNorm",
-                              "InstanceNorm", "LRN",           "MaxPool",        "MaxPool2D",
-                              "PadImage",     "PRelu",         "ResizeNearest",  "SpatialBN",
-                              "SpatialBNRelu"};
+                              "InstanceNorm", "MaxPool",       "MaxPool2D",      "PadImage",
+                              "PRelu",        "ResizeNearest", "SpatialBN",      "SpatialBNRelu"};
   return types.count(type) != 0;
 }
 // Work element by element; all inputs are images, whose axes may have size 1.
@@ -55,9 +54,6 @@ bool IsElementwise(const std::string& type) {
                               "Tanh",        "ThresholdedRelu"};
   return types.count(type) != 0;
 }
-bool IsArithmetic(const std::string& type) {
-  return type == "Add" || type == "Sub" || type == "Mul" || type == "Div";
-}
 bool JoinsOrSplits(const std::string& type) { return type == "Concat" || type == "Split"; }
 
 bool IsOnCpu(const NetDef& net) {
@@ -71,6 +67,7 @@ class Mover {
   Mover(const NetDef& net, Workspace* ws, const std::set<std::string>& keep)
       : net_(net), ws_(ws), flow_(net, keep), kept_(keep), result_(net) {
     kept_.insert(net.external_output().begin(), net.external_output().end());
+    names_.insert(kept_.begin(), kept_.end());
     names_.insert(net.external_input().begin(), net.external_input().end());
     for (int i = 0; i < net.op_size(); ++i) {
       const OperatorDef& op = net.op(i);
@@ -112,11 +109,8 @@ class Mover {
   bool HasMovableFilter(const OperatorDef& op) const {
     return op.input_size() >= 2 && OrderOf(op) == "NCHW" && IsParameter(op.input(1), kImageAxes);
   }
-  // True for arithmetic of an image with one value for each channel.
   bool HasChannelParameter(const OperatorDef& op) const {
-    const ArgumentHelper arguments(op);
-    return IsArithmetic(op.type()) && op.input_size() == 2 &&
-           arguments.GetSingleArgument<int>("axis", -1) == 1 && IsParameter(op.input(1), 1);
+    return AddsToChannels(op) && IsParameter(op.input(1), 1);
   }
 
   // True if operator i, which has no filter, can run in NHWC, and its images are there in NHWC.
@@ -140,7 +134,7 @@ class Mover {
     }
     return WritesOneBlob(i);
   }
-  // True if nobody reads outputs after the first one, such as the scale of LRN.
+  // True if nobody reads outputs after the first one, such as the means of InstanceNorm.
   bool WritesOneBlob(int i) const {
     for (int j = 1; j < net_.op(i).output_size(); ++j) {
       if (flow_.Escapes(i, j) || !flow_.ReadersOf(i, j).empty()) return false;
@@ -206,6 +200,8 @@ class Mover {
         moved.set_input(j, FilterInChannelsLast(op.input(j)));
       } else if (image) {
         moved.set_input(j, InChannelsLast(op.input(j)));
+      } else {
+        InChannelsFirst(op.input(j));
       }
     }
     if (JoinsOrSplits(type) || channel_parameter) SetArgument(&moved, "axis", kImageAxes - 1);
@@ -255,6 +251,14 @@ class Mover {
 };
 
 }  // namespace
+
+bool AddsToChannels(const OperatorDef& op) {
+  const std::string& type = op.type();
+  const ArgumentHelper arguments(op);
+  return (type == "Add" || type == "Sub" || type == "Mul" || type == "Div") &&
+         op.input_size() == 2 && arguments.GetSingleArgument<bool>("broadcast", false) &&
+         arguments.GetSingleArgument<int>("axis", -1) == 1;
+}
 
 int MoveToChannelsLast(NetDef* net, Workspace* ws, const std::set<std::string>& keep) {
   const bool nested = std::any_of(net->op().begin(), net->op().end(), HasNetArgument);

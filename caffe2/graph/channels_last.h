@@ -22,11 +22,16 @@ class Workspace;
 //
 // External outputs and the blobs in `keep` hold what they held before, but for rounding. Other
 // results may be in blobs "<name>_nhwc" only. Filters in the new order are added to the workspace
-// under such names, too: they are copies, so create the net again after you change a filter. Blobs
-// of these names in `ws`, for instance of an earlier call, are overwritten.
+// under such names, too: they are copies, so create the net again after you change a filter, or the
+// rank of a parameter that is added to channels or multiplies them. Blobs of these names in `ws`,
+// for instance of an earlier call, are overwritten.
 //
 // Does nothing to a net that runs other nets, or has operators on devices other than the CPU.
 // Returns the number of operators that run in NHWC and ran in NCHW before.
 int MoveToChannelsLast(NetDef* net, Workspace* ws, const std::set<std::string>& keep = {});
+
+// True for an Add, Sub, Mul or Div whose second input, broadcast, begins at axis 1 of the first
+// one.
+bool AddsToChannels(const OperatorDef& op);
 
 }  // namespace caffe2

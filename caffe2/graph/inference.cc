@@ -71,24 +71,26 @@ std::set<std::string> InputsOf(const NetDef& net) {
 }
 
 // Moves the net to NHWC, and removes folded filters of which only the copies in NHWC are needed.
-// `given` are the inputs of the net before filters were folded.
-void MoveWithFilters(const std::set<std::string>& given, const std::set<std::string>& keep,
+// `older` are the blobs of the workspace from before the filters were folded.
+void MoveWithFilters(const std::set<std::string>& older, const std::set<std::string>& keep,
                      NetDef* net, Workspace* ws) {
   const std::set<std::string> before = InputsOf(*net), read = ReadBlobs(*net);
   if (MoveToChannelsLast(net, ws, keep) == 0) return;
   RemoveUnreadInputs(read, net);
   const std::set<std::string> after = InputsOf(*net);
   for (const std::string& blob : before) {
-    if (given.count(blob) == 0 && after.count(blob) == 0) ws->RemoveBlob(blob);
+    if (older.count(blob) == 0 && after.count(blob) == 0) ws->RemoveBlob(blob);
   }
 }
 
 // What the passes may fold, convert or transform.
-std::set<std::string> ParametersOf(const NetDef& net) {
+std::set<std::string> ParametersOf(const NetDef& net, const Workspace& ws) {
   const Dataflow flow(net);
   std::set<std::string> parameters;
   for (const OperatorDef& op : net.op()) {
-    if (!HasFilter(op) && op.type() != "ConvTranspose" && op.type() != "SpatialBN") continue;
+    const bool layer = HasFilter(op) || op.type() == "ConvTranspose" || op.type() == "SpatialBN";
+    const bool arithmetic = AddsToChannels(op) && ws.HasBlob(op.input(1));
+    if (!layer && !arithmetic) continue;
     for (int i = 1; i < op.input_size(); ++i) {
       if (!flow.IsWritten(op.input(i))) parameters.insert(op.input(i));
     }
@@ -164,12 +166,15 @@ int RemoveIdentities(NetDef* net, const std::set<std::string>& keep) {
 
 std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
                                            const InferenceOptions& options) {
-  const std::set<std::string> read = ReadBlobs(*net), given = InputsOf(*net);
-  std::set<std::string> parameters = ParametersOf(*net);
+  const std::set<std::string> read = ReadBlobs(*net);
+  const std::vector<std::string> blobs = ws->Blobs();
+  std::set<std::string> older = InputsOf(*net);
+  older.insert(blobs.begin(), blobs.end());
+  std::set<std::string> parameters = ParametersOf(*net, *ws);
   RemoveIdentities(net, options.keep);
   if (options.fold_batch_norm) FoldBatchNorm(net, ws, options.keep);
   if (options.fuse) FuseOperators(net, {FusionLevel::kAll, options.keep});
-  if (options.channels_last) MoveWithFilters(given, options.keep, net, ws);
+  if (options.channels_last) MoveWithFilters(older, options.keep, net, ws);
   WriteSumsInPlace(net, options.keep);
   if (options.constant_filters) MarkConstantFilters(net);
   RemoveUnreadInputs(read, net);

@@ -29,9 +29,9 @@ struct InferenceOptions {
 // constant_filter. Adds parameters to the workspace and changes none, so that training can go on
 // with the old ones. External inputs that no operator reads any more are removed from the net.
 //
-// Returns the parameters of convolutions, FC and SpatialBN of the original net: the result may hold
-// their values in another form. If one of them changes, optimize the original net again and create
-// the optimized net anew.
+// Returns the parameters of convolutions, FC and SpatialBN of the original net, and those that
+// AddsToChannels (channels_last.h) reads: the result may hold their values in another form. If one
+// of them changes, optimize the original net again and create the optimized net anew.
 std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
                                            const InferenceOptions& options = {});
 

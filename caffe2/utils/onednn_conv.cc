@@ -329,7 +329,8 @@ bool PrefersRows(const ConvProblem& problem, ConvDirection direction) {
   }
   // Measured on Zen 4, where half a vector takes half the time; processors with AMX may differ.
   // oneDNN wastes no part of its vectors of 16 channels or filters if these are multiples of it.
-  constexpr int64_t kVector = 16, kMinImages = 16, kMaxChannels = 64;
+  // Tiles of up to 9 pixels are computed whole.
+  constexpr int64_t kLanes = 16, kMinImages = 16, kMaxChannels = 64, kMinPixels = 36;
   const int64_t channels = problem.src[1], filters = problem.filter[0];
   if (problem.src[0] < kMinImages || std::max(channels, filters) > kMaxChannels ||
       problem.filter[2] * problem.filter[3] == 1) {
@@ -337,11 +338,11 @@ bool PrefersRows(const ConvProblem& problem, ConvDirection direction) {
   }
   switch (direction) {
     case ConvDirection::kForward:
-      return filters % kVector != 0;
+      return filters % kLanes != 0 && problem.dst[2] * problem.dst[3] >= kMinPixels;
     case ConvDirection::kBackwardData:
-      return channels % kVector != 0;
+      return channels % kLanes != 0 && problem.src[2] * problem.src[3] >= kMinPixels;
     case ConvDirection::kBackwardFilter:
-      return filters % kVector != 0 || channels < 4;
+      return filters % kLanes != 0 || channels < 4;
   }
   return false;
 }

@@ -76,14 +76,6 @@ std::vector<Follower> Followers() {
       {"AveragePool", [](NchwNet& n) { Windowed(n, "AveragePool", 2, 1); }},
       {"GlobalPool", [](NchwNet& n) { n.builder.AveragePool("a", "y"); }},
       {"Norm", [](NchwNet& n) { n.builder.Norm("a", "y", kChannels); }},
-      {"LRN",
-       [](NchwNet& n) {
-         OperatorDef* op = n.Add("LRN", {"a"}, "y");
-         op->add_output("y_scale");
-         SetArgument(op, "size", 3);
-         SetArgument(op, "alpha", 0.1f);
-         SetArgument(op, "beta", 0.75f);
-       }},
       {"PRelu",
        [](NchwNet& n) {
          n.builder.Parameter("slope", {kChannels}, -1, 1);
@@ -180,20 +172,20 @@ TEST(ChannelsLastTest, OtherOperatorsStayInChannelsFirst) {
   n.builder.Parameter("row", {9}, -1, 1);
   n.Add("Add", {"a", "row"}, "last");
   SetArgument(n.net().mutable_op(3), "broadcast", 1);
+  SetArgument(n.Add("Mul", {"a", "row"}, "no_broadcast"), "axis", 1);  // then axis is not read
   n.builder.Fc("a", "fc", kChannels * 81, 4);
-  const NetDef moved = n.ExpectSame({"rows", "tall", "last", "fc"});
+  const NetDef moved = n.ExpectSame({"rows", "tall", "last", "no_broadcast", "fc"});
   EXPECT_EQ(n.count, 1);
-  EXPECT_EQ(CountType(moved, "NHWC2NCHW"), 1) << "the four operators read one blob";
+  EXPECT_EQ(CountType(moved, "NHWC2NCHW"), 1) << "the operators read one blob";
 }
 
-TEST(ChannelsLastTest, AScaleThatIsReadKeepsItsOrder) {
+TEST(ChannelsLastTest, OperatorsWhoseOtherOutputsAreReadStay) {
   NchwNet n;
-  OperatorDef* op = n.Add("LRN", {"a"}, "y");
-  op->add_output("scale");
-  SetArgument(op, "size", 3);
-  SetArgument(op, "alpha", 0.1f);
-  SetArgument(op, "beta", 0.75f);
-  n.ExpectSame({"y", "scale"});
+  n.builder.Parameter("scale", {kChannels}, 0, 1);
+  OperatorDef* op = n.Add("InstanceNorm", {"a", "scale", "scale"}, "y");
+  op->add_output("mean");
+  op->add_output("inv_stdev");
+  n.ExpectSame({"y", "mean"});
   EXPECT_EQ(n.count, 1);
 }
 
@@ -240,6 +232,27 @@ TEST(ChannelsLastTest, KeptBlobsAreThere) {
   EXPECT_EQ(MoveToChannelsLast(&net, &n.ws, {"a"}), 2);
   ASSERT_TRUE(n.ws.RunNetOnce(net));
   ExpectClose(ValuesOf(n.ws, "a"), plain, 1e-5f, "a");
+}
+
+// Values for channels may be computed by the net, as images of one pixel.
+TEST(ChannelsLastTest, ParametersThatTheNetComputes) {
+  NchwNet n;
+  n.builder.Input("data", 1, 3, 9);
+  n.builder.AveragePool("a", "slope");
+  n.Add("PRelu", {"a", "slope"}, "y");
+  n.builder.Parameter("zero", {kChannels}, 0, 0);
+  n.Add("InstanceNorm", {"y", "slope", "zero"}, "z");
+  n.ExpectSame({"slope", "y", "z"});
+  EXPECT_EQ(n.count, 4);
+}
+
+TEST(ChannelsLastTest, NamesOfKeptBlobsAreTaken) {
+  NchwNet n;
+  n.builder.Parameter("a_nhwc", {2}, 3, 3);
+  n.net().clear_external_input();
+  n.net().add_external_output("a_nhwc");
+  n.ExpectSame({"a"});
+  EXPECT_EQ(ValuesOf(n.ws, "a_nhwc"), std::vector<float>({3, 3}));
 }
 
 TEST(ChannelsLastTest, SharedFiltersAndTakenNames) {

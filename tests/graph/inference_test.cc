@@ -70,6 +70,45 @@ TEST(InferenceTest, WeightsOfFullyConnectedLayersAreConstant) {
   }
 }
 
+// Two nets of a workspace may share folded filters.
+TEST(InferenceTest, FoldedFiltersOfAnotherNetStay) {
+  Workspace ws;
+  ImageNetBuilder builder(&ws, "NCHW", /*is_test=*/true);
+  builder.Input("data", 1, 2, 5);
+  builder.Norm(builder.Conv("data", "conv", 2, 3, 3), "bn", 3);
+  builder.net().add_external_output("bn");
+  NetDef plain = builder.net(), moved = builder.net();
+  OptimizeForInference(&plain, &ws, {.channels_last = false});
+  OptimizeForInference(&moved, &ws);
+  ASSERT_TRUE(ws.RunNetOnce(plain));
+  const std::vector<float> expected = ValuesOf(ws, "bn");
+  ASSERT_TRUE(ws.RunNetOnce(moved));
+  ExpectClose(ValuesOf(ws, "bn"), expected, 1e-5f, "bn");
+
+  Workspace other;
+  ImageNetBuilder again(&other, "NCHW", /*is_test=*/true);
+  again.Input("data", 1, 2, 5);
+  again.Norm(again.Conv("data", "conv", 2, 3, 3), "bn", 3);
+  NetDef alone = again.net();
+  OptimizeForInference(&alone, &other);
+  EXPECT_FALSE(other.HasBlob("conv_folded_w")) << "only its copy in NHWC is read";
+}
+
+// Whoever gives one of these another rank must optimize again.
+TEST(InferenceTest, ValuesForChannelsAreParameters) {
+  Workspace ws;
+  ImageNetBuilder builder(&ws, "NCHW", /*is_test=*/true);
+  builder.Parameter("b", {4}, 0, 1);
+  OperatorDef* op = builder.Add("Add", {"x", "b"}, "y");
+  SetArgument(op, "broadcast", 1);
+  SetArgument(op, "axis", 1);
+  NetDef net = builder.net();
+  EXPECT_EQ(OptimizeForInference(&net, &ws), std::set<std::string>{"b"});
+  Workspace empty;  // an input of the net, not a parameter
+  net = builder.net();
+  EXPECT_TRUE(OptimizeForInference(&net, &empty).empty());
+}
+
 struct ConvNorm {
   explicit ConvNorm(bool is_test) : builder(&ws, "NCHW", is_test) {
     builder.Input("data", 1, 2, 3);

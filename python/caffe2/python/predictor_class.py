@@ -63,8 +63,9 @@ class Predictor:
       init_net, predict_net: NetDefs, Nets, or serialized NetDefs.
       trust_model: allow every operator, also those that open files or run Python, and parameters
         that are not finite, without limits of size and time.
-      optimize: fold batch normalization into filters, fuse operators, and convert filters to the
-        kernels' layout once. Results differ by rounding at most.
+      optimize: fold batch normalization into filters, fuse operators, run nets in NCHW in
+        NHWC between convolutions, and convert filters to the kernels' layout once. Results differ
+        by rounding at most.
       max_run_seconds: without trust_model, a run of a net that takes longer fails before its next
         operator.
 
