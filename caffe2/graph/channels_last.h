@@ -16,8 +16,8 @@ class Workspace;
 //
 // - Conv (also with Sum and Relu) and ConvTranspose run in NHWC if their filter has four axes, is
 //   in `ws` and is not written by the net.
-// - Pools, normalizations, elementwise operators, Concat, Split and the like run in NHWC if all
-//   their images are in NHWC already.
+// - Pools, normalizations (but LRN, which is slower in NHWC), elementwise operators, Concat, Split
+//   and the like run in NHWC if all their images are in NHWC already.
 // - All others run in NCHW. NCHW2NHWC and NHWC2NCHW are put between.
 //
 // External outputs and the blobs in `keep` hold what they held before, but for rounding. Other

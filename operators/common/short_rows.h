@@ -96,25 +96,31 @@ CAFFE2_FLATTEN CAFFE2_SIMD_CLONES void SumShortTerms(int64_t first, int64_t coun
     for (int64_t r = 0; r < kShortRowCount; ++r) sums[r] += terms[r * n + j];
   }
 }
+// Calls body(first row, count) for blocks of kShortRowCount rows. Threads share whole blocks, so
+// that each row is at the same place of its block for any number of threads.
+template <class Body>
+void ForShortBlocks(int64_t begin, int64_t end, int64_t rows, const Body& body) {
+  for (int64_t row = begin * kShortRowCount; row < std::min(rows, end * kShortRowCount);
+       row += kShortRowCount) {
+    body(row, std::min(kShortRowCount, rows - row));
+  }
+}
+inline int64_t RowBlocks(int64_t rows) { return (rows + kShortRowCount - 1) / kShortRowCount; }
+inline int64_t BlockGrain(int64_t n) { return RowGrain(kShortRowCount * n, kElementGrain); }
+
 template <class F>
 void ForEachRowSum(int64_t rows, int64_t n, const F& f, CPUContext* context) {
   if (!HasShortSums(n)) return ForEachRow(rows, n, f, context);
-  // Threads share whole blocks, so that each row is at the same place of its block for any number
-  // of threads.
-  const int64_t blocks = (rows + kShortRowCount - 1) / kShortRowCount;
-  ParallelFor(blocks, RowGrain(kShortRowCount * n, kElementGrain),
-              [=, &f](int64_t begin, int64_t end) {
-                f.template WithTerm<double>([=, &f](auto term) {
-                  double sums[kShortRowCount];
-                  for (int64_t row = begin * kShortRowCount;
-                       row < std::min(rows, end * kShortRowCount); row += kShortRowCount) {
-                    const int64_t count = std::min(kShortRowCount, rows - row);
-                    SumShortTerms(row * n, count, n, term, sums);
-                    for (int64_t r = 0; r < count; ++r) f.Finish(row + r, sums[r]);
-                  }
-                  return 0.;
-                });
-              });
+  ParallelFor(RowBlocks(rows), BlockGrain(n), [=, &f](int64_t begin, int64_t end) {
+    f.template WithTerm<double>([=, &f](auto term) {
+      ForShortBlocks(begin, end, rows, [=, &f](int64_t row, int64_t count) {
+        double sums[kShortRowCount];
+        SumShortTerms(row * n, count, n, term, sums);
+        for (int64_t r = 0; r < count; ++r) f.Finish(row + r, sums[r]);
+      });
+      return 0.;
+    });
+  });
 }
 template <class F, class Context>
 void ForEachRowSum(int64_t rows, int64_t n, const F& f, Context* context) {
@@ -134,20 +140,15 @@ CAFFE2_FLATTEN CAFFE2_SIMD_CLONES void RunShortRows(int64_t first, int64_t size,
 template <class F>
 void ForEachRowElement(int64_t rows, int64_t n, const F& f, CPUContext* context) {
   if (!HasShortSums(n)) return ForEachRow(rows, n, f, context);
-  const int64_t blocks = (rows + kShortRowCount - 1) / kShortRowCount;
-  ParallelFor(blocks, RowGrain(kShortRowCount * n, kElementGrain),
-              [=, &f](int64_t begin, int64_t end) {
-                f.WithBody([=, &f](auto body) {
-                  float factors[kShortRowCount * host_device::kMinSumLanes];
-                  for (int64_t row = begin * kShortRowCount;
-                       row < std::min(rows, end * kShortRowCount); row += kShortRowCount) {
-                    const int64_t count = std::min(kShortRowCount, rows - row);
-                    for (int64_t r = 0; r < count; ++r)
-                      std::fill_n(factors + r * n, n, f.Factor(row + r));
-                    RunShortRows(row * n, count * n, factors, body);
-                  }
-                });
-              });
+  ParallelFor(RowBlocks(rows), BlockGrain(n), [=, &f](int64_t begin, int64_t end) {
+    f.WithBody([=, &f](auto body) {
+      ForShortBlocks(begin, end, rows, [=, &f](int64_t row, int64_t count) {
+        float factors[kShortRowCount * host_device::kMinSumLanes];
+        for (int64_t r = 0; r < count; ++r) std::fill_n(factors + r * n, n, f.Factor(row + r));
+        RunShortRows(row * n, count * n, factors, body);
+      });
+    });
+  });
 }
 template <class F, class Context>
 void ForEachRowElement(int64_t rows, int64_t n, const F& f, Context* context) {
