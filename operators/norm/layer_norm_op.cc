@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kGrain = 1 << 13;  // elements per thread
 
 // Normalizes kShortRowCount rows, and writes the mean and the deviation of each.
-CAFFE2_SIMD_CLONES void NormalizeShortRows(int64_t n, float epsilon, const float* in, float* out,
-                                           float* mean, float* stdev) {
+CAFFE2_SIMD_CLONES void NormalizeShortBlock(int64_t n, float epsilon, const float* in, float* out,
+                                            float* mean, float* stdev) {
   float scale[kShortRowCount];
   double centre[kShortRowCount], squares[kShortRowCount];
   const ShortRowSums rows(n, in);
@@ -34,21 +34,22 @@ CAFFE2_SIMD_CLONES void NormalizeShortRows(int64_t n, float epsilon, const float
   MapShortRows(n, in, out, [=](float x, int64_t r) { return (x - mean[r]) * scale[r]; });
 }
 
-}  // namespace
-
+// The two cases of NormalizeRows.
 template <typename T>
-void NormalizeRows(const LayerNormRows& shape, float epsilon, const T* x, T* y, float* mean,
-                   float* stdev, CPUContext* /*context*/) {
+void NormalizeShortRows(const LayerNormRows& shape, float epsilon, const T* x, T* y, float* mean,
+                        float* stdev) {
   const int64_t d = shape.size;
-  if (HasShortRows(d)) {
-    ForShortRows(shape.rows, d, x, y, [=](int64_t row, int64_t count, const float* in, float* out) {
-      float means[kShortRowCount], stdevs[kShortRowCount];
-      NormalizeShortRows(d, epsilon, in, out, means, stdevs);
-      std::copy_n(means, count, mean + row);
-      std::copy_n(stdevs, count, stdev + row);
-    });
-    return;
-  }
+  ForShortRows(shape.rows, d, x, y, [=](int64_t row, int64_t count, const float* in, float* out) {
+    float means[kShortRowCount], stdevs[kShortRowCount];
+    NormalizeShortBlock(d, epsilon, in, out, means, stdevs);
+    std::copy_n(means, count, mean + row);
+    std::copy_n(stdevs, count, stdev + row);
+  });
+}
+template <typename T>
+void NormalizeLongRows(const LayerNormRows& shape, float epsilon, const T* x, T* y, float* mean,
+                       float* stdev) {
+  const int64_t d = shape.size;
   ParallelFor(shape.rows, RowGrain(d, kGrain), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const RowMoments moments = MomentsOf(d, x + i * d);
@@ -61,6 +62,18 @@ void NormalizeRows(const LayerNormRows& shape, float epsilon, const T* x, T* y, 
                              [=](int64_t j) { Store((Widen(from[j]) - centre) * scale, to + j); });
     }
   });
+}
+
+}  // namespace
+
+template <typename T>
+void NormalizeRows(const LayerNormRows& shape, float epsilon, const T* x, T* y, float* mean,
+                   float* stdev, CPUContext* /*context*/) {
+  if (HasShortRows(shape.size)) {
+    NormalizeShortRows(shape, epsilon, x, y, mean, stdev);
+  } else {
+    NormalizeLongRows(shape, epsilon, x, y, mean, stdev);
+  }
 }
 
 // dX = (dY - mean(dY) - Y mean(dY Y)) / stdev, means over the row
