@@ -1,17 +1,6 @@
 #include "operators/optimizer/adam_op.h"
 
-#include "caffe2/utils/simd.h"
-
 namespace caffe2 {
-
-CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<AdamRule>& update, const Stretches& all) {
-  UpdateEach(update, all);
-}
-
-CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<WithWeightDecay<AdamRule>>& update,
-                                       const Stretches& all) {
-  UpdateEach(update, all);
-}
 
 REGISTER_CPU_OPERATOR(Adam, AdamOp<CPUContext>);
 

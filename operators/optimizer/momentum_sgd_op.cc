@@ -1,13 +1,6 @@
 #include "operators/optimizer/momentum_sgd_op.h"
 
-#include "caffe2/utils/simd.h"
-
 namespace caffe2 {
-
-CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<MomentumSgdRule>& update,
-                                       const Stretches& all) {
-  UpdateEach(update, all);
-}
 
 using FP16MomentumSgdOp = MomentumSgdOp<CPUContext, float16>;
 REGISTER_CPU_OPERATOR(MomentumSGD, MomentumSgdOp<CPUContext>);

@@ -1,13 +1,6 @@
 #include "operators/optimizer/rmsprop_op.h"
 
-#include "caffe2/utils/simd.h"
-
 namespace caffe2 {
-
-CAFFE2_SIMD_CLONES void UpdateElements(const DenseUpdate<RmsPropRule>& update,
-                                       const Stretches& all) {
-  UpdateEach(update, all);
-}
 
 REGISTER_CPU_OPERATOR(RmsProp, RmsPropOp<CPUContext>);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "caffe2/utils/narrow_float.h"
+#include "caffe2/utils/simd.h"
 #include "operators/common/host_device_op.h"
 #include "operators/common/update_rows.h"
 #include "operators/optimizer/sparse_update.h"
@@ -15,9 +16,10 @@ struct Stretches {
   int64_t count, unit, from, n;
 };
 
+// Updates all elements by `u`, which must be a local variable, so that the compiler sees that the
+// loops do not change it.
 template <class Update>
-CAFFE2_INLINE void UpdateEach(const Update& update, const Stretches& all) {
-  const Update u = update;  // a copy, so that the compiler sees that the loops do not change it
+CAFFE2_INLINE void UpdateEach(const Update& u, const Stretches& all) {
   const int64_t n = all.n, end = all.from + all.count * n;
   const UpdateScalars scalars = u.Scalars();
   const bool skip = u.Skips();
@@ -33,16 +35,15 @@ CAFFE2_INLINE void UpdateEach(const Update& update, const Stretches& all) {
   }
 }
 
-// UpdateEach. For the most used rules it is compiled for several instruction sets (utils/simd.h).
+// Updates all elements.
 template <class Update>
-void UpdateElements(const Update& update, const Stretches& all) {
-  UpdateEach(update, all);
+CAFFE2_FLATTEN CAFFE2_SIMD_CLONES void UpdateElements(const Update& update, const Stretches& all) {
+  Update u = update;
+  if (u.step_out != nullptr) return UpdateEach(u, all);
+  u.step_out = nullptr;  // known to the compiler: it moves only a few conditions out of a loop
+  UpdateEach(u, all);
 }
-void UpdateElements(const DenseUpdate<MomentumSgdRule>& update, const Stretches& all);
-void UpdateElements(const DenseUpdate<AdamRule>& update, const Stretches& all);
-void UpdateElements(const DenseUpdate<WithWeightDecay<AdamRule>>& update, const Stretches& all);
-void UpdateElements(const DenseUpdate<WithWeightDecay<AdagradRule>>& update, const Stretches& all);
-void UpdateElements(const DenseUpdate<RmsPropRule>& update, const Stretches& all);
+
 // Updates the elements [begin, end).
 template <class Update>
 void UpdateRange(const Update& update, int64_t begin, int64_t end) {

@@ -304,11 +304,11 @@ struct WithWeightDecay<AdamRule> : AdamRule {
 
   CAFFE2_HOST_DEVICE Updated Update(const UpdateScalars& scalars, float g, float p,
                                     float* state) const {
-    if (!decoupled_weight_decay) {
-      return AdamRule::Update(scalars, g + weight_decay * p, p, state);
-    }
-    const float decayed = weight_decay == 0 ? p : p + scalars.lr * weight_decay * p;
-    return AdamRule::Update(scalars, g, decayed, state);
+    // Values, not branches, so that loops become vector code.
+    const float gradient = decoupled_weight_decay ? g : g + weight_decay * p;
+    const bool shrinks = decoupled_weight_decay && weight_decay != 0;
+    const float shrunk = shrinks ? p + scalars.lr * weight_decay * p : p;
+    return AdamRule::Update(scalars, gradient, shrunk, state);
   }
 };
 

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <tuple>
 
 #include "caffe2/core/device_backend.h"
 #include "tests/operators/op_test.h"
@@ -151,7 +153,13 @@ TEST_P(MultiMomentumSgdTest, OfFlatBlocks) {
 struct Element {
   double param, first, second;
 };
-Element StepOf(const std::string& type, Element e, double g, double lr, int64_t t) {
+Element StepOf(const std::string& type, Element e, double g, double decay, bool decoupled,
+               double lr, int64_t t) {
+  if (decoupled) {
+    e.param += lr * decay * e.param;
+  } else {
+    g += decay * e.param;
+  }
   if (type == "MultiAdam") {
     e.first = 0.8 * e.first + 0.2 * g;
     e.second = 0.9 * e.second + 0.1 * g * g;
@@ -172,25 +180,35 @@ struct RuleCase {
   const char* type;
   int states;
   std::vector<Argument> arguments;
+  bool decoupled = false;
 };
 
-class MultiUpdateTest : public ::testing::TestWithParam<RuleCase> {};
+RuleCase AdamCase(bool decoupled) {
+  return {"MultiAdam",
+          2,
+          {MakeArgument("beta1", 0.8f), MakeArgument("beta2", 0.9f), MakeArgument("epsilon", 1e-3f),
+           MakeArgument("decoupled_weight_decay", decoupled)},
+          decoupled};
+}
+
+class MultiUpdateTest : public ::testing::TestWithParam<std::tuple<RuleCase, bool>> {};
 INSTANTIATE_TEST_SUITE_P(
     Rules, MultiUpdateTest,
-    ::testing::Values(
-        RuleCase{"MultiAdam",
-                 2,
-                 {MakeArgument("beta1", 0.8f), MakeArgument("beta2", 0.9f),
-                  MakeArgument("epsilon", 1e-3f)}},
-        RuleCase{"MultiAdagrad", 1, {MakeArgument("decay", 0.7f), MakeArgument("epsilon", 1e-3f)}},
-        RuleCase{"MultiRmsProp",
-                 2,
-                 {MakeArgument("decay", 0.6f), MakeArgument("momentum", 0.5f),
-                  MakeArgument("epsilon", 1e-3f)}}));
+    ::testing::Combine(
+        ::testing::Values(AdamCase(false), AdamCase(true),
+                          RuleCase{"MultiAdagrad",
+                                   1,
+                                   {MakeArgument("decay", 0.7f), MakeArgument("epsilon", 1e-3f)}},
+                          RuleCase{"MultiRmsProp",
+                                   2,
+                                   {MakeArgument("decay", 0.6f), MakeArgument("momentum", 0.5f),
+                                    MakeArgument("epsilon", 1e-3f)}}),
+        ::testing::Bool()));
 
-// Scaled gradients, decay, a copy of the second parameter; then a run that is skipped.
+// Gradients that are scaled or not, decay, a copy of the second parameter; then a run that is
+// skipped.
 TEST_P(MultiUpdateTest, FollowsItsRule) {
-  const RuleCase& rule = GetParam();
+  const auto& [rule, scaled] = GetParam();
   const std::vector<int64_t> sizes = {5, 70};
   const std::vector<double> decay = {0.25, 0};
   Workspace ws;
@@ -207,7 +225,8 @@ TEST_P(MultiUpdateTest, FollowsItsRule) {
   inputs.insert(inputs.end(), outputs.begin(), outputs.end());
   inputs.emplace_back("lr");
   if (rule.type == std::string("MultiAdam")) inputs.emplace_back("iter");
-  inputs.insert(inputs.end(), {"p0", "p1", "found_inf", "scale"});
+  inputs.insert(inputs.end(), {"p0", "p1", "found_inf"});
+  if (scaled) inputs.emplace_back("scale");
   outputs.insert(outputs.end(), {"p0", "p1", "copy"});
   std::vector<Argument> arguments = rule.arguments;
   arguments.push_back(MakeArgument("weight_decay", std::vector<float>{0.25f, 0.f}));
@@ -222,8 +241,8 @@ TEST_P(MultiUpdateTest, FollowsItsRule) {
                first = FetchValues<float>(ws, "s0_" + n),
                second = FetchValues<float>(ws, (rule.states > 1 ? "s1_" : "s0_") + n);
     for (int64_t k = 0; k < sizes[i]; ++k) {
-      expected[i].push_back(
-          StepOf(rule.type, {p[k], first[k], second[k]}, g[k] / 8.0 + decay[i] * p[k], -0.1f, 3));
+      expected[i].push_back(StepOf(rule.type, {p[k], first[k], second[k]},
+                                   scaled ? g[k] / 8.0 : g[k], decay[i], rule.decoupled, -0.1f, 3));
     }
   }
   for (const float found : {0.f, 1.f}) {
@@ -245,6 +264,20 @@ TEST_P(MultiUpdateTest, FollowsItsRule) {
     for (const float master : FetchValues<float>(ws, "p1")) copy.push_back(ToBFloat16(master));
     EXPECT_EQ(FetchValues<bfloat16>(ws, "copy"), copy);
   }
+}
+
+// A decay of 0 leaves parameters that are infinite as they are.
+TEST(MultiAdamTest, DecouplesNoDecayOfInfiniteParameters) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr int64_t kSize = 33;
+  Workspace ws;
+  Feed(&ws, "lr", {1}, std::vector<float>{-0.1f});
+  Feed(&ws, "iter", {1}, std::vector<int64_t>{2});
+  Feed(&ws, "p", {kSize}, std::vector<float>(kSize, kInf));
+  for (const char* name : {"g", "s", "t"}) Feed(&ws, name, {kSize}, std::vector<float>(kSize, 1));
+  RunOp(&ws, Op("MultiAdam", {"g", "s", "t", "lr", "iter", "p"}, {"s", "t", "p"},
+                {MakeArgument("decoupled_weight_decay", true)}));
+  EXPECT_EQ(FetchValues<float>(ws, "p"), std::vector<float>(kSize, kInf));
 }
 
 TEST(MultiMomentumSgdErrorTest, NamesWhatDoesNotFit) {

@@ -253,7 +253,7 @@ std::vector<Row> UpdateRows() {
        {-1, -1, -1, -1}},
       {"Adam",
        {kModest, kModest, kPositive, kModest, kRate, kIter},
-       4,
+       8,
        kFused,
        at,
        decay(),
