@@ -75,12 +75,14 @@ def parse_args():
 
 
 def tuned_environment():
-    """What makes PyTorch faster on few cores, as far as it is installed."""
+    """What makes PyTorch faster on few cores, as far as it is installed. What is not is named."""
     libraries = "/usr/lib/*"
     environment = {}
     tcmalloc = sorted(glob.glob(libraries + "/libtcmalloc_minimal.so.4"))
     if tcmalloc:
         environment["LD_PRELOAD"] = tcmalloc[0]
+    else:
+        print("warning: the peers run without tcmalloc (libtcmalloc-minimal4)", file=sys.stderr)
     blas = sorted(glob.glob(libraries + "/openblas-openmp/libblas.so.3"))
     if blas:
         environment["LD_LIBRARY_PATH"] = os.path.dirname(blas[0])
