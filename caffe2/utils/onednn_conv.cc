@@ -1,7 +1,5 @@
 #include "caffe2/utils/onednn_conv.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -199,11 +197,6 @@ bool MadeByOneDnn(const ConvProblem& problem, const Make& make) {
   }
 }
 
-bool HasIsa(dnnl::cpu_isa wanted) {
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
-}
-
 // The floats in a vector of AVX2. oneDNN's layouts hold blocks of so many channels, or of twice as
 // many.
 constexpr int64_t kVector = 8;
@@ -252,12 +245,6 @@ void MakeConvolution(ConvDirection direction, const ConvProblem& problem,
   Translate(what, [&] { make(ConvDescs(problem, dnnl::algorithm::convolution_direct)); });
 }
 
-// True for processors with AMX: direct convolutions in bfloat16 beat Winograd there.
-bool HasAmx() {
-  static const bool amx = HasIsa(dnnl::cpu_isa::avx512_core_amx);
-  return amx;
-}
-
 // The fewest tiles of 4x4 results with which Winograd in float is faster than direct.
 int64_t MinFloatTiles(int64_t channels, bool kept, ConvDirection direction) {
   static const bool onednn_has_winograd =
@@ -289,12 +276,9 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction) {
   if (problem.type.Match<float>()) {
     return channels >= 32 && tiles(4) >= MinFloatTiles(channels, kept, direction);
   }
-  int64_t min_tiles = 512;
+  int64_t min_tiles = 256;
   if (kept) min_tiles = std::max<int64_t>(40, channels / 6);
-  // Each thread sums its own filter gradient.
-  if (direction == ConvDirection::kBackwardFilter) {
-    min_tiles = std::max(196, 98 * omp_get_max_threads());
-  }
+  if (direction == ConvDirection::kBackwardFilter) min_tiles = 196;
   return WinogradSupports(problem) && !HasAmx() && channels >= 64 && tiles(2) >= min_tiles;
 }
 

@@ -57,8 +57,8 @@ struct ConvProblem {
 enum class ConvDirection { kForward, kBackwardData, kBackwardFilter };
 
 // The rule of kAuto: true if Winograd was measured to be faster than the direct convolution, layout
-// changes included. Depends only on the problem, the kind of processor and the number of threads,
-// so that results do not vary from run to run.
+// changes included. Depends only on the problem and the kind of processor, so that results do not
+// vary from run to run.
 bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 // Another rule of kAuto: true if a gradient was measured to be faster as a product over patches
 // (onednn_conv_matmul.h). False for the forward direction.

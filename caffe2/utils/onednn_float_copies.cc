@@ -38,6 +38,16 @@ bool MultipliesBFloat16() {
   return can;
 }
 
+bool HasAmx() {
+  static const bool amx = HasIsa(dnnl::cpu_isa::avx512_core_amx);
+  return amx;
+}
+
+bool HasPairInstruction() {
+  static const bool has = HasIsa(dnnl::cpu_isa::avx512_core_bf16);
+  return has;
+}
+
 const float* FloatCopies::Input(const void* data, TypeMeta type, int64_t n) {
   if (data == nullptr || type.Match<float>()) return static_cast<const float*>(data);
   float* copy = Next(n);

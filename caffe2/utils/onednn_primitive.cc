@@ -56,6 +56,11 @@ dnnl::primitive_attr UserScratchpad() {
   return attr;
 }
 
+bool HasIsa(dnnl::cpu_isa wanted) {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
 BoundPrimitive::BoundPrimitive(const dnnl::primitive& primitive,
                                const dnnl::memory::desc& scratchpad)
     : primitive_(primitive), scratchpad_(MakeMemory(scratchpad)) {

@@ -18,6 +18,8 @@ const dnnl::engine& CpuEngine();
 dnnl::memory::data_type ToDataType(TypeMeta type);
 // The attributes of every primitive: the caller provides its scratchpad.
 dnnl::primitive_attr UserScratchpad();
+// True if oneDNN uses `wanted`: the processor has it and ONEDNN_MAX_CPU_ISA does not exclude it.
+bool HasIsa(dnnl::cpu_isa wanted);
 
 // Returns make(). Turns oneDNN's error into an EnforceNotMet that says what was being made.
 template <typename Make>

@@ -8,6 +8,7 @@
 #include "caffe2/utils/onednn_winograd_parts.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
+#include "caffe2/utils/winograd_pairs.h"
 
 namespace caffe2::onednn {
 
@@ -28,36 +29,27 @@ bool WinogradSupports(const ConvProblem& p) {
           (p.channels_last && p.type.Match<bfloat16>() && MultipliesBFloat16()));
 }
 
-class WinogradCorrelation::Work {
- public:
-  virtual ~Work() = default;
-  virtual void Run(const void* in, const void* filter, const void* bias, void* out) = 0;
-};
-
 // The parts that do not change from run to run.
-template <typename Pixel>
 class WinogradCorrelation::Plan {
  public:
-  using Tile = WinogradTile<Pixel>;
+  using Tile = WinogradTile<float>;
 
   Plan(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left, bool rotated)
       : in(in),
         out(out),
         tiles(Tile::kOut, out, pad_top, pad_left,
-              CachedTiles<Pixel>(Tile::kPlanes *
-                                 (sizeof(Pixel) * in.channels + sizeof(float) * out.channels))),
-        plane_tiles(tiles.PlaneTiles(in.channels * sizeof(Pixel), out.channels * sizeof(float))),
+              CachedTiles(Tile::kPlanes * sizeof(float) * (in.channels + out.channels))),
+        plane_tiles(tiles.PlaneTiles(in.channels * sizeof(float), out.channels * sizeof(float))),
         in_plane(plane_tiles * in.channels),
         out_plane(plane_tiles * out.channels),
         filter_elements(Tile::kPlanes * in.channels * out.channels),
-        filter(Planes<Pixel>(in.channels, out.channels,
-                             rotated ? memory::format_tag::abc : kTransposed)),
-        product(Planes<Pixel>(plane_tiles, in.channels),
-                Planes<Pixel>(in.channels, out.channels, memory::format_tag::any),
-                Planes<Pixel, float>(plane_tiles, out.channels), false),
-        in_planes(worker.Add<Pixel>(Tile::kPlanes * in_plane)),
+        filter(Planes(in.channels, out.channels, rotated ? memory::format_tag::abc : kTransposed)),
+        product(Planes(plane_tiles, in.channels),
+                Planes(in.channels, out.channels, memory::format_tag::any),
+                Planes(plane_tiles, out.channels), false),
+        in_planes(worker.Add<float>(Tile::kPlanes * in_plane)),
         out_planes(worker.Add<float>(Tile::kPlanes * out_plane)),
-        outside(worker.Add<Pixel>(out.channels)),
+        outside(worker.Add<float>(out.channels)),
         product_scratch(worker.Add<char>(product.scratch_bytes())) {}
 
   const Image in, out;
@@ -73,25 +65,24 @@ class WinogradCorrelation::Plan {
 };
 
 // One thread's part of the work.
-template <typename Pixel>
 class WinogradCorrelation::Worker {
  public:
-  using Tile = WinogradTile<Pixel>;
+  using Tile = WinogradTile<float>;
 
-  Worker(const Plan<Pixel>& plan, char* scratch, const void* filter)
+  Worker(const Plan& plan, char* scratch, const void* filter)
       : plan_(plan),
-        in_planes_(reinterpret_cast<Pixel*>(scratch + plan.in_planes)),
+        in_planes_(reinterpret_cast<float*>(scratch + plan.in_planes)),
         out_planes_(reinterpret_cast<float*>(scratch + plan.out_planes)),
-        outside_(reinterpret_cast<Pixel*>(scratch + plan.outside)),
+        outside_(reinterpret_cast<float*>(scratch + plan.outside)),
         zeros_(plan.in.channels),
         product_(plan.product, in_planes_, filter, out_planes_, scratch + plan.product_scratch) {}
 
-  void RunChunk(int64_t chunk, const Pixel* in, const WinogradEpilogue& epilogue, Pixel* out) {
+  void RunChunk(int64_t chunk, const float* in, const WinogradEpilogue& epilogue, float* out) {
     constexpr int kOut = Tile::kOut;
     const Tiles& tiles = plan_.tiles;
     const int64_t rows = tiles.RowsOf(chunk);
     tiles.ForRows(chunk, rows, [&](int64_t n, int64_t y, int64_t x, int64_t tile) {
-      const Pixel* pixels[Tile::kIn * Tile::kIn];
+      const float* pixels[Tile::kIn * Tile::kIn];
       FindPixels<Tile::kIn>(plan_.in, n, tiles.top + kOut * y, tiles.left + kOut * x, in,
                             zeros_.data(), pixels);
       TransformInput(pixels, plan_.in.channels, plan_.in_plane,
@@ -99,7 +90,7 @@ class WinogradCorrelation::Worker {
     });
     product_.Run();
     tiles.ForRows(chunk, rows, [&](int64_t n, int64_t y, int64_t x, int64_t tile) {
-      Pixel* pixels[kOut * kOut];
+      float* pixels[kOut * kOut];
       FindPixels<kOut>(plan_.out, n, kOut * y, kOut * x, out, outside_, pixels);
       TransformOutput(out_planes_ + tile * plan_.out.channels, plan_.out_plane, plan_.out.channels,
                       epilogue, pixels);
@@ -107,45 +98,42 @@ class WinogradCorrelation::Worker {
   }
 
  private:
-  const Plan<Pixel>& plan_;
-  Pixel* in_planes_;
+  const Plan& plan_;
+  float* in_planes_;
   float* out_planes_;
-  Pixel* outside_;
-  const std::vector<Pixel> zeros_;
+  float* outside_;
+  const std::vector<float> zeros_;
   PlaneProducts::Runner product_;
 };
 
-template <typename Pixel>
-class WinogradCorrelation::WorkOn final : public Work {
+class WinogradCorrelation::Work {
  public:
-  WorkOn(const ConvProblem& problem, Direction direction)
+  Work(const ConvProblem& problem, Direction direction)
       : problem_(problem),
         rotated_(direction == kBackwardData),
-        in_copy_(ImageCopy::Make<Pixel>(problem, rotated_ ? problem.dst : problem.src)),
-        out_copy_(ImageCopy::Make<Pixel>(problem, rotated_ ? problem.src : problem.dst)),
+        in_copy_(ImageCopy::Make(problem, rotated_ ? problem.dst : problem.src)),
+        out_copy_(ImageCopy::Make(problem, rotated_ ? problem.src : problem.dst)),
         plan_(MakePlan(problem, rotated_)) {}
 
-  void Run(const void* in, const void* filter, const void* bias, void* out) override;
+  void Run(const void* in, const void* filter, const void* bias, void* out);
 
  private:
-  static Plan<Pixel> MakePlan(const ConvProblem& problem, bool rotated) {
+  static Plan MakePlan(const ConvProblem& problem, bool rotated) {
     const Image src = MakeImage(problem.src), dst = MakeImage(problem.dst);
     const int64_t top = problem.pad_begin[0], left = problem.pad_begin[1];
-    return rotated ? Plan<Pixel>(dst, src, 2 - top, 2 - left, true)
-                   : Plan<Pixel>(src, dst, top, left, false);
+    return rotated ? Plan(dst, src, 2 - top, 2 - left, true) : Plan(src, dst, top, left, false);
   }
-  void TransformFilters(const void* filter, Pixel* planes) const;
+  void TransformFilters(const void* filter, float* planes) const;
 
   const ConvProblem problem_;
   const bool rotated_;
   const ImageCopy in_copy_, out_copy_;
-  const Plan<Pixel> plan_;
+  const Plan plan_;
   std::shared_ptr<void> kept_filter_;         // a constant filter's transform
   const void* kept_filter_source_ = nullptr;  // its source
 };
 
-template <typename Pixel>
-void WinogradCorrelation::WorkOn<Pixel>::TransformFilters(const void* filter, Pixel* planes) const {
+void WinogradCorrelation::Work::TransformFilters(const void* filter, float* planes) const {
   const int64_t filters = problem_.filter[0], channels = problem_.filter[1];
   const int64_t step = rotated_ ? -channels : channels, first = rotated_ ? 8 * channels : 0;
   ParallelFor(filters, 8, [&](int64_t begin, int64_t end) {
@@ -162,12 +150,11 @@ void WinogradCorrelation::WorkOn<Pixel>::TransformFilters(const void* filter, Pi
   });
 }
 
-template <typename Pixel>
-void WinogradCorrelation::WorkOn<Pixel>::Run(const void* in, const void* filter, const void* bias,
-                                             void* out) {
+void WinogradCorrelation::Work::Run(const void* in, const void* filter, const void* bias,
+                                    void* out) {
   const bool keep = problem_.constant_filter, kept = keep && kept_filter_source_ == filter;
   Layout layout;
-  const size_t planes = layout.Add<Pixel>(kept ? 0 : plan_.filter_elements);
+  const size_t planes = layout.Add<float>(kept ? 0 : plan_.filter_elements);
   const size_t reordered = layout.Add<char>(keep ? 0 : plan_.product.b().get_size());
   const size_t in_place = layout.Add<char>(in_copy_.bytes());
   const size_t out_place = layout.Add<char>(out_copy_.bytes());
@@ -178,7 +165,7 @@ void WinogradCorrelation::WorkOn<Pixel>::Run(const void* in, const void* filter,
   }
   void* product_filter = keep ? kept_filter_.get() : scratch + reordered;
   if (!kept) {
-    TransformFilters(filter, reinterpret_cast<Pixel*>(scratch + planes));
+    TransformFilters(filter, reinterpret_cast<float*>(scratch + planes));
     const memory from(plan_.filter, CpuEngine(), scratch + planes);
     memory to(plan_.product.b(), CpuEngine(), product_filter);
     dnnl::stream stream(CpuEngine());
@@ -190,12 +177,11 @@ void WinogradCorrelation::WorkOn<Pixel>::Run(const void* in, const void* filter,
       bias ? AsFloat(problem_.bias_type, bias, 0, plan_.out.channels, &bias_buffer)
            : bias_buffer.data(),
       !rotated_ && problem_.add_to_dst, !rotated_ && problem_.relu};
-  const auto* from = static_cast<const Pixel*>(in_copy_.Prepare(in, scratch + in_place, true));
-  auto* to = static_cast<Pixel*>(out_copy_.Prepare(out, scratch + out_place, epilogue.add));
+  const auto* from = static_cast<const float*>(in_copy_.Prepare(in, scratch + in_place, true));
+  auto* to = static_cast<float*>(out_copy_.Prepare(out, scratch + out_place, epilogue.add));
   std::atomic<int> next_worker{0};
   ParallelFor(plan_.tiles.chunks, 1, [&](int64_t begin, int64_t end) {
-    Worker<Pixel> worker(plan_, scratch + workers + next_worker++ * plan_.worker.bytes(),
-                         product_filter);
+    Worker worker(plan_, scratch + workers + next_worker++ * plan_.worker.bytes(), product_filter);
     for (int64_t chunk = begin; chunk < end; ++chunk) worker.RunChunk(chunk, from, epilogue, to);
   });
   out_copy_.Finish(to, out);
@@ -203,15 +189,18 @@ void WinogradCorrelation::WorkOn<Pixel>::Run(const void* in, const void* filter,
 
 WinogradCorrelation::WinogradCorrelation(const ConvProblem& problem, Direction direction) {
   CAFFE_ENFORCE(WinogradSupports(problem), "no Winograd for ", problem.ToString());
-  work_ = Translate("the products of " + problem.ToString(), [&]() -> std::unique_ptr<Work> {
-    if (problem.type.Match<float>()) return std::make_unique<WorkOn<float>>(problem, direction);
-    return std::make_unique<WorkOn<bfloat16>>(problem, direction);
-  });
+  if (problem.type.Match<bfloat16>()) {
+    pairs_ = std::make_unique<PairCorrelation>(problem, direction == kBackwardData);
+  } else {
+    Translate("the products of " + problem.ToString(),
+              [&] { in_float_ = std::make_unique<Work>(problem, direction); });
+  }
 }
 WinogradCorrelation::~WinogradCorrelation() = default;
 
 void WinogradCorrelation::Run(const void* in, const void* filter, const void* bias, void* out) {
-  work_->Run(in, filter, bias, out);
+  if (pairs_) return pairs_->Run(in, filter, bias, out);
+  in_float_->Run(in, filter, bias, out);
 }
 
 }  // namespace caffe2::onednn

@@ -1,5 +1,6 @@
-// Winograd's algorithm with oneDNN's matrix products, for bfloat16 images and, where oneDNN has no
-// Winograd of its own (version 3, and processors without AVX-512), for float images.
+// Winograd's algorithm for bfloat16 images, with products of pairs (winograd_pairs.h), and for
+// float images, with oneDNN's matrix products, where oneDNN has no Winograd of its own (version 3,
+// and processors without AVX-512).
 //
 // A 3x3 convolution is computed in tiles (Lavin and Gray, "Fast algorithms for convolutional neural
 // networks", 2016; caffe2/utils/winograd_transforms.h). In bfloat16, tiles of 2x2 results need 16
@@ -15,6 +16,9 @@
 #include "caffe2/utils/onednn_conv.h"
 
 namespace caffe2::onednn {
+
+class PairCorrelation;
+class PairFilterGradient;
 
 // True if the classes below support the problem: two spatial axes, kernel 3, stride and dilation 1,
 // one group, padding of at most 2; float, or bfloat16 in NHWC on a processor on which oneDNN
@@ -32,15 +36,12 @@ class WinogradCorrelation {
   void Run(const void* in, const void* filter, const void* bias, void* out);
 
  private:
-  class Work;
-  template <typename Pixel>
   class Plan;
-  template <typename Pixel>
   class Worker;
-  template <typename Pixel>
-  class WorkOn;
+  class Work;
 
-  std::unique_ptr<Work> work_;
+  std::unique_ptr<Work> in_float_;  // one of the two
+  std::unique_ptr<PairCorrelation> pairs_;
 };
 
 // The filter gradient: products of the transformed input and the transformed gradient, summed over
@@ -54,15 +55,12 @@ class WinogradFilterGradient {
   void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias);
 
  private:
-  class Work;
-  template <typename Pixel>
   class Plan;
-  template <typename Pixel>
   class Worker;
-  template <typename Pixel>
-  class WorkOn;
+  class Work;
 
-  std::unique_ptr<Work> work_;
+  std::unique_ptr<Work> in_float_;  // one of the two
+  std::unique_ptr<PairFilterGradient> pairs_;
 };
 
 }  // namespace caffe2::onednn

@@ -5,6 +5,7 @@
 #include "caffe2/utils/onednn_winograd_parts.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
+#include "caffe2/utils/winograd_pairs.h"
 
 namespace caffe2::onednn {
 
@@ -12,53 +13,31 @@ using namespace winograd;
 
 namespace {
 
-// sums[c] = the sum over all pixels.
-template <typename Pixel>
-void SumPixels(const Image& image, const Pixel* data, float* sums) {
-  constexpr int64_t kChannels = 64;
-  std::fill(sums, sums + image.channels, 0.f);
-  const int64_t pixels = image.batch * image.height * image.width;
-  ParallelFor(image.channels, kChannels, [&](int64_t begin, int64_t end) {
-    for (int64_t i = 0; i < pixels; ++i) {
-      AddRow(end - begin, data + i * image.channels + begin, sums + begin);
-    }
-  });
-}
-
 // Clears tiles outside of the image, so that they add nothing to sums over tiles.
-template <typename Pixel>
-void ZeroTiles(int64_t begin, int64_t end, int64_t channels, Pixel* planes) {
-  for (int64_t plane = 0; plane < WinogradTile<Pixel>::kPlanes; ++plane) {
-    Pixel* first = planes + plane * end * channels;
-    std::fill(first + begin * channels, first + end * channels, Pixel{});
+void ZeroTiles(int64_t begin, int64_t end, int64_t channels, float* planes) {
+  for (int64_t plane = 0; plane < WinogradTile<float>::kPlanes; ++plane) {
+    float* first = planes + plane * end * channels;
+    std::fill(first + begin * channels, first + end * channels, float{});
   }
 }
 
 }  // namespace
 
-class WinogradFilterGradient::Work {
- public:
-  virtual ~Work() = default;
-  virtual void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) = 0;
-};
-
-template <typename Pixel>
 class WinogradFilterGradient::Plan {
  public:
-  using Tile = WinogradTile<Pixel>;
+  using Tile = WinogradTile<float>;
 
   Plan(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
       : in(in),
         out(out),
         tiles(Tile::kOut, out, pad_top, pad_left,
-              CachedTiles<Pixel>(Tile::kPlanes * sizeof(Pixel) * (in.channels + out.channels))),
-        plane_tiles(tiles.PlaneTiles(in.channels * sizeof(Pixel), out.channels * sizeof(Pixel))),
+              CachedTiles(Tile::kPlanes * sizeof(float) * (in.channels + out.channels))),
+        plane_tiles(tiles.PlaneTiles(in.channels * sizeof(float), out.channels * sizeof(float))),
         filter_elements(Tile::kPlanes * in.channels * out.channels),
-        product(Planes<Pixel>(out.channels, plane_tiles, kTransposed),
-                Planes<Pixel>(plane_tiles, in.channels),
-                Planes<Pixel, float>(out.channels, in.channels), true),
-        in_planes(worker.Add<Pixel>(Tile::kPlanes * plane_tiles * in.channels)),
-        out_planes(worker.Add<Pixel>(Tile::kPlanes * plane_tiles * out.channels)),
+        product(Planes(out.channels, plane_tiles, kTransposed), Planes(plane_tiles, in.channels),
+                Planes(out.channels, in.channels), true),
+        in_planes(worker.Add<float>(Tile::kPlanes * plane_tiles * in.channels)),
+        out_planes(worker.Add<float>(Tile::kPlanes * plane_tiles * out.channels)),
         filter_planes(worker.Add<float>(filter_elements)),
         product_scratch(worker.Add<char>(product.scratch_bytes())) {}
 
@@ -71,25 +50,24 @@ class WinogradFilterGradient::Plan {
 };
 
 // Sums over the chunks of one thread.
-template <typename Pixel>
 class WinogradFilterGradient::Worker {
  public:
-  using Tile = WinogradTile<Pixel>;
+  using Tile = WinogradTile<float>;
 
-  Worker(const Plan<Pixel>& plan, char* scratch)
+  Worker(const Plan& plan, char* scratch)
       : plan_(plan),
-        in_planes_(reinterpret_cast<Pixel*>(scratch + plan.in_planes)),
-        out_planes_(reinterpret_cast<Pixel*>(scratch + plan.out_planes)),
+        in_planes_(reinterpret_cast<float*>(scratch + plan.in_planes)),
+        out_planes_(reinterpret_cast<float*>(scratch + plan.out_planes)),
         zeros_(std::max(plan.in.channels, plan.out.channels)),
         product_(plan.product, out_planes_, in_planes_, Sums(plan, scratch),
                  scratch + plan.product_scratch) {
     std::fill_n(Sums(plan, scratch), plan.filter_elements, 0.f);
   }
-  static float* Sums(const Plan<Pixel>& plan, char* scratch) {
+  static float* Sums(const Plan& plan, char* scratch) {
     return reinterpret_cast<float*>(scratch + plan.filter_planes);
   }
 
-  void RunChunk(int64_t chunk, const Pixel* src, const Pixel* d_dst) {
+  void RunChunk(int64_t chunk, const float* src, const float* d_dst) {
     constexpr int kOut = Tile::kOut;
     const int64_t channels = plan_.in.channels, filters = plan_.out.channels;
     const Tiles& tiles = plan_.tiles;
@@ -97,7 +75,7 @@ class WinogradFilterGradient::Worker {
     ZeroTiles(rows * tiles.across, plan_.plane_tiles, channels, in_planes_);
     ZeroTiles(rows * tiles.across, plan_.plane_tiles, filters, out_planes_);
     tiles.ForRows(chunk, rows, [&](int64_t n, int64_t y, int64_t x, int64_t tile) {
-      const Pixel* pixels[Tile::kIn * Tile::kIn];
+      const float* pixels[Tile::kIn * Tile::kIn];
       FindPixels<Tile::kIn>(plan_.in, n, tiles.top + kOut * y, tiles.left + kOut * x, src,
                             zeros_.data(), pixels);
       TransformInput(pixels, channels, plan_.plane_tiles * channels, in_planes_ + tile * channels);
@@ -109,23 +87,22 @@ class WinogradFilterGradient::Worker {
   }
 
  private:
-  const Plan<Pixel>& plan_;
-  Pixel *in_planes_, *out_planes_;
-  const std::vector<Pixel> zeros_;
+  const Plan& plan_;
+  float *in_planes_, *out_planes_;
+  const std::vector<float> zeros_;
   PlaneProducts::Runner product_;
 };
 
-template <typename Pixel>
-class WinogradFilterGradient::WorkOn final : public Work {
+class WinogradFilterGradient::Work {
  public:
-  explicit WorkOn(const ConvProblem& problem)
+  explicit Work(const ConvProblem& problem)
       : problem_(problem),
-        src_copy_(ImageCopy::Make<Pixel>(problem, problem.src)),
-        dst_copy_(ImageCopy::Make<Pixel>(problem, problem.dst)),
+        src_copy_(ImageCopy::Make(problem, problem.src)),
+        dst_copy_(ImageCopy::Make(problem, problem.dst)),
         plan_(MakeImage(problem.src), MakeImage(problem.dst), problem.pad_begin[0],
               problem.pad_begin[1]) {}
 
-  void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) override;
+  void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias);
 
  private:
   // Adds the sums of all parts to the sums of part 0 and transforms them.
@@ -133,25 +110,24 @@ class WinogradFilterGradient::WorkOn final : public Work {
 
   const ConvProblem problem_;
   const ImageCopy src_copy_, dst_copy_;
-  const Plan<Pixel> plan_;
+  const Plan plan_;
 };
 
-template <typename Pixel>
-void WinogradFilterGradient::WorkOn<Pixel>::Run(const void* src, const void* d_dst, void* d_filter,
-                                                void* d_bias) {
+void WinogradFilterGradient::Work::Run(const void* src, const void* d_dst, void* d_filter,
+                                       void* d_bias) {
   Layout layout;
   const size_t src_place = layout.Add<char>(src_copy_.bytes());
   const size_t dst_place = layout.Add<char>(dst_copy_.bytes());
   const size_t workers = layout.Add<char>(plan_.worker.bytes() * omp_get_max_threads());
   char* scratch = ThreadScratch(layout.bytes());
-  const auto* x = static_cast<const Pixel*>(src_copy_.Prepare(src, scratch + src_place, true));
-  const auto* dy = static_cast<const Pixel*>(dst_copy_.Prepare(d_dst, scratch + dst_place, true));
+  const auto* x = static_cast<const float*>(src_copy_.Prepare(src, scratch + src_place, true));
+  const auto* dy = static_cast<const float*>(dst_copy_.Prepare(d_dst, scratch + dst_place, true));
   // Parts are numbered by where they begin, so that the sums below have a fixed order.
   const int64_t chunks = plan_.tiles.chunks;
   const int64_t parts = std::min<int64_t>(omp_get_max_threads(), chunks);
   ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
-      Worker<Pixel> worker(plan_, scratch + workers + part * plan_.worker.bytes());
+      Worker worker(plan_, scratch + workers + part * plan_.worker.bytes());
       const int64_t last = chunks * (part + 1) / parts;
       for (int64_t chunk = chunks * part / parts; chunk < last; ++chunk) {
         worker.RunChunk(chunk, x, dy);
@@ -159,28 +135,24 @@ void WinogradFilterGradient::WorkOn<Pixel>::Run(const void* src, const void* d_d
     }
   });
   WriteFilters(parts, scratch + workers, d_filter);
-  if (!d_bias) return;
-  std::vector<float> sums(plan_.out.channels);
-  SumPixels(plan_.out, dy, sums.data());
-  StoreFloats(problem_.bias_type, sums.data(), plan_.out.channels, 0, d_bias);
+  WriteBias(problem_.bias_type, plan_.out, dy, d_bias);
 }
 
-template <typename Pixel>
-void WinogradFilterGradient::WorkOn<Pixel>::WriteFilters(int64_t parts, char* workers,
-                                                         void* d_filter) const {
+void WinogradFilterGradient::Work::WriteFilters(int64_t parts, char* workers,
+                                                void* d_filter) const {
   const int64_t filters = plan_.out.channels, channels = plan_.in.channels;
   ParallelFor(filters, 8, [&](int64_t begin, int64_t end) {
     std::vector<float> buffer(9 * channels), swapped(problem_.channels_last ? 0 : 9 * channels);
-    float* sums = Worker<Pixel>::Sums(plan_, workers);
+    float* sums = Worker::Sums(plan_, workers);
     for (int64_t m = begin; m < end; ++m) {
       for (int64_t part = 1; part < parts; ++part) {
-        const float* more = Worker<Pixel>::Sums(plan_, workers + part * plan_.worker.bytes());
-        for (int64_t plane = 0; plane < WinogradTile<Pixel>::kPlanes; ++plane) {
+        const float* more = Worker::Sums(plan_, workers + part * plan_.worker.bytes());
+        for (int64_t plane = 0; plane < WinogradTile<float>::kPlanes; ++plane) {
           const int64_t row = (plane * filters + m) * channels;
           AddRow(channels, more + row, sums + row);
         }
       }
-      TransformFilterGradient<Pixel>(sums + m * channels, filters * channels, channels,
+      TransformFilterGradient<float>(sums + m * channels, filters * channels, channels,
                                      buffer.data());
       if (!problem_.channels_last) {
         SwapFilterAxes(9, channels, buffer.data(), swapped.data());
@@ -193,17 +165,18 @@ void WinogradFilterGradient::WorkOn<Pixel>::WriteFilters(int64_t parts, char* wo
 
 WinogradFilterGradient::WinogradFilterGradient(const ConvProblem& problem) {
   CAFFE_ENFORCE(WinogradSupports(problem), "no Winograd for ", problem.ToString());
-  work_ = Translate("the products of the gradient of " + problem.ToString(),
-                    [&]() -> std::unique_ptr<Work> {
-                      if (problem.type.Match<float>())
-                        return std::make_unique<WorkOn<float>>(problem);
-                      return std::make_unique<WorkOn<bfloat16>>(problem);
-                    });
+  if (problem.type.Match<bfloat16>()) {
+    pairs_ = std::make_unique<PairFilterGradient>(problem);
+  } else {
+    Translate("the products of the gradient of " + problem.ToString(),
+              [&] { in_float_ = std::make_unique<Work>(problem); });
+  }
 }
 WinogradFilterGradient::~WinogradFilterGradient() = default;
 
 void WinogradFilterGradient::Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) {
-  work_->Run(src, d_dst, d_filter, d_bias);
+  if (pairs_) return pairs_->Run(src, d_dst, d_filter, d_bias);
+  in_float_->Run(src, d_dst, d_filter, d_bias);
 }
 
 }  // namespace caffe2::onednn

@@ -12,6 +12,7 @@
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_conv.h"
 #include "caffe2/utils/onednn_primitive.h"
+#include "caffe2/utils/parallel.h"
 #include "caffe2/utils/winograd_transforms.h"
 
 namespace caffe2::onednn::winograd {
@@ -78,6 +79,13 @@ struct Tiles {
 template <int kSize, typename Pixel>
 void FindPixels(const Image& image, int64_t n, int64_t top, int64_t left, Pixel* data,
                 Pixel* outside, Pixel** pixels) {
+  if (image.Holds(top, left) && image.Holds(top + kSize - 1, left + kSize - 1)) {
+    Pixel* row = data + image.Offset(n, top, left);
+    for (int y = 0; y < kSize; ++y, row += image.width * image.channels) {
+      for (int x = 0; x < kSize; ++x) pixels[kSize * y + x] = row + x * image.channels;
+    }
+    return;
+  }
   for (int y = 0; y < kSize; ++y) {
     for (int x = 0; x < kSize; ++x) {
       pixels[kSize * y + x] =
@@ -162,21 +170,17 @@ class PlaneProducts {
   const dnnl::matmul product_;
 };
 
-// One matrix of Elements for each plane of Pixel's tiles.
-template <typename Pixel, typename Element = Pixel>
-memory::desc Planes(int64_t rows, int64_t columns,
-                    memory::format_tag format = memory::format_tag::abc) {
-  return {
-      {WinogradTile<Pixel>::kPlanes, rows, columns}, ToDataType(TypeMeta::Make<Element>()), format};
+// A matrix for each plane.
+inline memory::desc Planes(int64_t rows, int64_t columns,
+                           memory::format_tag format = memory::format_tag::abc) {
+  return {{WinogradTile<float>::kPlanes, rows, columns}, memory::data_type::f32, format};
 }
 inline constexpr auto kTransposed = memory::format_tag::acb;  // the memory holds the transposes
 
 // Number of tiles whose transforms fit into the second-level cache, but at least enough for an
 // efficient product.
-template <typename Pixel>
-int64_t CachedTiles(int64_t bytes_per_tile) {
-  constexpr int64_t kCacheBytes = 768 << 10;
-  constexpr int64_t kMinTiles = WinogradTile<Pixel>::kOut == 2 ? 196 : 64;
+inline int64_t CachedTiles(int64_t bytes_per_tile) {
+  constexpr int64_t kCacheBytes = 768 << 10, kMinTiles = 64;
   return std::max(kMinTiles, kCacheBytes / bytes_per_tile);
 }
 
@@ -202,6 +206,28 @@ inline void StoreFloats(TypeMeta type, const float* from, int64_t n, int64_t off
   }
 }
 
+// sums[c] = the sum over all pixels.
+template <typename Pixel>
+void SumPixels(const Image& image, const Pixel* data, float* sums) {
+  constexpr int64_t kChannels = 64;
+  std::fill(sums, sums + image.channels, 0.f);
+  const int64_t pixels = image.batch * image.height * image.width;
+  ParallelFor(image.channels, kChannels, [&](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < pixels; ++i) {
+      AddRow(end - begin, data + i * image.channels + begin, sums + begin);
+    }
+  });
+}
+
+// The gradient of the bias, unless d_bias is null.
+template <typename Pixel>
+void WriteBias(TypeMeta type, const Image& dst, const Pixel* d_dst, void* d_bias) {
+  if (!d_bias) return;
+  std::vector<float> sums(dst.channels);
+  SumPixels(dst, d_dst, sums.data());
+  StoreFloats(type, sums.data(), dst.channels, 0, d_bias);
+}
+
 // Transposes one filter: the 3x3 kernels of its channels, filter[c][k], to rows[k][c], or back.
 inline void SwapFilterAxes(int64_t outer, int64_t inner, const float* from, float* to) {
   for (int64_t i = 0; i < outer; ++i) {
@@ -209,15 +235,14 @@ inline void SwapFilterAxes(int64_t outer, int64_t inner, const float* from, floa
   }
 }
 
-// Copies an image from one storage order to the other. With NHWC images nothing is copied.
+// Copies a float image from one storage order to the other. With NHWC images nothing is copied.
 class ImageCopy {
  public:
   // Between the caller's NCHW image and one in NHWC.
-  template <typename Pixel>
   static ImageCopy Make(const ConvProblem& problem, const std::vector<int64_t>& dims) {
     ImageCopy copy;
     if (problem.channels_last) return copy;
-    const auto type = ToDataType(TypeMeta::Make<Pixel>());
+    constexpr auto type = memory::data_type::f32;
     copy.given_ = memory::desc(dims, type, memory::format_tag::nchw);
     copy.nhwc_ = memory::desc(dims, type, memory::format_tag::nhwc);
     copy.bytes_ = copy.given_.get_size();

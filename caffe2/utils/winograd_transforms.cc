@@ -1,16 +1,25 @@
 #include "caffe2/utils/winograd_transforms.h"
 
 #include "caffe2/utils/narrow_float.h"
+#include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/simd.h"
+
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+#include <immintrin.h>
+#endif
 
 namespace caffe2 {
 namespace {
 
+// In the upper half, `value` rounded to bfloat16, for values as Round takes them.
+CAFFE2_INLINE uint32_t RoundUpper(float value) {
+  const auto bits = __builtin_bit_cast(uint32_t, value);
+  return bits + 0x7fff + ((bits >> 16) & 1);
+}
 // Like Store, for values whose lower half is zero if they are NaN: values that come from bfloat16
 // or from sums of bfloat16.
 CAFFE2_INLINE void Round(float value, bfloat16* to) {
-  const auto bits = __builtin_bit_cast(uint32_t, value);
-  to->x = static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+  to->x = static_cast<uint16_t>(RoundUpper(value) >> 16);
 }
 CAFFE2_INLINE void Round(float value, float* to) { *to = value; }
 
@@ -103,58 +112,253 @@ struct Matrices<4> {
   }
 };
 
+// Channel c of a tile's pixels.
+template <typename Pixel>
+struct ChannelOf {
+  const Pixel* const* pixels;
+  int64_t c;
+  CAFFE2_INLINE float operator()(int i) const { return Widen(pixels[i][c]); }
+};
+
+// The transforms of a tile whose pixel i is pixel(i).
+template <int m, typename GetPixel>
+CAFFE2_INLINE void InputOf(const GetPixel& pixel, float (&result)[m + 2][m + 2]) {
+  constexpr int n = m + 2;
+  float t[n][n];
+#pragma GCC unroll 6
+  for (int x = 0; x < n; ++x) {
+    float d[n], column[n];
+#pragma GCC unroll 6
+    for (int y = 0; y < n; ++y) d[y] = pixel(n * y + x);
+    Matrices<m>::Input(d, column);
+#pragma GCC unroll 6
+    for (int y = 0; y < n; ++y) t[y][x] = column[y];
+  }
+#pragma GCC unroll 6
+  for (int y = 0; y < n; ++y) Matrices<m>::Input(t[y], result[y]);
+}
+template <int m, typename GetPixel>
+CAFFE2_INLINE void OutputGradientOf(const GetPixel& pixel, float (&result)[m + 2][m + 2]) {
+  constexpr int n = m + 2;
+  float t[n][m];
+#pragma GCC unroll 4
+  for (int x = 0; x < m; ++x) {
+    float d[m], column[n];
+#pragma GCC unroll 4
+    for (int y = 0; y < m; ++y) d[y] = pixel(m * y + x);
+    Matrices<m>::OutputGradient(d, column);
+#pragma GCC unroll 6
+    for (int y = 0; y < n; ++y) t[y][x] = column[y];
+  }
+#pragma GCC unroll 6
+  for (int y = 0; y < n; ++y) Matrices<m>::OutputGradient(t[y], result[y]);
+}
+struct InputTransform {
+  template <typename GetPixel>
+  static CAFFE2_INLINE void Run(const GetPixel& pixel, float (&result)[4][4]) {
+    InputOf<2>(pixel, result);
+  }
+};
+struct OutputGradientTransform {
+  template <typename GetPixel>
+  static CAFFE2_INLINE void Run(const GetPixel& pixel, float (&result)[4][4]) {
+    OutputGradientOf<2>(pixel, result);
+  }
+};
+
 template <typename Pixel>
 CAFFE2_INLINE void InputTile(const Pixel* const* pixels, int64_t channels, int64_t plane,
                              Pixel* to) {
   constexpr int n = WinogradTile<Pixel>::kIn;
-  using M = Matrices<WinogradTile<Pixel>::kOut>;
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) {
     float t[n][n];
-#pragma GCC unroll 6
-    for (int x = 0; x < n; ++x) {
-      float d[n], column[n];
-#pragma GCC unroll 6
-      for (int y = 0; y < n; ++y) d[y] = Widen(pixels[n * y + x][c]);
-      M::Input(d, column);
-#pragma GCC unroll 6
-      for (int y = 0; y < n; ++y) t[y][x] = column[y];
-    }
+    InputOf<n - 2>(ChannelOf<Pixel>{pixels, c}, t);
 #pragma GCC unroll 6
     for (int y = 0; y < n; ++y) {
-      float row[n];
-      M::Input(t[y], row);
 #pragma GCC unroll 6
-      for (int x = 0; x < n; ++x) Round(row[x], &to[(n * y + x) * plane + c]);
+      for (int x = 0; x < n; ++x) Round(t[y][x], &to[(n * y + x) * plane + c]);
     }
   }
 }
 
-template <typename Pixel>
-CAFFE2_INLINE void OutputGradientTile(const Pixel* const* pixels, int64_t channels, int64_t plane,
-                                      Pixel* to) {
-  constexpr int m = WinogradTile<Pixel>::kOut, n = WinogradTile<Pixel>::kIn;
+template <typename Transform, int kRow>
+CAFFE2_INLINE void TransformPairRow(const bfloat16* const* even, const bfloat16* const* odd,
+                                    int64_t channels, int64_t plane, BFloat16Pair* to) {
+  for (int64_t first = 0; first < channels; first += kPanel, to += kPanelStep) {
+    const int64_t columns = channels - first < kPanel ? channels - first : kPanel;
 #pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) {
-    float t[n][m];
+    for (int64_t c = 0; c < columns; ++c) {
+      float lower[4][4], upper[4][4];
+      Transform::Run(ChannelOf<bfloat16>{even, first + c}, lower);
+      Transform::Run(ChannelOf<bfloat16>{odd, first + c}, upper);
 #pragma GCC unroll 4
-    for (int x = 0; x < m; ++x) {
-      float d[m], column[n];
-#pragma GCC unroll 4
-      for (int y = 0; y < m; ++y) d[y] = Widen(pixels[m * y + x][c]);
-      Matrices<m>::OutputGradient(d, column);
-#pragma GCC unroll 6
-      for (int y = 0; y < n; ++y) t[y][x] = column[y];
-    }
-#pragma GCC unroll 6
-    for (int y = 0; y < n; ++y) {
-      float row[n];
-      Matrices<m>::OutputGradient(t[y], row);
-#pragma GCC unroll 6
-      for (int x = 0; x < n; ++x) Round(row[x], &to[(n * y + x) * plane + c]);
+      for (int x = 0; x < 4; ++x) {
+        to[x * plane + c].bits =
+            RoundUpper(lower[kRow][x]) >> 16 | (RoundUpper(upper[kRow][x]) & 0xffff0000);
+      }
     }
   }
 }
+template <typename Transform>
+CAFFE2_INLINE void TransformPair(int64_t row, const bfloat16* const* even,
+                                 const bfloat16* const* odd, int64_t channels, int64_t plane,
+                                 BFloat16Pair* to) {
+  switch (row) {
+    case 0:
+      return TransformPairRow<Transform, 0>(even, odd, channels, plane, to);
+    case 1:
+      return TransformPairRow<Transform, 1>(even, odd, channels, plane, to);
+    case 2:
+      return TransformPairRow<Transform, 2>(even, odd, channels, plane, to);
+    default:
+      return TransformPairRow<Transform, 3>(even, odd, channels, plane, to);
+  }
+}
+
+CAFFE2_SIMD_CLONES void InputStripsByParts(const bfloat16* const* pixels, int64_t channels,
+                                           int64_t strip, int64_t plane, bfloat16* to) {
+  constexpr int n = 4;
+  for (int64_t first = 0; first < channels; first += kPanel, to += strip) {
+    const int64_t columns = channels - first < kPanel ? channels - first : kPanel;
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) {
+      float t[n][n];
+      InputOf<2>(ChannelOf<bfloat16>{pixels, first + c}, t);
+#pragma GCC unroll 4
+      for (int y = 0; y < n; ++y) {
+#pragma GCC unroll 4
+        for (int x = 0; x < n; ++x) Round(t[y][x], &to[(n * y + x) * plane + c]);
+      }
+    }
+    for (int64_t p = 0; p < n * n && columns < kPanel; ++p) {
+      for (int64_t c = columns; c < kPanel; ++c) to[p * plane + c] = bfloat16{};
+    }
+  }
+}
+CAFFE2_SIMD_CLONES void InputPairByParts(int64_t row, const bfloat16* const* even,
+                                         const bfloat16* const* odd, int64_t channels,
+                                         int64_t plane, BFloat16Pair* to) {
+  TransformPair<InputTransform>(row, even, odd, channels, plane, to);
+}
+CAFFE2_SIMD_CLONES void OutputGradientPairByParts(int64_t row, const bfloat16* const* even,
+                                                  const bfloat16* const* odd, int64_t channels,
+                                                  int64_t plane, BFloat16Pair* to) {
+  TransformPair<OutputGradientTransform>(row, even, odd, channels, plane, to);
+}
+
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+// The same transforms on processors that round vectors to bfloat16 in one instruction. It flushes
+// denormal numbers to zero, as the products do.
+constexpr int64_t kVectorFloats = 16;
+
+// Channels c to c + 15 of a pixel, of which those in `mask` exist; the others are 0.
+CAFFE2_PAIR_INSTRUCTION CAFFE2_INLINE __m512 LoadChannels(const bfloat16* pixel, int64_t c,
+                                                          __mmask16 mask) {
+  using Halves [[gnu::vector_size(32)]] = uint16_t;
+  using Words [[gnu::vector_size(64)]] = uint32_t;
+  const auto halves = reinterpret_cast<Halves>(_mm256_maskz_loadu_epi16(mask, pixel + c));
+  return reinterpret_cast<__m512>(__builtin_convertvector(halves, Words) << 16);
+}
+
+// Matrices<2> for vectors.
+struct InputVectors {
+  static constexpr int kPixels = 4;
+  CAFFE2_PAIR_INSTRUCTION static CAFFE2_INLINE void Run(const __m512* d, __m512* t) {
+    t[0] = d[0] - d[2];
+    t[1] = d[1] + d[2];
+    t[2] = d[2] - d[1];
+    t[3] = d[1] - d[3];
+  }
+};
+struct OutputGradientVectors {
+  static constexpr int kPixels = 2;
+  CAFFE2_PAIR_INSTRUCTION static CAFFE2_INLINE void Run(const __m512* d, __m512* t) {
+    t[0] = d[0];
+    t[1] = d[0] + d[1];
+    t[2] = d[0] - d[1];
+    t[3] = -d[1];
+  }
+};
+
+// Row kRow of a tile's transform.
+template <typename Matrix, int kRow>
+CAFFE2_PAIR_INSTRUCTION CAFFE2_INLINE void TransformVectors(const bfloat16* const* pixels,
+                                                            int64_t c, __mmask16 mask,
+                                                            __m512* result) {
+  constexpr int m = Matrix::kPixels;
+  __m512 t[m];
+#pragma GCC unroll 4
+  for (int x = 0; x < m; ++x) {
+    __m512 d[m], column[4];
+#pragma GCC unroll 4
+    for (int y = 0; y < m; ++y) d[y] = LoadChannels(pixels[m * y + x], c, mask);
+    Matrix::Run(d, column);
+    t[x] = column[kRow];
+  }
+  Matrix::Run(t, result);
+}
+
+CAFFE2_PAIR_INSTRUCTION CAFFE2_INLINE __mmask16 MaskOf(int64_t channels) {
+  if (channels >= kVectorFloats) return 0xffff;
+  return static_cast<__mmask16>(channels > 0 ? (1 << channels) - 1 : 0);
+}
+
+template <int kRow>
+CAFFE2_PAIR_INSTRUCTION CAFFE2_INLINE void InputRow(const bfloat16* const* pixels, int64_t c,
+                                                    int64_t left, int64_t plane, bfloat16* to) {
+  __m512 low[4], high[4];
+  TransformVectors<InputVectors, kRow>(pixels, c, MaskOf(left), low);
+  TransformVectors<InputVectors, kRow>(pixels, c + kVectorFloats, MaskOf(left - kVectorFloats),
+                                       high);
+#pragma GCC unroll 4
+  for (int x = 0; x < 4; ++x) {
+    _mm512_storeu_si512(to + (4 * kRow + x) * plane,
+                        reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high[x], low[x])));
+  }
+}
+CAFFE2_PAIR_INSTRUCTION void InputStripsByInstruction(const bfloat16* const* pixels,
+                                                      int64_t channels, int64_t strip,
+                                                      int64_t plane, bfloat16* to) {
+  for (int64_t first = 0; first < channels; first += kPanel, to += strip) {
+    const int64_t left = channels - first;
+    InputRow<0>(pixels, first, left, plane, to);
+    InputRow<1>(pixels, first, left, plane, to);
+    InputRow<2>(pixels, first, left, plane, to);
+    InputRow<3>(pixels, first, left, plane, to);
+  }
+}
+
+template <typename Matrix, int kRow>
+CAFFE2_PAIR_INSTRUCTION void PairRowByInstruction(const bfloat16* const* even,
+                                                  const bfloat16* const* odd, int64_t channels,
+                                                  int64_t plane, BFloat16Pair* to) {
+  // From 16 even and 16 odd numbers to pairs.
+  alignas(64) uint16_t places[2 * kVectorFloats];
+  for (int i = 0; i < kVectorFloats; ++i) places[2 * i] = i, places[2 * i + 1] = kVectorFloats + i;
+  const __m512i order = _mm512_load_si512(places);
+  for (int64_t first = 0; first < channels; first += kVectorFloats) {
+    const __mmask16 mask = MaskOf(channels - first);
+    BFloat16Pair* place = to + first / kPanel * kPanelStep + first % kPanel;
+    __m512 lower[4], upper[4];
+    TransformVectors<Matrix, kRow>(even, first, mask, lower);
+    TransformVectors<Matrix, kRow>(odd, first, mask, upper);
+#pragma GCC unroll 4
+    for (int x = 0; x < 4; ++x) {
+      const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(upper[x], lower[x]));
+      _mm512_storeu_si512(place + x * plane, _mm512_permutexvar_epi16(order, halves));
+    }
+  }
+}
+template <typename Matrix>
+void PairByInstruction(int64_t row, const bfloat16* const* even, const bfloat16* const* odd,
+                       int64_t channels, int64_t plane, BFloat16Pair* to) {
+  constexpr decltype(&PairRowByInstruction<Matrix, 0>) kRows[] = {
+      PairRowByInstruction<Matrix, 0>, PairRowByInstruction<Matrix, 1>,
+      PairRowByInstruction<Matrix, 2>, PairRowByInstruction<Matrix, 3>};
+  kRows[row](even, odd, channels, plane, to);
+}
+#endif
 
 template <bool kAdd, bool kRelu, typename Pixel>
 CAFFE2_INLINE void FinishTile(const float* from, int64_t plane, int64_t channels, const float* bias,
@@ -260,22 +464,53 @@ CAFFE2_INLINE void FilterGradientTile(const float* from, int64_t plane, int64_t 
 
 }  // namespace
 
-CAFFE2_SIMD_CLONES void TransformInput(const bfloat16* const* pixels, int64_t channels,
-                                       int64_t plane, bfloat16* to) {
-  InputTile(pixels, channels, plane, to);
-}
 CAFFE2_SIMD_CLONES void TransformInput(const float* const* pixels, int64_t channels, int64_t plane,
                                        float* to) {
   InputTile(pixels, channels, plane, to);
 }
 
-CAFFE2_SIMD_CLONES void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels,
-                                                int64_t plane, bfloat16* to) {
-  OutputGradientTile(pixels, channels, plane, to);
-}
 CAFFE2_SIMD_CLONES void TransformOutputGradient(const float* const* pixels, int64_t channels,
                                                 int64_t plane, float* to) {
-  OutputGradientTile(pixels, channels, plane, to);
+  constexpr int m = WinogradTile<float>::kOut, n = m + 2;
+#pragma omp simd
+  for (int64_t c = 0; c < channels; ++c) {
+    float t[n][n];
+    OutputGradientOf<m>(ChannelOf<float>{pixels, c}, t);
+#pragma GCC unroll 6
+    for (int y = 0; y < n; ++y) {
+#pragma GCC unroll 6
+      for (int x = 0; x < n; ++x) to[(n * y + x) * plane + c] = t[y][x];
+    }
+  }
+}
+
+void TransformInputStrips(const bfloat16* const* pixels, int64_t channels, int64_t strip,
+                          int64_t plane, bfloat16* to) {
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+  if (onednn::HasPairInstruction())
+    return InputStripsByInstruction(pixels, channels, strip, plane, to);
+#endif
+  InputStripsByParts(pixels, channels, strip, plane, to);
+}
+
+void TransformInputPair(int64_t row, const bfloat16* const* even, const bfloat16* const* odd,
+                        int64_t channels, int64_t plane, BFloat16Pair* to) {
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+  if (onednn::HasPairInstruction()) {
+    return PairByInstruction<InputVectors>(row, even, odd, channels, plane, to);
+  }
+#endif
+  InputPairByParts(row, even, odd, channels, plane, to);
+}
+void TransformOutputGradientPair(int64_t row, const bfloat16* const* even,
+                                 const bfloat16* const* odd, int64_t channels, int64_t plane,
+                                 BFloat16Pair* to) {
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+  if (onednn::HasPairInstruction()) {
+    return PairByInstruction<OutputGradientVectors>(row, even, odd, channels, plane, to);
+  }
+#endif
+  OutputGradientPairByParts(row, even, odd, channels, plane, to);
 }
 
 CAFFE2_SIMD_CLONES void TransformOutput(const float* from, int64_t plane, int64_t channels,

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "caffe2/core/half.h"
+#include "caffe2/utils/bfloat16_pairs.h"
 
 namespace caffe2 {
 
@@ -24,14 +25,23 @@ struct WinogradTile {
 };
 
 // Transforms the pixels of an input tile to planes: B^T d B.
-void TransformInput(const bfloat16* const* pixels, int64_t channels, int64_t plane, bfloat16* to);
 void TransformInput(const float* const* pixels, int64_t channels, int64_t plane, float* to);
 
 // Transforms the m x m pixels of a result's gradient to planes: A dY A^T.
-void TransformOutputGradient(const bfloat16* const* pixels, int64_t channels, int64_t plane,
-                             bfloat16* to);
 void TransformOutputGradient(const float* const* pixels, int64_t channels, int64_t plane,
                              float* to);
+
+// The same for bfloat16. Planes hold strips of kPanel channels (bfloat16_pairs.h), `strip` elements
+// apart; in the last strip, elements without a channel become 0.
+void TransformInputStrips(const bfloat16* const* pixels, int64_t channels, int64_t strip,
+                          int64_t plane, bfloat16* to);
+// Row `row` of both for two tiles, `even` and `odd`: 4 planes, which are interleaved
+// (bfloat16_pairs.h) and hold the panels of a chunk.
+void TransformInputPair(int64_t row, const bfloat16* const* even, const bfloat16* const* odd,
+                        int64_t channels, int64_t plane, BFloat16Pair* to);
+void TransformOutputGradientPair(int64_t row, const bfloat16* const* even,
+                                 const bfloat16* const* odd, int64_t channels, int64_t plane,
+                                 BFloat16Pair* to);
 
 // Applied to a result before it is rounded.
 struct WinogradEpilogue {

@@ -1,0 +1,144 @@
+#include "caffe2/utils/bfloat16_pairs.h"
+
+#include <algorithm>
+
+#include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/simd.h"
+
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+#include <immintrin.h>
+#endif
+
+namespace caffe2 {
+namespace {
+
+constexpr int64_t kStripPairs = kPanel / 2;
+
+// Where the factors of rows of a product lie: of row i, pair r and group g at
+// data[g * group_step + i * row_step + r * pair_step].
+struct Factors {
+  const BFloat16Pair* data;
+  int64_t groups, group_step, pairs;  // pairs of a group
+};
+
+CAFFE2_INLINE float Even(BFloat16Pair pair) { return __builtin_bit_cast(float, pair.bits << 16); }
+CAFFE2_INLINE float Odd(BFloat16Pair pair) {
+  return __builtin_bit_cast(float, pair.bits & 0xffff0000);
+}
+
+// Four rows of c = the product, or += it, without the instruction.
+CAFFE2_SIMD_CLONES void MultiplyByParts(const Factors& a, int64_t row_step, int64_t pair_step,
+                                        const BFloat16Pair* b, bool add, int64_t step, float* c) {
+  constexpr int kRows = 4;
+  float sums[kRows][kPanel];
+  for (int i = 0; i < kRows; ++i) {
+    for (int64_t j = 0; j < kPanel; ++j) sums[i][j] = add ? c[i * step + j] : 0;
+  }
+  for (int64_t g = 0; g < a.groups; ++g) {
+    for (int64_t r = 0; r < a.pairs; ++r, b += kPanel) {
+      const BFloat16Pair* factors = a.data + g * a.group_step + r * pair_step;
+      for (int i = 0; i < kRows; ++i) {
+        const float even = Even(factors[i * row_step]), odd = Odd(factors[i * row_step]);
+#pragma omp simd
+        for (int64_t j = 0; j < kPanel; ++j) {
+          sums[i][j] += even * Even(b[j]) + odd * Odd(b[j]);
+        }
+      }
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int64_t j = 0; j < kPanel; ++j) c[i * step + j] = sums[i][j];
+  }
+}
+
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+// kRows rows of c = the product, or += it. All sums stay in registers.
+template <int kRows, int kRowStep, int kPairStep, bool kAdd>
+CAFFE2_PAIR_INSTRUCTION void MultiplyByInstruction(const Factors& a, const BFloat16Pair* b,
+                                                   int64_t step, float* c) {
+  constexpr int kVector = 16;
+  __m512 low[kRows], high[kRows];
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i) {
+    low[i] = kAdd ? _mm512_loadu_ps(c + i * step) : _mm512_setzero_ps();
+    high[i] = kAdd ? _mm512_loadu_ps(c + i * step + kVector) : _mm512_setzero_ps();
+  }
+  for (int64_t g = 0; g < a.groups; ++g) {
+    const BFloat16Pair* factors = a.data + g * a.group_step;
+    for (int64_t r = 0; r < a.pairs; ++r, factors += kPairStep, b += kPanel) {
+      const auto b_low = reinterpret_cast<__m512bh>(_mm512_loadu_ps(b));
+      const auto b_high = reinterpret_cast<__m512bh>(_mm512_loadu_ps(b + kVector));
+#pragma GCC unroll 12
+      for (int i = 0; i < kRows; ++i) {
+        const auto factor = reinterpret_cast<__m512bh>(
+            _mm512_set1_epi32(static_cast<int>(factors[i * kRowStep].bits)));
+        low[i] = _mm512_dpbf16_ps(low[i], factor, b_low);
+        high[i] = _mm512_dpbf16_ps(high[i], factor, b_high);
+      }
+    }
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i) {
+    _mm512_storeu_ps(c + i * step, low[i]);
+    _mm512_storeu_ps(c + i * step + kVector, high[i]);
+  }
+}
+#endif
+
+// kRows rows of c = the product with a panel of b, or += it.
+template <int kRows, int kRowStep, int kPairStep, bool kAdd>
+void MultiplyRows(const Factors& a, const BFloat16Pair* b, int64_t step, float* c) {
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+  if (onednn::HasPairInstruction()) {
+    return MultiplyByInstruction<kRows, kRowStep, kPairStep, kAdd>(a, b, step, c);
+  }
+#endif
+  for (int i = 0; i < kRows; i += 4) {
+    const Factors rows{a.data + i * kRowStep, a.groups, a.group_step, a.pairs};
+    MultiplyByParts(rows, kRowStep, kPairStep, b, kAdd, step, c + i * step);
+  }
+}
+
+// sums += the product of whole panels. 24 of 32 registers hold sums.
+void AddPanels(int64_t pairs, const BFloat16Pair* a, const BFloat16Pair* b, float* sums) {
+  constexpr int kPart = 12, kLast = kPanel - 2 * kPart;
+  for (int i = 0; i < 2 * kPart; i += kPart) {
+    MultiplyRows<kPart, 1, kPanel, true>({a + i, 1, 0, pairs}, b, kPanel, sums + i * kPanel);
+  }
+  MultiplyRows<kLast, 1, kPanel, true>({a + 2 * kPart, 1, 0, pairs}, b, kPanel,
+                                       sums + 2 * kPart * kPanel);
+}
+
+}  // namespace
+
+CAFFE2_SIMD_CLONES void InterleaveRows(int64_t n, const bfloat16* even, const bfloat16* odd,
+                                       BFloat16Pair* to) {
+  for (int64_t first = 0; first < n; first += kPanel, to += kPanelStep) {
+    const int64_t columns = n - first < kPanel ? n - first : kPanel;
+#pragma omp simd
+    for (int64_t i = 0; i < columns; ++i) {
+      to[i].bits = even[first + i].x | static_cast<uint32_t>(odd[first + i].x) << 16;
+    }
+  }
+}
+
+void MultiplyPanels(int64_t pairs, const BFloat16Pair* a, const BFloat16Pair* b, int64_t rows,
+                    int64_t columns, bool accumulate, int64_t step, float* c) {
+  alignas(64) float sums[kPanel * kPanel] = {};
+  for (int64_t i = 0; accumulate && i < rows; ++i) {
+    std::copy_n(c + i * step, columns, sums + i * kPanel);
+  }
+  AddPanels(pairs, a, b, sums);
+  for (int64_t i = 0; i < rows; ++i) std::copy_n(sums + i * kPanel, columns, c + i * step);
+}
+
+void MultiplyStrips(int64_t rows, int64_t strips, int64_t strip, const bfloat16* a,
+                    const BFloat16Pair* b, int64_t step, float* c) {
+  const auto* factors = reinterpret_cast<const BFloat16Pair*>(a);
+  for (int64_t i = 0; i < rows; i += kStripRows, factors += kStripRows * kStripPairs) {
+    MultiplyRows<kStripRows, kStripPairs, 1, false>({factors, strips, strip / 2, kStripPairs}, b,
+                                                    step, c + i * step);
+  }
+}
+
+}  // namespace caffe2
