@@ -296,7 +296,12 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
         strided || (small && (pointwise || direction == ConvDirection::kBackwardFilter));
     return slow && !HasIsa(dnnl::cpu_isa::avx512_core) && !PrefersWinograd(problem, direction);
   }
-  if (!HasAmx() || !(pointwise || strided || small)) return false;
+  if (!HasAmx()) {
+    // Measured on Zen 4.
+    return HasPairInstruction() && direction == ConvDirection::kBackwardFilter &&
+           ((strided && (pointwise || small)) || (pointwise && small));
+  }
+  if (!(pointwise || strided || small)) return false;
   if (DNNL_VERSION_MAJOR >= 3) {
     LOG_FIRST_N(WARNING, 1)
         << "gradients of convolutions in bfloat16 use oneDNN 3's own kernels for "

@@ -70,20 +70,24 @@ bool ImagePatches::trivial() const {
 }
 
 template <typename T>
+const T* ImagePatches::PixelUnder(int64_t row, int64_t i, int64_t j, const T* images) const {
+  const int64_t place = row % rows();
+  const int64_t y = place / out_width_ * stride_y_ - pad_y_ + i * dilation_y_;
+  const int64_t x = place % out_width_ * stride_x_ - pad_x_ + j * dilation_x_;
+  if (y < 0 || y >= height_ || x < 0 || x >= width_in_) return nullptr;
+  return images + row / rows() * image_size() + (y * width_in_ + x) * channels_;
+}
+
+template <typename T>
 void ImagePatches::Gather(int64_t count, const T* images, T* patches) const {
   const size_t pixel_bytes = channels_ * sizeof(T);
   ParallelFor(count * rows(), kPixelGrain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const int64_t image = row / rows(), place = row % rows();
-      const int64_t y = place / out_width_ * stride_y_ - pad_y_;
-      const int64_t x = place % out_width_ * stride_x_ - pad_x_;
-      const T* from = images + image * image_size();
       T* to = patches + row * width();
       for (int64_t i = 0; i < kernel_height_; ++i) {
         for (int64_t j = 0; j < kernel_width_; ++j, to += channels_) {
-          const int64_t iy = y + i * dilation_y_, ix = x + j * dilation_x_;
-          if (iy >= 0 && iy < height_ && ix >= 0 && ix < width_in_) {
-            std::memcpy(to, from + (iy * width_in_ + ix) * channels_, pixel_bytes);
+          if (const T* from = PixelUnder(row, i, j, images)) {
+            std::memcpy(to, from, pixel_bytes);
           } else {
             std::memset(to, 0, pixel_bytes);
           }
@@ -91,6 +95,22 @@ void ImagePatches::Gather(int64_t count, const T* images, T* patches) const {
       }
     }
   });
+}
+
+void ImagePatches::GatherPair(int64_t first, int64_t begin, int64_t end, const bfloat16* images,
+                              const bfloat16* outside, BFloat16Pair* to) const {
+  const auto pixel = [&](int64_t row, int64_t tap) {
+    const int64_t i = tap / kernel_width_, j = tap % kernel_width_;
+    const bfloat16* found = row < images_ * rows() ? PixelUnder(row, i, j, images) : nullptr;
+    return found ? found : outside;
+  };
+  for (int64_t panel = begin; panel < end;) {
+    const int64_t tap = panel / panels_of_tap(), c = panel % panels_of_tap() * kPanel;
+    const int64_t count = std::min(end, (tap + 1) * panels_of_tap()) - panel;
+    InterleaveRows(std::min(channels_ - c, count * kPanel), pixel(first, tap) + c,
+                   pixel(first + 1, tap) + c, to);
+    panel += count, to += count * kPanelStep;
+  }
 }
 
 template <typename T>
@@ -134,9 +154,92 @@ PatchFilterGradient::PatchFilterGradient(const ConvProblem& problem)
 void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) const {
   if (in_float_) {
     RunWithType(static_cast<const float*>(src), static_cast<const float*>(d_dst), d_filter);
+  } else if (HasPairInstruction() && !HasAmx()) {
+    RunWithPairs(static_cast<const bfloat16*>(src), static_cast<const bfloat16*>(d_dst),
+                 static_cast<float*>(d_filter));
   } else {
     RunWithType(static_cast<const bfloat16*>(src), static_cast<const bfloat16*>(d_dst), d_filter);
   }
+}
+
+// Computes some blocks of kPanel filters and kPanel columns of patches.
+class PatchFilterGradient::PairWorker {
+ public:
+  PairWorker(const ImagePatches& patches, const bfloat16* images, const bfloat16* gradients,
+             float* d_filter)
+      : p_(patches),
+        images_(images),
+        gradients_(gradients),
+        d_filter_(d_filter),
+        outside_(std::max(p_.filters(), p_.channels())) {}
+
+  int64_t filter_panels() const { return PanelsOf(p_.filters()); }
+  int64_t patch_panels() const { return p_.width() / p_.channels() * p_.panels_of_tap(); }
+  int64_t blocks() const { return filter_panels() * patch_panels(); }
+
+  // The blocks from `begin` to `end`. The calling thread interleaves what it needs for itself:
+  // caches of several cores that exchange panels are slow.
+  void Run(int64_t begin, int64_t end) const {
+    const Range outer{begin / inner(), (end - 1) / inner() + 1};
+    const bool one = outer.end - outer.begin == 1;
+    const Range within{one ? begin % inner() : 0, one ? (end - 1) % inner() + 1 : inner()};
+    const Range filters = by_filter() ? outer : within, columns = by_filter() ? within : outer;
+    auto* panels = reinterpret_cast<BFloat16Pair*>(
+        ThreadScratch((filters.size() + columns.size()) * kPanelStep * sizeof(BFloat16Pair)));
+    BFloat16Pair* patches = panels + filters.size() * kPanelStep;
+    const int64_t rows = p_.images() * p_.rows();
+    for (int64_t row = 0; row < rows; row += 2 * kPanelPairs) {
+      const int64_t pairs = std::min(kPanelPairs, (rows - row + 1) / 2);
+      for (int64_t i = 0; i < pairs; ++i) {
+        InterleaveGradients(row + 2 * i, filters, panels + i * kPanel);
+        p_.GatherPair(row + 2 * i, columns.begin, columns.end, images_, outside_.data(),
+                      patches + i * kPanel);
+      }
+      for (int64_t block = begin; block < end; ++block) {
+        const int64_t filter = by_filter() ? block / inner() : block % inner();
+        const int64_t column = by_filter() ? block % inner() : block / inner();
+        Multiply(pairs, filter, panels + (filter - filters.begin) * kPanelStep, column,
+                 patches + (column - columns.begin) * kPanelStep, row > 0);
+      }
+    }
+  }
+
+ private:
+  struct Range {  // of panels
+    int64_t begin, end;
+    int64_t size() const { return end - begin; }
+  };
+
+  // Blocks are numbered so that threads divide the larger side: the other one is interleaved by
+  // each.
+  bool by_filter() const { return filter_panels() >= patch_panels(); }
+  int64_t inner() const { return std::min(filter_panels(), patch_panels()); }
+
+  void InterleaveGradients(int64_t row, const Range& filters, BFloat16Pair* to) const {
+    const int64_t first = filters.begin * kPanel;
+    const bfloat16* even = gradients_ + row * p_.filters() + first;
+    const bool last = row + 1 == p_.images() * p_.rows();
+    InterleaveRows(std::min(p_.filters(), filters.end * kPanel) - first, even,
+                   last ? outside_.data() : even + p_.filters(), to);
+  }
+  void Multiply(int64_t pairs, int64_t filter, const BFloat16Pair* gradients, int64_t column,
+                const BFloat16Pair* patches, bool accumulate) const {
+    const int64_t m = filter * kPanel, c = column % p_.panels_of_tap() * kPanel;
+    MultiplyPanels(pairs, gradients, patches, std::min(kPanel, p_.filters() - m),
+                   std::min(kPanel, p_.channels() - c), accumulate, p_.width(),
+                   d_filter_ + m * p_.width() + column / p_.panels_of_tap() * p_.channels() + c);
+  }
+
+  const ImagePatches& p_;
+  const bfloat16 *images_, *gradients_;
+  float* d_filter_;
+  const std::vector<bfloat16> outside_;
+};
+
+void PatchFilterGradient::RunWithPairs(const bfloat16* images, const bfloat16* gradients,
+                                       float* d_filter) const {
+  const PairWorker worker(patches_, images, gradients, d_filter);
+  ParallelFor(worker.blocks(), 1, [&](int64_t begin, int64_t end) { worker.Run(begin, end); });
 }
 
 template <typename T>

@@ -5,10 +5,13 @@
 // oneDNN's own kernels for these gradients are slower than its matrix products where the kernel is
 // 1x1, the stride is above 1 or the images are small: in bfloat16 ten times on processors with AMX
 // (oneDNN 2), in float two to four times on processors without AVX-512 (strides of 1x1 kernels).
+// With AVX512_BF16 but not AMX, its gradients of filters in bfloat16 are up to 1.8 times as slow as
+// products of pairs (bfloat16_pairs.h) over patches.
 // Products are summed in float; a result in bfloat16 is rounded once. One thread at a time runs an
 // object; the work inside is parallel.
 #pragma once
 
+#include "caffe2/utils/bfloat16_pairs.h"
 #include "caffe2/utils/onednn_conv.h"
 
 namespace caffe2::onednn {
@@ -38,11 +41,22 @@ class ImagePatches {
   // Copies the patches of `count` images of float or bfloat16. Pixels outside are 0.
   template <typename T>
   void Gather(int64_t count, const T* images, T* patches) const;
+  // As matrices of pairs (bfloat16_pairs.h), patches have this number of panels for each element of
+  // the kernel.
+  int64_t panels_of_tap() const { return PanelsOf(channels_); }
+  // Interleaves panels `begin` to `end` of patches `first` and first + 1 of all images to a row of
+  // each panel of a chunk. Patches after the last are 0; `outside` holds channels() zeros.
+  void GatherPair(int64_t first, int64_t begin, int64_t end, const bfloat16* images,
+                  const bfloat16* outside, BFloat16Pair* to) const;
   // Sums the patches of `count` images into the pixels that they came from.
   template <typename T>
   void Scatter(int64_t count, const float* patches, T* images) const;
 
  private:
+  // The pixels of patch `row` under element (i, j) of the kernel, null if they are outside.
+  template <typename T>
+  const T* PixelUnder(int64_t row, int64_t i, int64_t j, const T* images) const;
+
   int64_t images_, height_, width_in_, channels_, filters_;
   int64_t out_height_, out_width_, kernel_height_, kernel_width_;
   int64_t stride_y_, stride_x_, dilation_y_, dilation_x_, pad_y_, pad_x_;
@@ -57,8 +71,11 @@ class PatchFilterGradient {
   void Run(const void* src, const void* d_dst, void* d_filter) const;
 
  private:
+  class PairWorker;
+
   template <typename T>
   void RunWithType(const T* images, const T* gradients, void* d_filter) const;
+  void RunWithPairs(const bfloat16* images, const bfloat16* gradients, float* d_filter) const;
 
   const bool in_float_;
   const ImagePatches patches_;
