@@ -28,12 +28,12 @@ void CheckImages(const std::vector<int64_t>& dims) {
                 ShapeString(dims));
 }
 
-// A convolution of images N x H x W x C. The forms with a sum add their last input.
-template <bool has_sum, Activation activation>
+// A convolution of images N x H x W x C.
+template <LastInput last_input, Activation activation>
 class Int8ConvOp final : public Int8ProductOp {
  public:
   Int8ConvOp(const OperatorDef& def, Workspace* ws)
-      : Int8ProductOp(def, ws, has_sum), arguments_(ArgumentHelper(def)) {
+      : Int8ProductOp(def, ws, last_input), arguments_(ArgumentHelper(def)) {
     CheckChannelsLast(*this);
   }
   bool RunOnDevice() override {
@@ -190,7 +190,7 @@ class Int8ConvOp final : public Int8ProductOp {
 class Int8ConvTransposeOp final : public Int8ProductOp {
  public:
   Int8ConvTransposeOp(const OperatorDef& def, Workspace* ws)
-      : Int8ProductOp(def, ws, false), arguments_(ArgumentHelper(def)) {
+      : Int8ProductOp(def, ws, LastInput::kNone), arguments_(ArgumentHelper(def)) {
     CheckChannelsLast(*this);
     CAFFE_ENFORCE(arguments_.group() == 1,
                   "Int8ConvTranspose does not take the argument group, found ", arguments_.group());
@@ -257,7 +257,7 @@ class Int8ConvTransposeOp final : public Int8ProductOp {
 // Y = X W^T + bias.
 class Int8FCOp final : public Int8ProductOp {
  public:
-  Int8FCOp(const OperatorDef& def, Workspace* ws) : Int8ProductOp(def, ws, false) {}
+  Int8FCOp(const OperatorDef& def, Workspace* ws) : Int8ProductOp(def, ws, LastInput::kNone) {}
   bool RunOnDevice() override {
     const Tensor &X = Levels(0).t, &W = Levels(1).t;
     CAFFE_ENFORCE(
@@ -291,8 +291,14 @@ class Int8FCOp final : public Int8ProductOp {
 
 std::vector<TensorShape> InferInt8Conv(const OperatorDef& def, const std::vector<TensorShape>& in) {
   std::vector<TensorShape> out = InferConv(def, in);
-  if (!out[0].unknown_shape()) out[0].set_data_type(ResultType(def));
+  if (out[0].unknown_shape()) return out;
+  out[0].set_data_type(ResultType(def));
+  const auto channels = ArgumentHelper(def).GetSingleArgument<int64_t>("Y_channels", 0);
+  if (channels > 0) out[0].set_dims(out[0].dims_size() - 1, channels);
   return out;
+}
+std::vector<TensorShape> InferInt8ConvJoin(const OperatorDef&, const std::vector<TensorShape>& in) {
+  return {in.back()};
 }
 std::vector<TensorShape> InferConvTranspose(const OperatorDef& def,
                                             const std::vector<TensorShape>& in) {
@@ -342,33 +348,61 @@ void DescribeConv(OpSchema& schema) {
       .CostInferenceFunction(CostOfConv)
       .Input(1, "filter", "Quantized, M x kH x kW x C / group.");
 }
+// For the forms with an input after the bias.
+void DescribeLastInput(OpSchema& schema) {
+  schema.FillUsing(DescribeConv).NumInputs(3, 4).AllowInplace([](int input, int output) {
+    return input >= 2 && output == 0;
+  });
+}
 void DescribeConvSum(OpSchema& schema) {
-  schema.FillUsing(DescribeConv)
-      .NumInputs(3, 4)
-      .AllowInplace([](int input, int output) { return input >= 2 && output == 0; })
+  schema.FillUsing(DescribeLastInput)
       .Input(2, "bias_or_Z", "With four inputs, the bias; with three, Z.")
       .Input(3, "Z",
              "The quantized images to add, of Y's shape. It is always the last input. If Y is the "
              "same blob, this saves a copy.");
 }
+void DescribePart(OpSchema& schema) {
+  schema.Arg<int>("Y_channel", "The first channel of Y that the operator writes, default 0.");
+}
+void DescribeConvPart(OpSchema& schema) {
+  schema.FillUsing(DescribeConv)
+      .FillUsing(DescribePart)
+      .Arg<int>("Y_channels",
+                "The channels of Y, of which the operator writes M only: operators "
+                "Int8ConvJoin write the others, which hold any levels before. Default: M.");
+}
+void DescribeConvJoin(OpSchema& schema) {
+  schema.FillUsing(DescribeLastInput)
+      .FillUsing(DescribePart)
+      .TensorInferenceFunction(InferInt8ConvJoin)
+      .Input(2, "bias_or_J", "With four inputs, the bias; with three, J.")
+      .Input(3, "J",
+             "Quantized images of Y's shape, scale and zero point. It is always the last input. If "
+             "Y is the same blob, this saves a copy.")
+      .Output(0, "Y", "J with M channels replaced by the result of the convolution.");
+}
 
-using Int8ConvPlainOp = Int8ConvOp<false, Activation::kNone>;
-using Int8ConvReluOp = Int8ConvOp<false, Activation::kRelu>;
-using Int8ConvSumOp = Int8ConvOp<true, Activation::kNone>;
-using Int8ConvSumReluOp = Int8ConvOp<true, Activation::kRelu>;
+using Int8ConvPlainOp = Int8ConvOp<LastInput::kNone, Activation::kNone>;
+using Int8ConvReluOp = Int8ConvOp<LastInput::kNone, Activation::kRelu>;
+using Int8ConvSumOp = Int8ConvOp<LastInput::kAddend, Activation::kNone>;
+using Int8ConvSumReluOp = Int8ConvOp<LastInput::kAddend, Activation::kRelu>;
+using Int8ConvJoinOp = Int8ConvOp<LastInput::kJoined, Activation::kNone>;
+using Int8ConvReluJoinOp = Int8ConvOp<LastInput::kJoined, Activation::kRelu>;
 REGISTER_CPU_OPERATOR(Int8Conv, Int8ConvPlainOp);
 REGISTER_CPU_OPERATOR(Int8ConvRelu, Int8ConvReluOp);
 REGISTER_CPU_OPERATOR(Int8ConvSum, Int8ConvSumOp);
 REGISTER_CPU_OPERATOR(Int8ConvSumRelu, Int8ConvSumReluOp);
+REGISTER_CPU_OPERATOR(Int8ConvJoin, Int8ConvJoinOp);
+REGISTER_CPU_OPERATOR(Int8ConvReluJoin, Int8ConvReluJoinOp);
 REGISTER_CPU_OPERATOR(Int8ConvTranspose, Int8ConvTransposeOp);
 REGISTER_CPU_OPERATOR(Int8FC, Int8FCOp);
 
 OPERATOR_SCHEMA(Int8Conv)
-    .FillUsing(DescribeConv)
+    .FillUsing(DescribeConvPart)
     .SetDoc("Conv of quantized images: sums in 32 bits, rounded once.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ConvRelu)
-    .FillUsing(DescribeConv)
+    .FillUsing(DescribeConvPart)
     .SetDoc("Conv of quantized images, rectified: sums in 32 bits, rounded once.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ConvSum)
@@ -378,6 +412,15 @@ OPERATOR_SCHEMA(Int8ConvSum)
 OPERATOR_SCHEMA(Int8ConvSumRelu)
     .FillUsing(DescribeConvSum)
     .SetDoc("Conv of quantized images plus Z, rectified, rounded once.")
+    .CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Int8ConvJoin)
+    .FillUsing(DescribeConvJoin)
+    .SetDoc("Conv of quantized images, written into channels of J: joins without a copy.")
+    .CpuOnly(kCpuOnly);
+OPERATOR_SCHEMA(Int8ConvReluJoin)
+    .FillUsing(DescribeConvJoin)
+    .SetDoc(
+        "Conv of quantized images, rectified, written into channels of J: joins without a copy.")
     .CpuOnly(kCpuOnly);
 OPERATOR_SCHEMA(Int8ConvTranspose)
     .FillUsing(DescribeImages)
@@ -400,6 +443,8 @@ SHOULD_NOT_DO_GRADIENT(Int8Conv);
 SHOULD_NOT_DO_GRADIENT(Int8ConvRelu);
 SHOULD_NOT_DO_GRADIENT(Int8ConvSum);
 SHOULD_NOT_DO_GRADIENT(Int8ConvSumRelu);
+SHOULD_NOT_DO_GRADIENT(Int8ConvJoin);
+SHOULD_NOT_DO_GRADIENT(Int8ConvReluJoin);
 SHOULD_NOT_DO_GRADIENT(Int8ConvTranspose);
 SHOULD_NOT_DO_GRADIENT(Int8FC);
 

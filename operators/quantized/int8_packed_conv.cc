@@ -64,8 +64,18 @@ std::unique_ptr<PackedInt8Conv> PackedInt8Conv::Make(const Int8ConvTerms& terms)
 }
 
 PackedInt8Conv::PackedInt8Conv(const Int8ConvTerms& terms)
-    : x_(terms.shape.x), padded_shape_(x_), x_zero_(terms.x_zero) {
+    : x_(terms.shape.x), y_(terms.shape.y), padded_shape_(x_), x_zero_(terms.x_zero) {
   ConvShape shape = terms.shape;
+  filter_.resize(CheckedNumel(shape.filter));
+  std::transform(terms.filter, terms.filter + filter_.size(), filter_.begin(),
+                 [](uint8_t level) { return static_cast<int8_t>(level - kFilterZero); });
+  const onednn::ByteEpilogue epilogue = MakeEpilogue(terms, filter_);
+  if (VnniConv::Supports(shape, epilogue)) {
+    vnni_ = std::make_unique<VnniConv>(shape, filter_.data(), x_zero_, epilogue,
+                                       terms.accumulator.has_value());
+    filter_.clear();
+    return;
+  }
   Window& w = shape.window;
   const auto is_zero = [](int64_t pad) { return pad == 0; };
   const bool pads = !std::all_of(w.pad_begin.begin(), w.pad_begin.end(), is_zero) ||
@@ -79,14 +89,11 @@ PackedInt8Conv::PackedInt8Conv(const Int8ConvTerms& terms)
     padded_.assign(x_.batch * padded_shape_.SpatialSize() * x_.channels, x_zero_);
     shape.x = padded_shape_;
   }
-  filter_.resize(CheckedNumel(shape.filter));
-  std::transform(terms.filter, terms.filter + filter_.size(), filter_.begin(),
-                 [](uint8_t level) { return static_cast<int8_t>(level - kFilterZero); });
   onednn::ConvProblem problem =
       MakeConvProblem(shape, true, TypeMeta::Make<uint8_t>(), TypeMeta::Make<int8_t>(), TypeMeta());
   problem.add_to_dst = terms.accumulator.has_value();
   problem.relu = terms.relu && !terms.y;  // levels are clipped
-  conv_ = std::make_unique<onednn::ByteConvForward>(problem, MakeEpilogue(terms, filter_));
+  conv_ = std::make_unique<onednn::ByteConvForward>(problem, epilogue);
 }
 
 const uint8_t* PackedInt8Conv::Padded(const uint8_t* x) {
@@ -104,8 +111,23 @@ const uint8_t* PackedInt8Conv::Padded(const uint8_t* x) {
   return padded_.data();
 }
 
-void PackedInt8Conv::Run(const uint8_t* x, void* y) {
-  conv_->Run(padded_.empty() ? x : Padded(x), filter_.data(), y);
+void PackedInt8Conv::Scatter(uint8_t* y, int64_t y_step) const {
+  const int64_t channels = y_.channels;
+  ParallelFor(y_.batch * y_.SpatialSize(), std::max<int64_t>(1, (1 << 15) / channels),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  std::memcpy(y + i * y_step, gapless_.data() + i * channels, channels);
+                }
+              });
+}
+
+void PackedInt8Conv::Run(const uint8_t* x, void* y, int64_t y_step) {
+  if (vnni_) return vnni_->Run(x, static_cast<uint8_t*>(y), y_step);
+  if (!padded_.empty()) x = Padded(x);
+  if (y_step == y_.channels) return conv_->Run(x, filter_.data(), y);
+  gapless_.resize(y_.batch * y_.SpatialSize() * y_.channels);
+  conv_->Run(x, filter_.data(), gapless_.data());
+  Scatter(static_cast<uint8_t*>(y), y_step);
 }
 
 }  // namespace caffe2::int8

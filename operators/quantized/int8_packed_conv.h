@@ -1,5 +1,5 @@
-// Convolutions of levels (int8_op.h) by oneDNN's kernels for bytes: filters are packed once, and
-// sums become levels before they leave the registers.
+// Convolutions of levels (int8_op.h) by kernels for bytes, ours or oneDNN's: filters are packed
+// once, and sums become levels before they leave the registers.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "operators/conv/conv_op.h"
 #include "operators/quantized/int8_op.h"
+#include "operators/quantized/int8_vnni_conv.h"
 
 namespace caffe2::int8 {
 
@@ -33,19 +34,26 @@ class PackedInt8Conv {
   // 128, and, with a warning, shapes that oneDNN cannot do fast. Copies what `terms` points to.
   static std::unique_ptr<PackedInt8Conv> Make(const Int8ConvTerms& terms);
 
-  // `y` holds uint8_t or float.
-  void Run(const uint8_t* x, void* y);
+  // `y` holds uint8_t or float. Pixels of levels without an accumulator may have gaps: they lie
+  // `y_step` elements apart.
+  void Run(const uint8_t* x, void* y, int64_t y_step);
 
  private:
   explicit PackedInt8Conv(const Int8ConvTerms& terms);
   // X with pads, whose levels stand for 0.
   const uint8_t* Padded(const uint8_t* x);
+  // Copies the pixels in gapless_ to y.
+  void Scatter(uint8_t* y, int64_t y_step) const;
+
+  std::unique_ptr<VnniConv> vnni_;  // null if oneDNN computes the convolution
 
   ImageShape x_;
+  ImageShape y_;
   std::vector<int64_t> pad_begin_;
   ImageShape padded_shape_;
   uint8_t x_zero_;
   std::vector<uint8_t> padded_;  // empty if the kernel pads
+  std::vector<uint8_t> gapless_;
   std::vector<int8_t> filter_;
   std::unique_ptr<onednn::ByteConvForward> conv_;
 };

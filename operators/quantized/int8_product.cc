@@ -29,15 +29,18 @@ CAFFE2_SIMD_CLONES void DequantizeRow(int64_t n, const int32_t* sums, const doub
 
 }  // namespace
 
-Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, bool has_accumulator)
+Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, LastInput last_input)
     : Int8Operator(def, ws),
       result_(Quantization::Read(*this)),
       float_result_(GetSingleArgument<bool>(kDequantizeOutput, false)),
       constant_filter_(GetSingleArgument<bool>("constant_filter", false)),
-      has_accumulator_(has_accumulator),
-      has_bias_(InputSize() > (has_accumulator ? 3 : 2)),
+      last_input_(last_input),
+      has_bias_(InputSize() > (last_input == LastInput::kNone ? 2 : 3)),
+      y_channels_(GetSingleArgument<int64_t>("Y_channels", 0)),
+      y_channel_(GetSingleArgument<int64_t>("Y_channel", 0)),
       w_scales_(GetRepeatedArgument<float>("W_scales")) {
-  CAFFE_ENFORCE(!(float_result_ && has_accumulator_), type(), " does not take ", kDequantizeOutput);
+  CAFFE_ENFORCE(!(float_result_ && last_input_ != LastInput::kNone), type(), " does not take ",
+                kDequantizeOutput);
   for (const float scale : w_scales_) {
     CAFFE_ENFORCE(scale > 0 && std::isfinite(scale),
                   "argument W_scales must have positive and finite scales, found ", scale);
@@ -45,7 +48,7 @@ Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, bool has_acc
 }
 
 Int8ProductOp::Operands Int8ProductOp::Read(int64_t channels) const {
-  Operands in{&Levels(0), &Levels(1), 0, 0, {}, nullptr, nullptr};
+  Operands in{&Levels(0), &Levels(1), 0, 0, {}, nullptr, nullptr, nullptr};
   const Quantization x = Quantization::Of(*in.X), w = Quantization::Of(*in.W);
   in.x_zero = x.zero_point;
   in.w_zero = w.zero_point;
@@ -62,14 +65,39 @@ Int8ProductOp::Operands Int8ProductOp::Read(int64_t channels) const {
                   channels, " channels of Y, found ", Bias().numel());
     in.bias = Bias().data<int32_t>();
   }
-  if (has_accumulator_) in.Z = &Levels(InputSize() - 1);
+  if (last_input_ == LastInput::kAddend) in.Z = &Levels(InputSize() - 1);
+  if (last_input_ == LastInput::kJoined) in.J = &Levels(InputSize() - 1);
   return in;
+}
+
+std::vector<int64_t> Int8ProductOp::WholeDims(const Operands& in,
+                                              const std::vector<int64_t>& dims) const {
+  std::vector<int64_t> whole = dims;
+  if (y_channels_ > 0) whole.back() = y_channels_;
+  if (in.J != nullptr) {
+    CAFFE_ENFORCE(in.J->t.dim() == static_cast<int>(dims.size()), "J must have ", dims.size(),
+                  " axes, found shape ", ShapeString(in.J->t.sizes()));
+    whole.back() = in.J->t.sizes().back();
+    CAFFE_ENFORCE(in.J->t.sizes() == whole, "J must have the images and pixels of the result, ",
+                  ShapeString(dims), ", found shape ", ShapeString(in.J->t.sizes()));
+    CAFFE_ENFORCE(Quantization::Of(*in.J) == result_, "J is not quantized like the result: scale ",
+                  in.J->scale, " and zero point ", in.J->zero_point);
+  }
+  CAFFE_ENFORCE(y_channel_ >= 0 && y_channel_ + dims.back() <= whole.back(), "the ", dims.back(),
+                " channels from argument Y_channel (", y_channel_, ") on do not fit into ",
+                whole.back(), " channels of Y");
+  CAFFE_ENFORCE(!float_result_ || whole == dims, "argument Y_channels does not go with ",
+                kDequantizeOutput);
+  return whole;
 }
 
 Int8ProductOp::Result Int8ProductOp::MakeResult(const Operands& in,
                                                 const std::vector<int64_t>& dims,
                                                 Activation activation) {
   Result result;
+  const std::vector<int64_t> whole = WholeDims(in, dims);
+  result.step_ = whole.back();
+  result.numel_ = CheckedNumel(dims);
   result.units_ = in.units;
   result.activation_ = activation;
   if (in.Z != nullptr) {
@@ -81,15 +109,14 @@ Int8ProductOp::Result Int8ProductOp::MakeResult(const Operands& in,
     Tensor* Y = Output(0);
     Y->Resize(dims);
     result.data_ = Y->mutable_data<float>();
-    result.numel_ = Y->numel();
     return result;
   }
   result.y_ = result_;
   Tensor* Y = SetResult(result_);
-  if (in.Z != nullptr && !IsInputOutputAlias(InputSize() - 1, 0)) Y->CopyFrom(in.Z->t);
-  Y->Resize(dims);
-  result.data_ = Y->mutable_data<uint8_t>();
-  result.numel_ = Y->numel();
+  const Int8TensorCPU* old = in.Z != nullptr ? in.Z : in.J;
+  if (old != nullptr && !IsInputOutputAlias(InputSize() - 1, 0)) Y->CopyFrom(old->t);
+  Y->Resize(whole);
+  result.data_ = Y->mutable_data<uint8_t>() + y_channel_;
   return result;
 }
 
@@ -104,7 +131,7 @@ void Int8ProductOp::Result::Write(int64_t begin, int64_t n, const int32_t* sums)
               [&](int64_t first, int64_t end) {
                 for (int64_t i = first; i < end; ++i) {
                   const int32_t* row = sums + i * channels;
-                  const int64_t at = (begin + i) * channels;
+                  const int64_t at = (begin + i) * step_;
                   if (!y_) {
                     constexpr double kAny = -std::numeric_limits<double>::infinity();
                     DequantizeRow(channels, row, multipliers.data(), relu ? 0 : kAny,
@@ -154,7 +181,7 @@ bool Int8ProductOp::RunPacked(const Operands& in, const ConvShape& shape, const 
     packing_.w = Quantization::Of(*in.W);
     packing_.accumulator = y.accumulator_;
   }
-  packed_->Run(in.X->t.data<uint8_t>(), y.data_);
+  packed_->Run(in.X->t.data<uint8_t>(), y.data_, y.step_);
   return true;
 }
 

@@ -199,6 +199,32 @@ TEST_P(PackedInt8ConvTest, LevelsAreThoseOfExactSums) {
   ExpectPackedIsExact("Int8ConvSumRelu", {"X", "W", "B", "Z"});
 }
 
+// Two convolutions that write their channels into one tensor give what Int8Concat gives.
+TEST_P(PackedInt8ConvTest, PartsJoinWithoutACopy) {
+  const ConvCase& c = GetParam();
+  for (const int constant : {0, 1}) {
+    std::vector<Argument> args = With("constant_filter", constant), second = args;
+    RunOp(&ws_, Op("Int8Conv", {"X", "W", "B"}, {"a"}, args));
+    RunOp(&ws_, Op("Int8ConvRelu", {"X", "W"}, {"b"}, args));
+    RunOp(&ws_, Op("Int8Concat", {"b", "a", "b"}, {"expected"}, {MakeArgument("axis", 3)}));
+    const std::vector<int> expected = FetchLevels(ws_, "expected");
+    args.push_back(MakeArgument("Y_channels", 3 * c.filters));
+    args.push_back(MakeArgument("Y_channel", c.filters));
+    RunOp(&ws_, Op("Int8Conv", {"X", "W", "B"}, {"Y"}, args));
+    RunOp(&ws_, Op("Int8ConvReluJoin", {"X", "W", "Y"}, {"Y"}, second));
+    const std::vector<int> before = FetchLevels(ws_, "Y");
+    second.push_back(MakeArgument("Y_channel", 2 * c.filters));
+    RunOp(&ws_, Op("Int8ConvReluJoin", {"X", "W", "Y"}, {"copy"}, second));
+    EXPECT_EQ(FetchLevels(ws_, "copy"), expected);
+    EXPECT_EQ(FetchLevels(ws_, "Y"), before);
+    second.back().set_i(0);
+    RunOp(&ws_, Op("Int8ConvJoin", {"X", "W", "B", "copy"}, {"copy"}, second));
+    second.back().set_i(c.filters);
+    RunOp(&ws_, Op("Int8Concat", {"a", "a", "b"}, {"expected"}, {MakeArgument("axis", 3)}));
+    EXPECT_EQ(FetchLevels(ws_, "copy"), FetchLevels(ws_, "expected"));
+  }
+}
+
 // oneDNN reads the variable once, and the warning comes once: so a process of its own.
 TEST(PackedInt8ConvDeathTest, SlowerKernelsAreAWarning) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -263,7 +289,11 @@ INSTANTIATE_TEST_SUITE_P(
                       ConvCase{8, 6, 16, 8, 3, 2, 1, 1, 1, 255, 0},   // pads that are not level 0
                       ConvCase{9, 9, 4, 6, 3, 1, 2, 2, 2, 128, 0},    // groups, dilation
                       ConvCase{9, 8, 40, 40, 3, 2, 1, 1, 40, 60, 0},  // a channel each
-                      ConvCase{24, 24, 130, 64, 3, 1, 1, 1, 1, 0, 0}));
+                      ConvCase{24, 24, 130, 64, 3, 1, 1, 1, 1, 0, 0},
+                      ConvCase{5, 4, 4, 16, 1, 1, 0, 1, 1, 7, 0},     // the narrowest rows
+                      ConvCase{6, 17, 4, 17, 3, 2, 2, 3, 1, 200, 0},  // columns apart
+                      ConvCase{9, 33, 3, 40, 3, 2, 1, 1, 1, 130, 0},  // nine bytes in a row
+                      ConvCase{40, 31, 21, 33, 1, 1, 0, 1, 1, 255, 0}));
 
 // A kernel is made anew when the filter, the shape or the quantization of X changes.
 TEST(PackedInt8Test, ChangesAreNoticed) {
@@ -308,6 +338,34 @@ TEST(Int8ConvErrorTest, BadScalesAndSummandsAreNamed) {
   ExpectThrows(
       &ws, Op("Int8ConvSum", {"X", "W", "Z"}, {"Y"}, args(MakeArgument("dequantize_output", 1))),
       "does not take dequantize_output");
+}
+
+TEST(Int8ConvErrorTest, PartsThatDoNotFitAreNamed) {
+  Workspace ws;
+  FeedRandomLevels(&ws, "X", {1, 4, 4, 3}, 1, 1, 0);
+  FeedRandomLevels(&ws, "W", {2, 3, 3, 3}, 1, 1, 128);
+  FeedRandomLevels(&ws, "narrow", {1, 2, 1, 4}, 1, 1, 0);
+  FeedRandomLevels(&ws, "other", {1, 2, 2, 4}, 1, 0.5f, 0);
+  FeedRandomLevels(&ws, "matrix", {4, 4}, 1, 1, 0);
+  FeedRandomLevels(&ws, "J", {1, 2, 2, 4}, 1, 1, 0);
+  const auto expect = [&](const std::string& joined, const std::string& name, int value,
+                          const std::string& message) {
+    const std::vector<Argument> args{MakeArgument("order", std::string("NHWC")),
+                                     MakeArgument("kernel", 3), MakeArgument(name, value)};
+    if (joined.empty()) {
+      ExpectThrows(&ws, Op("Int8Conv", {"X", "W"}, {"Y"}, args), message);
+    } else {
+      ExpectThrows(&ws, Op("Int8ConvJoin", {"X", "W", joined}, {"Y"}, args), message);
+    }
+  };
+  expect("narrow", "Y_channel", 2, "J must have the images and pixels of the result");
+  expect("matrix", "Y_channel", 2, "J must have 4 axes");
+  expect("other", "Y_channel", 2, "J is not quantized like the result");
+  expect("J", "Y_channel", 3, "the 2 channels from argument Y_channel (3) on do not fit into 4");
+  expect("J", "Y_channel", -1, "from argument Y_channel (-1) on do not fit into 4");
+  expect("J", "dequantize_output", 1, "does not take dequantize_output");
+  expect("", "Y_channel", 1, "from argument Y_channel (1) on do not fit into 2 channels of Y");
+  expect("", "Y_channels", 1, "do not fit into 1 channels of Y");
 }
 
 TEST(Int8ConvErrorTest, BadInputIsNamed) {
