@@ -94,6 +94,7 @@ int Run() {
   benchmark::MoveTo(device, "data", &ws);
   if (FLAGS_dtype == "int8") {
     net_def = Quantized(net_def, &ws);
+    if (FLAGS_optimize) OptimizeForInference(&net_def, &ws);
   } else {
     if (FLAGS_optimize) OptimizeForInference(&net_def, &ws);
     benchmark::ShareMemory(net_def, &ws, device);

@@ -5,6 +5,7 @@
 
 #include "caffe2/core/argument.h"
 #include "caffe2/core/device.h"
+#include "caffe2/core/tensor_int8.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/channels_last.h"
 #include "caffe2/graph/dataflow.h"
@@ -127,7 +128,103 @@ bool CanWriteOverAccumulator(int i, const Dataflow& flow, const NetDef& net) {
   return readers.empty() || !flow.IsWrittenBetween(accumulator, i, readers.back() + 1);
 }
 
+// True if the operator joins images N x H x W x C along the channels, and does nothing else.
+bool JoinsChannels(const OperatorDef& op) {
+  const ArgumentHelper arguments(op);
+  if (op.type() != "Int8Concat" || op.output_size() != 1 || op.control_input_size() > 0 ||
+      arguments.GetSingleArgument<bool>("add_axis", false)) {
+    return false;
+  }
+  const int axis = arguments.GetSingleArgument<int>("axis", OrderOf(op) == "NHWC" ? -1 : 0);
+  return axis == -1 || axis == 3;
+}
+
+// A convolution that writes channels [begin, begin + size) of joined images.
+struct JoinedPart {
+  int writer;
+  int64_t begin, size;
+};
+
+// The operator that writes input j of the Int8Concat i, as a part of the result; its size is 0 if
+// it cannot be one.
+JoinedPart PartOf(int i, int j, int64_t begin, const Dataflow& flow, const NetDef& net,
+                  const Workspace& ws) {
+  const JoinedPart none{-1, 0, 0};
+  const int writer = flow.WriterOf(i, j);
+  if (writer < 0 || !flow.WhyShared(writer, 0, i).empty()) return none;
+  const OperatorDef& op = net.op(writer);
+  const ArgumentHelper arguments(op);
+  if ((op.type() != "Int8Conv" && op.type() != "Int8ConvRelu") ||
+      arguments.HasArgument("Y_channels") ||
+      arguments.GetSingleArgument<bool>("dequantize_output", false)) {
+    return none;
+  }
+  const Blob* filter = ws.GetBlob(op.input(1));
+  if (flow.IsWritten(op.input(1)) || filter == nullptr || !filter->IsType<int8::Int8TensorCPU>() ||
+      filter->Get<int8::Int8TensorCPU>().t.dim() == 0) {
+    return none;
+  }
+  return {writer, begin, filter->Get<int8::Int8TensorCPU>().t.size(0)};
+}
+
+// The parts of the Int8Concat i in the order in which they are written. None if it must stay.
+std::vector<JoinedPart> PartsOf(int i, const Dataflow& flow, const NetDef& net,
+                                const Workspace& ws) {
+  const OperatorDef& op = net.op(i);
+  std::vector<JoinedPart> parts;
+  int64_t channels = 0;
+  std::set<std::pair<float, int>> quantizations;
+  for (int j = 0; j < op.input_size(); ++j) {
+    const JoinedPart part = PartOf(i, j, channels, flow, net, ws);
+    const bool again = std::any_of(parts.begin(), parts.end(), [&](const JoinedPart& other) {
+      return other.writer == part.writer;
+    });
+    if (part.size == 0 || again) return {};
+    const ArgumentHelper arguments(net.op(part.writer));
+    quantizations.emplace(arguments.GetSingleArgument<float>("Y_scale", 1),
+                          arguments.GetSingleArgument<int>("Y_zero_point", 0));
+    channels += part.size;
+    parts.push_back(part);
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const JoinedPart& a, const JoinedPart& b) { return a.writer < b.writer; });
+  if (parts.empty() || quantizations.size() > 1 ||
+      flow.IsTouchedBetween(op.output(0), parts[0].writer - 1, i)) {
+    return {};
+  }
+  return parts;
+}
+
 }  // namespace
+
+int WriteJoinsInPlace(NetDef* net, const Workspace& ws, const std::set<std::string>& keep) {
+  int count = 0;
+  for (int i = 0; i < net->op_size(); ++i) {
+    if (!JoinsChannels(net->op(i))) continue;
+    const std::vector<JoinedPart> parts = PartsOf(i, Dataflow(*net, keep), *net, ws);
+    if (parts.empty()) continue;
+    const std::string joined = net->op(i).output(0);
+    int64_t channels = 0;
+    for (const JoinedPart& part : parts) channels += part.size;
+    for (const JoinedPart& part : parts) {
+      OperatorDef* op = net->mutable_op(part.writer);
+      op->set_output(0, joined);
+      SetArgument(op, "Y_channel", part.begin);
+      if (part.writer == parts[0].writer) {
+        SetArgument(op, "Y_channels", channels);
+      } else {
+        op->set_type(op->type() + "Join");
+        op->add_input(joined);
+      }
+    }
+    std::vector<bool> removed(net->op_size());
+    removed[i] = true;
+    RemoveOperators(removed, net);
+    --i;
+    ++count;
+  }
+  return count;
+}
 
 int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep) {
   int count = 0;
@@ -176,6 +273,7 @@ std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
   if (options.fuse) FuseOperators(net, {FusionLevel::kAll, options.keep});
   if (options.channels_last) MoveWithFilters(older, options.keep, net, ws);
   WriteSumsInPlace(net, options.keep);
+  if (options.constant_filters) WriteJoinsInPlace(net, *ws, options.keep);
   if (options.constant_filters) MarkConstantFilters(net);
   RemoveUnreadInputs(read, net);
   return parameters;

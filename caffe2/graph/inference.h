@@ -46,6 +46,13 @@ int RemoveIdentities(NetDef* net, const std::set<std::string>& keep = {});
 // operators changed.
 int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep = {});
 
+// Removes each Int8Concat along the channels whose inputs are all results of Int8Conv or
+// Int8ConvRelu of one scale and zero point, with filters in `ws` that the net does not write: these
+// write their channels of the joined images, the first by the argument Y_channels, the others as
+// Int8ConvJoin or Int8ConvReluJoin. It does so only if nothing else reads the inputs, and no other
+// operator between them touches the result. Returns the number of operators removed.
+int WriteJoinsInPlace(NetDef* net, const Workspace& ws, const std::set<std::string>& keep = {});
+
 // Folds SpatialBN with is_test into the Conv before it, if no other operator reads the blob between
 // them and the net writes none of the parameters. With s = scale / sqrt(var + epsilon):
 //   filter' = s * filter,  bias' = s * (bias - mean) + bias of SpatialBN.

@@ -3,8 +3,10 @@
 #include <functional>
 #include <set>
 
+#include "caffe2/core/argument.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/fusion.h"
+#include "caffe2/graph/quantization.h"
 #include "tests/graph/image_net.h"
 
 namespace caffe2 {
@@ -218,6 +220,124 @@ TEST(WriteSumsInPlaceTest, RefusesWhatChangesResults) {
     sums.builder.Relu("a_out", "a_out");
     EXPECT_EQ(sums.WriteInPlace({"stem"}), 0);
   }
+}
+
+// A quantized net of two branches that are joined, pooled, joined with another branch, and read.
+struct JoinedBranches {
+  explicit JoinedBranches(const std::string& order = "NHWC") : builder(&ws, order, true) {
+    builder.Input("data", 2, 4, 7);
+    builder.Relu(builder.Conv("data", "left", 4, 5, 1, 1, true), "left_relu");
+    builder.Conv("data", "right", 4, 17, 3);
+    builder.Add("Concat", {"right", "left_relu"}, "joined")->add_output("joined_sizes");
+    OperatorDef* pool = builder.Add("MaxPool", {"joined"}, "pooled");
+    SetArgument(pool, "kernel", 2);
+    SetArgument(pool, "order", order);
+    builder.Conv("pooled", "a", 22, 16, 1);
+    builder.Conv("pooled", "b", 22, 16, 3);
+    builder.Conv("pooled", "c", 22, 3, 3);
+    builder.Add("Concat", {"a", "b", "c"}, "outer")->add_output("outer_sizes");
+    for (OperatorDef& op : *builder.net().mutable_op()) {
+      if (op.type() == "Concat") SetArgument(&op, "order", order);
+    }
+    builder.Fc("outer", "fc", 35 * 36, 4);
+    builder.net().add_external_output("fc");
+    StaticQuantizer quantizer(builder.net(), {"data"}, &ws);
+    quantizer.Observe();
+    net = quantizer.Finish();
+    EXPECT_TRUE(ws.RunNetOnce(net));
+    plain = ValuesOf(ws, "fc");
+  }
+  OperatorDef* Find(const std::string& type, int number = 0) {
+    for (OperatorDef& op : *net.mutable_op()) {
+      if (op.type() == type && number-- == 0) return &op;
+    }
+    return nullptr;
+  }
+  // The number of Int8Concat that are removed. The net must compute the same if it can run.
+  int Write(const std::set<std::string>& keep = {}, bool runs = true) {
+    const int before = CountType(net, "Int8Concat");
+    const int count = WriteJoinsInPlace(&net, ws, keep);
+    EXPECT_EQ(CountType(net, "Int8Concat"), before - count);
+    if (runs) {
+      EXPECT_TRUE(ws.RunNetOnce(net));
+      EXPECT_EQ(ValuesOf(ws, "fc"), plain);
+    }
+    return count;
+  }
+
+  Workspace ws;
+  ImageNetBuilder builder;
+  NetDef net;
+  std::vector<float> plain;
+};
+
+TEST(WriteJoinsInPlaceTest, ConvolutionsWriteTheirChannels) {
+  for (const char* order : {"NHWC", "NCHW"}) {
+    JoinedBranches branches(order);
+    EXPECT_EQ(branches.Write(), 2);
+    EXPECT_EQ(CountType(branches.net, "Int8ConvJoin"), 3);
+    EXPECT_EQ(branches.Write(), 0);
+  }
+  JoinedBranches optimized;
+  OptimizeForInference(&optimized.net, &optimized.ws);
+  EXPECT_EQ(optimized.Write(), 0) << "it is one of the passes";
+  EXPECT_EQ(CountType(optimized.net, "Int8Concat"), 0);
+}
+
+TEST(WriteJoinsInPlaceTest, RefusesWhatChangesResults) {
+  const auto count = [](const std::function<void(JoinedBranches*)>& change, bool runs = true) {
+    JoinedBranches branches;
+    change(&branches);
+    return branches.Write({}, runs);
+  };
+  const auto read = [](JoinedBranches* b) {  // a branch that something else reads, too
+    OperatorDef* op = b->net.add_op();
+    op->set_type("Int8Dequantize");
+    op->add_input(b->Find("Int8Concat")->input(0));
+    op->add_output("branch");
+  };
+  EXPECT_EQ(count(read), 1);
+  JoinedBranches kept;
+  EXPECT_EQ(kept.Write({kept.Find("Int8Concat")->input(1)}), 1);
+  EXPECT_EQ(
+      count([](JoinedBranches* b) { b->net.add_external_output(b->Find("Int8Concat")->input(0)); }),
+      1);
+  const auto set = [](const std::string& name, int value) {
+    return [=](JoinedBranches* b) { SetArgument(b->Find("Int8Concat"), name, value); };
+  };
+  EXPECT_EQ(count(set("axis", -1)), 2);
+  EXPECT_EQ(count(set("axis", 2), false), 1);
+  EXPECT_EQ(count(set("axis", 0), false), 1);
+  EXPECT_EQ(count(set("add_axis", 1), false), 1);
+  EXPECT_EQ(count([](JoinedBranches* b) { b->Find("Int8Concat")->add_output("sizes"); }), 1);
+  EXPECT_EQ(count(
+                [](JoinedBranches* b) {  // the same branch twice
+                  OperatorDef* concat = b->Find("Int8Concat");
+                  concat->set_input(1, concat->input(0));
+                },
+                false),
+            1);
+  EXPECT_EQ(
+      count([](JoinedBranches* b) { SetArgument(b->Find("Int8Conv"), "Y_scale", 3.f); }, false), 1);
+  EXPECT_EQ(count([](JoinedBranches* b) { b->Find("Int8Conv")->set_type("Int8ConvSum"); }, false),
+            1);
+  EXPECT_EQ(count(
+                [](JoinedBranches* b) {  // the filter is not known
+                  b->net.add_external_input("later_filter");
+                  b->Find("Int8Conv")->set_input(1, "later_filter");
+                },
+                false),
+            1);
+  EXPECT_EQ(count(
+                [](JoinedBranches* b) {  // the result's name is in use before
+                  const std::string result = b->Find("Int8Concat")->output(0);
+                  OperatorDef* relu = b->Find("Int8ConvRelu");
+                  OperatorDef* pool = b->Find("Int8MaxPool");
+                  relu->set_input(0, result);
+                  EXPECT_EQ(pool->input(0), result);
+                },
+                false),
+            1);
 }
 
 // Dropout between two Relu, with what `change` does to the three.
