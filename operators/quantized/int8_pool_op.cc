@@ -13,35 +13,52 @@ struct Taps {
   int64_t row_begin, row_end, column_begin, column_end, count;
 };
 
-// n channels, at most 64, of LargestLevels; n is a constant where the loop should vectorize.
-CAFFE2_INLINE void LargestOfBlock(const uint8_t* x, int64_t rows, int64_t columns,
-                                  int64_t row_stride, int64_t channels, int64_t n, uint8_t minimum,
-                                  uint8_t* y) {
-  constexpr int64_t kMost = 64;
-  uint8_t most[kMost];
-  std::fill_n(most, n, minimum);
-  for (int64_t h = 0; h < rows; ++h) {
-    for (int64_t w = 0; w < columns; ++w) {
-      const uint8_t* from = x + h * row_stride + w * channels;
-#pragma omp simd
-      for (int64_t k = 0; k < n; ++k) most[k] = std::max(most[k], from[k]);
+// The size of a window in an image of some channels.
+struct WindowRows {
+  int64_t rows, columns, row_stride, channels;
+};
+
+// 64 levels anywhere in an array.
+typedef uint8_t LevelBlock __attribute__((vector_size(64), aligned(1), may_alias));
+constexpr int64_t kLevelBlock = sizeof(LevelBlock);
+
+// y = for each channel, the largest of `minimum` and the levels of the window at x. Plain, as
+// clones cannot be members.
+CAFFE2_SIMD_CLONES void LargestLevels(const WindowRows& window, const uint8_t* x, uint8_t minimum,
+                                      uint8_t* y) {
+  const int64_t channels = window.channels;
+  if (channels < kLevelBlock) {
+    std::fill_n(y, channels, minimum);
+    for (int64_t h = 0; h < window.rows; ++h) {
+      const uint8_t* from = x + h * window.row_stride;
+      for (int64_t w = 0; w < window.columns; ++w, from += channels) {
+        for (int64_t c = 0; c < channels; ++c) y[c] = std::max(y[c], from[c]);
+      }
     }
+    return;
   }
-  std::copy_n(most, n, y);
+  for (int64_t begin = 0; begin < channels; begin += kLevelBlock) {
+    const int64_t c = std::min(begin, channels - kLevelBlock);
+    LevelBlock most = LevelBlock{} + minimum;
+    for (int64_t h = 0; h < window.rows; ++h) {
+      const uint8_t* from = x + h * window.row_stride + c;
+      for (int64_t w = 0; w < window.columns; ++w, from += channels) {
+        const LevelBlock levels = *reinterpret_cast<const LevelBlock*>(from);
+        most = levels > most ? levels : most;
+      }
+    }
+    *reinterpret_cast<LevelBlock*>(y + c) = most;
+  }
 }
 
-// y = for each channel, the largest of `minimum` and the levels of rows x columns pixels from x on.
-// Plain, as clones cannot be members.
-CAFFE2_SIMD_CLONES void LargestLevels(const uint8_t* x, int64_t rows, int64_t columns,
-                                      int64_t row_stride, int64_t channels, uint8_t minimum,
-                                      uint8_t* y) {
-  constexpr int64_t kBlock = 64;
-  int64_t c = 0;
-  for (; c + kBlock <= channels; c += kBlock) {
-    LargestOfBlock(x + c, rows, columns, row_stride, channels, kBlock, minimum, y + c);
-  }
-  if (c < channels) {
-    LargestOfBlock(x + c, rows, columns, row_stride, channels, channels - c, minimum, y + c);
+// Adds the levels of each channel of the window at x.
+CAFFE2_SIMD_CLONES void AddLevels(const WindowRows& window, const uint8_t* x, int64_t* sums) {
+  for (int64_t h = 0; h < window.rows; ++h) {
+    const uint8_t* from = x + h * window.row_stride;
+    for (int64_t w = 0; w < window.columns; ++w, from += window.channels) {
+#pragma omp simd
+      for (int64_t c = 0; c < window.channels; ++c) sums[c] += from[c];
+    }
   }
 }
 
@@ -71,19 +88,15 @@ class Pooling {
                   }
                 });
   }
-  // Calls element(channel, level) for each element of an image under the taps.
-  template <typename Element>
-  void ForElements(const uint8_t* image, const Taps& taps, const Element& element) const {
-    const int64_t width = image_.spatial[1], c = image_.channels;
-    for (int64_t h = taps.row_begin; h < taps.row_end; ++h) {
-      for (int64_t w = taps.column_begin; w < taps.column_end; ++w) {
-        const uint8_t* x = image + (h * width + w) * c;
-        for (int64_t k = 0; k < c; ++k) element(k, x[k]);
-      }
-    }
+  WindowRows RowsOf(const Taps& taps) const {
+    return {taps.row_end - taps.row_begin, taps.column_end - taps.column_begin,
+            image_.spatial[1] * image_.channels, image_.channels};
+  }
+  // The first pixel of the image under the taps.
+  const uint8_t* FirstOf(const uint8_t* image, const Taps& taps) const {
+    return image + (taps.row_begin * image_.spatial[1] + taps.column_begin) * image_.channels;
   }
   int64_t channels() const { return image_.channels; }
-  int64_t width() const { return image_.spatial[1]; }
 
  private:
   Taps TapsAt(int64_t row, int64_t column) const {
@@ -143,11 +156,8 @@ class Int8PoolOp final : public Int8Operator {
 
  private:
   static void Maximum(const Pooling& pooling, uint8_t minimum, const uint8_t* x, uint8_t* y) {
-    const int64_t channels = pooling.channels(), row = pooling.width() * channels;
     pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, uint8_t* out) {
-      const uint8_t* first = image + taps.row_begin * row + taps.column_begin * channels;
-      LargestLevels(first, taps.row_end - taps.row_begin, taps.column_end - taps.column_begin, row,
-                    channels, minimum, out);
+      LargestLevels(pooling.RowsOf(taps), pooling.FirstOf(image, taps), minimum, out);
     });
   }
   // Writes convert(the mean, in steps of X).
@@ -155,9 +165,10 @@ class Int8PoolOp final : public Int8Operator {
   static void Average(const Pooling& pooling, const Quantization& from, const uint8_t* x, T* y,
                       const Convert& convert) {
     pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, T* out) {
-      std::vector<int64_t> sums(pooling.channels());
-      pooling.ForElements(image, taps,
-                          [&](int64_t c, uint8_t q) { sums[c] += q - from.zero_point; });
+      const WindowRows window = pooling.RowsOf(taps);
+      std::vector<int64_t> sums(pooling.channels(),
+                                -window.rows * window.columns * from.zero_point);
+      AddLevels(window, pooling.FirstOf(image, taps), sums.data());
       for (size_t c = 0; c < sums.size(); ++c) {
         out[c] = convert(static_cast<double>(sums[c]) / static_cast<double>(taps.count));
       }
