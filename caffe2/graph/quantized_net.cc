@@ -199,14 +199,13 @@ class Writer {
   std::string Levels(const std::string& blob, bool transposed) {
     const auto found = levels_.find({blob, transposed});
     if (found != levels_.end()) return found->second;
-    std::string floats = Floats(blob);
-    if (transposed) {
-      const std::string images = params_.NewName(blob + "_nhwc");
-      Add("NCHW2NHWC", {floats}, images);
-      floats = images;
+    const std::string name = params_.NewName(blob + (transposed ? "_int8_nhwc" : "_int8"));
+    if (transposed) {  // levels, which are a quarter of the bytes
+      SetArgument(Add("Int8Transpose", {Levels(blob, false)}, name), "axes",
+                  std::vector<int>{0, 2, 3, 1});
+    } else {
+      SetScale(ScaleOf(blob), Add("Int8Quantize", {Floats(blob)}, name));
     }
-    const std::string name = params_.NewName(blob + "_int8");
-    SetScale(ScaleOf(blob), Add("Int8Quantize", {floats}, name));
     return levels_[{blob, transposed}] = name;
   }
 

@@ -17,9 +17,10 @@ enum class Activation { kNone, kRelu };
 
 // The level that lies `steps` (rounded, ties to even) above the zero point, clipped to [min, 255].
 // NaN gives `min`. A level is a quantized value, uint8.
-inline uint8_t ToLevel(double steps, uint8_t zero_point, uint8_t min = 0) {
-  constexpr double kMaxLevel = std::numeric_limits<uint8_t>::max();
-  double level = std::nearbyint(steps) + zero_point;
+template <typename T>
+uint8_t ToLevel(T steps, uint8_t zero_point, uint8_t min = 0) {
+  constexpr T kMaxLevel = std::numeric_limits<uint8_t>::max();
+  T level = std::nearbyint(steps) + zero_point;
   level = level > min ? level : min;
   return static_cast<uint8_t>(static_cast<int>(level < kMaxLevel ? level : kMaxLevel));
 }
