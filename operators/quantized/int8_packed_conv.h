@@ -23,6 +23,7 @@ struct Int8ConvTerms {
   std::optional<Quantization> y;
   std::optional<Quantization> accumulator;  // of the old contents of Y, if they are added
   bool relu = false;
+  bool has_gaps = false;  // between the pixels of Y
 };
 
 // Sums are exact, as long as they fit into 32 bits. Here they are scaled in float; an Int8Conv

@@ -171,7 +171,8 @@ bool Int8ProductOp::RunPacked(const Operands& in, const ConvShape& shape, const 
   if (!IsPackedFor(in, y)) {
     packed_ =
         PackedInt8Conv::Make({shape, in.W->t.data<uint8_t>(), in.bias, in.x_zero, in.w_zero,
-                              in.units, y.y_, y.accumulator_, y.activation_ == Activation::kRelu});
+                              in.units, y.y_, y.accumulator_, y.activation_ == Activation::kRelu,
+                              y.step_ != static_cast<int64_t>(in.units.size())});
     can_pack_ = packed_ != nullptr;
     if (!can_pack_) return false;
     packing_.x_dims = in.X->t.sizes();

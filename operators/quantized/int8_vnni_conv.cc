@@ -59,7 +59,8 @@ CAFFE2_VNNI CAFFE2_INLINE __m512i LevelsOfFour(const VnniTile& t, const __m512i*
   __m512i levels[4];
 #pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) {
-    __m512 value = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(kAll, sums[k]), multipliers, offsets);
+    const __m512 sum = _mm512_maskz_cvtepi32_ps(kAll, sums[k]);
+    __m512 value = _mm512_mul_ps(_mm512_add_ps(sum, offsets), multipliers);
     if (kAdd && k < pixels) {
       const __m128i old = _mm_loadu_si128(reinterpret_cast<const __m128i*>(y + k * t.y_step));
       const __m512i old_levels = _mm512_maskz_cvtepu8_epi32(kAll, old);
@@ -146,6 +147,12 @@ bool LevelsFit(int64_t products, const onednn::ByteEpilogue& epilogue) {
   return true;
 }
 
+bool HasPads(const Window& w) {
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  return !std::all_of(w.pad_begin.begin(), w.pad_begin.end(), is_zero) ||
+         !std::all_of(w.pad_end.begin(), w.pad_end.end(), is_zero);
+}
+
 // The runs of bytes of X that lie side by side under a window.
 struct Runs {
   explicit Runs(const ConvShape& shape)
@@ -173,6 +180,14 @@ bool VnniConv::Supports(const ConvShape& shape, const onednn::ByteEpilogue& epil
          LevelsFit(products, epilogue);
 }
 
+bool VnniConv::IsFaster(const ConvShape& shape) {
+  // Measured on Zen 4: with pads or long sums oneDNN is as fast or faster.
+  constexpr int64_t kFewChannels = 16, kLongSum = 512;
+  const Window& w = shape.window;
+  const int64_t products = shape.x.channels * shape.filter[2] * shape.filter[3];
+  return shape.x.channels < kFewChannels || (!HasPads(w) && products <= kLongSum);
+}
+
 VnniConv::VnniConv(const ConvShape& shape, const int8_t* filter, uint8_t pad,
                    const onednn::ByteEpilogue& epilogue, bool add)
     : shape_(shape),
@@ -184,13 +199,13 @@ VnniConv::VnniConv(const ConvShape& shape, const int8_t* filter, uint8_t pad,
       offsets_(epilogue.offsets) {
   CAFFE_ENFORCE(Supports(shape, epilogue), "no convolution for a product of bytes");
   const Window& w = shape.window;
-  const auto is_zero = [](int64_t n) { return n == 0; };
-  is_padded_ = !std::all_of(w.pad_begin.begin(), w.pad_begin.end(), is_zero) ||
-               !std::all_of(w.pad_end.begin(), w.pad_end.end(), is_zero);
+  is_padded_ = HasPads(w);
   line_ = (shape.x.spatial[1] + w.pad_begin[1] + w.pad_end[1]) * shape.x.channels;
   const int64_t rows = std::max<int64_t>(1, kBandPixels / w.output[1]);
   bands_ = (w.output[0] + rows - 1) / rows;
   blocks_ = (shape.filter[0] + kFilters - 1) / kFilters;
+  // Added before the product, so that levels are rounded as by oneDNN 2.
+  for (size_t m = 0; m < offsets_.size(); ++m) offsets_[m] /= multipliers_[m];
   multipliers_.resize(blocks_ * kFilters);
   offsets_.resize(blocks_ * kFilters);
   PackFilter(filter);
@@ -229,6 +244,16 @@ VnniConv::Band VnniConv::BandAt(int64_t index) const {
   return {index, index / bands_, height * i / bands_, height * (i + 1) / bands_};
 }
 
+std::pair<int64_t, int64_t> VnniConv::KernelRows(int64_t row) const {
+  const Window& w = shape_.window;
+  const int64_t top = row * w.stride[0] - w.pad_begin[0], height = shape_.x.spatial[0];
+  int64_t first = 0, last = w.kernel[0];
+  if (pad_ != 0) return {first, last};
+  while (first < last && top + first * w.dilation[0] < 0) ++first;
+  while (last > first && top + (last - 1) * w.dilation[0] >= height) --last;
+  return {first, last};
+}
+
 const uint8_t* VnniConv::PaddedRows(const Band& band, const uint8_t* x) const {
   const Window& w = shape_.window;
   const int64_t height = shape_.x.spatial[0], row = shape_.x.spatial[1] * shape_.x.channels;
@@ -261,14 +286,17 @@ void VnniConv::ComputeBlock(const Band& band, int64_t block, const uint8_t* rows
   const int64_t filters = std::min(kFilters, shape_.filter[0] - block * kFilters);
   VnniTile tile{};
   tile.x_step = w.stride[1] * shape_.x.channels;
-  tile.taps = taps_.data();
-  tile.groups = groups;
-  tile.filter = filter_.data() + block * groups * kFilters * kGroup;
   tile.multipliers = multipliers_.data() + block * kFilters;
   tile.offsets = offsets_.data() + block * kFilters;
   tile.accumulator_factor = accumulator_factor_;
   tile.min = min_;
+  const int8_t* filter = filter_.data() + block * groups * kFilters * kGroup;
+  const int64_t kernel_row = groups / w.kernel[0];
   for (int64_t i = band.begin; i < band.end; ++i) {
+    const auto [first, last] = KernelRows(i);
+    tile.taps = taps_.data() + first * kernel_row;
+    tile.filter = filter + first * kernel_row * kFilters * kGroup;
+    tile.groups = (last - first) * kernel_row;
     const uint8_t* x = rows + (i - band.begin) * w.stride[0] * line_;
     uint8_t* row = y + (band.image * w.output[0] + i) * width * y_step + block * kFilters;
     for (int64_t t = 0; t < tiles; ++t) {

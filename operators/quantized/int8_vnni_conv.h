@@ -1,11 +1,12 @@
 // Convolutions of levels by a kernel of our own.
 //
-// oneDNN's kernels reach 50 to 95 % of the speed of the products on processors with AVX-512 and
-// VNNI (Zen 4), and write results without gaps only. Here the sums of up to 16 pixels and 16
+// oneDNN's kernels write results without gaps only, and are slower for the few channels of a first
+// layer and for short sums. Here the sums of up to 16 pixels and 16
 // filters stay in registers, and the results may be part of the channels of a larger tensor.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "operators/conv/conv_op.h"
@@ -20,6 +21,9 @@ class VnniConv {
   // group, images at least 4 pixels wide and 4 channels or taps side by side, and results in bytes.
   static bool Supports(const ConvShape& shape, const onednn::ByteEpilogue& epilogue);
 
+  // True if it was measured to be faster than oneDNN. For shapes that are supported.
+  static bool IsFaster(const ConvShape& shape);
+
   // `filter` is M x kH x kW x C; pads have the level `pad`. Throws EnforceNotMet if the convolution
   // is not supported. With `add`, the epilogue adds the old contents of Y.
   VnniConv(const ConvShape& shape, const int8_t* filter, uint8_t pad,
@@ -31,6 +35,8 @@ class VnniConv {
  private:
   struct Band;
   Band BandAt(int64_t index) const;
+  // The rows [first, last) of the kernel that add something to a row of Y: not those on pads of 0.
+  std::pair<int64_t, int64_t> KernelRows(int64_t row) const;
   // The first row of X under a band, with pads: X itself, or a copy in this thread's scratch
   // memory.
   const uint8_t* PaddedRows(const Band& band, const uint8_t* x) const;
