@@ -70,9 +70,9 @@ PackedInt8Conv::PackedInt8Conv(const Int8ConvTerms& terms)
   std::transform(terms.filter, terms.filter + filter_.size(), filter_.begin(),
                  [](uint8_t level) { return static_cast<int8_t>(level - kFilterZero); });
   const onednn::ByteEpilogue epilogue = MakeEpilogue(terms, filter_);
-  if (VnniConv::Supports(shape, epilogue) && (terms.has_gaps || VnniConv::IsFaster(shape))) {
-    vnni_ = std::make_unique<VnniConv>(shape, filter_.data(), x_zero_, epilogue,
-                                       terms.accumulator.has_value());
+  if (!terms.accumulator && VnniConv::Supports(shape, epilogue) &&
+      (terms.has_gaps || VnniConv::IsFaster(shape))) {
+    vnni_ = std::make_unique<VnniConv>(shape, filter_.data(), x_zero_, epilogue);
     filter_.clear();
     return;
   }

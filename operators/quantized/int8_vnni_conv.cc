@@ -32,7 +32,6 @@ struct VnniTile {
   int64_t groups;
   const int8_t* filter;
   const float *multipliers, *offsets;
-  float accumulator_factor;
   uint8_t min;
   uint8_t* y;
   int64_t y_step;
@@ -51,22 +50,14 @@ CAFFE2_VNNI CAFFE2_INLINE void AddGroup(__m512i filter, const uint8_t* x, __m512
   asm("vpdpbusd %2, %1, %0" : "+v"(*sums) : "v"(_mm512_set1_epi32(bytes)), "v"(filter));
 }
 
-// The levels of four pixels, from their sums. Pixels from the number `pixels` on are not in Y.
-template <bool kAdd>
-CAFFE2_VNNI CAFFE2_INLINE __m512i LevelsOfFour(const VnniTile& t, const __m512i* sums, int pixels,
-                                               const uint8_t* y) {
+// The levels of four pixels, from their sums.
+CAFFE2_VNNI CAFFE2_INLINE __m512i LevelsOfFour(const VnniTile& t, const __m512i* sums) {
   const __m512 multipliers = _mm512_loadu_ps(t.multipliers), offsets = _mm512_loadu_ps(t.offsets);
   __m512i levels[4];
 #pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) {
     const __m512 sum = _mm512_maskz_cvtepi32_ps(kAll, sums[k]);
-    __m512 value = _mm512_mul_ps(_mm512_add_ps(sum, offsets), multipliers);
-    if (kAdd && k < pixels) {
-      const __m128i old = _mm_loadu_si128(reinterpret_cast<const __m128i*>(y + k * t.y_step));
-      const __m512i old_levels = _mm512_maskz_cvtepu8_epi32(kAll, old);
-      value = _mm512_fmadd_ps(_mm512_maskz_cvtepi32_ps(kAll, old_levels),
-                              _mm512_set1_ps(t.accumulator_factor), value);
-    }
+    const __m512 value = _mm512_mul_ps(_mm512_add_ps(sum, offsets), multipliers);
     levels[k] = _mm512_maskz_cvtps_epi32(kAll, value);
   }
   // Packing clips to [0, 255] and takes four levels of each pixel in turn.
@@ -84,7 +75,7 @@ CAFFE2_VNNI CAFFE2_INLINE void StorePart(__m512i levels, uint8_t* y) {
                    _mm512_maskz_extracti32x4_epi32(kAllLanes, levels, kPart));
 }
 
-template <int kPixels, bool kAdd>
+template <int kPixels>
 CAFFE2_VNNI void ComputeTile(const VnniTile& t) {
   constexpr int kRounded = (kPixels + 3) / 4 * 4;
   __m512i sums[kRounded];
@@ -100,7 +91,7 @@ CAFFE2_VNNI void ComputeTile(const VnniTile& t) {
 #pragma GCC unroll 4
   for (int r = 0; r < kPixels; r += 4) {
     uint8_t* y = t.y + r * t.y_step;
-    const __m512i levels = LevelsOfFour<kAdd>(t, sums + r, kPixels - r, y);
+    const __m512i levels = LevelsOfFour(t, sums + r);
     StorePart<0>(levels, y);
     if (r + 1 < kPixels) StorePart<1>(levels, y + t.y_step);
     if (r + 2 < kPixels) StorePart<2>(levels, y + 2 * t.y_step);
@@ -108,9 +99,9 @@ CAFFE2_VNNI void ComputeTile(const VnniTile& t) {
   }
 }
 
-template <bool kAdd, int... kPixels>
+template <int... kPixels>
 constexpr auto TileFunctions(std::integer_sequence<int, kPixels...>) {
-  return std::array<TileFunction, sizeof...(kPixels)>{ComputeTile<kPixels + 1, kAdd>...};
+  return std::array<TileFunction, sizeof...(kPixels)>{ComputeTile<kPixels + 1>...};
 }
 
 bool HasVnni() {
@@ -122,17 +113,15 @@ bool HasVnni() {
   }();
   return has;
 }
-TileFunction TileOf(int64_t pixels, bool add) {
-  using Pixels = std::make_integer_sequence<int, kMaxPixels>;
-  static constexpr auto plain = TileFunctions<false>(Pixels()),
-                        adding = TileFunctions<true>(Pixels());
-  return (add ? adding : plain)[pixels - 1];
+TileFunction TileOf(int64_t pixels) {
+  static constexpr auto functions = TileFunctions(std::make_integer_sequence<int, kMaxPixels>());
+  return functions[pixels - 1];
 }
 
 #else
 
 bool HasVnni() { return false; }
-TileFunction TileOf(int64_t, bool) { return nullptr; }
+TileFunction TileOf(int64_t) { return nullptr; }
 
 #endif
 
@@ -140,8 +129,8 @@ TileFunction TileOf(int64_t, bool) { return nullptr; }
 bool LevelsFit(int64_t products, const onednn::ByteEpilogue& epilogue) {
   const double most_sum = 255. * 128 * static_cast<double>(products);
   for (size_t m = 0; m < epilogue.multipliers.size(); ++m) {
-    const double most = std::abs(epilogue.multipliers[m]) * most_sum +
-                        std::abs(epilogue.offsets[m]) + 255 * epilogue.accumulator_factor;
+    const double most =
+        std::abs(epilogue.multipliers[m]) * most_sum + std::abs(epilogue.offsets[m]);
     if (!(most < std::numeric_limits<int32_t>::max())) return false;
   }
   return true;
@@ -182,19 +171,17 @@ bool VnniConv::Supports(const ConvShape& shape, const onednn::ByteEpilogue& epil
 
 bool VnniConv::IsFaster(const ConvShape& shape) {
   // Measured on Zen 4: with pads or long sums oneDNN is as fast or faster.
-  constexpr int64_t kFewChannels = 16, kLongSum = 512;
+  constexpr int64_t kFewChannels = 16, kLongSum = 128;
   const Window& w = shape.window;
   const int64_t products = shape.x.channels * shape.filter[2] * shape.filter[3];
   return shape.x.channels < kFewChannels || (!HasPads(w) && products <= kLongSum);
 }
 
 VnniConv::VnniConv(const ConvShape& shape, const int8_t* filter, uint8_t pad,
-                   const onednn::ByteEpilogue& epilogue, bool add)
+                   const onednn::ByteEpilogue& epilogue)
     : shape_(shape),
       pad_(pad),
       min_(static_cast<uint8_t>(epilogue.min)),
-      add_(add),
-      accumulator_factor_(epilogue.accumulator_factor),
       multipliers_(epilogue.multipliers),
       offsets_(epilogue.offsets) {
   CAFFE_ENFORCE(Supports(shape, epilogue), "no convolution for a product of bytes");
@@ -288,7 +275,6 @@ void VnniConv::ComputeBlock(const Band& band, int64_t block, const uint8_t* rows
   tile.x_step = w.stride[1] * shape_.x.channels;
   tile.multipliers = multipliers_.data() + block * kFilters;
   tile.offsets = offsets_.data() + block * kFilters;
-  tile.accumulator_factor = accumulator_factor_;
   tile.min = min_;
   const int8_t* filter = filter_.data() + block * groups * kFilters * kGroup;
   const int64_t kernel_row = groups / w.kernel[0];
@@ -306,17 +292,14 @@ void VnniConv::ComputeBlock(const Band& band, int64_t block, const uint8_t* rows
       tile.y = to;
       tile.y_step = y_step;
       if (filters == kFilters) {
-        TileOf(end - begin, add_)(tile);
+        TileOf(end - begin)(tile);
         continue;
       }
       // The tile writes whole blocks.
       uint8_t whole[kMaxPixels * kFilters] = {};
       tile.y = whole;
       tile.y_step = kFilters;
-      for (int64_t p = 0; add_ && p < end - begin; ++p) {
-        std::memcpy(whole + p * kFilters, to + p * y_step, filters);
-      }
-      TileOf(end - begin, add_)(tile);
+      TileOf(end - begin)(tile);
       for (int64_t p = 0; p < end - begin; ++p) {
         std::memcpy(to + p * y_step, whole + p * kFilters, filters);
       }

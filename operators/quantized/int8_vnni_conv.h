@@ -18,16 +18,17 @@ namespace caffe2::int8 {
 class VnniConv {
  public:
   // True on processors with AVX-512 and VNNI but without AMX, whose products oneDNN uses, for one
-  // group, images at least 4 pixels wide and 4 channels or taps side by side, and results in bytes.
+  // group, images at least 4 pixels wide and 4 channels or taps side by side, and results in bytes
+  // to which nothing is added.
   static bool Supports(const ConvShape& shape, const onednn::ByteEpilogue& epilogue);
 
   // True if it was measured to be faster than oneDNN. For shapes that are supported.
   static bool IsFaster(const ConvShape& shape);
 
   // `filter` is M x kH x kW x C; pads have the level `pad`. Throws EnforceNotMet if the convolution
-  // is not supported. With `add`, the epilogue adds the old contents of Y.
+  // is not supported.
   VnniConv(const ConvShape& shape, const int8_t* filter, uint8_t pad,
-           const onednn::ByteEpilogue& epilogue, bool add);
+           const onednn::ByteEpilogue& epilogue);
 
   // The pixels of `y` lie `y_step` bytes apart.
   void Run(const uint8_t* x, uint8_t* y, int64_t y_step) const;
@@ -46,8 +47,6 @@ class VnniConv {
 
   const ConvShape shape_;
   const uint8_t pad_, min_;
-  const bool add_;
-  const float accumulator_factor_;
   bool is_padded_ = false;
   int64_t line_ = 0;                          // bytes in a row of X, with pads
   int64_t bands_ = 0;                         // parts of an image, of several rows of Y
