@@ -24,10 +24,12 @@ struct InferenceOptions {
   bool channels_last = true;
 };
 
-// Rewrites `net`, a net in test mode whose parameters are in `ws`. Runs the passes below and, as
-// the options ask, FoldBatchNorm, FuseOperators, MoveToChannelsLast and the setting of
-// constant_filter. Adds parameters to the workspace and changes none, so that training can go on
-// with the old ones. External inputs that no operator reads any more are removed from the net.
+// Rewrites `net`, a net in test mode whose parameters are in `ws`. Runs
+// RemoveIdentities and WriteSumsInPlace and, as the options ask, FoldBatchNorm, FuseOperators and
+// MoveToChannelsLast. With constant_filters it sets the argument constant_filter and, on processors
+// where this is faster, runs WriteJoinsInPlace. Adds parameters to the workspace and changes none,
+// so that training can go on with the old ones. External inputs that no operator reads any more are
+// removed from the net.
 //
 // Returns the parameters of convolutions, FC and SpatialBN of the original net, and those that
 // AddsToChannels (channels_last.h) reads: the result may hold their values in another form. If one
@@ -49,8 +51,9 @@ int WriteSumsInPlace(NetDef* net, const std::set<std::string>& keep = {});
 // Removes each Int8Concat along the channels whose inputs are all results of Int8Conv or
 // Int8ConvRelu of one scale and zero point, with filters in `ws` that the net does not write: these
 // write their channels of the joined images, the first by the argument Y_channels, the others as
-// Int8ConvJoin or Int8ConvReluJoin. It does so only if nothing else reads the inputs, and no other
-// operator between them touches the result. Returns the number of operators removed.
+// Int8ConvJoin or Int8ConvReluJoin, which Caffe2 does not have. It does so only if nothing else
+// reads the inputs, and no other operator between them touches the result. Returns the number of
+// operators removed.
 int WriteJoinsInPlace(NetDef* net, const Workspace& ws, const std::set<std::string>& keep = {});
 
 // Folds SpatialBN with is_test into the Conv before it, if no other operator reads the blob between

@@ -201,8 +201,9 @@ class Writer {
     if (found != levels_.end()) return found->second;
     const std::string name = params_.NewName(blob + (transposed ? "_int8_nhwc" : "_int8"));
     if (transposed) {  // levels, which are a quarter of the bytes
-      SetArgument(Add("Int8Transpose", {Levels(blob, false)}, name), "axes",
-                  std::vector<int>{0, 2, 3, 1});
+      OperatorDef* op = Add("Int8Transpose", {Levels(blob, false)}, name);
+      SetArgument(op, "axes", std::vector<int>{0, 2, 3, 1});
+      SetScale(ScaleOf(blob), op);  // Caffe2 needs it
     } else {
       SetScale(ScaleOf(blob), Add("Int8Quantize", {Floats(blob)}, name));
     }

@@ -12,8 +12,6 @@
 namespace caffe2 {
 namespace {
 
-constexpr int64_t kStripPairs = kPanel / 2;
-
 // Where the factors of rows of a product lie: of row i, pair r and group g at
 // data[g * group_step + i * row_step + r * pair_step].
 struct Factors {

@@ -17,11 +17,11 @@
 
 namespace caffe2 {
 
-struct BFloat16Pair {
+struct [[gnu::may_alias]] BFloat16Pair {
   uint32_t bits;  // of row 2 r in the lower half, of row 2 r + 1 in the upper one
 };
 
-inline constexpr int64_t kPanel = 32;
+inline constexpr int64_t kPanel = 32, kStripPairs = kPanel / 2;
 inline int64_t PanelsOf(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
 
 // Long matrices are multiplied in chunks of kPanelPairs pairs of rows: two panels stay in the

@@ -431,6 +431,8 @@ bool AddsBytesExactly() {
   return exact;
 }
 
+bool ScalesBeforeOffset() { return DNNL_VERSION_MAJOR >= 3; }
+
 ByteConvForward::ByteConvForward(const ConvProblem& problem, const ByteEpilogue& epilogue)
     : multipliers_(epilogue.multipliers), bias_(epilogue.offsets) {
   CAFFE_ENFORCE(AddsBytesExactly(), "this processor does not add products of bytes exactly");

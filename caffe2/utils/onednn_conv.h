@@ -107,6 +107,10 @@ struct ByteEpilogue {
 // of two products to 16 bits, which suffices only for int8_t in [-64, 64].
 bool AddsBytesExactly();
 
+// True if ByteConvForward computes sum * multiplier + offset (oneDNN 3), not (sum + offset /
+// multiplier) * multiplier, each operation rounded to float.
+bool ScalesBeforeOffset();
+
 // A convolution of uint8_t images with int8_t filters; sums are exact. The problem's types are not
 // read, it has no bias, and its filter is constant. The constructor throws EnforceNotMet if oneDNN
 // does not support the problem or AddsBytesExactly() is false.

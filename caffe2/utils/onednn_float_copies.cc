@@ -48,6 +48,11 @@ bool HasPairInstruction() {
   return has;
 }
 
+bool HasVnniWithoutAmx() {
+  static const bool has = HasIsa(dnnl::cpu_isa::avx512_core_vnni) && !HasAmx();
+  return has;
+}
+
 const float* FloatCopies::Input(const void* data, TypeMeta type, int64_t n) {
   if (data == nullptr || type.Match<float>()) return static_cast<const float*>(data);
   float* copy = Next(n);

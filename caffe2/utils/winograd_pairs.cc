@@ -22,7 +22,6 @@ namespace {
 using PairTile = WinogradTile<bfloat16>;
 constexpr int kOut = PairTile::kOut, kIn = PairTile::kIn;
 constexpr int64_t kPlanes = PairTile::kPlanes;
-constexpr int64_t kStripPairs = kPanel / 2;
 
 int64_t CeilOf(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 

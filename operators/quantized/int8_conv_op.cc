@@ -33,7 +33,8 @@ template <LastInput last_input, Activation activation>
 class Int8ConvOp final : public Int8ProductOp {
  public:
   Int8ConvOp(const OperatorDef& def, Workspace* ws)
-      : Int8ProductOp(def, ws, last_input), arguments_(ArgumentHelper(def)) {
+      : Int8ProductOp(def, ws, last_input, last_input != LastInput::kAddend),
+        arguments_(ArgumentHelper(def)) {
     CheckChannelsLast(*this);
   }
   bool RunOnDevice() override {
@@ -190,7 +191,7 @@ class Int8ConvOp final : public Int8ProductOp {
 class Int8ConvTransposeOp final : public Int8ProductOp {
  public:
   Int8ConvTransposeOp(const OperatorDef& def, Workspace* ws)
-      : Int8ProductOp(def, ws, LastInput::kNone), arguments_(ArgumentHelper(def)) {
+      : Int8ProductOp(def, ws, LastInput::kNone, false), arguments_(ArgumentHelper(def)) {
     CheckChannelsLast(*this);
     CAFFE_ENFORCE(arguments_.group() == 1,
                   "Int8ConvTranspose does not take the argument group, found ", arguments_.group());
@@ -257,7 +258,8 @@ class Int8ConvTransposeOp final : public Int8ProductOp {
 // Y = X W^T + bias.
 class Int8FCOp final : public Int8ProductOp {
  public:
-  Int8FCOp(const OperatorDef& def, Workspace* ws) : Int8ProductOp(def, ws, LastInput::kNone) {}
+  Int8FCOp(const OperatorDef& def, Workspace* ws)
+      : Int8ProductOp(def, ws, LastInput::kNone, false) {}
   bool RunOnDevice() override {
     const Tensor &X = Levels(0).t, &W = Levels(1).t;
     CAFFE_ENFORCE(

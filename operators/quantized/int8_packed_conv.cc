@@ -1,6 +1,7 @@
 #include "operators/quantized/int8_packed_conv.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "caffe2/utils/parallel.h"
@@ -39,6 +40,8 @@ onednn::ByteEpilogue MakeEpilogue(const Int8ConvTerms& terms, const std::vector<
     epilogue.multipliers.push_back(static_cast<float>(multiplier));
     epilogue.offsets.push_back(static_cast<float>(
         multiplier * static_cast<double>(bias - terms.x_zero * sums[m]) + offset));
+    CAFFE_ENFORCE(std::isfinite(epilogue.offsets[m] / epilogue.multipliers[m]),
+                  "the scale of filter ", m, " is too small: ", terms.units[m]);
   }
   return epilogue;
 }
@@ -77,10 +80,7 @@ PackedInt8Conv::PackedInt8Conv(const Int8ConvTerms& terms)
     return;
   }
   Window& w = shape.window;
-  const auto is_zero = [](int64_t pad) { return pad == 0; };
-  const bool pads = !std::all_of(w.pad_begin.begin(), w.pad_begin.end(), is_zero) ||
-                    !std::all_of(w.pad_end.begin(), w.pad_end.end(), is_zero);
-  if (pads && x_zero_ != 0) {  // the kernel's pads are levels 0
+  if (HasPads(w) && x_zero_ != 0) {  // the kernel's pads are levels 0
     pad_begin_ = w.pad_begin;
     for (size_t i = 0; i < x_.spatial.size(); ++i) {
       padded_shape_.spatial[i] += w.pad_begin[i] + w.pad_end[i];

@@ -29,7 +29,8 @@ CAFFE2_SIMD_CLONES void DequantizeRow(int64_t n, const int32_t* sums, const doub
 
 }  // namespace
 
-Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, LastInput last_input)
+Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, LastInput last_input,
+                             bool writes_parts)
     : Int8Operator(def, ws),
       result_(Quantization::Read(*this)),
       float_result_(GetSingleArgument<bool>(kDequantizeOutput, false)),
@@ -41,6 +42,8 @@ Int8ProductOp::Int8ProductOp(const OperatorDef& def, Workspace* ws, LastInput la
       w_scales_(GetRepeatedArgument<float>("W_scales")) {
   CAFFE_ENFORCE(!(float_result_ && last_input_ != LastInput::kNone), type(), " does not take ",
                 kDequantizeOutput);
+  CAFFE_ENFORCE(writes_parts || (y_channels_ == 0 && y_channel_ == 0), type(),
+                " writes all channels of Y: it does not take Y_channels and Y_channel");
   for (const float scale : w_scales_) {
     CAFFE_ENFORCE(scale > 0 && std::isfinite(scale),
                   "argument W_scales must have positive and finite scales, found ", scale);
@@ -194,9 +197,9 @@ void DescribeProduct(OpSchema& schema) {
           "scales of the bias are the products of X's scale and these.")
       .Arg<bool>("constant_filter",
                  "1: filter and bias do not change as long as their storage stays the same. They "
-                 "are packed once, and where oneDNN has a kernel that writes levels, it scales "
-                 "exact sums in float: a level may differ by one where the value lies in the "
-                 "middle between two. Default 0: packed in every run, scaled in double.")
+                 "are packed once, and where there is a kernel that writes levels, it scales exact "
+                 "sums in float: a level may differ by one where the value lies in the middle "
+                 "between two. Default 0: packed in every run, scaled in double.")
       .FillUsing(DescribeFloatResult);
 }
 

@@ -20,7 +20,8 @@ enum class LastInput {
 // X, the filter W, [bias], [Z or J] -> Y.
 class Int8ProductOp : public Int8Operator {
  public:
-  Int8ProductOp(const OperatorDef& def, Workspace* ws, LastInput last_input);
+  // `writes_parts`: the arguments Y_channels and Y_channel are allowed.
+  Int8ProductOp(const OperatorDef& def, Workspace* ws, LastInput last_input, bool writes_parts);
 
  protected:
   struct Operands {
@@ -56,7 +57,8 @@ class Int8ProductOp : public Int8Operator {
   // True if the filter is constant and the same tensor as in the last run. Call it once in each
   // run, after RunPacked.
   bool IsLastFilter();
-  // Runs oneDNN's fused kernel for a constant filter. False if there is none for this operator.
+  // Runs a kernel that writes levels, for a constant filter. False if there is none for this
+  // operator.
   bool RunPacked(const Operands& in, const ConvShape& shape, const Result& y);
 
   std::vector<int32_t> sums_;  // kept from run to run

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
 #include "caffe2/utils/thread_scratch.h"
@@ -32,6 +33,7 @@ struct VnniTile {
   int64_t groups;
   const int8_t* filter;
   const float *multipliers, *offsets;
+  bool scales_first;  // multiplies before it adds the offsets
   uint8_t min;
   uint8_t* y;
   int64_t y_step;
@@ -50,6 +52,14 @@ CAFFE2_VNNI CAFFE2_INLINE void AddGroup(__m512i filter, const uint8_t* x, __m512
   asm("vpdpbusd %2, %1, %0" : "+v"(*sums) : "v"(_mm512_set1_epi32(bytes)), "v"(filter));
 }
 
+// The compiler does not join these, as it may join _mm512_mul_ps and _mm512_add_ps.
+CAFFE2_VNNI CAFFE2_INLINE __m512 Multiply(__m512 a, __m512 b) {
+  return _mm512_mul_round_ps(a, b, _MM_FROUND_CUR_DIRECTION);
+}
+CAFFE2_VNNI CAFFE2_INLINE __m512 Add(__m512 a, __m512 b) {
+  return _mm512_add_round_ps(a, b, _MM_FROUND_CUR_DIRECTION);
+}
+
 // The levels of four pixels, from their sums.
 CAFFE2_VNNI CAFFE2_INLINE __m512i LevelsOfFour(const VnniTile& t, const __m512i* sums) {
   const __m512 multipliers = _mm512_loadu_ps(t.multipliers), offsets = _mm512_loadu_ps(t.offsets);
@@ -57,7 +67,8 @@ CAFFE2_VNNI CAFFE2_INLINE __m512i LevelsOfFour(const VnniTile& t, const __m512i*
 #pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) {
     const __m512 sum = _mm512_maskz_cvtepi32_ps(kAll, sums[k]);
-    const __m512 value = _mm512_mul_ps(_mm512_add_ps(sum, offsets), multipliers);
+    const __m512 value = t.scales_first ? Add(Multiply(sum, multipliers), offsets)
+                                        : Multiply(Add(sum, offsets), multipliers);
     levels[k] = _mm512_maskz_cvtps_epi32(kAll, value);
   }
   // Packing clips to [0, 255] and takes four levels of each pixel in turn.
@@ -104,15 +115,7 @@ constexpr auto TileFunctions(std::integer_sequence<int, kPixels...>) {
   return std::array<TileFunction, sizeof...(kPixels)>{ComputeTile<kPixels + 1>...};
 }
 
-bool HasVnni() {
-  static const bool has = [] {
-    __builtin_cpu_init();
-    return onednn::AddsBytesExactly() && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vnni") && !__builtin_cpu_supports("amx-int8");
-  }();
-  return has;
-}
+bool HasKernel() { return onednn::HasVnniWithoutAmx(); }
 TileFunction TileOf(int64_t pixels) {
   static constexpr auto functions = TileFunctions(std::make_integer_sequence<int, kMaxPixels>());
   return functions[pixels - 1];
@@ -120,7 +123,7 @@ TileFunction TileOf(int64_t pixels) {
 
 #else
 
-bool HasVnni() { return false; }
+bool HasKernel() { return false; }
 TileFunction TileOf(int64_t) { return nullptr; }
 
 #endif
@@ -136,12 +139,6 @@ bool LevelsFit(int64_t products, const onednn::ByteEpilogue& epilogue) {
   return true;
 }
 
-bool HasPads(const Window& w) {
-  const auto is_zero = [](int64_t pad) { return pad == 0; };
-  return !std::all_of(w.pad_begin.begin(), w.pad_begin.end(), is_zero) ||
-         !std::all_of(w.pad_end.begin(), w.pad_end.end(), is_zero);
-}
-
 // The runs of bytes of X that lie side by side under a window.
 struct Runs {
   explicit Runs(const ConvShape& shape)
@@ -154,6 +151,12 @@ struct Runs {
 
 }  // namespace
 
+bool HasPads(const Window& w) {
+  const auto is_zero = [](int64_t pad) { return pad == 0; };
+  return !std::all_of(w.pad_begin.begin(), w.pad_begin.end(), is_zero) ||
+         !std::all_of(w.pad_end.begin(), w.pad_end.end(), is_zero);
+}
+
 // Rows [begin, end) of the Y of an image.
 struct VnniConv::Band {
   int64_t index, image, begin, end;
@@ -161,7 +164,7 @@ struct VnniConv::Band {
 
 bool VnniConv::Supports(const ConvShape& shape, const onednn::ByteEpilogue& epilogue) {
   constexpr int64_t kMinWidth = 4;  // sums, so that one need not wait for itself
-  if (!HasVnni() || shape.x.spatial.size() != 2 || shape.group != 1 || epilogue.float_dst) {
+  if (!HasKernel() || shape.x.spatial.size() != 2 || shape.group != 1 || epilogue.float_dst) {
     return false;
   }
   const int64_t products = shape.x.channels * shape.filter[2] * shape.filter[3];
@@ -191,8 +194,10 @@ VnniConv::VnniConv(const ConvShape& shape, const int8_t* filter, uint8_t pad,
   const int64_t rows = std::max<int64_t>(1, kBandPixels / w.output[1]);
   bands_ = (w.output[0] + rows - 1) / rows;
   blocks_ = (shape.filter[0] + kFilters - 1) / kFilters;
-  // Added before the product, so that levels are rounded as by oneDNN 2.
-  for (size_t m = 0; m < offsets_.size(); ++m) offsets_[m] /= multipliers_[m];
+  // Levels are rounded as by oneDNN.
+  for (size_t m = 0; m < offsets_.size() && !onednn::ScalesBeforeOffset(); ++m) {
+    offsets_[m] /= multipliers_[m];
+  }
   multipliers_.resize(blocks_ * kFilters);
   offsets_.resize(blocks_ * kFilters);
   PackFilter(filter);
@@ -275,6 +280,7 @@ void VnniConv::ComputeBlock(const Band& band, int64_t block, const uint8_t* rows
   tile.x_step = w.stride[1] * shape_.x.channels;
   tile.multipliers = multipliers_.data() + block * kFilters;
   tile.offsets = offsets_.data() + block * kFilters;
+  tile.scales_first = onednn::ScalesBeforeOffset();
   tile.min = min_;
   const int8_t* filter = filter_.data() + block * groups * kFilters * kGroup;
   const int64_t kernel_row = groups / w.kernel[0];

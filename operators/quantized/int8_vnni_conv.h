@@ -13,7 +13,11 @@
 
 namespace caffe2::int8 {
 
-// One thread at a time runs an object; the work inside is parallel. The results do not depend on
+// True if a side of the image is padded.
+bool HasPads(const Window& w);
+
+// Each level is onednn::ByteConvForward's. One thread at a time runs an object; the work inside is
+// parallel. The results do not depend on
 // the number of threads.
 class VnniConv {
  public:

@@ -366,6 +366,10 @@ TEST(Int8ConvErrorTest, PartsThatDoNotFitAreNamed) {
   expect("J", "dequantize_output", 1, "does not take dequantize_output");
   expect("", "Y_channel", 1, "from argument Y_channel (1) on do not fit into 2 channels of Y");
   expect("", "Y_channels", 1, "do not fit into 1 channels of Y");
+  const std::vector<Argument> args{MakeArgument("order", std::string("NHWC")),
+                                   MakeArgument("kernel", 3), MakeArgument("Y_channels", 8)};
+  ExpectThrows(&ws, Op("Int8ConvSum", {"X", "W", "J"}, {"Y"}, args),
+               "Int8ConvSum writes all channels of Y");
 }
 
 TEST(Int8ConvErrorTest, BadInputIsNamed) {
