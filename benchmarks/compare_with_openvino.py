@@ -200,6 +200,7 @@ def main():
         for model in MODELS
         for dtype in DTYPES
         for batch in args.batches.split(",")
+        if (model, dtype) != ("SqueezeNet", "bfloat16")  # files of nets are in float
     ]
     for model, batch, dtype in cases:
         name = f"{model} batch {batch} {dtype}"

@@ -10,7 +10,6 @@
 #include "caffe2/graph/channels_last.h"
 #include "caffe2/graph/dataflow.h"
 #include "caffe2/graph/fusion.h"
-#include "caffe2/utils/onednn_float_copies.h"
 
 namespace caffe2 {
 namespace {
@@ -275,8 +274,7 @@ std::set<std::string> OptimizeForInference(NetDef* net, Workspace* ws,
   if (options.channels_last) MoveWithFilters(older, options.keep, net, ws);
   WriteSumsInPlace(net, options.keep);
   if (options.constant_filters) {
-    // Elsewhere convolutions of levels would copy their parts, as Int8Concat does.
-    if (onednn::HasVnniWithoutAmx()) WriteJoinsInPlace(net, *ws, options.keep);
+    WriteJoinsInPlace(net, *ws, options.keep);
     MarkConstantFilters(net);
   }
   RemoveUnreadInputs(read, net);

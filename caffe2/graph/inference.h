@@ -26,10 +26,9 @@ struct InferenceOptions {
 
 // Rewrites `net`, a net in test mode whose parameters are in `ws`. Runs
 // RemoveIdentities and WriteSumsInPlace and, as the options ask, FoldBatchNorm, FuseOperators and
-// MoveToChannelsLast. With constant_filters it sets the argument constant_filter and, on processors
-// where this is faster, runs WriteJoinsInPlace. Adds parameters to the workspace and changes none,
-// so that training can go on with the old ones. External inputs that no operator reads any more are
-// removed from the net.
+// MoveToChannelsLast. With constant_filters it runs WriteJoinsInPlace and sets the argument
+// constant_filter. Adds parameters to the workspace and changes none, so that training can go on
+// with the old ones. External inputs that no operator reads any more are removed from the net.
 //
 // Returns the parameters of convolutions, FC and SpatialBN of the original net, and those that
 // AddsToChannels (channels_last.h) reads: the result may hold their values in another form. If one

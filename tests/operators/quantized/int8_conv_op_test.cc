@@ -340,6 +340,21 @@ TEST(Int8ConvErrorTest, BadScalesAndSummandsAreNamed) {
       "does not take dequantize_output");
 }
 
+// Offsets in units of such products exceed float.
+TEST(PackedInt8Test, FiltersOfTinyScalesGiveTheZeroPoint) {
+  Workspace ws;
+  FeedRandomLevels(&ws, "X", {1, 6, 6, 8}, 1, 0.02f, 3);
+  FeedRandomLevels(&ws, "W", {16, 1, 1, 8}, 2, 1, 128);
+  const std::vector<Argument> args{MakeArgument("order", std::string("NHWC")),
+                                   MakeArgument("kernel", 1),
+                                   MakeArgument("Y_scale", 0.05f),
+                                   MakeArgument("Y_zero_point", 110),
+                                   MakeArgument("constant_filter", 1),
+                                   MakeArgument("W_scales", std::vector<float>(16, 4e-37f))};
+  RunOp(&ws, Op("Int8Conv", {"X", "W"}, {"Y"}, args));
+  for (const int level : FetchLevels(ws, "Y")) ASSERT_EQ(level, 110);
+}
+
 TEST(Int8ConvErrorTest, PartsThatDoNotFitAreNamed) {
   Workspace ws;
   FeedRandomLevels(&ws, "X", {1, 4, 4, 3}, 1, 1, 0);
