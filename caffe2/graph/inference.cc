@@ -128,6 +128,12 @@ bool CanWriteOverAccumulator(int i, const Dataflow& flow, const NetDef& net) {
   return readers.empty() || !flow.IsWrittenBetween(accumulator, i, readers.back() + 1);
 }
 
+void RemoveOperator(int i, NetDef* net) {
+  std::vector<bool> removed(net->op_size());
+  removed[i] = true;
+  RemoveOperators(removed, net);
+}
+
 // True if the operator joins images N x H x W x C along the channels, and does nothing else.
 bool JoinsChannels(const OperatorDef& op) {
   const ArgumentHelper arguments(op);
@@ -217,9 +223,7 @@ int WriteJoinsInPlace(NetDef* net, const Workspace& ws, const std::set<std::stri
         op->add_input(joined);
       }
     }
-    std::vector<bool> removed(net->op_size());
-    removed[i] = true;
-    RemoveOperators(removed, net);
+    RemoveOperator(i, net);
     --i;
     ++count;
   }
@@ -252,9 +256,7 @@ int RemoveIdentities(NetDef* net, const std::set<std::string>& keep) {
     if (!IsIdentity(net->op(i))) continue;
     const Dataflow flow(*net, keep);
     if (!BypassIdentity(i, flow, net)) continue;
-    std::vector<bool> removed(net->op_size());
-    removed[i] = true;
-    RemoveOperators(removed, net);
+    RemoveOperator(i, net);
     --i;
     ++count;
   }
