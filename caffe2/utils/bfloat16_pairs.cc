@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/simd.h"
 
 #if defined(CAFFE2_PAIR_INSTRUCTION)

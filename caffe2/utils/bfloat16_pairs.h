@@ -1,6 +1,6 @@
 // Products of matrices of bfloat16 that lie interleaved in pairs, as the instruction VDPBF16PS
 // (AVX512_BF16) reads them. Sums are in float, one after another. Processors without it
-// (onednn_float_copies.h: HasPairInstruction) need several instructions for a pair.
+// (onednn_processor.h: HasPairInstruction) need several instructions for a pair.
 //
 // Rows of a matrix lie in panels of kPanel columns. A panel has a row of kPanel pairs for each two
 // rows of the matrix. So sums over pixels, as in gradients of filters, need no transposed copies.

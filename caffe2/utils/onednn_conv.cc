@@ -10,6 +10,7 @@
 #include "caffe2/utils/onednn_conv_matmul.h"
 #include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_primitive.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/onednn_winograd.h"
 #include "caffe2/utils/row_conv.h"
 
@@ -423,12 +424,6 @@ void ConvForward::Run(const void* src, const void* filter, const void* bias, voi
   } else {
     primitive_->Run({src, filter, dst});
   }
-}
-
-bool AddsBytesExactly() {
-  static const bool exact =
-      HasIsa(dnnl::cpu_isa::avx512_core_vnni) || HasIsa(dnnl::cpu_isa::avx2_vnni);
-  return exact;
 }
 
 bool ScalesBeforeOffset() { return DNNL_VERSION_MAJOR >= 3; }

@@ -103,10 +103,6 @@ struct ByteEpilogue {
   bool operator==(const ByteEpilogue&) const = default;
 };
 
-// True if this processor adds products of uint8_t and int8_t exactly (VNNI). Others saturate sums
-// of two products to 16 bits, which suffices only for int8_t in [-64, 64].
-bool AddsBytesExactly();
-
 // True if ByteConvForward computes sum * multiplier + offset (oneDNN 3), not (sum + offset /
 // multiplier) * multiplier, each operation rounded to float.
 bool ScalesBeforeOffset();

@@ -7,8 +7,8 @@
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/narrow_float.h"
-#include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_matmul.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
 

@@ -9,17 +9,6 @@
 
 namespace caffe2::onednn {
 
-// True if oneDNN multiplies bfloat16 on this processor, which needs AVX-512. If not, the first call
-// logs a warning.
-bool MultipliesBFloat16();
-// True for processors with AMX, on which products in bfloat16 are far faster than all else.
-bool HasAmx();
-// True for processors that multiply pairs of bfloat16 by VDPBF16PS (AVX512_BF16).
-bool HasPairInstruction();
-// True for processors with AVX-512 and VNNI, which multiply and add bytes by VPDPBUSD, but without
-// AMX.
-bool HasVnniWithoutAmx();
-
 // Float copies of the operands of one product. They lie in memory of the calling thread that the
 // next object reuses, so only one object may live at a time in a thread. `type` is bfloat16, or
 // float, whose data are used without a copy.

@@ -5,6 +5,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/onednn_conv.h"
 #include "caffe2/utils/onednn_primitive.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
 

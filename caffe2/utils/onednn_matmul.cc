@@ -9,6 +9,7 @@
 #include "caffe2/core/logging.h"
 #include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_primitive.h"
+#include "caffe2/utils/onednn_processor.h"
 
 namespace caffe2 {
 namespace {

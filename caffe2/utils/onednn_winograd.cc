@@ -4,7 +4,7 @@
 
 #include "caffe2/core/allocator.h"
 #include "caffe2/core/logging.h"
-#include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/onednn_winograd_parts.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"

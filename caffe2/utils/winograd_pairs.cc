@@ -38,23 +38,24 @@ struct NumberedTiles {
   template <typename Pixel>
   void FindInput(const Image& image, int64_t tile, Pixel* data, Pixel* outside,
                  Pixel** pixels) const {
-    if (tile >= count) {
-      std::fill_n(pixels, kIn * kIn, outside);
-      return;
-    }
-    FindPixels<kIn>(image, tile / (down * across), top + kOut * (tile / across % down),
-                    left + kOut * (tile % across), data, outside, pixels);
+    Find<kIn>(image, tile, top, left, data, outside, pixels);
   }
   // The pixels of the tile's result.
   template <typename Pixel>
   void FindResult(const Image& image, int64_t tile, Pixel* data, Pixel* outside,
                   Pixel** pixels) const {
+    Find<kOut>(image, tile, 0, 0, data, outside, pixels);
+  }
+  // The kSide x kSide pixels of a tile; the ones of the first tile begin at `y`, `x`.
+  template <int kSide, typename Pixel>
+  void Find(const Image& image, int64_t tile, int64_t y, int64_t x, Pixel* data, Pixel* outside,
+            Pixel** pixels) const {
     if (tile >= count) {
-      std::fill_n(pixels, kOut * kOut, outside);
+      std::fill_n(pixels, kSide * kSide, outside);
       return;
     }
-    FindPixels<kOut>(image, tile / (down * across), kOut * (tile / across % down),
-                     kOut * (tile % across), data, outside, pixels);
+    FindPixels<kSide>(image, tile / (down * across), y + kOut * (tile / across % down),
+                      x + kOut * (tile % across), data, outside, pixels);
   }
 
   int64_t top, left, down, across, count;

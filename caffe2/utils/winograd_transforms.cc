@@ -1,7 +1,7 @@
 #include "caffe2/utils/winograd_transforms.h"
 
 #include "caffe2/utils/narrow_float.h"
-#include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/simd.h"
 
 #if defined(CAFFE2_PAIR_INSTRUCTION)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/parallel.h"
 
 namespace caffe2::int8 {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
 #include "caffe2/utils/thread_scratch.h"

@@ -7,7 +7,7 @@
 #include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
 #include "caffe2/utils/narrow_float.h"
-#include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/onednn_processor.h"
 
 namespace caffe2::onednn {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "tests/operators/quantized/int8_test_util.h"
 
 namespace caffe2::testing {

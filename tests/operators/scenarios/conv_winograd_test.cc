@@ -8,6 +8,7 @@
 
 #include "caffe2/utils/onednn_conv.h"
 #include "caffe2/utils/onednn_float_copies.h"
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/onednn_winograd.h"
 #include "tests/core/scoped_variable.h"
 
