@@ -97,37 +97,42 @@ void MultiplyRows(const Factors& a, const BFloat16Pair* b, int64_t step, float* 
   }
 }
 
-// sums += the product of whole panels. 24 of 32 registers hold sums.
-void AddPanels(int64_t pairs, const BFloat16Pair* a, const BFloat16Pair* b, float* sums) {
+// c = the product of whole panels, or += it. 24 of 32 registers hold sums.
+template <bool kAdd>
+void MultiplyWholePanels(int64_t pairs, const BFloat16Pair* a, const BFloat16Pair* b, int64_t step,
+                         float* c) {
   constexpr int kPart = 12, kLast = kPanel - 2 * kPart;
   for (int i = 0; i < 2 * kPart; i += kPart) {
-    MultiplyRows<kPart, 1, kPanel, true>({a + i, 1, 0, pairs}, b, kPanel, sums + i * kPanel);
+    MultiplyRows<kPart, 1, kPanel, kAdd>({a + i, 1, 0, pairs}, b, step, c + i * step);
   }
-  MultiplyRows<kLast, 1, kPanel, true>({a + 2 * kPart, 1, 0, pairs}, b, kPanel,
-                                       sums + 2 * kPart * kPanel);
+  MultiplyRows<kLast, 1, kPanel, kAdd>({a + 2 * kPart, 1, 0, pairs}, b, step, c + 2 * kPart * step);
 }
 
 }  // namespace
 
 CAFFE2_SIMD_CLONES void InterleaveRows(int64_t n, const bfloat16* even, const bfloat16* odd,
                                        BFloat16Pair* to) {
-  for (int64_t first = 0; first < n; first += kPanel, to += kPanelStep) {
-    const int64_t columns = n - first < kPanel ? n - first : kPanel;
+  for (; n >= kPanel; n -= kPanel, even += kPanel, odd += kPanel, to += kPanelStep) {
 #pragma omp simd
-    for (int64_t i = 0; i < columns; ++i) {
-      to[i].bits = even[first + i].x | static_cast<uint32_t>(odd[first + i].x) << 16;
+    for (int64_t i = 0; i < kPanel; ++i) {
+      to[i].bits = even[i].x | static_cast<uint32_t>(odd[i].x) << 16;
     }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    to[i].bits = even[i].x | static_cast<uint32_t>(odd[i].x) << 16;
   }
 }
 
 void MultiplyPanels(int64_t pairs, const BFloat16Pair* a, const BFloat16Pair* b, int64_t rows,
                     int64_t columns, bool accumulate, int64_t step, float* c) {
-  alignas(64) float sums[kPanel * kPanel] = {};
+  const auto multiply = accumulate ? MultiplyWholePanels<true> : MultiplyWholePanels<false>;
+  if (rows == kPanel && columns == kPanel) return multiply(pairs, a, b, step, c);
+  alignas(64) float whole[kPanel * kPanel] = {};
   for (int64_t i = 0; accumulate && i < rows; ++i) {
-    std::copy_n(c + i * step, columns, sums + i * kPanel);
+    std::copy_n(c + i * step, columns, whole + i * kPanel);
   }
-  AddPanels(pairs, a, b, sums);
-  for (int64_t i = 0; i < rows; ++i) std::copy_n(sums + i * kPanel, columns, c + i * step);
+  multiply(pairs, a, b, kPanel, whole);
+  for (int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * kPanel, columns, c + i * step);
 }
 
 void MultiplyStrips(int64_t rows, int64_t strips, int64_t strip, const bfloat16* a,

@@ -289,7 +289,8 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
     return false;
   }
   constexpr int64_t kSmallImage = 8 * 8;
-  const bool small = problem.dst[2] * problem.dst[3] <= kSmallImage;
+  const int64_t pixels = problem.dst[2] * problem.dst[3];
+  const bool small = pixels <= kSmallImage;
   const bool pointwise = problem.filter[2] == 1 && problem.filter[3] == 1;
   const bool strided = problem.stride[0] > 1 || problem.stride[1] > 1;
   if (problem.type.Match<float>()) {
@@ -299,8 +300,12 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
   }
   if (!HasAmx()) {
     // Measured on Zen 4.
-    return HasPairInstruction() && direction == ConvDirection::kBackwardFilter &&
-           ((strided && (pointwise || small)) || (pointwise && small));
+    constexpr int64_t kMediumImage = 16 * 16, kManyPixels = 8192, kSmallFilter = 1 << 16;
+    if (!HasPairInstruction() || !(pointwise || strided)) return false;
+    if (small || direction == ConvDirection::kBackwardData) return small;
+    if (strided) return pointwise || pixels <= kMediumImage;
+    return problem.dst[0] * pixels >= kManyPixels &&
+           problem.filter[0] * problem.filter[1] <= kSmallFilter;
   }
   if (!(pointwise || strided || small)) return false;
   if (DNNL_VERSION_MAJOR >= 3) {
@@ -477,12 +482,18 @@ void ByteConvForward::Run(const uint8_t* src, const int8_t* filter, void* dst) {
 #endif
 }
 
+bool AddsDataGradient(const ConvProblem& problem) {
+  return PatchesSupport(problem) && PatchDataGradient::Adds(problem);
+}
+
 ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(problem) {
+  CAFFE_ENFORCE(!problem.add_to_dst || AddsDataGradient(problem),
+                "cannot add to the gradient of the input: ", problem.ToString());
   if (IsForFloat(problem)) {
     in_float_ = std::make_unique<ConvBackwardData>(InFloat(problem));
     return;
   }
-  if (PrefersPatches(problem, ConvDirection::kBackwardData)) {
+  if (problem.add_to_dst || PrefersPatches(problem, ConvDirection::kBackwardData)) {
     patches_ = std::make_unique<PatchDataGradient>(problem);
     return;
   }

@@ -42,7 +42,8 @@ struct ConvProblem {
   TypeMeta type;         // of src and dst: float or bfloat16
   TypeMeta filter_type;  // float or bfloat16; converted to `type` in the run
   TypeMeta bias_type;    // empty: no bias
-  // Forward only: dst = relu(convolution + bias + dst), where each part is optional.
+  // Forward only: dst = relu(convolution + bias + dst), where each part is optional. The gradient
+  // of src may also be added to its destination, see AddsDataGradient.
   bool add_to_dst = false;
   bool relu = false;
   // Forward only: the filter's contents do not change while its address stays the same, so that its
@@ -121,7 +122,10 @@ class ByteConvForward {
   std::vector<float> multipliers_, bias_;  // as this version of oneDNN takes them
 };
 
-// d src = transposed convolution of d dst.
+// True if ConvBackwardData can compute the problem with add_to_dst.
+bool AddsDataGradient(const ConvProblem& problem);
+
+// d src = transposed convolution of d dst; with add_to_dst d src += it.
 class ConvBackwardData {
  public:
   explicit ConvBackwardData(const ConvProblem& problem);

@@ -70,12 +70,17 @@ bool ImagePatches::trivial() const {
 }
 
 template <typename T>
-const T* ImagePatches::PixelUnder(int64_t row, int64_t i, int64_t j, const T* images) const {
+ImagePatches::Window<T> ImagePatches::WindowOf(int64_t row, const T* images) const {
   const int64_t place = row % rows();
-  const int64_t y = place / out_width_ * stride_y_ - pad_y_ + i * dilation_y_;
-  const int64_t x = place % out_width_ * stride_x_ - pad_x_ + j * dilation_x_;
+  return {images + row / rows() * image_size(), place / out_width_ * stride_y_ - pad_y_,
+          place % out_width_ * stride_x_ - pad_x_};
+}
+
+template <typename T>
+const T* ImagePatches::PixelUnder(const Window<T>& window, int64_t i, int64_t j) const {
+  const int64_t y = window.y + i * dilation_y_, x = window.x + j * dilation_x_;
   if (y < 0 || y >= height_ || x < 0 || x >= width_in_) return nullptr;
-  return images + row / rows() * image_size() + (y * width_in_ + x) * channels_;
+  return window.image + (y * width_in_ + x) * channels_;
 }
 
 template <typename T>
@@ -83,10 +88,11 @@ void ImagePatches::Gather(int64_t count, const T* images, T* patches) const {
   const size_t pixel_bytes = channels_ * sizeof(T);
   ParallelFor(count * rows(), kPixelGrain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
+      const auto window = WindowOf(row, images);
       T* to = patches + row * width();
       for (int64_t i = 0; i < kernel_height_; ++i) {
         for (int64_t j = 0; j < kernel_width_; ++j, to += channels_) {
-          if (const T* from = PixelUnder(row, i, j, images)) {
+          if (const T* from = PixelUnder(window, i, j)) {
             std::memcpy(to, from, pixel_bytes);
           } else {
             std::memset(to, 0, pixel_bytes);
@@ -99,16 +105,15 @@ void ImagePatches::Gather(int64_t count, const T* images, T* patches) const {
 
 void ImagePatches::GatherPair(int64_t first, int64_t begin, int64_t end, const bfloat16* images,
                               const bfloat16* outside, BFloat16Pair* to) const {
-  const auto pixel = [&](int64_t row, int64_t tap) {
-    const int64_t i = tap / kernel_width_, j = tap % kernel_width_;
-    const bfloat16* found = row < images_ * rows() ? PixelUnder(row, i, j, images) : nullptr;
-    return found ? found : outside;
-  };
+  const bool two = first + 1 < images_ * rows();
+  const auto even = WindowOf(first, images), odd = WindowOf(two ? first + 1 : first, images);
   for (int64_t panel = begin; panel < end;) {
     const int64_t tap = panel / panels_of_tap(), c = panel % panels_of_tap() * kPanel;
     const int64_t count = std::min(end, (tap + 1) * panels_of_tap()) - panel;
-    InterleaveRows(std::min(channels_ - c, count * kPanel), pixel(first, tap) + c,
-                   pixel(first + 1, tap) + c, to);
+    const int64_t i = tap / kernel_width_, j = tap % kernel_width_;
+    const bfloat16 *upper = PixelUnder(even, i, j), *lower = two ? PixelUnder(odd, i, j) : nullptr;
+    InterleaveRows(std::min(channels_ - c, count * kPanel), (upper ? upper : outside) + c,
+                   (lower ? lower : outside) + c, to);
     panel += count, to += count * kPanelStep;
   }
 }
@@ -151,7 +156,7 @@ PatchFilterGradient::PatchFilterGradient(const ConvProblem& problem)
     : in_float_(problem.type.Match<float>()),
       patches_(problem, in_float_ ? sizeof(float) : sizeof(bfloat16)) {}
 
-void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) const {
+void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) {
   if (in_float_) {
     RunWithType(static_cast<const float*>(src), static_cast<const float*>(d_dst), d_filter);
   } else if (HasPairInstruction() && !HasAmx()) {
@@ -162,24 +167,21 @@ void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter
   }
 }
 
-// Computes some blocks of kPanel filters and kPanel columns of patches.
+// The product over some patches, in blocks of kPanel filters and kPanel columns of patches.
 class PatchFilterGradient::PairWorker {
  public:
-  PairWorker(const ImagePatches& patches, const bfloat16* images, const bfloat16* gradients,
-             float* d_filter)
+  PairWorker(const ImagePatches& patches, const bfloat16* images, const bfloat16* gradients)
       : p_(patches),
         images_(images),
         gradients_(gradients),
-        d_filter_(d_filter),
         outside_(std::max(p_.filters(), p_.channels())) {}
 
-  int64_t filter_panels() const { return PanelsOf(p_.filters()); }
-  int64_t patch_panels() const { return p_.width() / p_.channels() * p_.panels_of_tap(); }
   int64_t blocks() const { return filter_panels() * patch_panels(); }
 
-  // The blocks from `begin` to `end`. The calling thread interleaves what it needs for itself:
-  // caches of several cores that exchange panels are slow.
-  void Run(int64_t begin, int64_t end) const {
+  // The blocks from `begin` to `end` over patches `first` to `last`; first is even. The calling
+  // thread interleaves what it needs for itself: caches of several cores that exchange panels are
+  // slow.
+  void Run(int64_t first, int64_t last, int64_t begin, int64_t end, float* d_filter) const {
     const Range outer{begin / inner(), (end - 1) / inner() + 1};
     const bool one = outer.end - outer.begin == 1;
     const Range within{one ? begin % inner() : 0, one ? (end - 1) % inner() + 1 : inner()};
@@ -187,19 +189,23 @@ class PatchFilterGradient::PairWorker {
     auto* panels = reinterpret_cast<BFloat16Pair*>(
         ThreadScratch((filters.size() + columns.size()) * kPanelStep * sizeof(BFloat16Pair)));
     BFloat16Pair* patches = panels + filters.size() * kPanelStep;
-    const int64_t rows = p_.images() * p_.rows();
-    for (int64_t row = 0; row < rows; row += 2 * kPanelPairs) {
-      const int64_t pairs = std::min(kPanelPairs, (rows - row + 1) / 2);
+    for (int64_t row = first; row < last; row += 2 * kPanelPairs) {
+      const int64_t pairs = std::min(kPanelPairs, (last - row + 1) / 2);
       for (int64_t i = 0; i < pairs; ++i) {
         InterleaveGradients(row + 2 * i, filters, panels + i * kPanel);
         p_.GatherPair(row + 2 * i, columns.begin, columns.end, images_, outside_.data(),
                       patches + i * kPanel);
       }
+      const int64_t next = row + 2 * pairs, next_rows = std::min(2 * kPanelPairs, last - next);
+      const auto share = [&](int64_t block) {
+        return next + next_rows * (block - begin) / (end - begin);
+      };
       for (int64_t block = begin; block < end; ++block) {
+        if (next < last) Prefetch(share(block), share(block + 1), filters, columns);
         const int64_t filter = by_filter() ? block / inner() : block % inner();
         const int64_t column = by_filter() ? block % inner() : block / inner();
         Multiply(pairs, filter, panels + (filter - filters.begin) * kPanelStep, column,
-                 patches + (column - columns.begin) * kPanelStep, row > 0);
+                 patches + (column - columns.begin) * kPanelStep, row > first, d_filter);
       }
     }
   }
@@ -210,6 +216,8 @@ class PatchFilterGradient::PairWorker {
     int64_t size() const { return end - begin; }
   };
 
+  int64_t filter_panels() const { return PanelsOf(p_.filters()); }
+  int64_t patch_panels() const { return p_.width() / p_.channels() * p_.panels_of_tap(); }
   // Blocks are numbered so that threads divide the larger side: the other one is interleaved by
   // each.
   bool by_filter() const { return filter_panels() >= patch_panels(); }
@@ -222,24 +230,69 @@ class PatchFilterGradient::PairWorker {
     InterleaveRows(std::min(p_.filters(), filters.end * kPanel) - first, even,
                    last ? outside_.data() : even + p_.filters(), to);
   }
+  // Brings rows that will be interleaved to the second-level cache: reading them takes as long as
+  // the products of a few blocks. Patches that share pixels are left to the processor.
+  void Prefetch(int64_t row, int64_t end, const Range& filters, const Range& columns) const {
+    for (; row < end; ++row) {
+      PrefetchPanels(gradients_ + row * p_.filters(), p_.filters(), filters);
+      if (p_.trivial()) PrefetchPanels(images_ + row * p_.channels(), p_.channels(), columns);
+    }
+  }
+  static void PrefetchPanels(const bfloat16* row, int64_t size, const Range& panels) {
+    const int64_t end = std::min(size, panels.end * kPanel);
+    for (int64_t i = panels.begin * kPanel; i < end; i += kPanel) __builtin_prefetch(row + i, 0, 2);
+  }
   void Multiply(int64_t pairs, int64_t filter, const BFloat16Pair* gradients, int64_t column,
-                const BFloat16Pair* patches, bool accumulate) const {
+                const BFloat16Pair* patches, bool accumulate, float* d_filter) const {
     const int64_t m = filter * kPanel, c = column % p_.panels_of_tap() * kPanel;
     MultiplyPanels(pairs, gradients, patches, std::min(kPanel, p_.filters() - m),
                    std::min(kPanel, p_.channels() - c), accumulate, p_.width(),
-                   d_filter_ + m * p_.width() + column / p_.panels_of_tap() * p_.channels() + c);
+                   d_filter + m * p_.width() + column / p_.panels_of_tap() * p_.channels() + c);
   }
 
   const ImagePatches& p_;
   const bfloat16 *images_, *gradients_;
-  float* d_filter_;
   const std::vector<bfloat16> outside_;
 };
 
+namespace {
+
+// The number of parts into which sums over many patches are divided, so that each thread reads
+// whole rows once. With large filters the sums of a part would not stay in the cache of a core.
+int64_t PartsOf(const ImagePatches& p) {
+  constexpr int64_t kMaxSums = int64_t{1} << 16, kMinRows = 16 * kPanelPairs, kMaxParts = 32;
+  if (p.filters() * p.width() > kMaxSums) return 1;
+  int64_t parts = 1;  // a power of 2: most numbers of threads divide the parts evenly
+  while (parts < kMaxParts && p.images() * p.rows() >= 2 * parts * kMinRows) parts *= 2;
+  return parts;
+}
+
+}  // namespace
+
 void PatchFilterGradient::RunWithPairs(const bfloat16* images, const bfloat16* gradients,
-                                       float* d_filter) const {
-  const PairWorker worker(patches_, images, gradients, d_filter);
-  ParallelFor(worker.blocks(), 1, [&](int64_t begin, int64_t end) { worker.Run(begin, end); });
+                                       float* d_filter) {
+  const PairWorker worker(patches_, images, gradients);
+  const int64_t rows = patches_.images() * patches_.rows(), parts = PartsOf(patches_);
+  if (parts == 1) {
+    return ParallelFor(worker.blocks(), 1, [&](int64_t begin, int64_t end) {
+      worker.Run(0, rows, begin, end, d_filter);
+    });
+  }
+  const int64_t pairs_of_part = (rows + 2 * parts - 1) / (2 * parts), of_part = 2 * pairs_of_part;
+  const int64_t size = patches_.filters() * patches_.width();
+  sums_.resize((parts - 1) * size);
+  ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      worker.Run(part * of_part, std::min(rows, (part + 1) * of_part), 0, worker.blocks(),
+                 part == 0 ? d_filter : sums_.data() + (part - 1) * size);
+    }
+  });
+  ParallelFor(size, 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t part = 0; part + 1 < parts; ++part) {
+      const float* sums = sums_.data() + part * size;
+      for (int64_t i = begin; i < end; ++i) d_filter[i] += sums[i];
+    }
+  });
 }
 
 template <typename T>
@@ -261,7 +314,15 @@ void PatchFilterGradient::RunWithType(const T* images, const T* gradients, void*
 }
 
 PatchDataGradient::PatchDataGradient(const ConvProblem& problem)
-    : in_float_(problem.type.Match<float>()), patches_(problem, sizeof(float)) {}
+    : in_float_(problem.type.Match<float>()),
+      accumulate_(problem.add_to_dst),
+      patches_(problem, sizeof(float)) {
+  CAFFE_ENFORCE(!accumulate_ || patches_.trivial(), "cannot add patches: ", problem.ToString());
+}
+
+bool PatchDataGradient::Adds(const ConvProblem& problem) {
+  return ImagePatches(problem, sizeof(float)).trivial();
+}
 
 void PatchDataGradient::Run(const void* d_dst, const void* filter, void* d_src) const {
   const auto* wide = static_cast<const float*>(filter);
@@ -289,7 +350,8 @@ void PatchDataGradient::RunWithType(const T* gradients, const float* filter, T* 
     factor = narrow;
   }
   if (p.trivial()) {
-    const auto product = Product<T>(p.images() * p.rows(), p.width(), p.filters(), false, false);
+    auto product = Product<T>(p.images() * p.rows(), p.width(), p.filters(), false, false);
+    product.accumulate = accumulate_;
     return OneDnnMatMul(product, gradients, factor, nullptr, images);
   }
   auto* patches = reinterpret_cast<float*>(scratch + filter_bytes);

@@ -53,9 +53,18 @@ class ImagePatches {
   void Scatter(int64_t count, const float* patches, T* images) const;
 
  private:
-  // The pixels of patch `row` under element (i, j) of the kernel, null if they are outside.
+  // The part of an image under the kernel, from its corner (y, x), which may be outside.
   template <typename T>
-  const T* PixelUnder(int64_t row, int64_t i, int64_t j, const T* images) const;
+  struct Window {
+    const T* image;
+    int64_t y, x;
+  };
+  // The window of a patch.
+  template <typename T>
+  Window<T> WindowOf(int64_t row, const T* images) const;
+  // The pixel under element (i, j) of the kernel, null if it is outside.
+  template <typename T>
+  const T* PixelUnder(const Window<T>& window, int64_t i, int64_t j) const;
 
   int64_t images_, height_, width_in_, channels_, filters_;
   int64_t out_height_, out_width_, kernel_height_, kernel_width_;
@@ -68,23 +77,27 @@ class PatchFilterGradient {
  public:
   explicit PatchFilterGradient(const ConvProblem& problem);
   // `d_filter` is float.
-  void Run(const void* src, const void* d_dst, void* d_filter) const;
+  void Run(const void* src, const void* d_dst, void* d_filter);
 
  private:
   class PairWorker;
 
   template <typename T>
   void RunWithType(const T* images, const T* gradients, void* d_filter) const;
-  void RunWithPairs(const bfloat16* images, const bfloat16* gradients, float* d_filter) const;
+  void RunWithPairs(const bfloat16* images, const bfloat16* gradients, float* d_filter);
 
   const bool in_float_;
   const ImagePatches patches_;
+  std::vector<float> sums_;  // of all parts of the patches but the first
 };
 
-// d src = the sum of patches d dst * filter.
+// d src = the sum of patches d dst * filter, or += it if the problem has add_to_dst.
 class PatchDataGradient {
  public:
+  // Throws EnforceNotMet if the problem has add_to_dst but Adds(problem) is false.
   explicit PatchDataGradient(const ConvProblem& problem);
+  // True if d src is its own patches, so that products can be added to it.
+  static bool Adds(const ConvProblem& problem);
   // `filter` is float.
   void Run(const void* d_dst, const void* filter, void* d_src) const;
 
@@ -92,7 +105,7 @@ class PatchDataGradient {
   template <typename T>
   void RunWithType(const T* gradients, const float* filter, T* images) const;
 
-  const bool in_float_;
+  const bool in_float_, accumulate_;
   const ImagePatches patches_;
 };
 

@@ -7,6 +7,7 @@
 #include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
 #include "caffe2/utils/narrow_float.h"
+#include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/onednn_processor.h"
 
 namespace caffe2::onednn {
@@ -111,7 +112,7 @@ TEST_P(PatchGradientTest, EqualsTheSumOfProductsInBFloat16) {
   ExpectSumsOfProducts<bfloat16>(GetParam(), 1. / 256);
 }
 
-// The two large ones are computed in several steps, the last of fewer images.
+// The three large ones are computed in several steps or parts, the last of fewer patches.
 INSTANTIATE_TEST_SUITE_P(All, PatchGradientTest,
                          ::testing::Values(Case{"pointwise", 3, 5, 32, 40, 1, 1, 0, 1},
                                            Case{"pointwise_strided", 2, 7, 33, 8, 1, 2, 0, 1},
@@ -121,9 +122,43 @@ INSTANTIATE_TEST_SUITE_P(All, PatchGradientTest,
                                            Case{"channels", 1, 4, 300, 32, 2, 2, 0, 1},
                                            Case{"filters", 3, 7, 40, 300, 1, 1, 0, 1},
                                            Case{"one_pixel", 1, 1, 8, 8, 3, 1, 1, 1},
+                                           Case{"parts", 3, 41, 40, 33, 1, 1, 0, 1},
                                            Case{"steps", 7, 48, 64, 2, 3, 1, 1, 1},
                                            Case{"strided_steps", 9, 64, 96, 2, 3, 2, 1, 1}),
                          [](const auto& info) { return info.param.name; });
+
+// `tolerance`: relative.
+template <typename T>
+void ExpectAdded(double tolerance) {
+  const Case c{"", 2, 5, 24, 40, 1, 1, 0, 1};
+  ConvProblem problem = Problem<T>(c);
+  problem.add_to_dst = true;
+  ASSERT_TRUE(AddsDataGradient(problem));
+  const auto before = Numbers(c.images * c.size * c.size * c.channels, 1);
+  const auto filter = Numbers(c.filters * c.channels, 2);
+  const auto d_dst = Numbers(c.images * c.size * c.size * c.filters, 3);
+  std::vector<double> expected(before.begin(), before.end());
+  ForEachProduct(c, [&](int64_t s, int64_t f, int64_t d) {
+    expected[s] += static_cast<double>(filter[f]) * d_dst[d];
+  });
+  auto d_src = As<T>(before);
+  ConvBackwardData(problem).Run(As<T>(d_dst).data(), filter.data(), d_src.data());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(Widen(d_src[i]), expected[i], std::abs(expected[i]) * tolerance + 1e-6) << i;
+  }
+}
+
+TEST(PatchGradient, AddsToTheGradientOfPointwiseConvolutions) {
+  ExpectAdded<float>(1e-5);
+  if (MultipliesBFloat16()) ExpectAdded<bfloat16>(1. / 256);
+  for (const Case& c : {Case{"", 2, 5, 24, 40, 3, 1, 1, 1}, Case{"", 2, 5, 24, 40, 1, 2, 0, 1}}) {
+    ConvProblem problem = Problem<float>(c);
+    problem.add_to_dst = true;
+    EXPECT_FALSE(AddsDataGradient(problem));
+    EXPECT_THROW(ConvBackwardData{problem}, EnforceNotMet);
+    EXPECT_THROW(PatchDataGradient{problem}, EnforceNotMet);
+  }
+}
 
 TEST(PatchGradient, IsForGradientsWithoutBias) {
   const ConvProblem good = Problem<float>({"", 2, 8, 64, 64, 1, 2, 0, 1});
@@ -147,10 +182,9 @@ TEST(PatchGradient, IsForGradientsWithoutBias) {
   EXPECT_THROW(PatchFilterGradient{wrong}, EnforceNotMet);
 }
 
-#if defined(__x86_64__)
 // In float oneDNN's own kernels are slower than patches with strides only, and without AVX-512.
 TEST(PatchGradient, IsPreferredInFloatWithStrides) {
-  const bool slow = !__builtin_cpu_supports("avx512bw");
+  const bool slow = !HasIsa(dnnl::cpu_isa::avx512_core);
   constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
   const auto prefers = [](const Case& c, ConvDirection direction) {
     return PrefersPatches(Problem<float>(c), direction);
@@ -164,7 +198,6 @@ TEST(PatchGradient, IsPreferredInFloatWithStrides) {
   EXPECT_FALSE(prefers({"", 128, 7, 512, 512, 3, 1, 1, 1}, kFilter));  // Winograd
   EXPECT_FALSE(prefers({"", 16, 224, 3, 64, 7, 2, 3, 1}, kFilter));    // few channels
 }
-#endif
 
 }  // namespace
 }  // namespace caffe2::onednn
