@@ -8,15 +8,9 @@
 namespace caffe2 {
 namespace {
 
-// Empty if the convolution is 1x1 with stride 1, in the arguments that Caffe2's builders write;
-// otherwise says that it is not.
+// Empty if the convolution is pointwise; otherwise says that it is not.
 std::string WhyNotPointwise(const OperatorDef& conv) {
-  const ArgumentHelper arguments(conv);
-  const bool is_pointwise = arguments.GetSingleArgument<int>("kernel", 0) == 1 &&
-                            arguments.GetSingleArgument<int>("stride", 1) == 1 &&
-                            arguments.GetSingleArgument<int>("pad", 0) == 0 &&
-                            arguments.GetSingleArgument<int>("group", 1) == 1;
-  return is_pointwise ? "" : "the convolution is not 1x1 with stride 1";
+  return IsPointwise(conv) ? "" : "the convolution is not 1x1 with stride 1";
 }
 
 // One walk over a net for one kind of rewriting. Finds pairs of an operator and a reader of its

@@ -109,6 +109,14 @@ int ConvInputGradientOf(const OperatorDef& op) {
   return op.input_size() == 3 && last == (no_bias ? 1 : 2) ? last : -1;
 }
 
+bool IsPointwise(const OperatorDef& conv) {
+  const ArgumentHelper arguments(conv);
+  return arguments.GetSingleArgument<int>("kernel", 0) == 1 &&
+         arguments.GetSingleArgument<int>("stride", 1) == 1 &&
+         arguments.GetSingleArgument<int>("pad", 0) == 0 &&
+         arguments.GetSingleArgument<int>("group", 1) == 1;
+}
+
 std::string OrderOf(const OperatorDef& op) {
   return ArgumentHelper(op).GetSingleArgument<std::string>("order", "NCHW");
 }

@@ -53,6 +53,10 @@ bool IsConvGradient(const OperatorDef& op);
 // there is none, or if the operator adds it to another gradient (FuseGradientSums).
 int ConvInputGradientOf(const OperatorDef& op);
 
+// True if the arguments of a convolution or its gradient, as Caffe2's builders write them, say that
+// it is 1x1 with stride 1, in one group.
+bool IsPointwise(const OperatorDef& conv);
+
 // The storage order of the operator's images: its argument `order`, or "NCHW".
 std::string OrderOf(const OperatorDef& op);
 

@@ -37,6 +37,10 @@ class Matcher {
     std::string reason = flow_.WhyShared(match->later, output, sum);
     if (reason.empty()) reason = flow_.WhyShared(match->earlier, OutputOf(earlier, kept), sum);
     if (!reason.empty()) return reason;
+    if (DeviceOf(match->later).device_type() == CPU &&
+        !(IsPointwise(later) && OrderOf(later) == "NHWC")) {
+      return "on the CPU only 1x1 convolutions of NHWC with stride 1 add in place";
+    }
     if (!IsSameDevice(DeviceOf(match->later), DeviceOf(sum)) ||
         !IsSameDevice(DeviceOf(match->earlier), DeviceOf(sum))) {
       return "they lie on different devices";

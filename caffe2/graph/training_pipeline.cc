@@ -55,7 +55,7 @@ TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
                                     TensorProto::DataType type) {
   const bool on_gpu = device != CPU;
   return {.fuse_conv = ChooseConvNormFusion(device, order, type),
-          .gradient_sums = on_gpu,
+          .gradient_sums = true,
           .fused_updates = true,
           .filter_copies = on_gpu ? type : TensorProto::FLOAT};
 }

@@ -41,8 +41,8 @@ struct TrainingPasses {
 };
 
 // The passes that make training faster on the device, for activations of this order and element
-// type. On all devices: fused operators, fused updates, no unused gradients, planned memory. On
-// GPUs only: the others, except for half_gradients, which stays off.
+// type. On all devices: fused operators, fused updates, fused sums of gradients, no unused
+// gradients, planned memory. On GPUs only: the others, except for half_gradients, which stays off.
 TrainingPasses ChooseTrainingPasses(DeviceType device, const std::string& order,
                                     TensorProto::DataType type);
 

@@ -100,7 +100,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
     Tensor* dx = Output(OutputSize() - 1);
     dx->ResizeLike(x);
     if (x.size(0) == 0) return (void)dx->raw_mutable_data(x.dtype());
-    if (!outputs_.adds) {
+    if (!outputs_.adds || adds_in_place_) {
       backward_data_->Run(dy.raw_data(), filter.raw_data(), dx->raw_mutable_data(x.dtype()));
       return;
     }
@@ -131,7 +131,12 @@ class ConvGradientOp final : public Operator<CPUContext> {
     problem_.algorithm = algorithm_;
     if (shape.x.batch == 0) return;
     backward_filter_.emplace(problem_);
-    if (outputs_.input_gradient) backward_data_.emplace(problem_);
+    if (!outputs_.input_gradient) return;
+    onednn::ConvProblem of_input = problem_;
+    of_input.bias_type = TypeMeta();
+    adds_in_place_ = outputs_.adds && onednn::AddsDataGradient(of_input);
+    of_input.add_to_dst = adds_in_place_;
+    backward_data_.emplace(of_input);
   }
 
   const WindowArguments arguments_;
@@ -141,6 +146,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
   onednn::ConvProblem problem_;
   std::optional<onednn::ConvBackwardFilter> backward_filter_;
   std::optional<onednn::ConvBackwardData> backward_data_;
+  bool adds_in_place_ = false;
 };
 
 void ConvGradientSchema(OpSchema& schema) {

@@ -239,8 +239,8 @@ TEST(TrainingPipelineTest, DevicesGetThePassesThatAreAGain) {
   const TrainingPasses host = ChooseTrainingPasses(CPU, "NHWC", TensorProto::BFLOAT16);
   EXPECT_EQ(host.fuse, FusionLevel::kAll);
   EXPECT_TRUE(host.memory_plan);
-  EXPECT_TRUE(host.unused_gradients && host.fused_updates);
-  EXPECT_FALSE(host.gradient_sums || host.half_gradients);
+  EXPECT_TRUE(host.unused_gradients && host.fused_updates && host.gradient_sums);
+  EXPECT_FALSE(host.half_gradients);
   EXPECT_EQ(host.filter_copies, TensorProto::FLOAT);
   const TrainingPasses gpu = ChooseTrainingPasses(CUDA, "NHWC", TensorProto::FLOAT16);
   EXPECT_TRUE(gpu.memory_plan && gpu.gradient_sums && gpu.fused_updates);

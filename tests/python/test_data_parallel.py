@@ -275,7 +275,7 @@ def test_the_gradient_of_the_data_stays_if_something_names_it(passes, reader, ke
 def test_passes_of_devices():
     on_cpu = dpm.ChooseTrainingPasses(caffe2_pb2.CPU)
     assert (on_cpu.fuse, on_cpu.fuse_conv, on_cpu.memory_plan) == ("all", "none", True)
-    assert on_cpu.unused_gradients and on_cpu.fused_updates and not on_cpu.gradient_sums
+    assert on_cpu.unused_gradients and on_cpu.fused_updates and on_cpu.gradient_sums
     float16 = caffe2_pb2.TensorProto.FLOAT16
     on_gpu = dpm.ChooseTrainingPasses(caffe2_pb2.CUDA, "NHWC", float16)
     assert (on_gpu.fuse_conv, on_gpu.filter_copies) == ("residual", float16)
