@@ -1,4 +1,4 @@
-// What the memory and the arithmetic of this machine do at best.
+// What the memory and the arithmetic of a machine do at best.
 #pragma once
 
 #include <algorithm>
@@ -53,6 +53,16 @@ inline Ceilings MeasureHostCeilings(TensorProto::DataType type) {
   return {.bytes_per_second = 2. * kBytes / seconds,
           .flops_per_second = type == TensorProto::BFLOAT16 ? ProductsPerSecond<bfloat16>()
                                                             : ProductsPerSecond<float>()};
+}
+
+// The ceilings for nets of this type: `given` where it is above 0, else measured on the CPU, or of
+// an H200.
+inline Ceilings CeilingsOf(const Device& device, TensorProto::DataType type, Ceilings given) {
+  Ceilings ceilings = {4300e9, type == TensorProto::FLOAT ? 67e12 : 790e12};
+  if (device.type == CPU) ceilings = MeasureHostCeilings(type);
+  if (given.bytes_per_second > 0) ceilings.bytes_per_second = given.bytes_per_second;
+  if (given.flops_per_second > 0) ceilings.flops_per_second = given.flops_per_second;
+  return ceilings;
 }
 
 }  // namespace caffe2::benchmark

@@ -7,7 +7,9 @@
 
 #include <gflags/gflags.h>
 
+#include "benchmarks/host_ceilings.h"
 #include "benchmarks/net_measure.h"
+#include "benchmarks/operator_table.h"
 #include "caffe2/core/workspace.h"
 #include "caffe2/graph/inference.h"
 #include "caffe2/graph/quantization.h"
@@ -31,6 +33,9 @@ DEFINE_string(order, "NHWC", "NHWC or NCHW");
 DEFINE_bool(optimize, true, "fold and fuse");
 DEFINE_double(min_seconds, 10, "measured at least this long");
 DEFINE_bool(profile, false, "print milliseconds by operator type");
+DEFINE_int32(table, 0,
+             "print so many lines of the table of operators beside their floors, as net_training; "
+             "not for int8");
 
 namespace caffe2 {
 namespace {
@@ -81,6 +86,7 @@ NetDef Quantized(const NetDef& net, Workspace* ws) {
 
 int Run() {
   CAFFE_ENFORCE(FLAGS_batch > 0, "batch must be positive");
+  CAFFE_ENFORCE(FLAGS_table == 0 || FLAGS_dtype != "int8", "--table has no floors for int8");
   CAFFE_ENFORCE(FLAGS_device == "cpu" || FLAGS_device == "cuda", "device is ", FLAGS_device);
   const Device device{FLAGS_device == "cuda" ? CUDA : CPU, 0};
   CheckDevice(device);
@@ -106,6 +112,10 @@ int Run() {
                                    FLAGS_order, device.type == CPU ? "" : "/cuda"),
                         rates, device);
   if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
+  if (FLAGS_table > 0) {
+    const auto type = FLAGS_dtype == "float" ? TensorProto::FLOAT : TensorProto::BFLOAT16;
+    benchmark::PrintOperatorTable(*net, ws, benchmark::CeilingsOf(device, type, {}), FLAGS_table);
+  }
   return 0;
 }
 

@@ -77,14 +77,6 @@ TrainingPasses PassesOf(const ModelHelper::Options& model) {
   return passes;
 }
 
-benchmark::Ceilings CeilingsOf(const Device& device, TensorProto::DataType type) {
-  benchmark::Ceilings ceilings = {4300e9, type == TensorProto::FLOAT ? 67e12 : 790e12};
-  if (device.type == CPU) ceilings = benchmark::MeasureHostCeilings(type);
-  if (FLAGS_memory_gbs > 0) ceilings.bytes_per_second = FLAGS_memory_gbs * 1e9;
-  if (FLAGS_tflops > 0) ceilings.flops_per_second = FLAGS_tflops * 1e12;
-  return ceilings;
-}
-
 PreparedTraining BuildModel(ModelHelper* model) {
   std::string data = "data";
   if (model->options().compute_type != TensorProto::FLOAT) {
@@ -145,10 +137,9 @@ int Run() {
       rates, device);
   if (FLAGS_profile) benchmark::PrintOperatorTimes(*net, 3);
   if (FLAGS_table > 0) {
-    const benchmark::Ceilings ceilings = CeilingsOf(device, options.compute_type);
-    std::printf("ceilings: %.0f GB/s, %.2f TFLOP/s\n", ceilings.bytes_per_second / 1e9,
-                ceilings.flops_per_second / 1e12);
-    benchmark::PrintOperatorTable(*net, ws, ceilings, FLAGS_table);
+    const benchmark::Ceilings given = {FLAGS_memory_gbs * 1e9, FLAGS_tflops * 1e12};
+    benchmark::PrintOperatorTable(
+        *net, ws, benchmark::CeilingsOf(device, options.compute_type, given), FLAGS_table);
   }
   return 0;
 }

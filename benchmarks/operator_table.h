@@ -55,6 +55,8 @@ inline double FloorOf(const Line& line, const Ceilings& ceilings) {
 inline void PrintLines(std::vector<Line> lines, const Ceilings& ceilings, int most_lines) {
   std::sort(lines.begin(), lines.end(),
             [](const Line& a, const Line& b) { return a.seconds * a.count > b.seconds * b.count; });
+  std::printf("ceilings: %.0f GB/s, %.2f TFLOP/s\n", ceilings.bytes_per_second / 1e9,
+              ceilings.flops_per_second / 1e12);
   double total = 0, floor = 0;
   for (const Line& line : lines) {
     total += line.seconds * line.count;
@@ -75,10 +77,10 @@ inline void PrintLines(std::vector<Line> lines, const Ceilings& ceilings, int mo
 }
 
 // Times the operators of a net that has run, each by itself; operators of one type and shape once.
-// To stdout one line for each, most expensive first: how often it comes, microseconds, the bytes it
-// must move (each input and output once), the products that it must compute, the rates
-// that follow, and the share of the time that is its floor. Blobs are overwritten with whatever
-// running operators out of order makes of them.
+// To stdout the ceilings, then one line for each, most expensive first: how often it comes,
+// microseconds, the bytes it must move (each input and output once), the products that it must
+// compute, the rates that follow, and the share of the time that is its floor. Blobs are
+// overwritten with whatever running operators out of order makes of them.
 inline void PrintOperatorTable(const NetBase& net, const Workspace& ws, const Ceilings& ceilings,
                                int most_lines) {
   std::map<std::string, Line> by_name;
