@@ -268,7 +268,7 @@ def ChooseTrainingPasses(
 ) -> C.TrainingPasses:
     """The TrainingPasses that the C++ trainers use on devices of the type caffe2_pb2.CPU or
     caffe2_pb2.CUDA, for images of this storage order and element type: fusion of operators and
-    updates, planned memory, no gradients that no operator reads, and on GPUs sums of gradients and,
+    updates and sums of gradients, planned memory, no gradients that no operator reads, and on GPUs,
     in 16 bits, fuse_conv and filter_copies. If you fetch a gradient, such as the gradient of the
     data, name it in `blobs_to_keep` of Parallelize."""
     return C.choose_training_passes(device_type, order, dtype)
