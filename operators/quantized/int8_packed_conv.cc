@@ -74,9 +74,9 @@ PackedInt8Conv::PackedInt8Conv(const Int8ConvTerms& terms)
   std::transform(terms.filter, terms.filter + filter_.size(), filter_.begin(),
                  [](uint8_t level) { return static_cast<int8_t>(level - kFilterZero); });
   const onednn::ByteEpilogue epilogue = MakeEpilogue(terms, filter_);
-  if (!terms.accumulator && VnniConv::Supports(shape, epilogue) &&
-      (terms.has_gaps || VnniConv::IsFaster(shape))) {
-    vnni_ = std::make_unique<VnniConv>(shape, filter_.data(), x_zero_, epilogue);
+  const bool adds = terms.accumulator.has_value();
+  if (VnniConv::Supports(shape, epilogue, adds) && (terms.has_gaps || VnniConv::IsFaster(shape))) {
+    vnni_ = std::make_unique<VnniConv>(shape, filter_.data(), x_zero_, epilogue, adds);
     filter_.clear();
     return;
   }
@@ -92,7 +92,7 @@ PackedInt8Conv::PackedInt8Conv(const Int8ConvTerms& terms)
   }
   onednn::ConvProblem problem =
       MakeConvProblem(shape, true, TypeMeta::Make<uint8_t>(), TypeMeta::Make<int8_t>(), TypeMeta());
-  problem.add_to_dst = terms.accumulator.has_value();
+  problem.add_to_dst = adds;
   problem.relu = terms.relu && !terms.y;  // levels are clipped
   conv_ = std::make_unique<onednn::ByteConvForward>(problem, epilogue);
 }

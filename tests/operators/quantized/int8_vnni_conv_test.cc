@@ -23,7 +23,7 @@ struct VnniCase {
 
 class VnniConvTest : public ::testing::TestWithParam<VnniCase> {
  protected:
-  static constexpr uint8_t kPad = 77, kMin = 3, kGuard = 201;
+  static constexpr uint8_t kPad = 77, kMin = 3;
 
   void SetUp() override {
     if (!onednn::HasVnniWithoutAmx()) GTEST_SKIP() << "needs AVX-512 and VNNI, and no AMX";
@@ -75,39 +75,68 @@ class VnniConvTest : public ::testing::TestWithParam<VnniCase> {
 // Exact sums, rounded once, in channels of larger pixels: bytes between these stay as they were.
 TEST_P(VnniConvTest, WritesItsChannelsOnly) {
   const int64_t filters = GetParam().filters;
-  ASSERT_TRUE(VnniConv::Supports(shape_, epilogue_));
-  const VnniConv conv(shape_, filter_.data(), kPad, epilogue_);
-  for (const int64_t gap : {0, 1, 19}) {
-    const int64_t step = filters + gap;
-    std::vector<uint8_t> y(pixels_ * step, kGuard);
-    conv.Run(x_.data(), y.data(), step);
-    for (int64_t p = 0; p < pixels_; ++p) {
-      for (int64_t m = 0; m < filters; ++m) {
-        const double value = double{epilogue_.multipliers[m]} * static_cast<double>(SumAt(p, m)) +
-                             epilogue_.offsets[m];
-        const double level = std::clamp(std::rint(value), double{kMin}, 255.);
-        ASSERT_NEAR(y[p * step + m], level, std::abs(value - std::floor(value) - 0.5) < 1e-3)
-            << "pixel " << p << ", filter " << m;
+  epilogue_.accumulator_factor = 0.375f;
+  for (const bool adds : {false, true}) {
+    ASSERT_TRUE(VnniConv::Supports(shape_, epilogue_, adds));
+    const VnniConv conv(shape_, filter_.data(), kPad, epilogue_, adds);
+    for (const int64_t gap : {0, 1, 19}) {
+      const int64_t step = filters + gap;
+      std::vector<uint8_t> y = RandomIntegers<uint8_t>(pixels_ * step, 3, 0, 255);
+      const std::vector<uint8_t> old = y;
+      conv.Run(x_.data(), y.data(), step);
+      for (int64_t p = 0; p < pixels_; ++p) {
+        for (int64_t m = 0; m < filters; ++m) {
+          const int64_t at = p * step + m;
+          const double value = double{epilogue_.multipliers[m]} * static_cast<double>(SumAt(p, m)) +
+                               epilogue_.offsets[m] + (adds ? 0.375 * old[at] : 0);
+          const double level = std::clamp(std::rint(value), double{kMin}, 255.);
+          ASSERT_NEAR(y[at], level, std::abs(value - std::floor(value) - 0.5) < 1e-3)
+              << "pixel " << p << ", filter " << m << (adds ? ", added" : "");
+        }
+        for (int64_t m = filters; m < step; ++m) ASSERT_EQ(y[p * step + m], old[p * step + m]) << p;
       }
-      for (int64_t m = filters; m < step; ++m) ASSERT_EQ(y[p * step + m], kGuard) << p;
     }
+  }
+}
+
+// Offsets and multipliers for which many values lie in the middle between two levels.
+TEST_P(VnniConvTest, RoundsLikeOneDnn) {
+  const VnniCase& c = GetParam();
+  if (c.images == 0) return;
+  epilogue_.accumulator_factor = 0.7f;
+  for (int64_t m = 0; m < c.filters; ++m) {
+    epilogue_.multipliers[m] = 0.01f / static_cast<float>(1 + m % 3);
+    epilogue_.offsets[m] = 60.505f;
+  }
+  for (const bool adds : {false, true}) {
+    std::vector<uint8_t> y = RandomIntegers<uint8_t>(pixels_ * c.filters, 3, 0, 255), expected = y;
+    VnniConv(shape_, filter_.data(), 0, epilogue_, adds).Run(x_.data(), y.data(), c.filters);
+    onednn::ConvProblem problem = MakeConvProblem(shape_, true, TypeMeta::Make<uint8_t>(),
+                                                  TypeMeta::Make<int8_t>(), TypeMeta());
+    problem.add_to_dst = adds;
+    onednn::ByteConvForward(problem, epilogue_).Run(x_.data(), filter_.data(), expected.data());
+    EXPECT_EQ(y, expected);
   }
 }
 
 TEST_P(VnniConvTest, RefusesWhatItCannotCompute) {
   onednn::ByteEpilogue epilogue = epilogue_;
   epilogue.float_dst = true;
-  EXPECT_FALSE(VnniConv::Supports(shape_, epilogue));
+  EXPECT_FALSE(VnniConv::Supports(shape_, epilogue, false));
+  epilogue = epilogue_;
+  epilogue.accumulator_factor = 1e9f;
+  EXPECT_TRUE(VnniConv::Supports(shape_, epilogue, false));
+  EXPECT_FALSE(VnniConv::Supports(shape_, epilogue, true));
   epilogue = epilogue_;
   epilogue.multipliers[0] = 1e9f;  // the largest sums times this exceed 32 bits
-  EXPECT_FALSE(VnniConv::Supports(shape_, epilogue));
+  EXPECT_FALSE(VnniConv::Supports(shape_, epilogue, false));
   ConvShape narrow = shape_;
   narrow.y.spatial[1] = 3;
-  EXPECT_FALSE(VnniConv::Supports(narrow, epilogue_));
+  EXPECT_FALSE(VnniConv::Supports(narrow, epilogue_, false));
   ConvShape groups = shape_;
   groups.group = 2;
-  EXPECT_FALSE(VnniConv::Supports(groups, epilogue_));
-  EXPECT_THROW(VnniConv(groups, filter_.data(), kPad, epilogue_), EnforceNotMet);
+  EXPECT_FALSE(VnniConv::Supports(groups, epilogue_, false));
+  EXPECT_THROW(VnniConv(groups, filter_.data(), kPad, epilogue_, false), EnforceNotMet);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -115,6 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(VnniCase{1, 4, 4, 4, 16, 1, 1, 0, 1}, VnniCase{2, 3, 17, 5, 17, 1, 1, 0, 1},
                       VnniCase{1, 9, 35, 3, 33, 3, 2, 1, 1}, VnniCase{2, 7, 6, 9, 1, 3, 1, 2, 2},
                       VnniCase{3, 5, 40, 21, 15, 1, 2, 0, 1}, VnniCase{1, 1, 4, 64, 48, 3, 1, 1, 1},
+                      VnniCase{2, 5, 13, 4, 80, 1, 1, 0, 1}, VnniCase{1, 6, 9, 8, 200, 3, 2, 1, 1},
+                      VnniCase{2, 40, 41, 200, 70, 1, 1, 0, 1},
                       VnniCase{0, 8, 8, 8, 8, 3, 1, 1, 1}));
 
 }  // namespace
