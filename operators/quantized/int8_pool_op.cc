@@ -52,7 +52,8 @@ CAFFE2_SIMD_CLONES void LargestLevels(const WindowRows& window, const uint8_t* x
 }
 
 // Adds the levels of each channel of the window at x.
-CAFFE2_SIMD_CLONES void AddLevels(const WindowRows& window, const uint8_t* x, int64_t* sums) {
+template <typename Sum>
+CAFFE2_SIMD_CLONES void AddLevels(const WindowRows& window, const uint8_t* x, Sum* sums) {
   for (int64_t h = 0; h < window.rows; ++h) {
     const uint8_t* from = x + h * window.row_stride;
     for (int64_t w = 0; w < window.columns; ++w, from += window.channels) {
@@ -165,14 +166,25 @@ class Int8PoolOp final : public Int8Operator {
   static void Average(const Pooling& pooling, const Quantization& from, const uint8_t* x, T* y,
                       const Convert& convert) {
     pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, T* out) {
+      constexpr int64_t kFewLevels = 1 << 23;  // their sum fits into 32 bits
       const WindowRows window = pooling.RowsOf(taps);
-      std::vector<int64_t> sums(pooling.channels(),
-                                -window.rows * window.columns * from.zero_point);
-      AddLevels(window, pooling.FirstOf(image, taps), sums.data());
-      for (size_t c = 0; c < sums.size(); ++c) {
-        out[c] = convert(static_cast<double>(sums[c]) / static_cast<double>(taps.count));
+      const uint8_t* first = pooling.FirstOf(image, taps);
+      if (window.rows * window.columns <= kFewLevels) {
+        WriteMeans<int32_t>(window, first, from, taps.count, out, convert);
+      } else {
+        WriteMeans<int64_t>(window, first, from, taps.count, out, convert);
       }
     });
+  }
+  template <typename Sum, typename T, typename Convert>
+  static void WriteMeans(const WindowRows& window, const uint8_t* x, const Quantization& from,
+                         int64_t count, T* y, const Convert& convert) {
+    std::vector<Sum> sums(window.channels,
+                          static_cast<Sum>(-window.rows * window.columns * from.zero_point));
+    AddLevels(window, x, sums.data());
+    for (size_t c = 0; c < sums.size(); ++c) {
+      y[c] = convert(static_cast<double>(sums[c]) / static_cast<double>(count));
+    }
   }
 
   const WindowArguments arguments_;

@@ -41,18 +41,18 @@ Layout MakeLayout(const std::vector<int64_t>& dims, const std::vector<int>& axes
 
 template <typename T>
 void Transpose(const Layout& layout, const T* x, T* y) {
-  // Several cache lines of each row of x, so that the processor's prefetching sees them coming.
-  constexpr int64_t kTile = 128;
   const int last = static_cast<int>(layout.size.size()) - 1;
   // The dimension along which x is contiguous. If only outer dimensions move, it is also the last
   // one of y.
   const int unit = static_cast<int>(std::find(layout.x_stride.begin(), layout.x_stride.end(), 1) -
                                     layout.x_stride.begin());
   const int64_t columns = layout.size[unit], rows = unit == last ? 1 : layout.size[last];
-  const int64_t tiles = unit == last ? 1 : (columns + kTile - 1) / kTile;
+  // Several cache lines of each row of x, so that the processor's prefetching sees them coming.
+  const int64_t tile = rows < 16 ? 1024 : 128;
+  const int64_t tiles = unit == last ? 1 : (columns + tile - 1) / tile;
   int64_t outer = 1;
   for (int d = 0; d < last; ++d) outer *= d == unit ? 1 : layout.size[d];
-  const int64_t work = rows * (unit == last ? columns : std::min(columns, kTile));
+  const int64_t work = rows * (unit == last ? columns : std::min(columns, tile));
   ParallelFor(outer * tiles, std::max<int64_t>(1, 16384 / work), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       int64_t rest = part / tiles, from = 0, to = 0;
@@ -66,8 +66,8 @@ void Transpose(const Layout& layout, const T* x, T* y) {
         std::memcpy(y + to, x + from, columns * sizeof(T));
         continue;
       }
-      const int64_t j = part % tiles * kTile;
-      TransposeTile(rows, std::min(kTile, columns - j), x + from + j, layout.x_stride[last],
+      const int64_t j = part % tiles * tile;
+      TransposeTile(rows, std::min(tile, columns - j), x + from + j, layout.x_stride[last],
                     y + to + j * layout.y_stride[unit], layout.y_stride[unit]);
     }
   });
