@@ -21,11 +21,17 @@ struct WindowRows {
 // 64 levels anywhere in an array.
 typedef uint8_t LevelBlock __attribute__((vector_size(64), aligned(1), may_alias));
 constexpr int64_t kLevelBlock = sizeof(LevelBlock);
+constexpr int64_t kMaximumGrain = 1 << 18;  // levels read: about 2 us
 
-// y = for each channel, the largest of `minimum` and the levels of the window at x. Plain, as
-// clones cannot be members.
-CAFFE2_SIMD_CLONES void LargestLevels(const WindowRows& window, const uint8_t* x, uint8_t minimum,
-                                      uint8_t* y) {
+// Takes the levels at x where they are larger.
+CAFFE2_INLINE void TakeLarger(const uint8_t* x, LevelBlock* most) {
+  const LevelBlock levels = *reinterpret_cast<const LevelBlock*>(x);
+  *most = levels > *most ? levels : *most;
+}
+
+// y = for each channel, the largest of `minimum` and the levels of the window at x.
+CAFFE2_INLINE void LargestLevels(const WindowRows& window, const uint8_t* x, uint8_t minimum,
+                                 uint8_t* y) {
   const int64_t channels = window.channels;
   if (channels < kLevelBlock) {
     std::fill_n(y, channels, minimum);
@@ -42,12 +48,33 @@ CAFFE2_SIMD_CLONES void LargestLevels(const WindowRows& window, const uint8_t* x
     LevelBlock most = LevelBlock{} + minimum;
     for (int64_t h = 0; h < window.rows; ++h) {
       const uint8_t* from = x + h * window.row_stride + c;
-      for (int64_t w = 0; w < window.columns; ++w, from += channels) {
-        const LevelBlock levels = *reinterpret_cast<const LevelBlock*>(from);
-        most = levels > most ? levels : most;
+      if (window.columns == 3) {  // most pools: without a loop
+        TakeLarger(from, &most);
+        TakeLarger(from + channels, &most);
+        TakeLarger(from + 2 * channels, &most);
+        continue;
       }
+      for (int64_t w = 0; w < window.columns; ++w) TakeLarger(from + w * channels, &most);
     }
     *reinterpret_cast<LevelBlock*>(y + c) = most;
+  }
+}
+
+// The windows of a row of the result, along the columns of the image.
+struct RowOfWindows {
+  int64_t rows, row_stride, channels, width, kernel, stride, pad, count;
+};
+
+// The largest levels of a row of windows; x is the first row of the image under them. Plain, as
+// clones cannot be members.
+CAFFE2_SIMD_CLONES void LargestLevelsOfRow(const RowOfWindows& row, const uint8_t* x,
+                                           uint8_t minimum, uint8_t* y) {
+  for (int64_t i = 0; i < row.count; ++i, y += row.channels) {
+    const int64_t first = i * row.stride - row.pad;
+    const int64_t begin = std::max<int64_t>(0, first);
+    const int64_t end = std::min(row.width, first + row.kernel);
+    LargestLevels({row.rows, end - begin, row.row_stride, row.channels}, x + begin * row.channels,
+                  minimum, y);
   }
 }
 
@@ -86,6 +113,22 @@ class Pooling {
                   for (int64_t i = begin; i < end; ++i) {
                     const uint8_t* image = x + i / (height * width) * image_.SpatialSize() * c;
                     pixel(image, TapsAt(i / width % height, i % width), y + i * c);
+                  }
+                });
+  }
+  // The largest levels of all windows.
+  void Maximum(uint8_t minimum, const uint8_t* x, uint8_t* y) const {
+    const int64_t height = window_.output[0], width = window_.output[1], c = image_.channels;
+    const int64_t work = std::max<int64_t>(1, width * c * window_.kernel[0] * window_.kernel[1]);
+    ParallelFor(image_.batch * height, std::max<int64_t>(1, kMaximumGrain / work),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const Taps taps = TapsAt(i % height, 0);
+                    const int64_t row = i / height * image_.spatial[0] + taps.row_begin;
+                    LargestLevelsOfRow(
+                        {taps.row_end - taps.row_begin, image_.spatial[1] * c, c, image_.spatial[1],
+                         window_.kernel[1], window_.stride[1], window_.pad_begin[1], width},
+                        x + row * image_.spatial[1] * c, minimum, y + i * width * c);
                   }
                 });
   }
@@ -148,7 +191,7 @@ class Int8PoolOp final : public Int8Operator {
     Y->Resize(pooling.OutputDims());
     auto* y = Y->mutable_data<uint8_t>();
     if (kind == PoolKind::kMax) {
-      Maximum(pooling, activation == Activation::kRelu ? to.zero_point : uint8_t{0}, x, y);
+      pooling.Maximum(activation == Activation::kRelu ? to.zero_point : uint8_t{0}, x, y);
     } else {
       Average(pooling, from, x, y, Requantizer(from.scale, to, activation));
     }
@@ -156,11 +199,6 @@ class Int8PoolOp final : public Int8Operator {
   }
 
  private:
-  static void Maximum(const Pooling& pooling, uint8_t minimum, const uint8_t* x, uint8_t* y) {
-    pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, uint8_t* out) {
-      LargestLevels(pooling.RowsOf(taps), pooling.FirstOf(image, taps), minimum, out);
-    });
-  }
   // Writes convert(the mean, in steps of X).
   template <typename T, typename Convert>
   static void Average(const Pooling& pooling, const Quantization& from, const uint8_t* x, T* y,
