@@ -78,14 +78,15 @@ CAFFE2_SIMD_CLONES void LargestLevelsOfRow(const RowOfWindows& row, const uint8_
   }
 }
 
-// Adds the levels of each channel of the window at x.
+// Adds the levels of the channels [0, channels) of the window at x.
 template <typename Sum>
-CAFFE2_SIMD_CLONES void AddLevels(const WindowRows& window, const uint8_t* x, Sum* sums) {
+CAFFE2_SIMD_CLONES void AddLevels(const WindowRows& window, const uint8_t* x, int64_t channels,
+                                  Sum* sums) {
   for (int64_t h = 0; h < window.rows; ++h) {
     const uint8_t* from = x + h * window.row_stride;
     for (int64_t w = 0; w < window.columns; ++w, from += window.channels) {
 #pragma omp simd
-      for (int64_t c = 0; c < window.channels; ++c) sums[c] += from[c];
+      for (int64_t c = 0; c < channels; ++c) sums[c] += from[c];
     }
   }
 }
@@ -103,16 +104,22 @@ class Pooling {
   std::vector<int64_t> OutputDims() const {
     return ImageShape{image_.batch, image_.channels, window_.output}.ToDims(StorageOrder::kNHWC);
   }
-  // Calls pixel(x of the image, taps, y of the pixel) for each pixel of the result.
-  template <typename T, typename Pixel>
-  void ForEach(const uint8_t* x, T* y, const Pixel& pixel) const {
+  // Calls means(x of the image, taps, first channel, channels, y of the pixel) for each pixel of
+  // the result and each part of its channels.
+  template <typename T, typename Means>
+  void ForEach(const uint8_t* x, T* y, const Means& means) const {
+    constexpr int64_t kChannels = 256;
     const int64_t height = window_.output[0], width = window_.output[1], c = image_.channels;
-    const int64_t work = std::max<int64_t>(1, c * window_.kernel[0] * window_.kernel[1]);
-    ParallelFor(image_.batch * height * width, std::max<int64_t>(1, kElementwiseGrain / work),
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) {
+    const int64_t parts = (c + kChannels - 1) / kChannels;
+    const int64_t work =
+        std::max<int64_t>(1, std::min(c, kChannels) * window_.kernel[0] * window_.kernel[1]);
+    ParallelFor(image_.batch * height * width * parts,
+                std::max<int64_t>(1, kElementwiseGrain / work), [&](int64_t begin, int64_t end) {
+                  for (int64_t k = begin; k < end; ++k) {
+                    const int64_t i = k / parts, first = k % parts * kChannels;
                     const uint8_t* image = x + i / (height * width) * image_.SpatialSize() * c;
-                    pixel(image, TapsAt(i / width % height, i % width), y + i * c);
+                    means(image, TapsAt(i / width % height, i % width), first,
+                          std::min(kChannels, c - first), y + i * c);
                   }
                 });
   }
@@ -140,7 +147,6 @@ class Pooling {
   const uint8_t* FirstOf(const uint8_t* image, const Taps& taps) const {
     return image + (taps.row_begin * image_.spatial[1] + taps.column_begin) * image_.channels;
   }
-  int64_t channels() const { return image_.channels; }
 
  private:
   Taps TapsAt(int64_t row, int64_t column) const {
@@ -203,26 +209,26 @@ class Int8PoolOp final : public Int8Operator {
   template <typename T, typename Convert>
   static void Average(const Pooling& pooling, const Quantization& from, const uint8_t* x, T* y,
                       const Convert& convert) {
-    pooling.ForEach(x, y, [&](const uint8_t* image, const Taps& taps, T* out) {
+    const auto means = [&](const uint8_t* image, const Taps& taps, int64_t channel, int64_t count,
+                           T* out) {
       constexpr int64_t kFewLevels = 1 << 23;  // their sum fits into 32 bits
       const WindowRows window = pooling.RowsOf(taps);
-      const uint8_t* first = pooling.FirstOf(image, taps);
-      if (window.rows * window.columns <= kFewLevels) {
-        WriteMeans<int32_t>(window, first, from, taps.count, out, convert);
+      const uint8_t* first = pooling.FirstOf(image, taps) + channel;
+      const auto divide = [&](auto sums) {
+        AddLevels(window, first, count, sums.data());
+        for (int64_t c = 0; c < count; ++c) {
+          out[channel + c] =
+              convert(static_cast<double>(sums[c]) / static_cast<double>(taps.count));
+        }
+      };
+      const int64_t levels = window.rows * window.columns, zero = -levels * from.zero_point;
+      if (levels <= kFewLevels) {
+        divide(std::vector<int32_t>(count, static_cast<int32_t>(zero)));
       } else {
-        WriteMeans<int64_t>(window, first, from, taps.count, out, convert);
+        divide(std::vector<int64_t>(count, zero));
       }
-    });
-  }
-  template <typename Sum, typename T, typename Convert>
-  static void WriteMeans(const WindowRows& window, const uint8_t* x, const Quantization& from,
-                         int64_t count, T* y, const Convert& convert) {
-    std::vector<Sum> sums(window.channels,
-                          static_cast<Sum>(-window.rows * window.columns * from.zero_point));
-    AddLevels(window, x, sums.data());
-    for (size_t c = 0; c < sums.size(); ++c) {
-      y[c] = convert(static_cast<double>(sums[c]) / static_cast<double>(count));
-    }
+    };
+    pooling.ForEach(x, y, means);
   }
 
   const WindowArguments arguments_;
