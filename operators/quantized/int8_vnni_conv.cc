@@ -25,8 +25,6 @@ constexpr int64_t kGroup = 4;     // bytes that one instruction multiplies and a
 constexpr int64_t kBlockBytes = kFilters * kGroup, kLineBytes = 64;
 constexpr int kMaxBlocks = 4;  // in a panel
 constexpr int kMaxSums = 24;   // vectors of a tile, which fill the registers with the operands
-constexpr int64_t kBandBytes = 256 << 10;  // of X: they stay in the second-level cache
-
 // Neighbouring pixels of Y, and a panel of up to four blocks of filters.
 struct VnniTile {
   const uint8_t* x;  // the window of the first pixel
@@ -253,6 +251,16 @@ struct Runs {
   int64_t count, size;
 };
 
+// The bytes of X in a band. With short bands a thread computes all filters of its pixels, which
+// the same thread wrote in the operator before. With long ones threads share the filters, if these
+// are many.
+int64_t BandBytes(const ConvShape& shape) {
+  constexpr int64_t kManyFilters = 256 << 10, kShort = 32 << 10, kLong = 256 << 10;
+  const int64_t filter_bytes =
+      shape.filter[0] * shape.filter[2] * shape.filter[3] * shape.x.channels;
+  return filter_bytes > kManyFilters ? kLong : kShort;
+}
+
 // True if a pixel of Y depends on the same pixel of X alone.
 bool IsPointwise(const Window& w) {
   const auto is_one = [](int64_t size) { return size == 1; };
@@ -318,7 +326,7 @@ VnniConv::VnniConv(const ConvShape& shape, const int8_t* filter, uint8_t pad,
     lines_ = (pixels + tile - 1) / tile;
     step = tile * shape.x.channels;
   }
-  band_lines_ = std::max<int64_t>(1, kBandBytes / step);
+  band_lines_ = std::max<int64_t>(1, BandBytes(shape) / step);
   // Levels are rounded as by oneDNN.
   for (size_t m = 0; m < offsets_.size() && !onednn::ScalesBeforeOffset(); ++m) {
     offsets_[m] /= multipliers_[m];
