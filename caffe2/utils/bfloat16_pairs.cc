@@ -50,7 +50,8 @@ CAFFE2_SIMD_CLONES void MultiplyByParts(const Factors& a, int64_t row_step, int6
 }
 
 #if defined(CAFFE2_PAIR_INSTRUCTION)
-// kRows rows of c = the product, or += it. All sums stay in registers.
+// kRows rows of c = the product, or += it. All sums stay in registers. While they are computed, the
+// old c is brought into the cache.
 template <int kRows, int kRowStep, int kPairStep, bool kAdd>
 CAFFE2_PAIR_INSTRUCTION void MultiplyByInstruction(const Factors& a, const BFloat16Pair* b,
                                                    int64_t step, float* c) {
@@ -58,8 +59,11 @@ CAFFE2_PAIR_INSTRUCTION void MultiplyByInstruction(const Factors& a, const BFloa
   __m512 low[kRows], high[kRows];
 #pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {
-    low[i] = kAdd ? _mm512_loadu_ps(c + i * step) : _mm512_setzero_ps();
-    high[i] = kAdd ? _mm512_loadu_ps(c + i * step + kVector) : _mm512_setzero_ps();
+    low[i] = high[i] = _mm512_setzero_ps();
+    if constexpr (kAdd) {
+      __builtin_prefetch(c + i * step);
+      __builtin_prefetch(c + i * step + kVector);
+    }
   }
   for (int64_t g = 0; g < a.groups; ++g) {
     const BFloat16Pair* factors = a.data + g * a.group_step;
@@ -77,6 +81,10 @@ CAFFE2_PAIR_INSTRUCTION void MultiplyByInstruction(const Factors& a, const BFloa
   }
 #pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {
+    if constexpr (kAdd) {
+      low[i] += _mm512_loadu_ps(c + i * step);
+      high[i] += _mm512_loadu_ps(c + i * step + kVector);
+    }
     _mm512_storeu_ps(c + i * step, low[i]);
     _mm512_storeu_ps(c + i * step + kVector, high[i]);
   }
@@ -125,14 +133,19 @@ CAFFE2_SIMD_CLONES void InterleaveRows(int64_t n, const bfloat16* even, const bf
 
 void MultiplyPanels(int64_t pairs, const BFloat16Pair* a, const BFloat16Pair* b, int64_t rows,
                     int64_t columns, bool accumulate, int64_t step, float* c) {
-  const auto multiply = accumulate ? MultiplyWholePanels<true> : MultiplyWholePanels<false>;
-  if (rows == kPanel && columns == kPanel) return multiply(pairs, a, b, step, c);
-  alignas(64) float whole[kPanel * kPanel] = {};
-  for (int64_t i = 0; accumulate && i < rows; ++i) {
-    std::copy_n(c + i * step, columns, whole + i * kPanel);
+  if (rows == kPanel && columns == kPanel) {
+    return accumulate ? MultiplyWholePanels<true>(pairs, a, b, step, c)
+                      : MultiplyWholePanels<false>(pairs, a, b, step, c);
   }
-  multiply(pairs, a, b, kPanel, whole);
-  for (int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * kPanel, columns, c + i * step);
+  alignas(64) float sums[kPanel * kPanel];
+  MultiplyWholePanels<false>(pairs, a, b, kPanel, sums);
+  for (int64_t i = 0; i < rows; ++i) {
+    if (accumulate) {
+      for (int64_t j = 0; j < columns; ++j) c[i * step + j] += sums[i * kPanel + j];
+    } else {
+      std::copy_n(sums + i * kPanel, columns, c + i * step);
+    }
+  }
 }
 
 void MultiplyStrips(int64_t rows, int64_t strips, int64_t strip, const bfloat16* a,
