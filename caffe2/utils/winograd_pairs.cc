@@ -34,32 +34,68 @@ struct NumberedTiles {
         across((result.width + 1) / 2),
         count(result.batch * down * across) {}
 
-  // The pixels of the input that tile `tile` needs; `outside` also for tiles from `count` on.
+  int64_t top, left, down, across, count;
+};
+
+// Goes from tile to tile.
+class TileCursor {
+ public:
+  TileCursor(const NumberedTiles& tiles, int64_t tile)
+      : tiles_(tiles),
+        left_(tiles.count - tile),
+        n_(tile / (tiles.down * tiles.across)),
+        y_(tile / tiles.across % tiles.down),
+        x_(tile % tiles.across) {}
+  void Next() {
+    --left_;
+    if (++x_ < tiles_.across) return;
+    x_ = 0;
+    if (++y_ < tiles_.down) return;
+    y_ = 0;
+    ++n_;
+  }
+
+  // The pixels of the input that the tile needs; `outside` also after the last tile.
   template <typename Pixel>
-  void FindInput(const Image& image, int64_t tile, Pixel* data, Pixel* outside,
-                 Pixel** pixels) const {
-    Find<kIn>(image, tile, top, left, data, outside, pixels);
+  void FindInput(const Image& image, Pixel* data, Pixel* outside, Pixel** pixels) const {
+    Find<kIn>(image, tiles_.top, tiles_.left, data, outside, pixels);
   }
   // The pixels of the tile's result.
   template <typename Pixel>
-  void FindResult(const Image& image, int64_t tile, Pixel* data, Pixel* outside,
-                  Pixel** pixels) const {
-    Find<kOut>(image, tile, 0, 0, data, outside, pixels);
+  void FindResult(const Image& image, Pixel* data, Pixel* outside, Pixel** pixels) const {
+    Find<kOut>(image, 0, 0, data, outside, pixels);
   }
+
+ private:
   // The kSide x kSide pixels of a tile; the ones of the first tile begin at `y`, `x`.
   template <int kSide, typename Pixel>
-  void Find(const Image& image, int64_t tile, int64_t y, int64_t x, Pixel* data, Pixel* outside,
+  void Find(const Image& image, int64_t y, int64_t x, Pixel* data, Pixel* outside,
             Pixel** pixels) const {
-    if (tile >= count) {
+    if (left_ <= 0) {
       std::fill_n(pixels, kSide * kSide, outside);
       return;
     }
-    FindPixels<kSide>(image, tile / (down * across), y + kOut * (tile / across % down),
-                      x + kOut * (tile % across), data, outside, pixels);
+    FindPixels<kSide>(image, n_, y + kOut * y_, x + kOut * x_, data, outside, pixels);
   }
 
-  int64_t top, left, down, across, count;
+  const NumberedTiles& tiles_;
+  int64_t left_, n_, y_, x_;
 };
+
+// Brings the pixels of a later tile, which this one does not share, into the cache. There may be no
+// such tile, because a hint may name any address.
+template <int kSide, bool kWrite>
+void PrefetchTile(const Image& image, int64_t channels, const bfloat16* const* pixels) {
+  constexpr int64_t kTilesAhead = 4, kLine = 64, kBytes = sizeof(bfloat16);
+  const int64_t ahead = kTilesAhead * kOut * image.channels * kBytes;
+  for (int i = 0; i < kOut * kOut; ++i) {
+    const int last = (kSide - 2 + i / kOut) * kSide + kSide - 2 + i % kOut;
+    const auto later = reinterpret_cast<uintptr_t>(pixels[last]) + ahead;
+    for (int64_t byte = 0; byte < channels * kBytes; byte += kLine) {
+      __builtin_prefetch(reinterpret_cast<const void*>(later + byte), kWrite);
+    }
+  }
+}
 
 // Filters of a convolution, or rotated ones, as rows of `channels` numbers.
 struct Filters {
@@ -187,10 +223,11 @@ void PairCorrelation::RunChunk(int64_t number, const void* in, const void* filte
   const auto* filters = static_cast<const BFloat16Pair*>(filter);
   const int64_t first = number * s.chunk, count = std::min(s.chunk, s.tiles.count - first);
   std::fill_n(outside, s.in.channels, bfloat16{});
-  for (int64_t i = 0; i < count; ++i) {
+  TileCursor cursor(s.tiles, first);
+  for (int64_t i = 0; i < count; ++i, cursor.Next()) {
     const bfloat16* pixels[kIn * kIn];
-    s.tiles.FindInput<const bfloat16>(s.in, first + i, static_cast<const bfloat16*>(in), outside,
-                                      pixels);
+    cursor.FindInput<const bfloat16>(s.in, static_cast<const bfloat16*>(in), outside, pixels);
+    PrefetchTile<kIn, false>(s.in, s.in.channels, pixels);
     TransformInputStrips(pixels, s.in.channels, s.strip, s.in_plane, in_planes + i * kPanel);
   }
   for (int64_t block = 0; block < s.out.channels; block += Sizes::kBlock) {
@@ -204,10 +241,11 @@ void PairCorrelation::RunChunk(int64_t number, const void* in, const void* filte
     }
     const WinogradEpilogue epilogue{bias + block, !rotated_ && problem_.add_to_dst,
                                     !rotated_ && problem_.relu};
-    for (int64_t i = 0; i < count; ++i) {
+    TileCursor result(s.tiles, first);
+    for (int64_t i = 0; i < count; ++i, result.Next()) {
       bfloat16* pixels[kOut * kOut];
-      s.tiles.FindResult<bfloat16>(s.out, first + i, static_cast<bfloat16*>(out) + block, outside,
-                                   pixels);
+      result.FindResult<bfloat16>(s.out, static_cast<bfloat16*>(out) + block, outside, pixels);
+      PrefetchTile<kOut, true>(s.out, channels, pixels);
       TransformOutput(out_planes + i * Sizes::kBlock, s.out_plane, channels, epilogue, pixels);
     }
   }
@@ -240,103 +278,161 @@ void PairCorrelation::Run(const void* in, const void* filter, const void* bias, 
   });
 }
 
-// Computes rows of the planes of a gradient for some filters.
+// Sums over tiles lie in blocks of kPanel filters by kPanel channels, one for each part of the
+// tiles, plane, panel of filters and panel of channels, in this order.
+struct PairFilterGradient::Sizes {
+  static constexpr int64_t kBlock = kPanel * kPanel;
+  // A thread that has parts of its own reads pixels once. But sums of all parts must be added.
+  static constexpr int64_t kMaxSums = 1 << 20, kMaxParts = 8;
+
+  explicit Sizes(const ConvProblem& problem)
+      : in(MakeImage(problem.src)),
+        out(MakeImage(problem.dst)),
+        tiles(out, problem.pad_begin[0], problem.pad_begin[1]),
+        pairs((tiles.count + 1) / 2),
+        in_panels(PanelsOf(in.channels)),
+        out_panels(PanelsOf(out.channels)),
+        plane(in_panels * out_panels * kBlock),
+        parts(std::min(std::clamp<int64_t>(kMaxSums / (kPlanes * plane), 1, kMaxParts),
+                       (pairs + kPanelPairs - 1) / kPanelPairs)) {}
+
+  const Image in, out;
+  const NumberedTiles tiles;
+  const int64_t pairs;  // of tiles
+  const int64_t in_panels, out_panels;
+  const int64_t plane;  // elements of the sums of a plane
+  const int64_t parts;  // whatever the number of threads, so that sums have a fixed order
+};
+
+// Computes sums.
 class PairFilterGradient::Worker {
  public:
-  // `filters`: at most so many at a time.
-  Worker(const ConvProblem& problem, int64_t filters)
-      : in_(MakeImage(problem.src)),
-        out_(MakeImage(problem.dst)),
-        tiles_(out_, problem.pad_begin[0], problem.pad_begin[1]),
-        pairs_((tiles_.count + 1) / 2),
-        in_plane_(PanelsOf(in_.channels) * kPanelStep),
-        out_plane_(PanelsOf(filters) * kPanelStep),
+  // `panels`: at most so many panels of filters at a time.
+  Worker(const Sizes& sizes, int64_t panels)
+      : s_(sizes),
+        in_plane_(s_.in_panels * kPanelStep),
+        out_plane_(panels * kPanelStep),
         in_place_(layout_.Add<BFloat16Pair>(kIn * in_plane_)),
         out_place_(layout_.Add<BFloat16Pair>(kIn * out_plane_)),
-        outside_(std::max(in_.channels, out_.channels)) {}
+        outside_(std::max(s_.in.channels, s_.out.channels)) {}
 
   size_t bytes() const { return layout_.bytes(); }
-  // Computes sums[plane][filter][channel] for the planes of a row, and `filters` filters from
-  // `first` on.
-  void Run(int64_t row, int64_t first, int64_t filters, const bfloat16* src, const bfloat16* d_dst,
-           char* scratch, float* sums) const {
+
+  // The work of a thread: some rows of planes and panels of filters of one part of the tiles.
+  struct Share {
+    int64_t part, first_row, last_row, first_panel, last_panel;
+  };
+  void Run(const Share& share, const bfloat16* src, const bfloat16* d_dst, char* scratch,
+           float* sums) const {
     auto* in_planes = reinterpret_cast<BFloat16Pair*>(scratch + in_place_);
     auto* out_planes = reinterpret_cast<BFloat16Pair*>(scratch + out_place_);
-    sums += (row * kIn * out_.channels + first) * in_.channels;
-    for (int64_t begin = 0; begin < pairs_; begin += kPanelPairs) {
-      const int64_t pairs = std::min(kPanelPairs, pairs_ - begin);
-      for (int64_t i = 0; i < pairs; ++i) {
-        const int64_t tile = 2 * (begin + i);
-        const bfloat16 *even[kIn * kIn], *odd[kIn * kIn];
-        tiles_.FindInput(in_, tile, src, outside_.data(), even);
-        tiles_.FindInput(in_, tile + 1, src, outside_.data(), odd);
-        TransformInputPair(row, even, odd, in_.channels, in_plane_, in_planes + i * kPanel);
-        tiles_.FindResult(out_, tile, d_dst + first, outside_.data(), even);
-        tiles_.FindResult(out_, tile + 1, d_dst + first, outside_.data(), odd);
-        TransformOutputGradientPair(row, even, odd, filters, out_plane_, out_planes + i * kPanel);
+    const int64_t first = s_.pairs * share.part / s_.parts;
+    const int64_t count = s_.pairs * (share.part + 1) / s_.parts - first;
+    const int64_t chunks = (count + kPanelPairs - 1) / kPanelPairs;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const int64_t begin = first + count * chunk / chunks;
+      const int64_t pairs = first + count * (chunk + 1) / chunks - begin;
+      // The pixels of a chunk stay in the cache from row to row.
+      for (int64_t row = share.first_row; row < share.last_row; ++row) {
+        Transform(share, row, begin, pairs, src, d_dst, in_planes, out_planes);
+        Multiply(share, row, pairs, in_planes, out_planes, chunk > 0, sums);
       }
-      Multiply(pairs, filters, in_planes, out_planes, begin > 0, sums);
     }
   }
 
  private:
-  void Multiply(int64_t pairs, int64_t filters, const BFloat16Pair* in_planes,
+  void Transform(const Share& share, int64_t row, int64_t begin, int64_t pairs, const bfloat16* src,
+                 const bfloat16* d_dst, BFloat16Pair* in_planes, BFloat16Pair* out_planes) const {
+    const int64_t first = share.first_panel * kPanel;
+    const int64_t filters = std::min(share.last_panel * kPanel, s_.out.channels) - first;
+    TileCursor cursor(s_.tiles, 2 * begin);
+    for (int64_t i = 0; i < pairs; ++i) {
+      const bfloat16 *in[2][kIn * kIn], *out[2][kOut * kOut];
+      for (int k = 0; k < 2; ++k, cursor.Next()) {
+        cursor.FindInput(s_.in, src, outside_.data(), in[k]);
+        cursor.FindResult(s_.out, d_dst + first, outside_.data(), out[k]);
+        if (row == share.first_row) {
+          PrefetchTile<kIn, false>(s_.in, s_.in.channels, in[k]);
+          PrefetchTile<kOut, false>(s_.out, filters, out[k]);
+        }
+      }
+      TransformInputPair(row, in[0], in[1], s_.in.channels, in_plane_, in_planes + i * kPanel);
+      TransformOutputGradientPair(row, out[0], out[1], filters, out_plane_,
+                                  out_planes + i * kPanel);
+    }
+  }
+  // Whole panels: columns without a filter or channel add to sums that nothing reads.
+  void Multiply(const Share& share, int64_t row, int64_t pairs, const BFloat16Pair* in_planes,
                 const BFloat16Pair* out_planes, bool accumulate, float* sums) const {
     for (int64_t p = 0; p < kIn; ++p) {
-      for (int64_t m = 0; m < filters; m += kPanel) {
-        for (int64_t c = 0; c < in_.channels; c += kPanel) {
-          MultiplyPanels(pairs, out_planes + p * out_plane_ + m / kPanel * kPanelStep,
-                         in_planes + p * in_plane_ + c / kPanel * kPanelStep,
-                         std::min(kPanel, filters - m), std::min(kPanel, in_.channels - c),
-                         accumulate, in_.channels,
-                         sums + (p * out_.channels + m) * in_.channels + c);
+      const int64_t plane = share.part * kPlanes + row * kIn + p;
+      float* block = sums + plane * s_.plane + share.first_panel * s_.in_panels * Sizes::kBlock;
+      for (int64_t m = 0; m < share.last_panel - share.first_panel; ++m) {
+        for (int64_t c = 0; c < s_.in_panels; ++c, block += Sizes::kBlock) {
+          MultiplyPanels(pairs, out_planes + p * out_plane_ + m * kPanelStep,
+                         in_planes + p * in_plane_ + c * kPanelStep, kPanel, kPanel, accumulate,
+                         kPanel, block);
         }
       }
     }
   }
 
-  const Image in_, out_;
-  const NumberedTiles tiles_;
-  const int64_t pairs_;  // of tiles
+  const Sizes& s_;
   const int64_t in_plane_, out_plane_;
   Layout layout_;
   const size_t in_place_, out_place_;
   const std::vector<bfloat16> outside_;
 };
 
+void PairFilterGradient::WriteFilters(const Sizes& s, float* sums, void* d_filter) const {
+  ParallelFor(s.in_panels * s.out_panels, 1, [&](int64_t begin, int64_t end) {
+    std::array<float, 9 * kPanel> buffer;
+    for (int64_t number = begin; number < end; ++number) {
+      float* block = sums + number * Sizes::kBlock;
+      for (int64_t plane = 0; plane < kPlanes; ++plane) {
+        for (int64_t part = 1; part < s.parts; ++part) {
+          AddRow(Sizes::kBlock, block + (part * kPlanes + plane) * s.plane,
+                 block + plane * s.plane);
+        }
+      }
+      const int64_t m = number / s.in_panels * kPanel, c = number % s.in_panels * kPanel;
+      const int64_t channels = std::min(kPanel, s.in.channels - c);
+      for (int64_t i = 0; i < std::min(kPanel, s.out.channels - m); ++i) {
+        TransformFilterGradient<bfloat16>(block + i * kPanel, s.plane, channels, buffer.data());
+        for (int64_t k = 0; k < 9; ++k) {
+          StoreFloats(problem_.filter_type, &buffer[k * channels], channels,
+                      ((m + i) * 9 + k) * s.in.channels + c, d_filter);
+        }
+      }
+    }
+  });
+}
+
 void PairFilterGradient::Run(const void* src, const void* d_dst, void* d_filter,
                              void* d_bias) const {
-  const int64_t filters = problem_.filter[0], channels = problem_.filter[1];
-  // Each thread gets the same number of rows of planes or, where there are more threads, of parts
-  // of rows, for some filters.
-  const int64_t threads = omp_get_max_threads(), panels = PanelsOf(filters);
-  const int64_t parts = std::min(threads / std::gcd<int64_t>(threads, kIn), panels);
-  const Worker work(problem_, (panels + parts - 1) / parts * kPanel);
-  const int64_t plane = filters * channels;
+  const Sizes s(problem_);
+  // Threads share rows of planes of parts or, where there are more threads, panels of filters.
+  const int64_t threads = omp_get_max_threads(), rows = s.parts * kIn;
+  const int64_t splits = std::min(threads / std::gcd(threads, rows), s.out_panels);
+  const Worker work(s, (s.out_panels + splits - 1) / splits);
   Layout layout;
   const size_t workers = layout.Add<char>(threads * work.bytes());
-  const size_t sums_place = layout.Add<float>(kPlanes * plane);
+  const size_t sums_place = layout.Add<float>(s.parts * kPlanes * s.plane);
   char* scratch = ThreadScratch(layout.bytes());
   auto* sums = reinterpret_cast<float*>(scratch + sums_place);
   std::atomic<int> next_worker{0};
-  ParallelFor(kIn * parts, 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(rows * splits, 1, [&](int64_t begin, int64_t end) {
     char* own = scratch + workers + next_worker++ * work.bytes();
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t part = i % parts, first = panels * part / parts * kPanel;
-      const int64_t last = std::min(filters, panels * (part + 1) / parts * kPanel);
-      work.Run(i / parts, first, last - first, static_cast<const bfloat16*>(src),
-               static_cast<const bfloat16*>(d_dst), own, sums);
+    for (int64_t i = begin, count; i < end; i += count) {
+      const int64_t split = i / kIn % splits, row = i % kIn;
+      count = std::min(kIn - row, end - i);
+      work.Run({i / kIn / splits, row, row + count, s.out_panels * split / splits,
+                s.out_panels * (split + 1) / splits},
+               static_cast<const bfloat16*>(src), static_cast<const bfloat16*>(d_dst), own, sums);
     }
   });
-  ParallelFor(filters, 8, [&](int64_t begin, int64_t end) {
-    std::vector<float> buffer(9 * channels);
-    for (int64_t m = begin; m < end; ++m) {
-      TransformFilterGradient<bfloat16>(sums + m * channels, plane, channels, buffer.data());
-      StoreFloats(problem_.filter_type, buffer.data(), 9 * channels, m * 9 * channels, d_filter);
-    }
-  });
-  WriteBias(problem_.bias_type, MakeImage(problem_.dst), static_cast<const bfloat16*>(d_dst),
-            d_bias);
+  WriteFilters(s, sums, d_filter);
+  WriteBias(problem_.bias_type, s.out, static_cast<const bfloat16*>(d_dst), d_bias);
 }
 
 }  // namespace caffe2::onednn

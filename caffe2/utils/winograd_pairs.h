@@ -38,7 +38,11 @@ class PairFilterGradient {
   void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) const;
 
  private:
+  struct Sizes;
   class Worker;
+
+  // Adds the sums of all parts and transforms them.
+  void WriteFilters(const Sizes& sizes, float* sums, void* d_filter) const;
 
   const ConvProblem problem_;
 };

@@ -3,10 +3,7 @@
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/simd.h"
-
-#if defined(CAFFE2_PAIR_INSTRUCTION)
-#include <immintrin.h>
-#endif
+#include "caffe2/utils/winograd_vectors.h"
 
 namespace caffe2 {
 namespace {
@@ -247,119 +244,6 @@ CAFFE2_SIMD_CLONES void OutputGradientPairByParts(int64_t row, const bfloat16* c
   TransformPair<OutputGradientTransform>(row, even, odd, channels, plane, to);
 }
 
-#if defined(CAFFE2_PAIR_INSTRUCTION)
-// The same transforms on processors that round vectors to bfloat16 in one instruction. It flushes
-// denormal numbers to zero, as the products do.
-constexpr int64_t kVectorFloats = 16;
-
-// Channels c to c + 15 of a pixel, of which those in `mask` exist; the others are 0.
-CAFFE2_PAIR_INSTRUCTION CAFFE2_INLINE __m512 LoadChannels(const bfloat16* pixel, int64_t c,
-                                                          __mmask16 mask) {
-  using Halves [[gnu::vector_size(32)]] = uint16_t;
-  using Words [[gnu::vector_size(64)]] = uint32_t;
-  const auto halves = reinterpret_cast<Halves>(_mm256_maskz_loadu_epi16(mask, pixel + c));
-  return reinterpret_cast<__m512>(__builtin_convertvector(halves, Words) << 16);
-}
-
-// Matrices<2> for vectors.
-struct InputVectors {
-  static constexpr int kPixels = 4;
-  CAFFE2_PAIR_INSTRUCTION static CAFFE2_INLINE void Run(const __m512* d, __m512* t) {
-    t[0] = d[0] - d[2];
-    t[1] = d[1] + d[2];
-    t[2] = d[2] - d[1];
-    t[3] = d[1] - d[3];
-  }
-};
-struct OutputGradientVectors {
-  static constexpr int kPixels = 2;
-  CAFFE2_PAIR_INSTRUCTION static CAFFE2_INLINE void Run(const __m512* d, __m512* t) {
-    t[0] = d[0];
-    t[1] = d[0] + d[1];
-    t[2] = d[0] - d[1];
-    t[3] = -d[1];
-  }
-};
-
-// Row kRow of a tile's transform.
-template <typename Matrix, int kRow>
-CAFFE2_PAIR_INSTRUCTION CAFFE2_INLINE void TransformVectors(const bfloat16* const* pixels,
-                                                            int64_t c, __mmask16 mask,
-                                                            __m512* result) {
-  constexpr int m = Matrix::kPixels;
-  __m512 t[m];
-#pragma GCC unroll 4
-  for (int x = 0; x < m; ++x) {
-    __m512 d[m], column[4];
-#pragma GCC unroll 4
-    for (int y = 0; y < m; ++y) d[y] = LoadChannels(pixels[m * y + x], c, mask);
-    Matrix::Run(d, column);
-    t[x] = column[kRow];
-  }
-  Matrix::Run(t, result);
-}
-
-CAFFE2_PAIR_INSTRUCTION CAFFE2_INLINE __mmask16 MaskOf(int64_t channels) {
-  if (channels >= kVectorFloats) return 0xffff;
-  return static_cast<__mmask16>(channels > 0 ? (1 << channels) - 1 : 0);
-}
-
-template <int kRow>
-CAFFE2_PAIR_INSTRUCTION CAFFE2_INLINE void InputRow(const bfloat16* const* pixels, int64_t c,
-                                                    int64_t left, int64_t plane, bfloat16* to) {
-  __m512 low[4], high[4];
-  TransformVectors<InputVectors, kRow>(pixels, c, MaskOf(left), low);
-  TransformVectors<InputVectors, kRow>(pixels, c + kVectorFloats, MaskOf(left - kVectorFloats),
-                                       high);
-#pragma GCC unroll 4
-  for (int x = 0; x < 4; ++x) {
-    _mm512_storeu_si512(to + (4 * kRow + x) * plane,
-                        reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high[x], low[x])));
-  }
-}
-CAFFE2_PAIR_INSTRUCTION void InputStripsByInstruction(const bfloat16* const* pixels,
-                                                      int64_t channels, int64_t strip,
-                                                      int64_t plane, bfloat16* to) {
-  for (int64_t first = 0; first < channels; first += kPanel, to += strip) {
-    const int64_t left = channels - first;
-    InputRow<0>(pixels, first, left, plane, to);
-    InputRow<1>(pixels, first, left, plane, to);
-    InputRow<2>(pixels, first, left, plane, to);
-    InputRow<3>(pixels, first, left, plane, to);
-  }
-}
-
-template <typename Matrix, int kRow>
-CAFFE2_PAIR_INSTRUCTION void PairRowByInstruction(const bfloat16* const* even,
-                                                  const bfloat16* const* odd, int64_t channels,
-                                                  int64_t plane, BFloat16Pair* to) {
-  // From 16 even and 16 odd numbers to pairs.
-  alignas(64) uint16_t places[2 * kVectorFloats];
-  for (int i = 0; i < kVectorFloats; ++i) places[2 * i] = i, places[2 * i + 1] = kVectorFloats + i;
-  const __m512i order = _mm512_load_si512(places);
-  for (int64_t first = 0; first < channels; first += kVectorFloats) {
-    const __mmask16 mask = MaskOf(channels - first);
-    BFloat16Pair* place = to + first / kPanel * kPanelStep + first % kPanel;
-    __m512 lower[4], upper[4];
-    TransformVectors<Matrix, kRow>(even, first, mask, lower);
-    TransformVectors<Matrix, kRow>(odd, first, mask, upper);
-#pragma GCC unroll 4
-    for (int x = 0; x < 4; ++x) {
-      const auto halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(upper[x], lower[x]));
-      _mm512_storeu_si512(place + x * plane, _mm512_permutexvar_epi16(order, halves));
-    }
-  }
-}
-template <typename Matrix>
-void PairByInstruction(int64_t row, const bfloat16* const* even, const bfloat16* const* odd,
-                       int64_t channels, int64_t plane, BFloat16Pair* to) {
-  constexpr decltype(&PairRowByInstruction<Matrix, 0>) kRows[] = {
-      PairRowByInstruction<Matrix, 0>, PairRowByInstruction<Matrix, 1>,
-      PairRowByInstruction<Matrix, 2>, PairRowByInstruction<Matrix, 3>};
-  kRows[row](even, odd, channels, plane, to);
-}
-#endif
-
 template <bool kAdd, bool kRelu, typename Pixel>
 CAFFE2_INLINE void FinishTile(const float* from, int64_t plane, int64_t channels, const float* bias,
                               Pixel* const* pixels) {
@@ -462,6 +346,15 @@ CAFFE2_INLINE void FilterGradientTile(const float* from, int64_t plane, int64_t 
   }
 }
 
+CAFFE2_SIMD_CLONES void OutputByParts(const float* from, int64_t plane, int64_t channels,
+                                      const WinogradEpilogue& epilogue, bfloat16* const* pixels) {
+  OutputTile(from, plane, channels, epilogue, pixels);
+}
+CAFFE2_SIMD_CLONES void FilterByParts(const float* filter, int64_t step, int64_t channels,
+                                      int64_t plane, bfloat16* to) {
+  FilterTile(filter, step, channels, plane, to);
+}
+
 }  // namespace
 
 CAFFE2_SIMD_CLONES void TransformInput(const float* const* pixels, int64_t channels, int64_t plane,
@@ -497,7 +390,7 @@ void TransformInputPair(int64_t row, const bfloat16* const* even, const bfloat16
                         int64_t channels, int64_t plane, BFloat16Pair* to) {
 #if defined(CAFFE2_PAIR_INSTRUCTION)
   if (onednn::HasPairInstruction()) {
-    return PairByInstruction<InputVectors>(row, even, odd, channels, plane, to);
+    return InputPairByInstruction(row, even, odd, channels, plane, to);
   }
 #endif
   InputPairByParts(row, even, odd, channels, plane, to);
@@ -507,24 +400,32 @@ void TransformOutputGradientPair(int64_t row, const bfloat16* const* even,
                                  BFloat16Pair* to) {
 #if defined(CAFFE2_PAIR_INSTRUCTION)
   if (onednn::HasPairInstruction()) {
-    return PairByInstruction<OutputGradientVectors>(row, even, odd, channels, plane, to);
+    return OutputGradientPairByInstruction(row, even, odd, channels, plane, to);
   }
 #endif
   OutputGradientPairByParts(row, even, odd, channels, plane, to);
 }
 
-CAFFE2_SIMD_CLONES void TransformOutput(const float* from, int64_t plane, int64_t channels,
-                                        const WinogradEpilogue& epilogue, bfloat16* const* pixels) {
-  OutputTile(from, plane, channels, epilogue, pixels);
+void TransformOutput(const float* from, int64_t plane, int64_t channels,
+                     const WinogradEpilogue& epilogue, bfloat16* const* pixels) {
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+  if (onednn::HasPairInstruction()) {
+    return OutputByInstruction(from, plane, channels, epilogue, pixels);
+  }
+#endif
+  OutputByParts(from, plane, channels, epilogue, pixels);
 }
 CAFFE2_SIMD_CLONES void TransformOutput(const float* from, int64_t plane, int64_t channels,
                                         const WinogradEpilogue& epilogue, float* const* pixels) {
   OutputTile(from, plane, channels, epilogue, pixels);
 }
 
-CAFFE2_SIMD_CLONES void TransformFilter(const float* filter, int64_t step, int64_t channels,
-                                        int64_t plane, bfloat16* to) {
-  FilterTile(filter, step, channels, plane, to);
+void TransformFilter(const float* filter, int64_t step, int64_t channels, int64_t plane,
+                     bfloat16* to) {
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+  if (onednn::HasPairInstruction()) return FilterByInstruction(filter, step, channels, plane, to);
+#endif
+  FilterByParts(filter, step, channels, plane, to);
 }
 CAFFE2_SIMD_CLONES void TransformFilter(const float* filter, int64_t step, int64_t channels,
                                         int64_t plane, float* to) {
