@@ -299,11 +299,11 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
     return slow && !HasIsa(dnnl::cpu_isa::avx512_core) && !PrefersWinograd(problem, direction);
   }
   if (!HasAmx()) {
-    // Measured on Zen 4.
-    constexpr int64_t kMediumImage = 16 * 16, kManyPixels = 8192, kSmallFilter = 1 << 16;
+    // Measured on Zen 4. Larger kernels overlap more, and each tap copies its pixels.
+    constexpr int64_t kFewTaps = 9, kManyPixels = 8192, kSmallFilter = 1 << 16;
     if (!HasPairInstruction() || !(pointwise || strided)) return false;
     if (small || direction == ConvDirection::kBackwardData) return small;
-    if (strided) return pointwise || pixels <= kMediumImage;
+    if (strided) return problem.filter[2] * problem.filter[3] <= kFewTaps;
     return problem.dst[0] * pixels >= kManyPixels &&
            problem.filter[0] * problem.filter[1] <= kSmallFilter;
   }

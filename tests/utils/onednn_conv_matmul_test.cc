@@ -199,5 +199,22 @@ TEST(PatchGradient, IsPreferredInFloatWithStrides) {
   EXPECT_FALSE(prefers({"", 16, 224, 3, 64, 7, 2, 3, 1}, kFilter));    // few channels
 }
 
+TEST(PatchGradient, IsPreferredInBFloat16WithStridesOrManyPixels) {
+  if (HasAmx()) GTEST_SKIP() << "other rules";
+  const bool pairs = HasPairInstruction();
+  constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
+  const auto prefers = [](const Case& c, ConvDirection direction) {
+    return PrefersPatches(Problem<bfloat16>(c), direction);
+  };
+  EXPECT_EQ(prefers({"", 16, 55, 128, 128, 3, 2, 1, 1}, kFilter), pairs);
+  EXPECT_EQ(prefers({"", 16, 14, 64, 128, 5, 2, 2, 1}, kFilter), pairs);  // a small result
+  EXPECT_FALSE(prefers({"", 16, 56, 64, 128, 5, 2, 2, 1}, kFilter));
+  EXPECT_EQ(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kFilter), pairs);  // many pixels
+  EXPECT_FALSE(prefers({"", 16, 14, 256, 1024, 1, 1, 0, 1}, kFilter));
+  EXPECT_EQ(prefers({"", 16, 7, 512, 2048, 1, 1, 0, 1}, kData), pairs);  // a small image
+  EXPECT_FALSE(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kData));
+  EXPECT_FALSE(prefers({"", 16, 55, 128, 128, 3, 2, 1, 1}, kData));
+}
+
 }  // namespace
 }  // namespace caffe2::onednn
