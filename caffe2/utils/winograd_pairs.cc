@@ -136,6 +136,8 @@ CAFFE2_SIMD_CLONES void TransposePairs(int64_t pairs, int64_t step, const bfloat
 struct PairCorrelation::Sizes {
   static constexpr int64_t kMaxTiles = 64;       // of a chunk; their transforms stay in the cache
   static constexpr int64_t kBlock = 2 * kPanel;  // channels of results that are computed at a time
+  // The planes of kPanel channels of a filter. Filters do not compete for the same few cache lines.
+  static constexpr int64_t kFilter = (kPlanes + 1) * kPanel;
 
   Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
       : in(in), out(out), tiles(out, pad_top, pad_left), strips(PanelsOf(in.channels)) {
@@ -184,34 +186,46 @@ void PairCorrelation::TransformFilters(const void* filter, void* to) const {
     std::fill_n(planes, kPlanes * s.filter_plane, BFloat16Pair{0});
   }
   const Filters source{problem_.filter_type, filter, problem_.filter[1], rotated_};
-  const int64_t filters = problem_.filter[0], channel_blocks = PanelsOf(source.channels);
-  ParallelFor(PanelsOf(filters) * channel_blocks, 1, [&](int64_t begin, int64_t end) {
-    // The planes of one filter. Filters do not compete for the same few cache lines.
-    constexpr int64_t kFilter = (kPlanes + 1) * kPanel;
-    std::vector<bfloat16> buffer(kPanel * kFilter);
+  // Panels of filters by groups of channels: long rows are read faster than short ones.
+  constexpr int64_t kGroup = 4 * kPanel;
+  const int64_t filters = problem_.filter[0], groups = (source.channels + kGroup - 1) / kGroup;
+  ParallelFor(PanelsOf(filters) * groups, 1, [&](int64_t begin, int64_t end) {
+    std::vector<bfloat16> buffer(kGroup * Sizes::kFilter);
     for (int64_t block = begin; block < end; ++block) {
-      const int64_t m = block / channel_blocks * kPanel, c = block % channel_blocks * kPanel;
-      const int64_t m_count = std::min(kPanel, filters - m);
-      const int64_t c_count = std::min(kPanel, source.channels - c);
-      if (std::min(m_count, c_count) < kPanel) std::fill(buffer.begin(), buffer.end(), bfloat16{});
-      for (int64_t i = 0; i < m_count; ++i) {
-        source.Transform(m + i, c, c_count, &buffer[i * kFilter]);
+      const int64_t m = block / groups * kPanel, m_count = std::min(kPanel, filters - m);
+      const int64_t first = block % groups * kGroup;
+      const int64_t last = std::min(first + kGroup, source.channels);
+      if (m_count < kPanel || last % kPanel != 0) {
+        std::fill(buffer.begin(), buffer.end(), bfloat16{});
       }
-      for (int64_t p = 0; p < kPlanes; ++p) {
-        const bfloat16* from = &buffer[p * kPanel];
-        BFloat16Pair* plane = planes + p * s.filter_plane;
-        if (rotated_) {  // pairs of filters
-          BFloat16Pair* rows = plane + c / kPanel * s.filter_panel + m / 2 * kPanel;
-          for (int64_t i = 0; i < m_count; i += 2, rows += kPanel) {
-            InterleaveRows(c_count, from + i * kFilter, from + (i + 1) * kFilter, rows);
-          }
-        } else {  // pairs of channels
-          BFloat16Pair* rows = plane + m / kPanel * s.filter_panel + c / 2 * kPanel;
-          TransposePairs((c_count + 1) / 2, kFilter, from, rows);
+      for (int64_t i = 0; i < m_count; ++i) {
+        for (int64_t c = first; c < last; c += kPanel) {
+          source.Transform(m + i, c, std::min(kPanel, last - c),
+                           &buffer[(c - first + i) * Sizes::kFilter]);
         }
+      }
+      for (int64_t c = first; c < last; c += kPanel) {
+        InterleaveFilters(m, m_count, c, std::min(kPanel, last - c),
+                          &buffer[(c - first) * Sizes::kFilter], planes);
       }
     }
   });
+}
+
+void PairCorrelation::InterleaveFilters(int64_t m, int64_t m_count, int64_t c, int64_t c_count,
+                                        const bfloat16* from, BFloat16Pair* plane) const {
+  const Sizes& s = *sizes_;
+  for (int64_t p = 0; p < kPlanes; ++p, from += kPanel, plane += s.filter_plane) {
+    if (rotated_) {  // pairs of filters
+      BFloat16Pair* rows = plane + c / kPanel * s.filter_panel + m / 2 * kPanel;
+      for (int64_t i = 0; i < m_count; i += 2, rows += kPanel) {
+        InterleaveRows(c_count, from + i * Sizes::kFilter, from + (i + 1) * Sizes::kFilter, rows);
+      }
+    } else {  // pairs of channels
+      BFloat16Pair* rows = plane + m / kPanel * s.filter_panel + c / 2 * kPanel;
+      TransposePairs((c_count + 1) / 2, Sizes::kFilter, from, rows);
+    }
+  }
 }
 
 void PairCorrelation::RunChunk(int64_t number, const void* in, const void* filter,

@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "caffe2/core/half.h"
+#include "caffe2/utils/bfloat16_pairs.h"
 #include "caffe2/utils/onednn_conv.h"
 
 namespace caffe2::onednn {
@@ -20,6 +22,10 @@ class PairCorrelation {
  private:
   struct Sizes;
   void TransformFilters(const void* filter, void* planes) const;
+  // Writes `m_count` transformed filters from m on, and `c_count` of their channels from c on, to
+  // all planes, the first of which is `plane`.
+  void InterleaveFilters(int64_t m, int64_t m_count, int64_t c, int64_t c_count,
+                         const bfloat16* from, BFloat16Pair* plane) const;
   void RunChunk(int64_t chunk, const void* in, const void* filter, const float* bias, void* out,
                 char* scratch) const;
 
