@@ -296,7 +296,14 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
   if (problem.type.Match<float>()) {
     const bool slow =
         strided || (small && (pointwise || direction == ConvDirection::kBackwardFilter));
-    return slow && !HasIsa(dnnl::cpu_isa::avx512_core) && !PrefersWinograd(problem, direction);
+    if (HasAvx512()) {
+      // Measured on Zen 4. Panels must be full, and there must be enough to do for each copied row.
+      constexpr int64_t kMin = 64, kWide = 256;
+      const auto [few, many] = std::minmax(problem.filter[0], problem.filter[1]);
+      return direction == ConvDirection::kBackwardFilter && !HasAmx() && few % kPanel == 0 &&
+             many % kPanel == 0 && few >= kMin && many >= kWide && (strided || pointwise);
+    }
+    return slow && !PrefersWinograd(problem, direction);
   }
   if (!HasAmx()) {
     // Measured on Zen 4. Larger kernels overlap more, and each tap copies its pixels.

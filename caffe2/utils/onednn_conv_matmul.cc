@@ -6,9 +6,11 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
+#include "caffe2/utils/float_panels.h"
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_matmul.h"
 #include "caffe2/utils/onednn_processor.h"
+#include "caffe2/utils/panel_filter_gradient.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
 
@@ -118,6 +120,18 @@ void ImagePatches::GatherPair(int64_t first, int64_t begin, int64_t end, const b
   }
 }
 
+void ImagePatches::SplitPatch(int64_t row, int64_t begin, int64_t end, const float* images,
+                              const float* outside, float* to) const {
+  const auto window = WindowOf(row, images);
+  for (int64_t panel = begin; panel < end;) {
+    const int64_t tap = panel / panels_of_tap(), c = panel % panels_of_tap() * kPanel;
+    const int64_t count = std::min(end, (tap + 1) * panels_of_tap()) - panel;
+    const float* pixel = PixelUnder(window, tap / kernel_width_, tap % kernel_width_);
+    SplitRow(std::min(channels_ - c, count * kPanel), (pixel ? pixel : outside) + c, to);
+    panel += count, to += count * kPanelStep;
+  }
+}
+
 template <typename T>
 void ImagePatches::Scatter(int64_t count, const float* patches, T* images) const {
   constexpr int64_t kBlock = 256;  // channels
@@ -157,7 +171,10 @@ PatchFilterGradient::PatchFilterGradient(const ConvProblem& problem)
       patches_(problem, in_float_ ? sizeof(float) : sizeof(bfloat16)) {}
 
 void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) {
-  if (in_float_) {
+  if (in_float_ && HasAvx512()) {
+    PanelFilterGradient(patches_, static_cast<const float*>(src), static_cast<const float*>(d_dst),
+                        static_cast<float*>(d_filter));
+  } else if (in_float_) {
     RunWithType(static_cast<const float*>(src), static_cast<const float*>(d_dst), d_filter);
   } else if (HasPairInstruction() && !HasAmx()) {
     RunWithPairs(static_cast<const bfloat16*>(src), static_cast<const bfloat16*>(d_dst),

@@ -6,9 +6,10 @@
 // 1x1, the stride is above 1 or the images are small: in bfloat16 ten times on processors with AMX
 // (oneDNN 2), in float two to four times on processors without AVX-512 (strides of 1x1 kernels).
 // With AVX512_BF16 but not AMX, its gradients of filters in bfloat16 are up to 1.8 times as slow as
-// products of pairs (bfloat16_pairs.h) over patches.
-// Products are summed in float; a result in bfloat16 is rounded once. One thread at a time runs an
-// object; the work inside is parallel.
+// products of pairs (bfloat16_pairs.h) over patches; in float, with AVX-512, some are up to 1.3
+// times as slow as products of panels (panel_filter_gradient.h). Products are summed in float; a
+// result in bfloat16 is rounded once. One thread at a time runs an object; the work inside is
+// parallel.
 #pragma once
 
 #include "caffe2/utils/bfloat16_pairs.h"
@@ -48,6 +49,9 @@ class ImagePatches {
   // each panel of a chunk. Patches after the last are 0; `outside` holds channels() zeros.
   void GatherPair(int64_t first, int64_t begin, int64_t end, const bfloat16* images,
                   const bfloat16* outside, BFloat16Pair* to) const;
+  // The same for one patch in float: copies it to a row of each panel (float_panels.h).
+  void SplitPatch(int64_t row, int64_t begin, int64_t end, const float* images,
+                  const float* outside, float* to) const;
   // Sums the patches of `count` images into the pixels that they came from.
   template <typename T>
   void Scatter(int64_t count, const float* patches, T* images) const;

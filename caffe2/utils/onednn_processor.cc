@@ -25,6 +25,11 @@ bool MultipliesBFloat16() {
   return can;
 }
 
+bool HasAvx512() {
+  static const bool has = HasIsa(dnnl::cpu_isa::avx512_core);
+  return has;
+}
+
 bool HasAmx() {
   static const bool amx = HasIsa(dnnl::cpu_isa::avx512_core_amx);
   return amx;

@@ -7,6 +7,8 @@ namespace caffe2::onednn {
 // True if oneDNN multiplies bfloat16 on this processor, which needs AVX-512. If not, the first call
 // logs a warning.
 bool MultipliesBFloat16();
+// True for processors with AVX-512.
+bool HasAvx512();
 // True for processors with AMX, on which products in bfloat16 are far faster than all else.
 bool HasAmx();
 // True for processors that multiply pairs of bfloat16 by VDPBF16PS (AVX512_BF16).

@@ -182,19 +182,24 @@ TEST(PatchGradient, IsForGradientsWithoutBias) {
   EXPECT_THROW(PatchFilterGradient{wrong}, EnforceNotMet);
 }
 
-// In float oneDNN's own kernels are slower than patches with strides only, and without AVX-512.
-TEST(PatchGradient, IsPreferredInFloatWithStrides) {
+// In float oneDNN's own kernels are slower than patches without AVX-512, with strides; with it, but
+// not AMX, gradients of wide filters are slower than products of panels.
+TEST(PatchGradient, IsPreferredInFloat) {
+  const bool panels = HasAvx512() && !HasAmx();
   const bool slow = !HasIsa(dnnl::cpu_isa::avx512_core);
   constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
   const auto prefers = [](const Case& c, ConvDirection direction) {
     return PrefersPatches(Problem<float>(c), direction);
   };
   const Case strided{"", 16, 55, 256, 512, 1, 2, 0, 1};
-  EXPECT_EQ(prefers(strided, kFilter), slow);
+  EXPECT_EQ(prefers(strided, kFilter), slow || panels);
   EXPECT_EQ(prefers(strided, kData), slow);
   EXPECT_EQ(prefers({"", 16, 7, 512, 2048, 1, 1, 0, 1}, kData), slow);  // a small image
   EXPECT_EQ(prefers({"", 16, 7, 512, 512, 3, 1, 1, 1}, kFilter), slow);
-  EXPECT_FALSE(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kFilter));
+  EXPECT_EQ(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kFilter), panels);
+  EXPECT_EQ(prefers({"", 16, 28, 256, 256, 3, 2, 1, 1}, kFilter), slow || panels);
+  EXPECT_FALSE(prefers({"", 16, 28, 64, 128, 1, 1, 0, 1}, kFilter));
+  EXPECT_FALSE(prefers({"", 16, 28, 128, 500, 1, 1, 0, 1}, kFilter));  // a panel is not full
   EXPECT_FALSE(prefers({"", 128, 7, 512, 512, 3, 1, 1, 1}, kFilter));  // Winograd
   EXPECT_FALSE(prefers({"", 16, 224, 3, 64, 7, 2, 3, 1}, kFilter));    // few channels
 }
