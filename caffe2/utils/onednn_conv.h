@@ -20,7 +20,7 @@ class WinogradFilterGradient;
 // How a convolution is computed. Winograd's algorithm (Lavin and Gray, "Fast algorithms for
 // convolutional neural networks", 2016) needs fewer multiplications than a direct 3x3 convolution,
 // but its rounding error is a few bits larger. In float, F(4x4, 3x3) needs a quarter of them:
-// oneDNN 2 computes it on processors with AVX-512, otherwise onednn_winograd.h does. In bfloat16,
+// onednn_winograd.h computes it, or oneDNN 2 on processors with AVX-512. In bfloat16,
 // onednn_winograd.h (NHWC only) computes F(2x2, 3x3), which needs 4 / 9 of them.
 enum class ConvAlgorithm {
   kAuto,  // a fixed rule on the shapes, see PrefersWinograd

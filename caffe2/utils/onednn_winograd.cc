@@ -9,6 +9,7 @@
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
 #include "caffe2/utils/winograd_pairs.h"
+#include "caffe2/utils/winograd_panels.h"
 
 namespace caffe2::onednn {
 
@@ -191,6 +192,8 @@ WinogradCorrelation::WinogradCorrelation(const ConvProblem& problem, Direction d
   CAFFE_ENFORCE(WinogradSupports(problem), "no Winograd for ", problem.ToString());
   if (problem.type.Match<bfloat16>()) {
     pairs_ = std::make_unique<PairCorrelation>(problem, direction == kBackwardData);
+  } else if (PanelWinogradSupports(problem)) {
+    panels_ = std::make_unique<PanelCorrelation>(problem, direction == kBackwardData);
   } else {
     Translate("the products of " + problem.ToString(),
               [&] { in_float_ = std::make_unique<Work>(problem, direction); });
@@ -200,6 +203,7 @@ WinogradCorrelation::~WinogradCorrelation() = default;
 
 void WinogradCorrelation::Run(const void* in, const void* filter, const void* bias, void* out) {
   if (pairs_) return pairs_->Run(in, filter, bias, out);
+  if (panels_) return panels_->Run(in, filter, bias, out);
   in_float_->Run(in, filter, bias, out);
 }
 

@@ -1,6 +1,7 @@
 // Winograd's algorithm for bfloat16 images, with products of pairs (winograd_pairs.h), and for
-// float images, with oneDNN's matrix products, where oneDNN has no Winograd of its own (version 3,
-// and processors without AVX-512).
+// float images, with products of panels on processors with AVX-512 (winograd_panels.h), otherwise
+// with oneDNN's matrix products, where oneDNN has no Winograd of its own (version 3, and processors
+// without AVX-512).
 //
 // A 3x3 convolution is computed in tiles (Lavin and Gray, "Fast algorithms for convolutional neural
 // networks", 2016; caffe2/utils/winograd_transforms.h). In bfloat16, tiles of 2x2 results need 16
@@ -19,6 +20,8 @@ namespace caffe2::onednn {
 
 class PairCorrelation;
 class PairFilterGradient;
+class PanelCorrelation;
+class PanelWinogradFilterGradient;
 
 // True if the classes below support the problem: two spatial axes, kernel 3, stride and dilation 1,
 // one group, padding of at most 2; float, or bfloat16 in NHWC on a processor on which oneDNN
@@ -40,7 +43,8 @@ class WinogradCorrelation {
   class Worker;
   class Work;
 
-  std::unique_ptr<Work> in_float_;  // one of the two
+  std::unique_ptr<Work> in_float_;  // one of the three
+  std::unique_ptr<PanelCorrelation> panels_;
   std::unique_ptr<PairCorrelation> pairs_;
 };
 
@@ -59,7 +63,8 @@ class WinogradFilterGradient {
   class Worker;
   class Work;
 
-  std::unique_ptr<Work> in_float_;  // one of the two
+  std::unique_ptr<Work> in_float_;  // one of the three
+  std::unique_ptr<PanelWinogradFilterGradient> panels_;
   std::unique_ptr<PairFilterGradient> pairs_;
 };
 

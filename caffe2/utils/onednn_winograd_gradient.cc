@@ -6,6 +6,7 @@
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
 #include "caffe2/utils/winograd_pairs.h"
+#include "caffe2/utils/winograd_panels.h"
 
 namespace caffe2::onednn {
 
@@ -167,6 +168,8 @@ WinogradFilterGradient::WinogradFilterGradient(const ConvProblem& problem) {
   CAFFE_ENFORCE(WinogradSupports(problem), "no Winograd for ", problem.ToString());
   if (problem.type.Match<bfloat16>()) {
     pairs_ = std::make_unique<PairFilterGradient>(problem);
+  } else if (PanelWinogradSupports(problem)) {
+    panels_ = std::make_unique<PanelWinogradFilterGradient>(problem);
   } else {
     Translate("the products of the gradient of " + problem.ToString(),
               [&] { in_float_ = std::make_unique<Work>(problem); });
@@ -176,6 +179,7 @@ WinogradFilterGradient::~WinogradFilterGradient() = default;
 
 void WinogradFilterGradient::Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) {
   if (pairs_) return pairs_->Run(src, d_dst, d_filter, d_bias);
+  if (panels_) return panels_->Run(src, d_dst, d_filter, d_bias);
   in_float_->Run(src, d_dst, d_filter, d_bias);
 }
 

@@ -179,6 +179,45 @@ CAFFE2_INLINE void InputTile(const Pixel* const* pixels, int64_t channels, int64
   }
 }
 
+struct FloatInput {
+  template <typename GetPixel>
+  static CAFFE2_INLINE void Run(const GetPixel& pixel, float (&result)[6][6]) {
+    InputOf<4>(pixel, result);
+  }
+};
+struct FloatOutputGradient {
+  template <typename GetPixel>
+  static CAFFE2_INLINE void Run(const GetPixel& pixel, float (&result)[6][6]) {
+    OutputGradientOf<4>(pixel, result);
+  }
+};
+
+// Two rows of planes, whose sums have parts in common, of a strip. All rows at once need more
+// registers than there are.
+template <typename Transform, int kFirst, int kSecond>
+CAFFE2_INLINE void FloatRows(const float* const* pixels, int64_t first, int64_t plane, float* to) {
+  constexpr int n = 6;
+#pragma omp simd
+  for (int64_t c = 0; c < kPanel; ++c) {
+    float t[n][n];
+    Transform::Run(ChannelOf<float>{pixels, first + c}, t);
+#pragma GCC unroll 6
+    for (int x = 0; x < n; ++x) {
+      to[(n * kFirst + x) * plane + c] = t[kFirst][x];
+      to[(n * kSecond + x) * plane + c] = t[kSecond][x];
+    }
+  }
+}
+template <typename Transform>
+CAFFE2_INLINE void FloatStrips(const float* const* pixels, int64_t channels, int64_t strip,
+                               int64_t plane, float* to) {
+  for (int64_t first = 0; first < channels; first += kPanel, to += strip) {
+    FloatRows<Transform, 0, 5>(pixels, first, plane, to);
+    FloatRows<Transform, 1, 2>(pixels, first, plane, to);
+    FloatRows<Transform, 3, 4>(pixels, first, plane, to);
+  }
+}
+
 template <typename Transform, int kRow>
 CAFFE2_INLINE void TransformPairRow(const bfloat16* const* even, const bfloat16* const* odd,
                                     int64_t channels, int64_t plane, BFloat16Pair* to) {
@@ -375,6 +414,15 @@ CAFFE2_SIMD_CLONES void TransformOutputGradient(const float* const* pixels, int6
       for (int x = 0; x < n; ++x) to[(n * y + x) * plane + c] = t[y][x];
     }
   }
+}
+
+CAFFE2_SIMD_CLONES void TransformInputStrips(const float* const* pixels, int64_t channels,
+                                             int64_t strip, int64_t plane, float* to) {
+  FloatStrips<FloatInput>(pixels, channels, strip, plane, to);
+}
+CAFFE2_SIMD_CLONES void TransformOutputGradientStrips(const float* const* pixels, int64_t channels,
+                                                      int64_t strip, int64_t plane, float* to) {
+  FloatStrips<FloatOutputGradient>(pixels, channels, strip, plane, to);
 }
 
 void TransformInputStrips(const bfloat16* const* pixels, int64_t channels, int64_t strip,

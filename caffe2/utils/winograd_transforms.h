@@ -31,6 +31,13 @@ void TransformInput(const float* const* pixels, int64_t channels, int64_t plane,
 void TransformOutputGradient(const float* const* pixels, int64_t channels, int64_t plane,
                              float* to);
 
+// The same two for a multiple of kPanel channels. Planes hold strips of kPanel channels
+// (float_panels.h), `strip` elements apart.
+void TransformInputStrips(const float* const* pixels, int64_t channels, int64_t strip,
+                          int64_t plane, float* to);
+void TransformOutputGradientStrips(const float* const* pixels, int64_t channels, int64_t strip,
+                                   int64_t plane, float* to);
+
 // The same for bfloat16. Planes hold strips of kPanel channels (bfloat16_pairs.h), `strip` elements
 // apart; in the last strip, elements without a channel become 0.
 void TransformInputStrips(const bfloat16* const* pixels, int64_t channels, int64_t strip,

@@ -22,13 +22,19 @@ struct Case {
 };
 
 // Odd edges, every padding, one pixel, enough tiles for several chunks of which the last is short,
-// and more channels than are handled at a time.
+// more channels than are handled at a time, and numbers of channels for panels of float, with few
+// tiles, with few filters and with several segments of tiles.
 std::vector<Case> Cases() {
-  return {
-      {"odd", 3, 32, 48, 9, 7, 1, 1, 9, 7},          {"no_padding", 2, 16, 8, 6, 11, 0, 0, 4, 9},
-      {"wide_padding", 1, 24, 16, 5, 4, 2, 2, 7, 6}, {"uneven", 2, 5, 3, 6, 6, 2, 0, 6, 5},
-      {"pixel", 1, 3, 2, 1, 1, 1, 1, 1, 1},          {"chunks", 7, 64, 33, 37, 21, 1, 1, 37, 21},
-      {"channels", 2, 70, 101, 9, 8, 1, 1, 9, 8}};
+  return {{"odd", 3, 32, 48, 9, 7, 1, 1, 9, 7},
+          {"no_padding", 2, 16, 8, 6, 11, 0, 0, 4, 9},
+          {"wide_padding", 1, 24, 16, 5, 4, 2, 2, 7, 6},
+          {"uneven", 2, 5, 3, 6, 6, 2, 0, 6, 5},
+          {"pixel", 1, 3, 2, 1, 1, 1, 1, 1, 1},
+          {"chunks", 7, 64, 33, 37, 21, 1, 1, 37, 21},
+          {"channels", 2, 70, 101, 9, 8, 1, 1, 9, 8},
+          {"panels", 1, 64, 96, 5, 6, 1, 1, 5, 6},
+          {"few_filters", 2, 96, 32, 13, 9, 1, 2, 13, 9},
+          {"segments", 3, 32, 64, 37, 41, 2, 0, 37, 40}};
 }
 
 double Value(float value) { return value; }

@@ -1,0 +1,412 @@
+#include "caffe2/utils/winograd_panels.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "caffe2/utils/float_panels.h"
+#include "caffe2/utils/onednn_processor.h"
+#include "caffe2/utils/onednn_winograd_parts.h"
+#include "caffe2/utils/parallel.h"
+#include "caffe2/utils/simd.h"
+#include "caffe2/utils/thread_scratch.h"
+
+namespace caffe2::onednn {
+
+using namespace winograd;
+
+namespace {
+
+using FloatTile = WinogradTile<float>;
+constexpr int64_t kFloatPlanes = FloatTile::kPlanes;
+constexpr int64_t kLineFloats = 16;
+
+int64_t DivideUp(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+// Tiles of 4x4 results, numbered over all images.
+struct TileNumbers {
+  TileNumbers(const Image& result, int64_t pad_top, int64_t pad_left)
+      : top(-pad_top),
+        left(-pad_left),
+        down(DivideUp(result.height, FloatTile::kOut)),
+        across(DivideUp(result.width, FloatTile::kOut)),
+        count(result.batch * down * across) {}
+
+  // The pixels of the input that tile `tile` needs.
+  void FindInput(const Image& image, int64_t tile, const float* data, const float* outside,
+                 const float** pixels) const {
+    Find<FloatTile::kIn>(image, tile, top, left, data, outside, pixels);
+  }
+  // The pixels of the tile's result.
+  template <typename Pixel>
+  void FindResult(const Image& image, int64_t tile, Pixel* data, Pixel* outside,
+                  Pixel** pixels) const {
+    Find<FloatTile::kOut>(image, tile, 0, 0, data, outside, pixels);
+  }
+  template <int kSide, typename Pixel>
+  void Find(const Image& image, int64_t tile, int64_t y, int64_t x, Pixel* data, Pixel* outside,
+            Pixel** pixels) const {
+    FindPixels<kSide>(image, tile / (down * across), y + FloatTile::kOut * (tile / across % down),
+                      x + FloatTile::kOut * (tile % across), data, outside, pixels);
+  }
+
+  // How many pixels of an image lie before the row of a tile, which may be after the last one.
+  int64_t PixelsTo(int64_t tile, const Image& image) const {
+    const int64_t row = std::min(tile, count) / across;
+    const int64_t y = row / down * image.height + row % down * FloatTile::kOut;
+    return y * image.width;
+  }
+
+  int64_t top, left, down, across, count;
+};
+
+// The transforms of `tiles` tiles: planes of strips. Their distances are odd numbers of cache
+// lines, so that planes and strips do not compete for the same few lines.
+struct StripPlanes {
+  StripPlanes(int64_t tiles, int64_t channels)
+      : strips(channels / kPanel),
+        strip(tiles * kPanel + kLineFloats),
+        plane(strips * strip + (strips % 2 == 0 ? kLineFloats : 0)) {}
+  int64_t size() const { return kFloatPlanes * plane; }
+
+  int64_t strips, strip, plane;
+};
+
+// to[j][i] = from[i * step + j] for kPanel rows and columns.
+CAFFE2_SIMD_CLONES void TransposeBlock(int64_t step, const float* from, float* to) {
+  for (int64_t j = 0; j < kPanel; ++j) {
+#pragma omp simd
+    for (int64_t i = 0; i < kPanel; ++i) to[j * kPanel + i] = from[i * step + j];
+  }
+}
+
+}  // namespace
+
+bool PanelWinogradSupports(const ConvProblem& p) {
+  return HasAvx512() && p.channels_last && p.type.Match<float>() && p.filter_type.Match<float>() &&
+         !p.constant_filter && p.filter[0] % kPanel == 0 && p.filter[1] % kPanel == 0;
+}
+
+// What does not change from run to run.
+struct PanelCorrelation::Sizes {
+  Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
+      : in(in),
+        out(out),
+        tiles(out, pad_top, pad_left),
+        chunk(ChunkOf(tiles.count, in.channels)),
+        chunks(DivideUp(tiles.count, chunk)),
+        input(chunk, in.channels),
+        filter_plane(in.channels * kPanel + kLineFloats),
+        filter_panel(kFloatPlanes * filter_plane),
+        panels(out.channels / kPanel),
+        result_plane(chunk * kPanel + kLineFloats),
+        by_filter(panels * filter_panel > chunks * input.size()) {}
+
+  static int64_t ChunkOf(int64_t count, int64_t channels) {
+    // The transforms of a chunk stay in the second-level cache if it is not too short for products.
+    constexpr int64_t kCacheFloats = 150 << 10, kMin = 32, kMax = 64;
+    const int64_t most = std::clamp(kCacheFloats / (kFloatPlanes * channels), kMin, kMax);
+    const int64_t threads = omp_get_max_threads();
+    const int64_t wanted = DivideUp(DivideUp(count, most), threads) * threads;
+    return DivideUp(DivideUp(count, wanted), kStripRows) * kStripRows;
+  }
+
+  const Image in, out;
+  const TileNumbers tiles;
+  const int64_t chunk, chunks;  // of tiles
+  const StripPlanes input;      // of a chunk
+  // The transforms of filters: panels of kPanel filters, each with all its planes.
+  const int64_t filter_plane, filter_panel, panels;
+  const int64_t result_plane;
+  // Threads divide panels of filters, or else chunks of tiles: what needs more memory. Each thread
+  // transforms its part when it needs it.
+  const bool by_filter;
+};
+
+class PanelCorrelation::Worker {
+ public:
+  Worker(const Sizes& sizes, bool rotated, const float* in, const float* filter,
+         const WinogradEpilogue& epilogue, float* out)
+      : s_(sizes),
+        rotated_(rotated),
+        in_(in),
+        filter_(filter),
+        epilogue_(epilogue),
+        out_(out),
+        zeros_(sizes.in.channels) {}
+
+  void TransformTiles(int64_t chunk, float* planes) const {
+    const int64_t first = chunk * s_.chunk, count = CountOf(chunk);
+    for (int64_t i = 0; i < count; ++i) {
+      const float* pixels[FloatTile::kIn * FloatTile::kIn];
+      s_.tiles.FindInput(s_.in, first + i, in_, zeros_.data(), pixels);
+      TransformInputStrips(pixels, s_.in.channels, s_.input.strip, s_.input.plane,
+                           planes + i * kPanel);
+    }
+  }
+
+  void TransformFilters(int64_t panel, float* planes) const {
+    if (rotated_) {
+      const int64_t channels = s_.out.channels;
+      const float* last = filter_ + 8 * channels + panel * kPanel;
+      for (int64_t m = 0; m < s_.in.channels; ++m) {
+        TransformFilter(last + m * 9 * channels, -channels, kPanel, s_.filter_plane,
+                        planes + m * kPanel);
+      }
+      return;
+    }
+    constexpr int64_t kBlock = kPanel * kPanel;
+    const int64_t channels = s_.in.channels;
+    std::array<float, 9 * kBlock> taps;
+    for (int64_t c = 0; c < channels; c += kPanel) {
+      for (int64_t k = 0; k < 9; ++k) {
+        TransposeBlock(9 * channels, filter_ + (panel * kPanel * 9 + k) * channels + c,
+                       &taps[k * kBlock]);
+      }
+      for (int64_t i = 0; i < kPanel; ++i) {
+        TransformFilter(&taps[i * kPanel], kBlock, kPanel, s_.filter_plane,
+                        planes + (c + i) * kPanel);
+      }
+    }
+  }
+
+  // The results of a chunk for a panel of filters.
+  void Multiply(int64_t chunk, const float* input, int64_t panel, const float* filters,
+                float* results) const {
+    const int64_t first = chunk * s_.chunk, count = CountOf(chunk);
+    const int64_t rows = DivideUp(count, kStripRows) * kStripRows;
+    LinesAhead ahead = Ahead(chunk, panel, kFloatPlanes * rows / kStripRows);
+    for (int64_t p = 0; p < kFloatPlanes; ++p) {
+      MultiplyFloatStrips(rows, s_.input.strips, s_.input.strip, input + p * s_.input.plane,
+                          filters + p * s_.filter_plane, false, kPanel,
+                          results + p * s_.result_plane, &ahead);
+    }
+    WinogradEpilogue epilogue = epilogue_;
+    epilogue.bias += panel * kPanel;
+    float outside[kPanel];
+    for (int64_t i = 0; i < count; ++i) {
+      float* pixels[FloatTile::kOut * FloatTile::kOut];
+      s_.tiles.FindResult<float>(s_.out, first + i, out_ + panel * kPanel, outside, pixels);
+      TransformOutput(results + i * kPanel, s_.result_plane, kPanel, epilogue, pixels);
+    }
+  }
+
+ private:
+  // Asks for where the results will be and, if the thread will transform it next, for a part of the
+  // next chunk's input.
+  LinesAhead Ahead(int64_t chunk, int64_t panel, int64_t products) const {
+    LinesAhead ahead(products);
+    const int64_t first = chunk * s_.chunk, next = first + s_.chunk, rows = s_.in.channels;
+    const int64_t pixels = s_.tiles.PixelsTo(next, s_.out) - s_.tiles.PixelsTo(first, s_.out);
+    float* to = out_ + s_.tiles.PixelsTo(first, s_.out) * s_.out.channels + panel * kPanel;
+    for (int64_t i = 0; i < kPanel; i += LinesAhead::kLine) {
+      ahead.Add({to + i, s_.out.channels}, rows * s_.out.channels, DivideUp(pixels, rows));
+    }
+    if (!s_.by_filter) {
+      const int64_t begin = s_.tiles.PixelsTo(next, s_.in) * s_.in.channels;
+      const int64_t size = s_.tiles.PixelsTo(next + s_.chunk, s_.in) * s_.in.channels - begin;
+      ahead.AddRange(in_ + begin + size * panel / s_.panels,
+                     in_ + begin + size * (panel + 1) / s_.panels, rows);
+    }
+    return ahead;
+  }
+  int64_t CountOf(int64_t chunk) const {
+    return std::min(s_.chunk, s_.tiles.count - chunk * s_.chunk);
+  }
+
+  const Sizes& s_;
+  const bool rotated_;
+  const float *in_, *filter_;
+  const WinogradEpilogue epilogue_;
+  float* out_;
+  const std::vector<float> zeros_;
+};
+
+PanelCorrelation::PanelCorrelation(const ConvProblem& problem, bool rotated)
+    : problem_(problem), rotated_(rotated), sizes_([&] {
+        const Image src = MakeImage(problem.src), dst = MakeImage(problem.dst);
+        const int64_t top = problem.pad_begin[0], left = problem.pad_begin[1];
+        return rotated ? std::make_shared<const Sizes>(dst, src, 2 - top, 2 - left)
+                       : std::make_shared<const Sizes>(src, dst, top, left);
+      }()) {}
+
+void PanelCorrelation::Run(const void* in, const void* filter, const void* bias, void* out) const {
+  const Sizes& s = *sizes_;
+  const int64_t inputs = s.input.size(), threads = omp_get_max_threads();
+  const int64_t shared_size = s.by_filter ? s.chunks * inputs : s.panels * s.filter_panel;
+  const int64_t own_size = s.by_filter ? s.filter_panel : inputs;
+  Layout layout;
+  const size_t shared_place = layout.Add<float>(shared_size);
+  const size_t own_place = layout.Add<float>(threads * (own_size + kFloatPlanes * s.result_plane));
+  char* scratch = ThreadScratch(layout.bytes());
+  auto* shared = reinterpret_cast<float*>(scratch + shared_place);
+  auto* owns = reinterpret_cast<float*>(scratch + own_place);
+  std::vector<float> bias_buffer(s.out.channels);
+  const WinogradEpilogue epilogue{
+      bias ? AsFloat(problem_.bias_type, bias, 0, s.out.channels, &bias_buffer)
+           : bias_buffer.data(),
+      !rotated_ && problem_.add_to_dst, !rotated_ && problem_.relu};
+  const Worker worker(s, rotated_, static_cast<const float*>(in), static_cast<const float*>(filter),
+                      epilogue, static_cast<float*>(out));
+  ParallelFor(s.by_filter ? s.chunks : s.panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (s.by_filter) {
+        worker.TransformTiles(i, shared + i * inputs);
+      } else {
+        worker.TransformFilters(i, shared + i * s.filter_panel);
+      }
+    }
+  });
+  std::atomic<int> next_worker{0};
+  ParallelFor(s.by_filter ? s.panels : s.chunks, 1, [&](int64_t begin, int64_t end) {
+    float* own = owns + next_worker++ * (own_size + kFloatPlanes * s.result_plane);
+    float* results = own + own_size;
+    for (int64_t i = begin; i < end; ++i) {
+      if (s.by_filter) {
+        worker.TransformFilters(i, own);
+        for (int64_t chunk = 0; chunk < s.chunks; ++chunk) {
+          worker.Multiply(chunk, shared + chunk * inputs, i, own, results);
+        }
+      } else {
+        worker.TransformTiles(i, own);
+        for (int64_t panel = 0; panel < s.panels; ++panel) {
+          worker.Multiply(i, own, panel, shared + panel * s.filter_panel, results);
+        }
+      }
+    }
+  });
+}
+
+struct PanelWinogradFilterGradient::Sizes {
+  // The transforms of so many tiles stay in the last-level cache.
+  static constexpr int64_t kMaxTiles = 256;
+
+  Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
+      : in(in),
+        out(out),
+        tiles(out, pad_top, pad_left),
+        segments(DivideUp(tiles.count, kMaxTiles)),
+        segment(DivideUp(tiles.count, segments)),
+        input(segment, in.channels),
+        gradient(segment, out.channels),
+        blocks(input.strips * gradient.strips) {}
+
+  const Image in, out;
+  const TileNumbers tiles;
+  const int64_t segments, segment;  // of tiles
+  const StripPlanes input, gradient;
+  const int64_t blocks;  // of kPanel filters and kPanel channels
+};
+
+class PanelWinogradFilterGradient::Worker {
+ public:
+  // Of the sums of a block: kPanel filters by kPanel channels.
+  static constexpr int64_t kPlane = kPanel * kPanel + kLineFloats;
+  static constexpr int64_t kBlock = kFloatPlanes * kPlane;
+
+  Worker(const Sizes& sizes, const float* src, const float* d_dst, float* input, float* gradient)
+      : s_(sizes),
+        src_(src),
+        d_dst_(d_dst),
+        input_(input),
+        gradient_(gradient),
+        zeros_(std::max(sizes.in.channels, sizes.out.channels)) {}
+
+  // Transforms tile `first` + i of the images.
+  void TransformTile(int64_t first, int64_t i) const {
+    const float* pixels[FloatTile::kIn * FloatTile::kIn];
+    s_.tiles.FindInput(s_.in, first + i, src_, zeros_.data(), pixels);
+    TransformInputStrips(pixels, s_.in.channels, s_.input.strip, s_.input.plane,
+                         input_ + i * kPanel);
+    s_.tiles.FindResult(s_.out, first + i, d_dst_, zeros_.data(), pixels);
+    TransformOutputGradientStrips(pixels, s_.out.channels, s_.gradient.strip, s_.gradient.plane,
+                                  gradient_ + i * kPanel);
+  }
+
+  // sums = the products of `count` tiles from `first` on for a block, or += them.
+  void Multiply(int64_t block, int64_t first, int64_t count, float* sums) const {
+    const float* a = gradient_ + block / s_.input.strips * s_.gradient.strip;
+    const float* b = input_ + block % s_.input.strips * s_.input.strip;
+    const int64_t pieces = DivideUp(count, kPanelRows), step = DivideUp(count, pieces);
+    LinesAhead ahead(kFloatPlanes * pieces * kPanel / kStripRows);
+    AddPart(block, first + count, s_.in, src_, step, &ahead);
+    AddPart(block, first + count, s_.out, d_dst_, step, &ahead);
+    for (int64_t p = 0; p < kFloatPlanes; ++p) {
+      for (int64_t i = 0; i < count; i += step) {
+        MultiplyFloatPanels(std::min(step, count - i), a + p * s_.gradient.plane + i * kPanel,
+                            b + p * s_.input.plane + i * kPanel, kPanel, kPanel, first > 0 || i > 0,
+                            kPanel, sums + p * kPlane, &ahead);
+      }
+    }
+  }
+
+  void WriteFilters(int64_t block, const float* sums, float* d_filter) const {
+    const int64_t channels = s_.in.channels;
+    const int64_t m = block / s_.input.strips * kPanel, c = block % s_.input.strips * kPanel;
+    std::array<float, 9 * kPanel> rows;
+    for (int64_t i = 0; i < kPanel; ++i) {
+      TransformFilterGradient<float>(sums + i * kPanel, kPlane, kPanel, rows.data());
+      for (int64_t k = 0; k < 9; ++k) {
+        std::copy_n(&rows[k * kPanel], kPanel, d_filter + ((m + i) * 9 + k) * channels + c);
+      }
+    }
+  }
+
+ private:
+  // Asks for the part of the next segment's pixels that belongs to a block.
+  void AddPart(int64_t block, int64_t tile, const Image& image, const float* data, int64_t rows,
+               LinesAhead* ahead) const {
+    const int64_t begin = s_.tiles.PixelsTo(tile, image) * image.channels;
+    const int64_t size = s_.tiles.PixelsTo(tile + s_.segment, image) * image.channels - begin;
+    ahead->AddRange(data + begin + size * block / s_.blocks,
+                    data + begin + size * (block + 1) / s_.blocks, rows);
+  }
+
+  const Sizes& s_;
+  const float *src_, *d_dst_;
+  float *input_, *gradient_;
+  const std::vector<float> zeros_;
+};
+
+PanelWinogradFilterGradient::PanelWinogradFilterGradient(const ConvProblem& problem)
+    : problem_(problem),
+      sizes_(std::make_shared<const Sizes>(MakeImage(problem.src), MakeImage(problem.dst),
+                                           problem.pad_begin[0], problem.pad_begin[1])) {}
+
+void PanelWinogradFilterGradient::Run(const void* src, const void* d_dst, void* d_filter,
+                                      void* d_bias) const {
+  const Sizes& s = *sizes_;
+  const bool keep = s.segments > 1;  // sums of all blocks
+  Layout layout;
+  const size_t input = layout.Add<float>(s.input.size());
+  const size_t gradient = layout.Add<float>(s.gradient.size());
+  const size_t sums_place =
+      layout.Add<float>((keep ? s.blocks : omp_get_max_threads()) * Worker::kBlock);
+  char* scratch = ThreadScratch(layout.bytes());
+  auto* sums = reinterpret_cast<float*>(scratch + sums_place);
+  const Worker worker(s, static_cast<const float*>(src), static_cast<const float*>(d_dst),
+                      reinterpret_cast<float*>(scratch + input),
+                      reinterpret_cast<float*>(scratch + gradient));
+  for (int64_t first = 0; first < s.tiles.count; first += s.segment) {
+    const int64_t count = std::min(s.segment, s.tiles.count - first);
+    ParallelFor(count, 8, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) worker.TransformTile(first, i);
+    });
+    std::atomic<int> next_worker{0};
+    ParallelFor(s.blocks, 1, [&](int64_t begin, int64_t end) {
+      float* own = keep ? nullptr : sums + next_worker++ * Worker::kBlock;
+      for (int64_t block = begin; block < end; ++block) {
+        float* of_block = keep ? sums + block * Worker::kBlock : own;
+        worker.Multiply(block, first, count, of_block);
+        if (first + count == s.tiles.count) {
+          worker.WriteFilters(block, of_block, static_cast<float*>(d_filter));
+        }
+      }
+    });
+  }
+  WriteBias(problem_.bias_type, s.out, static_cast<const float*>(d_dst), d_bias);
+}
+
+}  // namespace caffe2::onednn

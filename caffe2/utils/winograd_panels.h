@@ -1,0 +1,48 @@
+// Winograd's F(4x4, 3x3) for convolutions of float images in NHWC on processors with AVX-512, with
+// products of panels (float_panels.h). Internal to onednn_winograd.h.
+#pragma once
+
+#include <memory>
+
+#include "caffe2/utils/onednn_conv.h"
+
+namespace caffe2::onednn {
+
+// True if the classes below support a problem that WinogradSupports, and are the faster ones: float
+// images in NHWC, float filters, which may change, numbers of channels and of filters that are
+// multiples of 32, AVX-512.
+bool PanelWinogradSupports(const ConvProblem& problem);
+
+// The convolution, or its input gradient (`rotated`), which is a convolution with the rotated
+// filter. The bits of all results do not depend on the number of threads.
+class PanelCorrelation {
+ public:
+  PanelCorrelation(const ConvProblem& problem, bool rotated);
+  // Like WinogradCorrelation::Run.
+  void Run(const void* in, const void* filter, const void* bias, void* out) const;
+
+ private:
+  struct Sizes;
+  class Worker;
+
+  const ConvProblem problem_;
+  const bool rotated_;
+  const std::shared_ptr<const Sizes> sizes_;
+};
+
+// The filter gradient.
+class PanelWinogradFilterGradient {
+ public:
+  explicit PanelWinogradFilterGradient(const ConvProblem& problem);
+  // Like WinogradFilterGradient::Run.
+  void Run(const void* src, const void* d_dst, void* d_filter, void* d_bias) const;
+
+ private:
+  struct Sizes;
+  class Worker;
+
+  const ConvProblem problem_;
+  const std::shared_ptr<const Sizes> sizes_;
+};
+
+}  // namespace caffe2::onednn
