@@ -82,6 +82,14 @@ CAFFE2_SIMD_CLONES void TransposeBlock(int64_t step, const float* from, float* t
   }
 }
 
+// Few threads each transform what all of them need: caches of several cores that exchange it are
+// slow. Among many threads, and if it is large, each transforms a part.
+bool SharesTransforms(int64_t floats) {
+  constexpr int kFewThreads = 4;
+  constexpr int64_t kFewFloats = 1 << 20;
+  return omp_get_max_threads() > kFewThreads || floats > kFewFloats;
+}
+
 }  // namespace
 
 bool PanelWinogradSupports(const ConvProblem& p) {
@@ -235,14 +243,13 @@ PanelCorrelation::PanelCorrelation(const ConvProblem& problem, bool rotated)
 void PanelCorrelation::Run(const void* in, const void* filter, const void* bias, void* out) const {
   const Sizes& s = *sizes_;
   const int64_t inputs = s.input.size(), threads = omp_get_max_threads();
-  const int64_t shared_size = s.by_filter ? s.chunks * inputs : s.panels * s.filter_panel;
-  const int64_t own_size = s.by_filter ? s.filter_panel : inputs;
-  Layout layout;
-  const size_t shared_place = layout.Add<float>(shared_size);
-  const size_t own_place = layout.Add<float>(threads * (own_size + kFloatPlanes * s.result_plane));
-  char* scratch = ThreadScratch(layout.bytes());
-  auto* shared = reinterpret_cast<float*>(scratch + shared_place);
-  auto* owns = reinterpret_cast<float*>(scratch + own_place);
+  const int64_t all_size = s.by_filter ? s.chunks * inputs : s.panels * s.filter_panel;
+  const bool share = SharesTransforms(all_size);
+  const int64_t part_size = s.by_filter ? s.filter_panel : inputs;
+  const int64_t thread_size = part_size + kFloatPlanes * s.result_plane + (share ? 0 : all_size);
+  auto* shared = reinterpret_cast<float*>(
+      ThreadScratch(((share ? all_size : 0) + threads * thread_size) * sizeof(float)));
+  float* of_threads = shared + (share ? all_size : 0);
   std::vector<float> bias_buffer(s.out.channels);
   const WinogradEpilogue epilogue{
       bias ? AsFloat(problem_.bias_type, bias, 0, s.out.channels, &bias_buffer)
@@ -250,29 +257,37 @@ void PanelCorrelation::Run(const void* in, const void* filter, const void* bias,
       !rotated_ && problem_.add_to_dst, !rotated_ && problem_.relu};
   const Worker worker(s, rotated_, static_cast<const float*>(in), static_cast<const float*>(filter),
                       epilogue, static_cast<float*>(out));
-  ParallelFor(s.by_filter ? s.chunks : s.panels, 1, [&](int64_t begin, int64_t end) {
+  // What every part needs.
+  const int64_t pieces = s.by_filter ? s.chunks : s.panels;
+  const auto transform = [&](int64_t begin, int64_t end, float* all) {
     for (int64_t i = begin; i < end; ++i) {
       if (s.by_filter) {
-        worker.TransformTiles(i, shared + i * inputs);
+        worker.TransformTiles(i, all + i * inputs);
       } else {
-        worker.TransformFilters(i, shared + i * s.filter_panel);
+        worker.TransformFilters(i, all + i * s.filter_panel);
       }
     }
-  });
-  std::atomic<int> next_worker{0};
+  };
+  if (share) {
+    ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) { transform(begin, end, shared); });
+  }
+  std::atomic<int> next_thread{0};
   ParallelFor(s.by_filter ? s.panels : s.chunks, 1, [&](int64_t begin, int64_t end) {
-    float* own = owns + next_worker++ * (own_size + kFloatPlanes * s.result_plane);
-    float* results = own + own_size;
+    float* part = of_threads + next_thread++ * thread_size;
+    float* results = part + part_size;
+    float* all = share ? shared : results + kFloatPlanes * s.result_plane;
+    if (!share) transform(0, pieces, all);
     for (int64_t i = begin; i < end; ++i) {
       if (s.by_filter) {
-        worker.TransformFilters(i, own);
-        for (int64_t chunk = 0; chunk < s.chunks; ++chunk) {
-          worker.Multiply(chunk, shared + chunk * inputs, i, own, results);
-        }
+        worker.TransformFilters(i, part);
       } else {
-        worker.TransformTiles(i, own);
-        for (int64_t panel = 0; panel < s.panels; ++panel) {
-          worker.Multiply(i, own, panel, shared + panel * s.filter_panel, results);
+        worker.TransformTiles(i, part);
+      }
+      for (int64_t j = 0; j < pieces; ++j) {
+        if (s.by_filter) {
+          worker.Multiply(j, all + j * inputs, i, part, results);
+        } else {
+          worker.Multiply(i, part, j, all + j * s.filter_panel, results);
         }
       }
     }
@@ -280,63 +295,80 @@ void PanelCorrelation::Run(const void* in, const void* filter, const void* bias,
 }
 
 struct PanelWinogradFilterGradient::Sizes {
-  // The transforms of so many tiles stay in the last-level cache.
-  static constexpr int64_t kMaxTiles = 256;
-
   Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
       : in(in),
         out(out),
         tiles(out, pad_top, pad_left),
-        segments(DivideUp(tiles.count, kMaxTiles)),
-        segment(DivideUp(tiles.count, segments)),
-        input(segment, in.channels),
-        gradient(segment, out.channels),
-        blocks(input.strips * gradient.strips) {}
+        piece(DivideUp(tiles.count, DivideUp(tiles.count, kPanelRows))),
+        segment(SegmentOf(piece, std::max(in.channels, out.channels))),
+        channel_panels(in.channels / kPanel),
+        blocks(channel_panels * (out.channels / kPanel)) {}
+
+  // The transforms of a segment stay in the last-level cache, if it is not too short.
+  static int64_t SegmentOf(int64_t piece, int64_t channels) {
+    constexpr int64_t kMost = 256, kFloats = 32 << 20;
+    const int64_t fit = kFloats / (kFloatPlanes * channels * omp_get_max_threads());
+    return piece * std::max<int64_t>(1, std::min(kMost, fit) / piece);
+  }
 
   const Image in, out;
   const TileNumbers tiles;
-  const int64_t segments, segment;  // of tiles
-  const StripPlanes input, gradient;
+  // Tiles are summed in pieces, whose size does not depend on the number of threads.
+  const int64_t piece, segment;
+  const int64_t channel_panels;
   const int64_t blocks;  // of kPanel filters and kPanel channels
 };
 
+// Transforms what some blocks need and multiplies it.
 class PanelWinogradFilterGradient::Worker {
  public:
   // Of the sums of a block: kPanel filters by kPanel channels.
   static constexpr int64_t kPlane = kPanel * kPanel + kLineFloats;
   static constexpr int64_t kBlock = kFloatPlanes * kPlane;
+  // The floats that any worker needs.
+  static int64_t SizeOf(const Sizes& s) {
+    return StripPlanes(s.segment, s.in.channels).size() +
+           StripPlanes(s.segment, s.out.channels).size();
+  }
 
-  Worker(const Sizes& sizes, const float* src, const float* d_dst, float* input, float* gradient)
+  // For the blocks from `begin` to `end`.
+  Worker(const Sizes& sizes, int64_t begin, int64_t end, const float* src, const float* d_dst,
+         float* scratch)
       : s_(sizes),
+        begin_(begin),
+        end_(end),
+        filter_(begin / s_.channel_panels),
+        channel_(OneRow() ? begin % s_.channel_panels : 0),
+        input_(s_.segment, kPanel * (OneRow() ? end - begin : s_.channel_panels)),
+        gradient_(s_.segment, kPanel * ((end - 1) / s_.channel_panels + 1 - filter_)),
         src_(src),
         d_dst_(d_dst),
-        input_(input),
-        gradient_(gradient),
-        zeros_(std::max(sizes.in.channels, sizes.out.channels)) {}
+        input_planes_(scratch),
+        gradient_planes_(scratch + input_.size()),
+        zeros_(std::max(s_.in.channels, s_.out.channels)) {}
 
   // Transforms tile `first` + i of the images.
   void TransformTile(int64_t first, int64_t i) const {
     const float* pixels[FloatTile::kIn * FloatTile::kIn];
-    s_.tiles.FindInput(s_.in, first + i, src_, zeros_.data(), pixels);
-    TransformInputStrips(pixels, s_.in.channels, s_.input.strip, s_.input.plane,
-                         input_ + i * kPanel);
-    s_.tiles.FindResult(s_.out, first + i, d_dst_, zeros_.data(), pixels);
-    TransformOutputGradientStrips(pixels, s_.out.channels, s_.gradient.strip, s_.gradient.plane,
-                                  gradient_ + i * kPanel);
+    s_.tiles.FindInput(s_.in, first + i, src_ + channel_ * kPanel, zeros_.data(), pixels);
+    TransformInputStrips(pixels, input_.strips * kPanel, input_.strip, input_.plane,
+                         input_planes_ + i * kPanel);
+    s_.tiles.FindResult(s_.out, first + i, d_dst_ + filter_ * kPanel, zeros_.data(), pixels);
+    TransformOutputGradientStrips(pixels, gradient_.strips * kPanel, gradient_.strip,
+                                  gradient_.plane, gradient_planes_ + i * kPanel);
   }
 
   // sums = the products of `count` tiles from `first` on for a block, or += them.
   void Multiply(int64_t block, int64_t first, int64_t count, float* sums) const {
-    const float* a = gradient_ + block / s_.input.strips * s_.gradient.strip;
-    const float* b = input_ + block % s_.input.strips * s_.input.strip;
-    const int64_t pieces = DivideUp(count, kPanelRows), step = DivideUp(count, pieces);
-    LinesAhead ahead(kFloatPlanes * pieces * kPanel / kStripRows);
-    AddPart(block, first + count, s_.in, src_, step, &ahead);
-    AddPart(block, first + count, s_.out, d_dst_, step, &ahead);
+    const float* a = gradient_planes_ + (block / s_.channel_panels - filter_) * gradient_.strip;
+    const float* b = input_planes_ + (block % s_.channel_panels - channel_) * input_.strip;
+    LinesAhead ahead(kFloatPlanes * DivideUp(count, s_.piece) * kPanel / kStripRows);
+    AddPart(block, first + count, s_.in, src_, &ahead);
+    AddPart(block, first + count, s_.out, d_dst_, &ahead);
     for (int64_t p = 0; p < kFloatPlanes; ++p) {
-      for (int64_t i = 0; i < count; i += step) {
-        MultiplyFloatPanels(std::min(step, count - i), a + p * s_.gradient.plane + i * kPanel,
-                            b + p * s_.input.plane + i * kPanel, kPanel, kPanel, first > 0 || i > 0,
+      for (int64_t i = 0; i < count; i += s_.piece) {
+        MultiplyFloatPanels(std::min(s_.piece, count - i), a + p * gradient_.plane + i * kPanel,
+                            b + p * input_.plane + i * kPanel, kPanel, kPanel, first > 0 || i > 0,
                             kPanel, sums + p * kPlane, &ahead);
       }
     }
@@ -344,7 +376,7 @@ class PanelWinogradFilterGradient::Worker {
 
   void WriteFilters(int64_t block, const float* sums, float* d_filter) const {
     const int64_t channels = s_.in.channels;
-    const int64_t m = block / s_.input.strips * kPanel, c = block % s_.input.strips * kPanel;
+    const int64_t m = block / s_.channel_panels * kPanel, c = block % s_.channel_panels * kPanel;
     std::array<float, 9 * kPanel> rows;
     for (int64_t i = 0; i < kPanel; ++i) {
       TransformFilterGradient<float>(sums + i * kPanel, kPlane, kPanel, rows.data());
@@ -355,18 +387,24 @@ class PanelWinogradFilterGradient::Worker {
   }
 
  private:
-  // Asks for the part of the next segment's pixels that belongs to a block.
-  void AddPart(int64_t block, int64_t tile, const Image& image, const float* data, int64_t rows,
+  // True if all blocks are of the same filters.
+  bool OneRow() const { return (end_ - 1) / s_.channel_panels == begin_ / s_.channel_panels; }
+  // Asks for a part of the next segment's pixels in each block.
+  void AddPart(int64_t block, int64_t tile, const Image& image, const float* data,
                LinesAhead* ahead) const {
     const int64_t begin = s_.tiles.PixelsTo(tile, image) * image.channels;
     const int64_t size = s_.tiles.PixelsTo(tile + s_.segment, image) * image.channels - begin;
-    ahead->AddRange(data + begin + size * block / s_.blocks,
-                    data + begin + size * (block + 1) / s_.blocks, rows);
+    const int64_t parts = end_ - begin_, part = block - begin_;
+    ahead->AddRange(data + begin + size * part / parts, data + begin + size * (part + 1) / parts,
+                    s_.piece);
   }
 
   const Sizes& s_;
+  const int64_t begin_, end_;
+  const int64_t filter_, channel_;  // the first panels of filters and channels
+  const StripPlanes input_, gradient_;
   const float *src_, *d_dst_;
-  float *input_, *gradient_;
+  float *input_planes_, *gradient_planes_;
   const std::vector<float> zeros_;
 };
 
@@ -378,31 +416,48 @@ PanelWinogradFilterGradient::PanelWinogradFilterGradient(const ConvProblem& prob
 void PanelWinogradFilterGradient::Run(const void* src, const void* d_dst, void* d_filter,
                                       void* d_bias) const {
   const Sizes& s = *sizes_;
-  const bool keep = s.segments > 1;  // sums of all blocks
-  Layout layout;
-  const size_t input = layout.Add<float>(s.input.size());
-  const size_t gradient = layout.Add<float>(s.gradient.size());
-  const size_t sums_place =
-      layout.Add<float>((keep ? s.blocks : omp_get_max_threads()) * Worker::kBlock);
-  char* scratch = ThreadScratch(layout.bytes());
-  auto* sums = reinterpret_cast<float*>(scratch + sums_place);
-  const Worker worker(s, static_cast<const float*>(src), static_cast<const float*>(d_dst),
-                      reinterpret_cast<float*>(scratch + input),
-                      reinterpret_cast<float*>(scratch + gradient));
-  for (int64_t first = 0; first < s.tiles.count; first += s.segment) {
+  const bool keep = s.segment < s.tiles.count;  // sums of all blocks
+  const bool share = !keep || SharesTransforms(0);
+  const int64_t threads = omp_get_max_threads(), planes = Worker::SizeOf(s);
+  auto* scratch = reinterpret_cast<float*>(ThreadScratch(
+      ((share ? 1 : threads) * planes + (keep ? s.blocks : threads) * Worker::kBlock) *
+      sizeof(float)));
+  float* sums = scratch + (share ? 1 : threads) * planes;
+  const auto worker = [&](int64_t begin, int64_t end, float* place) {
+    return Worker(s, begin, end, static_cast<const float*>(src), static_cast<const float*>(d_dst),
+                  place);
+  };
+  // The sums of blocks over a segment, and after the last one the filters.
+  const auto add = [&](const Worker& work, int64_t begin, int64_t end, int64_t first, int thread) {
     const int64_t count = std::min(s.segment, s.tiles.count - first);
-    ParallelFor(count, 8, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) worker.TransformTile(first, i);
-    });
-    std::atomic<int> next_worker{0};
+    for (int64_t block = begin; block < end; ++block) {
+      float* of_block = sums + (keep ? block : thread) * Worker::kBlock;
+      work.Multiply(block, first, count, of_block);
+      if (first + count == s.tiles.count) {
+        work.WriteFilters(block, of_block, static_cast<float*>(d_filter));
+      }
+    }
+  };
+  const auto transform = [&](const Worker& work, int64_t first, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) work.TransformTile(first, i);
+  };
+  if (share) {
+    const Worker all = worker(0, s.blocks, scratch);
+    for (int64_t first = 0; first < s.tiles.count; first += s.segment) {
+      ParallelFor(std::min(s.segment, s.tiles.count - first), 8,
+                  [&](int64_t begin, int64_t end) { transform(all, first, begin, end); });
+      std::atomic<int> next_thread{0};
+      ParallelFor(s.blocks, 1,
+                  [&](int64_t begin, int64_t end) { add(all, begin, end, first, next_thread++); });
+    }
+  } else {
+    std::atomic<int> next_thread{0};
     ParallelFor(s.blocks, 1, [&](int64_t begin, int64_t end) {
-      float* own = keep ? nullptr : sums + next_worker++ * Worker::kBlock;
-      for (int64_t block = begin; block < end; ++block) {
-        float* of_block = keep ? sums + block * Worker::kBlock : own;
-        worker.Multiply(block, first, count, of_block);
-        if (first + count == s.tiles.count) {
-          worker.WriteFilters(block, of_block, static_cast<float*>(d_filter));
-        }
+      const int thread = next_thread++;
+      const Worker own = worker(begin, end, scratch + thread * planes);
+      for (int64_t first = 0; first < s.tiles.count; first += s.segment) {
+        transform(own, first, 0, std::min(s.segment, s.tiles.count - first));
+        add(own, begin, end, first, thread);
       }
     });
   }
