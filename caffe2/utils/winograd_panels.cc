@@ -295,26 +295,21 @@ void PanelCorrelation::Run(const void* in, const void* filter, const void* bias,
 }
 
 struct PanelWinogradFilterGradient::Sizes {
+  // The transforms of the tiles of a segment stay in the last-level cache. Sums of pieces of a
+  // segment are summed, and then sums of segments: so rounding errors stay small.
+  static constexpr int64_t kPiece = 32, kSegment = 8 * kPiece;
+
   Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
       : in(in),
         out(out),
         tiles(out, pad_top, pad_left),
-        piece(DivideUp(tiles.count, DivideUp(tiles.count, kPanelRows))),
-        segment(SegmentOf(piece, std::max(in.channels, out.channels))),
+        segment(std::min(kSegment, tiles.count)),
         channel_panels(in.channels / kPanel),
         blocks(channel_panels * (out.channels / kPanel)) {}
 
-  // The transforms of a segment stay in the last-level cache, if it is not too short.
-  static int64_t SegmentOf(int64_t piece, int64_t channels) {
-    constexpr int64_t kMost = 256, kFloats = 32 << 20;
-    const int64_t fit = kFloats / (kFloatPlanes * channels * omp_get_max_threads());
-    return piece * std::max<int64_t>(1, std::min(kMost, fit) / piece);
-  }
-
   const Image in, out;
   const TileNumbers tiles;
-  // Tiles are summed in pieces, whose size does not depend on the number of threads.
-  const int64_t piece, segment;
+  const int64_t segment;
   const int64_t channel_panels;
   const int64_t blocks;  // of kPanel filters and kPanel channels
 };
@@ -358,18 +353,18 @@ class PanelWinogradFilterGradient::Worker {
                                   gradient_.plane, gradient_planes_ + i * kPanel);
   }
 
-  // sums = the products of `count` tiles from `first` on for a block, or += them.
+  // sums = the products of `count` tiles from `first` on for a block.
   void Multiply(int64_t block, int64_t first, int64_t count, float* sums) const {
     const float* a = gradient_planes_ + (block / s_.channel_panels - filter_) * gradient_.strip;
     const float* b = input_planes_ + (block % s_.channel_panels - channel_) * input_.strip;
-    LinesAhead ahead(kFloatPlanes * DivideUp(count, s_.piece) * kPanel / kStripRows);
+    LinesAhead ahead(kFloatPlanes * DivideUp(count, Sizes::kPiece) * kPanel / kStripRows);
     AddPart(block, first + count, s_.in, src_, &ahead);
     AddPart(block, first + count, s_.out, d_dst_, &ahead);
     for (int64_t p = 0; p < kFloatPlanes; ++p) {
-      for (int64_t i = 0; i < count; i += s_.piece) {
-        MultiplyFloatPanels(std::min(s_.piece, count - i), a + p * gradient_.plane + i * kPanel,
-                            b + p * input_.plane + i * kPanel, kPanel, kPanel, first > 0 || i > 0,
-                            kPanel, sums + p * kPlane, &ahead);
+      for (int64_t i = 0; i < count; i += Sizes::kPiece) {
+        MultiplyFloatPanels(std::min(Sizes::kPiece, count - i),
+                            a + p * gradient_.plane + i * kPanel, b + p * input_.plane + i * kPanel,
+                            kPanel, kPanel, i > 0, kPanel, sums + p * kPlane, &ahead);
       }
     }
   }
@@ -396,7 +391,7 @@ class PanelWinogradFilterGradient::Worker {
     const int64_t size = s_.tiles.PixelsTo(tile + s_.segment, image) * image.channels - begin;
     const int64_t parts = end_ - begin_, part = block - begin_;
     ahead->AddRange(data + begin + size * part / parts, data + begin + size * (part + 1) / parts,
-                    s_.piece);
+                    Sizes::kPiece);
   }
 
   const Sizes& s_;
@@ -416,13 +411,14 @@ PanelWinogradFilterGradient::PanelWinogradFilterGradient(const ConvProblem& prob
 void PanelWinogradFilterGradient::Run(const void* src, const void* d_dst, void* d_filter,
                                       void* d_bias) const {
   const Sizes& s = *sizes_;
-  const bool keep = s.segment < s.tiles.count;  // sums of all blocks
+  const bool keep = s.segment < s.tiles.count;  // sums over segments
   const bool share = !keep || SharesTransforms(0);
   const int64_t threads = omp_get_max_threads(), planes = Worker::SizeOf(s);
   auto* scratch = reinterpret_cast<float*>(ThreadScratch(
-      ((share ? 1 : threads) * planes + (keep ? s.blocks : threads) * Worker::kBlock) *
+      ((share ? 1 : threads) * planes + (threads + (keep ? s.blocks : 0)) * Worker::kBlock) *
       sizeof(float)));
-  float* sums = scratch + (share ? 1 : threads) * planes;
+  float* sums = scratch + (share ? 1 : threads) * planes;  // of a segment, for each thread
+  float* totals = sums + threads * Worker::kBlock;         // of all segments
   const auto worker = [&](int64_t begin, int64_t end, float* place) {
     return Worker(s, begin, end, static_cast<const float*>(src), static_cast<const float*>(d_dst),
                   place);
@@ -430,11 +426,14 @@ void PanelWinogradFilterGradient::Run(const void* src, const void* d_dst, void* 
   // The sums of blocks over a segment, and after the last one the filters.
   const auto add = [&](const Worker& work, int64_t begin, int64_t end, int64_t first, int thread) {
     const int64_t count = std::min(s.segment, s.tiles.count - first);
+    float* of_segment = sums + thread * Worker::kBlock;
     for (int64_t block = begin; block < end; ++block) {
-      float* of_block = sums + (keep ? block : thread) * Worker::kBlock;
-      work.Multiply(block, first, count, of_block);
+      work.Multiply(block, first, count, of_segment);
+      float* of_all = keep ? totals + block * Worker::kBlock : of_segment;
+      if (keep && first == 0) std::copy_n(of_segment, Worker::kBlock, of_all);
+      if (first > 0) AddRow(Worker::kBlock, of_segment, of_all);
       if (first + count == s.tiles.count) {
-        work.WriteFilters(block, of_block, static_cast<float*>(d_filter));
+        work.WriteFilters(block, of_all, static_cast<float*>(d_filter));
       }
     }
   };

@@ -125,8 +125,8 @@ class WinogradFixture : public ::testing::TestWithParam<Case> {
 
   // Rounding of inputs, tiles and filters is random: it grows with the root of the number of
   // products in a sum. In bfloat16 each is rounded by at most one part in 256; in float, the tiles'
-  // factors of up to 64 make a few bits of the roundings by one part in 2^24, which are more where
-  // the compiler does not fuse products with sums.
+  // factors make a few bits of the roundings by one part in 2^24, which are more where the compiler
+  // does not fuse products with sums.
   template <typename T>
   static void ExpectNear(const std::vector<T>& actual, const std::vector<double>& expected,
                          double products) {
