@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "caffe2/utils/intrinsics.h"
 #include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/simd.h"
-
-#if defined(CAFFE2_PAIR_INSTRUCTION)
-#include <immintrin.h>
-#endif
 
 namespace caffe2 {
 namespace {

@@ -2,9 +2,10 @@
 // vectors of integer operations.
 #pragma once
 
+#include "caffe2/utils/intrinsics.h"
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
-#include <immintrin.h>
 
 // For functions that use AVX2, FMA and F16C. Call them only if ProcessorConvertsHalves().
 #define CAFFE2_HALF_TARGET __attribute__((target("avx2,fma,f16c")))

@@ -1,7 +1,7 @@
 #include "caffe2/utils/winograd_vectors.h"
 
 #if defined(CAFFE2_PAIR_INSTRUCTION)
-#include <immintrin.h>
+#include "caffe2/utils/intrinsics.h"
 
 #include "caffe2/utils/simd.h"
 

@@ -7,13 +7,13 @@
 #include <limits>
 #include <utility>
 
+#include "caffe2/utils/intrinsics.h"
 #include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/simd.h"
 #include "caffe2/utils/thread_scratch.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
 #define CAFFE2_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,prfchw")))
 #endif
 

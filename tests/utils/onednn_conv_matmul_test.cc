@@ -7,7 +7,6 @@
 #include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
 #include "caffe2/utils/narrow_float.h"
-#include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/onednn_processor.h"
 
 namespace caffe2::onednn {
@@ -186,7 +185,7 @@ TEST(PatchGradient, IsForGradientsWithoutBias) {
 // not AMX, gradients of wide filters are slower than products of panels.
 TEST(PatchGradient, IsPreferredInFloat) {
   const bool panels = HasAvx512() && !HasAmx();
-  const bool slow = !HasIsa(dnnl::cpu_isa::avx512_core);
+  const bool slow = !HasAvx512();
   constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
   const auto prefers = [](const Case& c, ConvDirection direction) {
     return PrefersPatches(Problem<float>(c), direction);
