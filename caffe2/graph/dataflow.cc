@@ -111,6 +111,11 @@ int ConvInputGradientOf(const OperatorDef& op) {
 
 bool IsPointwise(const OperatorDef& conv) {
   const ArgumentHelper arguments(conv);
+  // One size for each side, or for three axes.
+  for (const char* name : {"kernels", "strides", "pads", "stride_h", "stride_w", "pad_t", "pad_l",
+                           "pad_b", "pad_r", "legacy_pad"}) {
+    if (arguments.HasArgument(name)) return false;
+  }
   return arguments.GetSingleArgument<int>("kernel", 0) == 1 &&
          arguments.GetSingleArgument<int>("stride", 1) == 1 &&
          arguments.GetSingleArgument<int>("pad", 0) == 0 &&

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/simd.h"
 
 namespace caffe2 {
@@ -63,6 +64,14 @@ CAFFE2_SIMD_CLONES void MultiplyRowsOfStrips(int64_t strips, int64_t strip, cons
 }
 
 }  // namespace
+
+bool FloatPanelsUseAvx512() {
+#ifdef CAFFE2_CLONES_FUSE
+  return onednn::HasAvx512();
+#else
+  return false;
+#endif
+}
 
 CAFFE2_SIMD_CLONES void SplitRow(int64_t n, const float* from, float* to) {
   for (; n >= kPanel; n -= kPanel, from += kPanel, to += kPanelStep) {

@@ -13,6 +13,10 @@ namespace caffe2 {
 // cache. The panels of a chunk lie kPanelStep floats apart.
 inline constexpr int64_t kPanelRows = kPanelStep / kPanel;
 
+// True if the functions below use AVX-512: the processor has it, and the compiler made versions for
+// it (simd.h), as GCC does from 12 on without sanitizers.
+bool FloatPanelsUseAvx512();
+
 // Copies a row of n columns to a row of each panel of a chunk. Columns from n on stay as they are.
 void SplitRow(int64_t n, const float* from, float* to);
 

@@ -7,6 +7,7 @@
 
 #include "caffe2/core/logging.h"
 #include "caffe2/core/tensor.h"
+#include "caffe2/utils/float_panels.h"
 #include "caffe2/utils/onednn_conv_matmul.h"
 #include "caffe2/utils/onednn_float_copies.h"
 #include "caffe2/utils/onednn_primitive.h"
@@ -207,7 +208,7 @@ constexpr int64_t kVector = 8;
 Tag OwnLayout(const ConvProblem& problem, ConvDirection direction) {
   const bool depthwise = problem.groups == problem.src[1] && problem.groups == problem.filter[0];
   // Left to itself oneDNN takes NHWC, to which it reorders two to three times more slowly.
-  if (depthwise) return HasIsa(dnnl::cpu_isa::avx512_core) ? Tag::nChw16c : Tag::nChw8c;
+  if (depthwise) return HasAvx512() ? Tag::nChw16c : Tag::nChw8c;
   // For gradients of filters, padded blocks cost more than in the other directions. It has kernels
   // for the images of a first layer.
   constexpr int64_t kFirstLayer = 4;
@@ -254,8 +255,7 @@ void MakeConvolution(ConvDirection direction, const ConvProblem& problem,
 
 // The fewest tiles of 4x4 results with which Winograd in float is faster than direct.
 int64_t MinFloatTiles(int64_t channels, bool kept, ConvDirection direction) {
-  static const bool onednn_has_winograd =
-      DNNL_VERSION_MAJOR < 3 && HasIsa(dnnl::cpu_isa::avx512_core);
+  static const bool onednn_has_winograd = DNNL_VERSION_MAJOR < 3 && HasAvx512();
   if (onednn_has_winograd) return kept ? 16 : 64;
   if (direction == ConvDirection::kBackwardFilter) return std::max<int64_t>(128, channels / 8);
   return std::max<int64_t>(kept ? 16 : 64, channels / 8);
@@ -294,10 +294,12 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
       !PatchesSupport(problem) || std::min(problem.filter[0], problem.filter[1]) < 32) {
     return false;
   }
-  constexpr int64_t kSmallImage = 8 * 8;
+  // Larger kernels overlap more, and each tap copies its pixels.
+  constexpr int64_t kSmallImage = 8 * 8, kFewTaps = 9;
   const int64_t pixels = problem.dst[2] * problem.dst[3];
+  const int64_t taps = problem.filter[2] * problem.filter[3];
   const bool small = pixels <= kSmallImage;
-  const bool pointwise = problem.filter[2] == 1 && problem.filter[3] == 1;
+  const bool pointwise = taps == 1;
   const bool strided = problem.stride[0] > 1 || problem.stride[1] > 1;
   if (problem.type.Match<float>()) {
     const bool slow =
@@ -306,17 +308,18 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
       // Measured on Zen 4. Panels must be full, and there must be enough to do for each copied row.
       constexpr int64_t kMin = 64, kWide = 256;
       const auto [few, many] = std::minmax(problem.filter[0], problem.filter[1]);
-      return direction == ConvDirection::kBackwardFilter && !HasAmx() && few % kPanel == 0 &&
-             many % kPanel == 0 && few >= kMin && many >= kWide && (strided || pointwise);
+      return direction == ConvDirection::kBackwardFilter && FloatPanelsUseAvx512() && !HasAmx() &&
+             few % kPanel == 0 && many % kPanel == 0 && few >= kMin && many >= kWide &&
+             (strided || pointwise) && taps <= kFewTaps;
     }
     return slow && !PrefersWinograd(problem, direction);
   }
   if (!HasAmx()) {
-    // Measured on Zen 4. Larger kernels overlap more, and each tap copies its pixels.
-    constexpr int64_t kFewTaps = 9, kManyPixels = 8192, kSmallFilter = 1 << 16;
+    // Measured on Zen 4.
+    constexpr int64_t kManyPixels = 8192, kSmallFilter = 1 << 16;
     if (!HasPairInstruction() || !(pointwise || strided)) return false;
     if (small || direction == ConvDirection::kBackwardData) return small;
-    if (strided) return problem.filter[2] * problem.filter[3] <= kFewTaps;
+    if (strided) return taps <= kFewTaps;
     return problem.dst[0] * pixels >= kManyPixels &&
            problem.filter[0] * problem.filter[1] <= kSmallFilter;
   }
@@ -332,7 +335,7 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
 
 bool PrefersRows(const ConvProblem& problem, ConvDirection direction) {
   if (problem.algorithm != ConvAlgorithm::kAuto || !RowConv::Supports(problem, direction) ||
-      !HasIsa(dnnl::cpu_isa::avx512_core) || HasAmx() || PrefersWinograd(problem, direction)) {
+      !HasAvx512() || HasAmx() || PrefersWinograd(problem, direction)) {
     return false;
   }
   // Measured on Zen 4, where half a vector takes half the time; processors with AMX may differ.
@@ -496,6 +499,7 @@ void ByteConvForward::Run(const uint8_t* src, const int8_t* filter, void* dst) {
 }
 
 bool AddsDataGradient(const ConvProblem& problem) {
+  if (IsForFloat(problem)) return AddsDataGradient(InFloat(problem));
   return PatchesSupport(problem) && PatchDataGradient::Adds(problem);
 }
 
@@ -540,7 +544,7 @@ void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
     const ConvProblem& p = problem_;
     in_float_->Run(copies.Input(d_dst, p.type, NumelOf(p.dst)),
                    copies.Input(filter, p.filter_type, NumelOf(p.filter)),
-                   copies.Output(d_src, p.type, NumelOf(p.src)));
+                   copies.Output(d_src, p.type, NumelOf(p.src), p.add_to_dst));
     return copies.Finish();
   }
   primitive_->Run({d_dst, filter, d_src});

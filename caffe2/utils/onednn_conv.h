@@ -19,9 +19,10 @@ class WinogradFilterGradient;
 
 // How a convolution is computed. Winograd's algorithm (Lavin and Gray, "Fast algorithms for
 // convolutional neural networks", 2016) needs fewer multiplications than a direct 3x3 convolution,
-// but its rounding error is a few bits larger. In float, F(4x4, 3x3) needs a quarter of them:
-// onednn_winograd.h computes it, or oneDNN 2 on processors with AVX-512. In bfloat16,
-// onednn_winograd.h (NHWC only) computes F(2x2, 3x3), which needs 4 / 9 of them.
+// but its rounding error is a few bits larger. In float, F(4x4, 3x3) needs a quarter of them.
+// winograd_panels.h computes it where it supports the problem, except with AMX; else oneDNN 2 with
+// AVX-512; else onednn_winograd.h. In bfloat16, onednn_winograd.h (NHWC only) computes F(2x2, 3x3),
+// which needs 4 / 9 of them.
 enum class ConvAlgorithm {
   kAuto,  // a fixed rule on the shapes, see PrefersWinograd
   kDirect,

@@ -10,6 +10,7 @@
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_matmul.h"
 #include "caffe2/utils/onednn_processor.h"
+#include "caffe2/utils/pair_patch_gradient.h"
 #include "caffe2/utils/panel_filter_gradient.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
@@ -105,31 +106,38 @@ void ImagePatches::Gather(int64_t count, const T* images, T* patches) const {
   });
 }
 
+template <typename Body>
+void ImagePatches::ForEachTapOfPanels(int64_t begin, int64_t end, const Body& body) const {
+  for (int64_t panel = begin; panel < end;) {
+    const int64_t tap = panel / panels_of_tap(), c = panel % panels_of_tap() * kPanel;
+    const int64_t count = std::min(end, (tap + 1) * panels_of_tap()) - panel;
+    body(tap / kernel_width_, tap % kernel_width_, c, std::min(channels_ - c, count * kPanel),
+         (panel - begin) * kPanelStep);
+    panel += count;
+  }
+}
+
 void ImagePatches::GatherPair(int64_t first, int64_t begin, int64_t end, const bfloat16* images,
                               const bfloat16* outside, BFloat16Pair* to) const {
   const bool two = first + 1 < images_ * rows();
   const auto even = WindowOf(first, images), odd = WindowOf(two ? first + 1 : first, images);
-  for (int64_t panel = begin; panel < end;) {
-    const int64_t tap = panel / panels_of_tap(), c = panel % panels_of_tap() * kPanel;
-    const int64_t count = std::min(end, (tap + 1) * panels_of_tap()) - panel;
-    const int64_t i = tap / kernel_width_, j = tap % kernel_width_;
-    const bfloat16 *upper = PixelUnder(even, i, j), *lower = two ? PixelUnder(odd, i, j) : nullptr;
-    InterleaveRows(std::min(channels_ - c, count * kPanel), (upper ? upper : outside) + c,
-                   (lower ? lower : outside) + c, to);
-    panel += count, to += count * kPanelStep;
-  }
+  ForEachTapOfPanels(begin, end,
+                     [&](int64_t i, int64_t j, int64_t c, int64_t channels, int64_t place) {
+                       const bfloat16* upper = PixelUnder(even, i, j);
+                       const bfloat16* lower = two ? PixelUnder(odd, i, j) : nullptr;
+                       InterleaveRows(channels, (upper ? upper : outside) + c,
+                                      (lower ? lower : outside) + c, to + place);
+                     });
 }
 
 void ImagePatches::SplitPatch(int64_t row, int64_t begin, int64_t end, const float* images,
                               const float* outside, float* to) const {
   const auto window = WindowOf(row, images);
-  for (int64_t panel = begin; panel < end;) {
-    const int64_t tap = panel / panels_of_tap(), c = panel % panels_of_tap() * kPanel;
-    const int64_t count = std::min(end, (tap + 1) * panels_of_tap()) - panel;
-    const float* pixel = PixelUnder(window, tap / kernel_width_, tap % kernel_width_);
-    SplitRow(std::min(channels_ - c, count * kPanel), (pixel ? pixel : outside) + c, to);
-    panel += count, to += count * kPanelStep;
-  }
+  ForEachTapOfPanels(begin, end,
+                     [&](int64_t i, int64_t j, int64_t c, int64_t channels, int64_t place) {
+                       const float* pixel = PixelUnder(window, i, j);
+                       SplitRow(channels, (pixel ? pixel : outside) + c, to + place);
+                     });
 }
 
 template <typename T>
@@ -170,146 +178,18 @@ PatchFilterGradient::PatchFilterGradient(const ConvProblem& problem)
     : in_float_(problem.type.Match<float>()),
       patches_(problem, in_float_ ? sizeof(float) : sizeof(bfloat16)) {}
 
-void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) {
-  if (in_float_ && HasAvx512()) {
+void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) const {
+  if (in_float_ && FloatPanelsUseAvx512()) {
     PanelFilterGradient(patches_, static_cast<const float*>(src), static_cast<const float*>(d_dst),
                         static_cast<float*>(d_filter));
   } else if (in_float_) {
     RunWithType(static_cast<const float*>(src), static_cast<const float*>(d_dst), d_filter);
   } else if (HasPairInstruction() && !HasAmx()) {
-    RunWithPairs(static_cast<const bfloat16*>(src), static_cast<const bfloat16*>(d_dst),
-                 static_cast<float*>(d_filter));
+    PairPatchGradient(patches_, static_cast<const bfloat16*>(src),
+                      static_cast<const bfloat16*>(d_dst), static_cast<float*>(d_filter));
   } else {
     RunWithType(static_cast<const bfloat16*>(src), static_cast<const bfloat16*>(d_dst), d_filter);
   }
-}
-
-// The product over some patches, in blocks of kPanel filters and kPanel columns of patches.
-class PatchFilterGradient::PairWorker {
- public:
-  PairWorker(const ImagePatches& patches, const bfloat16* images, const bfloat16* gradients)
-      : p_(patches),
-        images_(images),
-        gradients_(gradients),
-        outside_(std::max(p_.filters(), p_.channels())) {}
-
-  int64_t blocks() const { return filter_panels() * patch_panels(); }
-
-  // The blocks from `begin` to `end` over patches `first` to `last`; first is even. The calling
-  // thread interleaves what it needs for itself: caches of several cores that exchange panels are
-  // slow.
-  void Run(int64_t first, int64_t last, int64_t begin, int64_t end, float* d_filter) const {
-    const Range outer{begin / inner(), (end - 1) / inner() + 1};
-    const bool one = outer.end - outer.begin == 1;
-    const Range within{one ? begin % inner() : 0, one ? (end - 1) % inner() + 1 : inner()};
-    const Range filters = by_filter() ? outer : within, columns = by_filter() ? within : outer;
-    auto* panels = reinterpret_cast<BFloat16Pair*>(
-        ThreadScratch((filters.size() + columns.size()) * kPanelStep * sizeof(BFloat16Pair)));
-    BFloat16Pair* patches = panels + filters.size() * kPanelStep;
-    for (int64_t row = first; row < last; row += 2 * kPanelPairs) {
-      const int64_t pairs = std::min(kPanelPairs, (last - row + 1) / 2);
-      for (int64_t i = 0; i < pairs; ++i) {
-        InterleaveGradients(row + 2 * i, filters, panels + i * kPanel);
-        p_.GatherPair(row + 2 * i, columns.begin, columns.end, images_, outside_.data(),
-                      patches + i * kPanel);
-      }
-      const int64_t next = row + 2 * pairs, next_rows = std::min(2 * kPanelPairs, last - next);
-      const auto share = [&](int64_t block) {
-        return next + next_rows * (block - begin) / (end - begin);
-      };
-      for (int64_t block = begin; block < end; ++block) {
-        if (next < last) Prefetch(share(block), share(block + 1), filters, columns);
-        const int64_t filter = by_filter() ? block / inner() : block % inner();
-        const int64_t column = by_filter() ? block % inner() : block / inner();
-        Multiply(pairs, filter, panels + (filter - filters.begin) * kPanelStep, column,
-                 patches + (column - columns.begin) * kPanelStep, row > first, d_filter);
-      }
-    }
-  }
-
- private:
-  struct Range {  // of panels
-    int64_t begin, end;
-    int64_t size() const { return end - begin; }
-  };
-
-  int64_t filter_panels() const { return PanelsOf(p_.filters()); }
-  int64_t patch_panels() const { return p_.width() / p_.channels() * p_.panels_of_tap(); }
-  // Blocks are numbered so that threads divide the larger side: the other one is interleaved by
-  // each.
-  bool by_filter() const { return filter_panels() >= patch_panels(); }
-  int64_t inner() const { return std::min(filter_panels(), patch_panels()); }
-
-  void InterleaveGradients(int64_t row, const Range& filters, BFloat16Pair* to) const {
-    const int64_t first = filters.begin * kPanel;
-    const bfloat16* even = gradients_ + row * p_.filters() + first;
-    const bool last = row + 1 == p_.images() * p_.rows();
-    InterleaveRows(std::min(p_.filters(), filters.end * kPanel) - first, even,
-                   last ? outside_.data() : even + p_.filters(), to);
-  }
-  // Brings rows that will be interleaved to the second-level cache: reading them takes as long as
-  // the products of a few blocks. Patches that share pixels are left to the processor.
-  void Prefetch(int64_t row, int64_t end, const Range& filters, const Range& columns) const {
-    for (; row < end; ++row) {
-      PrefetchPanels(gradients_ + row * p_.filters(), p_.filters(), filters);
-      if (p_.trivial()) PrefetchPanels(images_ + row * p_.channels(), p_.channels(), columns);
-    }
-  }
-  static void PrefetchPanels(const bfloat16* row, int64_t size, const Range& panels) {
-    const int64_t end = std::min(size, panels.end * kPanel);
-    for (int64_t i = panels.begin * kPanel; i < end; i += kPanel) __builtin_prefetch(row + i, 0, 2);
-  }
-  void Multiply(int64_t pairs, int64_t filter, const BFloat16Pair* gradients, int64_t column,
-                const BFloat16Pair* patches, bool accumulate, float* d_filter) const {
-    const int64_t m = filter * kPanel, c = column % p_.panels_of_tap() * kPanel;
-    MultiplyPanels(pairs, gradients, patches, std::min(kPanel, p_.filters() - m),
-                   std::min(kPanel, p_.channels() - c), accumulate, p_.width(),
-                   d_filter + m * p_.width() + column / p_.panels_of_tap() * p_.channels() + c);
-  }
-
-  const ImagePatches& p_;
-  const bfloat16 *images_, *gradients_;
-  const std::vector<bfloat16> outside_;
-};
-
-namespace {
-
-// The number of parts into which sums over many patches are divided, so that each thread reads
-// whole rows once. With large filters the sums of a part would not stay in the cache of a core.
-int64_t PartsOf(const ImagePatches& p) {
-  constexpr int64_t kMaxSums = int64_t{1} << 16, kMinRows = 16 * kPanelPairs, kMaxParts = 32;
-  if (p.filters() * p.width() > kMaxSums) return 1;
-  int64_t parts = 1;  // a power of 2: most numbers of threads divide the parts evenly
-  while (parts < kMaxParts && p.images() * p.rows() >= 2 * parts * kMinRows) parts *= 2;
-  return parts;
-}
-
-}  // namespace
-
-void PatchFilterGradient::RunWithPairs(const bfloat16* images, const bfloat16* gradients,
-                                       float* d_filter) {
-  const PairWorker worker(patches_, images, gradients);
-  const int64_t rows = patches_.images() * patches_.rows(), parts = PartsOf(patches_);
-  if (parts == 1) {
-    return ParallelFor(worker.blocks(), 1, [&](int64_t begin, int64_t end) {
-      worker.Run(0, rows, begin, end, d_filter);
-    });
-  }
-  const int64_t pairs_of_part = (rows + 2 * parts - 1) / (2 * parts), of_part = 2 * pairs_of_part;
-  const int64_t size = patches_.filters() * patches_.width();
-  sums_.resize((parts - 1) * size);
-  ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t part = begin; part < end; ++part) {
-      worker.Run(part * of_part, std::min(rows, (part + 1) * of_part), 0, worker.blocks(),
-                 part == 0 ? d_filter : sums_.data() + (part - 1) * size);
-    }
-  });
-  ParallelFor(size, 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t part = 0; part + 1 < parts; ++part) {
-      const float* sums = sums_.data() + part * size;
-      for (int64_t i = begin; i < end; ++i) d_filter[i] += sums[i];
-    }
-  });
 }
 
 template <typename T>

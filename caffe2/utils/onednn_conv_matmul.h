@@ -57,6 +57,10 @@ class ImagePatches {
   void Scatter(int64_t count, const float* patches, T* images) const;
 
  private:
+  // body(i, j, c, channels, place) for each element (i, j) of the kernel that panels `begin` to
+  // `end` of patches hold, from channel c on; `place`: of its first panel in a chunk.
+  template <typename Body>
+  void ForEachTapOfPanels(int64_t begin, int64_t end, const Body& body) const;
   // The part of an image under the kernel, from its corner (y, x), which may be outside.
   template <typename T>
   struct Window {
@@ -81,18 +85,14 @@ class PatchFilterGradient {
  public:
   explicit PatchFilterGradient(const ConvProblem& problem);
   // `d_filter` is float.
-  void Run(const void* src, const void* d_dst, void* d_filter);
+  void Run(const void* src, const void* d_dst, void* d_filter) const;
 
  private:
-  class PairWorker;
-
   template <typename T>
   void RunWithType(const T* images, const T* gradients, void* d_filter) const;
-  void RunWithPairs(const bfloat16* images, const bfloat16* gradients, float* d_filter);
 
   const bool in_float_;
   const ImagePatches patches_;
-  std::vector<float> sums_;  // of all parts of the patches but the first
 };
 
 // d src = the sum of patches d dst * filter, or += it if the problem has add_to_dst.

@@ -1,5 +1,5 @@
 // Shared by Winograd convolutions and their filter gradients. Internal to the oneDNN wrapper: only
-// onednn_winograd*.cc include it.
+// onednn_winograd*.cc and winograd_*.cc include it.
 #pragma once
 
 #include <omp.h>

@@ -93,8 +93,9 @@ bool SharesTransforms(int64_t floats) {
 }  // namespace
 
 bool PanelWinogradSupports(const ConvProblem& p) {
-  return HasAvx512() && p.channels_last && p.type.Match<float>() && p.filter_type.Match<float>() &&
-         !p.constant_filter && p.filter[0] % kPanel == 0 && p.filter[1] % kPanel == 0;
+  return FloatPanelsUseAvx512() && p.channels_last && p.type.Match<float>() &&
+         p.filter_type.Match<float>() && !p.constant_filter && p.filter[0] % kPanel == 0 &&
+         p.filter[1] % kPanel == 0;
 }
 
 // What does not change from run to run.
@@ -295,7 +296,8 @@ void PanelCorrelation::Run(const void* in, const void* filter, const void* bias,
 }
 
 struct PanelWinogradFilterGradient::Sizes {
-  // The transforms of the tiles of a segment stay in the last-level cache. Sums of pieces of a
+  // With up to 256 channels the transforms of the tiles of a segment stay in the last-level cache.
+  // Sums of pieces of a
   // segment are summed, and then sums of segments: so rounding errors stay small.
   static constexpr int64_t kPiece = 32, kSegment = 8 * kPiece;
 

@@ -1,5 +1,5 @@
 // Winograd's F(4x4, 3x3) for convolutions of float images in NHWC on processors with AVX-512, with
-// products of panels (float_panels.h). Internal to onednn_winograd.h.
+// products of panels (float_panels.h). Only onednn_conv.cc and onednn_winograd*.cc include this.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace caffe2::onednn {
 
-// True if the classes below support a problem that WinogradSupports, and are the faster ones: float
-// images in NHWC, float filters, which may change, numbers of channels and of filters that are
-// multiples of 32, AVX-512.
+// True if the classes below support a problem that WinogradSupports: float images in NHWC, float
+// filters, which may change, numbers of channels and of filters that are multiples of 32, and
+// FloatPanelsUseAvx512().
 bool PanelWinogradSupports(const ConvProblem& problem);
 
 // The convolution, or its input gradient (`rotated`), which is a convolution with the rotated

@@ -104,10 +104,9 @@ class ConvGradientOp final : public Operator<CPUContext> {
       backward_data_->Run(dy.raw_data(), filter.raw_data(), dx->raw_mutable_data(x.dtype()));
       return;
     }
-    Tensor apart;
-    apart.ResizeLike(x);
-    backward_data_->Run(dy.raw_data(), filter.raw_data(), apart.raw_mutable_data(x.dtype()));
-    Adder adder{apart, dx};
+    apart_.ResizeLike(x);
+    backward_data_->Run(dy.raw_data(), filter.raw_data(), apart_.raw_mutable_data(x.dtype()));
+    Adder adder{apart_, dx};
     TensorTypes<float, bfloat16>::Dispatch(&adder, x.dtype());
   }
 
@@ -147,6 +146,7 @@ class ConvGradientOp final : public Operator<CPUContext> {
   std::optional<onednn::ConvBackwardFilter> backward_filter_;
   std::optional<onednn::ConvBackwardData> backward_data_;
   bool adds_in_place_ = false;
+  Tensor apart_;  // what is added to S, unless it is in place
 };
 
 void ConvGradientSchema(OpSchema& schema) {

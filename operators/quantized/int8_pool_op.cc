@@ -105,10 +105,11 @@ class Pooling {
     return ImageShape{image_.batch, image_.channels, window_.output}.ToDims(StorageOrder::kNHWC);
   }
   // Calls means(x of the image, taps, first channel, channels, y of the pixel) for each pixel of
-  // the result and each part of its channels.
+  // the result and each part of its channels, at most kMeanChannels.
+  static constexpr int64_t kMeanChannels = 256;
   template <typename T, typename Means>
   void ForEach(const uint8_t* x, T* y, const Means& means) const {
-    constexpr int64_t kChannels = 256;
+    constexpr int64_t kChannels = kMeanChannels;
     const int64_t height = window_.output[0], width = window_.output[1], c = image_.channels;
     const int64_t parts = (c + kChannels - 1) / kChannels;
     const int64_t work =
@@ -214,7 +215,8 @@ class Int8PoolOp final : public Int8Operator {
       constexpr int64_t kFewLevels = 1 << 23;  // their sum fits into 32 bits
       const WindowRows window = pooling.RowsOf(taps);
       const uint8_t* first = pooling.FirstOf(image, taps) + channel;
-      const auto divide = [&](auto sums) {
+      const auto divide = [&](auto sums, int64_t start) {
+        std::fill_n(sums.begin(), count, start);
         AddLevels(window, first, count, sums.data());
         for (int64_t c = 0; c < count; ++c) {
           out[channel + c] =
@@ -223,9 +225,9 @@ class Int8PoolOp final : public Int8Operator {
       };
       const int64_t levels = window.rows * window.columns, zero = -levels * from.zero_point;
       if (levels <= kFewLevels) {
-        divide(std::vector<int32_t>(count, static_cast<int32_t>(zero)));
+        divide(std::array<int32_t, Pooling::kMeanChannels>(), zero);
       } else {
-        divide(std::vector<int64_t>(count, zero));
+        divide(std::array<int64_t, Pooling::kMeanChannels>(), zero);
       }
     };
     pooling.ForEach(x, y, means);

@@ -18,8 +18,7 @@ namespace caffe2::int8 {
 bool HasPads(const Window& w);
 
 // Each level is onednn::ByteConvForward's. One thread at a time runs an object; the work inside is
-// parallel. The results do not depend on
-// the number of threads.
+// parallel. The results do not depend on the number of threads.
 class VnniConv {
  public:
   // True on processors with AVX-512 and VNNI but without AMX, whose products oneDNN uses, for one

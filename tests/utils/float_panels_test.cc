@@ -39,7 +39,7 @@ TEST(FloatPanels, SplitRow) {
   }
 }
 
-// Products of `rows` and `columns` columns of two matrices, over all lengths up to a whole panel.
+// Products of `rows` and `columns` columns of two matrices, over few rows and a whole panel.
 void ExpectFloatPanelProducts(int64_t rows, int64_t columns, bool accumulate) {
   for (const int64_t length : {1, 2, static_cast<int>(kPanelRows)}) {
     SCOPED_TRACE(length);

@@ -6,6 +6,7 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
+#include "caffe2/utils/float_panels.h"
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_processor.h"
 
@@ -184,7 +185,7 @@ TEST(PatchGradient, IsForGradientsWithoutBias) {
 // In float oneDNN's own kernels are slower than patches without AVX-512, with strides; with it, but
 // not AMX, gradients of wide filters are slower than products of panels.
 TEST(PatchGradient, IsPreferredInFloat) {
-  const bool panels = HasAvx512() && !HasAmx();
+  const bool panels = FloatPanelsUseAvx512() && !HasAmx();
   const bool slow = !HasAvx512();
   constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
   const auto prefers = [](const Case& c, ConvDirection direction) {
@@ -197,6 +198,7 @@ TEST(PatchGradient, IsPreferredInFloat) {
   EXPECT_EQ(prefers({"", 16, 7, 512, 512, 3, 1, 1, 1}, kFilter), slow);
   EXPECT_EQ(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kFilter), panels);
   EXPECT_EQ(prefers({"", 16, 28, 256, 256, 3, 2, 1, 1}, kFilter), slow || panels);
+  EXPECT_EQ(prefers({"", 16, 28, 256, 256, 5, 2, 2, 1}, kFilter), slow);  // many taps
   EXPECT_FALSE(prefers({"", 16, 28, 64, 128, 1, 1, 0, 1}, kFilter));
   EXPECT_FALSE(prefers({"", 16, 28, 128, 500, 1, 1, 0, 1}, kFilter));  // a panel is not full
   EXPECT_FALSE(prefers({"", 128, 7, 512, 512, 3, 1, 1, 1}, kFilter));  // Winograd

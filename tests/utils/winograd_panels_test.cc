@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe2/core/random.h"
+#include "caffe2/utils/float_panels.h"
 
 namespace caffe2::onednn {
 namespace {
@@ -76,13 +77,17 @@ TEST(WinogradPanels, ResultsDoNotDependOnTheNumberOfThreads) {
 
 TEST(WinogradPanels, SupportsFullPanelsOnly) {
   ConvProblem problem = FloatProblem({1, 4, 4, 32, 64});
-  EXPECT_EQ(PanelWinogradSupports(problem), PanelWinogradSupports(FloatProblem({1, 4, 4, 64, 32})));
+  EXPECT_EQ(PanelWinogradSupports(problem), FloatPanelsUseAvx512());
+  EXPECT_EQ(PanelWinogradSupports(FloatProblem({1, 4, 4, 64, 32})), FloatPanelsUseAvx512());
   EXPECT_FALSE(PanelWinogradSupports(FloatProblem({1, 4, 4, 32, 63})));
   EXPECT_FALSE(PanelWinogradSupports(FloatProblem({1, 4, 4, 33, 64})));
   problem.constant_filter = true;
   EXPECT_FALSE(PanelWinogradSupports(problem));
   problem = FloatProblem({1, 4, 4, 32, 64});
   problem.channels_last = false;
+  EXPECT_FALSE(PanelWinogradSupports(problem));
+  problem = FloatProblem({1, 4, 4, 32, 64});
+  problem.filter_type = TypeMeta::Make<bfloat16>();
   EXPECT_FALSE(PanelWinogradSupports(problem));
 }
 

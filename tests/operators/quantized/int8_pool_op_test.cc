@@ -61,5 +61,33 @@ TEST_F(Int8Test, LargestLevelsOfAnyNumberOfChannels) {
   }
 }
 
+// Global means, by plain loops; channels fill no, one or several parts.
+TEST_F(Int8Test, MeansOfAnyNumberOfChannels) {
+  constexpr int64_t kImages = 2, kPixels = 15;
+  constexpr int kZero = 9;
+  const std::vector<Argument> global{MakeArgument("order", std::string("NHWC")),
+                                     MakeArgument("global_pooling", 1)};
+  auto floats = global;
+  floats.push_back(MakeArgument("dequantize_output", 1));
+  for (const int64_t channels : {255, 256, 257, 600}) {
+    FeedRandomLevels(&ws_, "wide", {kImages, 5, 3, channels}, 3, 0.5f, kZero);
+    RunOp(&ws_, Op("Int8AveragePool", {"wide"}, {"Y"}, WithScale(global, 0.5f, kZero)));
+    RunOp(&ws_, Op("Int8AveragePool", {"wide"}, {"floats"}, floats));
+    const auto x = FetchLevels(ws_, "wide"), y = FetchLevels(ws_, "Y");
+    const auto means = FetchValues<float>(ws_, "floats");
+    ASSERT_EQ(y.size(), kImages * channels);
+    ASSERT_EQ(means.size(), y.size());
+    for (int64_t i = 0; i < kImages * channels; ++i) {
+      int64_t sum = 0;
+      for (int64_t pixel = 0; pixel < kPixels; ++pixel) {
+        sum += x[(i / channels * kPixels + pixel) * channels + i % channels];
+      }
+      const double mean = static_cast<double>(sum) / kPixels;
+      ASSERT_NEAR(means[i], 0.5 * (mean - kZero), 1e-5) << channels << " channels, element " << i;
+      ASSERT_NEAR(y[i], mean, 0.5 + 1e-6) << channels << " channels, element " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace caffe2::testing
