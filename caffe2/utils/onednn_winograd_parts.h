@@ -74,6 +74,19 @@ struct Tiles {
   int64_t top, left, down, across, rows, rows_per_chunk, chunks;
 };
 
+// The tiles of a result, size x size pixels each, numbered over all images.
+struct NumberedTiles {
+  NumberedTiles(const Image& result, int64_t pad_top, int64_t pad_left, int64_t size)
+      : top(-pad_top),
+        left(-pad_left),
+        down((result.height + size - 1) / size),
+        across((result.width + size - 1) / size),
+        count(result.batch * down * across) {}
+
+  int64_t top, left;  // of the first tile's window of the input
+  int64_t down, across, count;
+};
+
 // The addresses of the kSize x kSize pixels from (top, left) on; `outside` for pixels outside the
 // image.
 template <int kSize, typename Pixel>

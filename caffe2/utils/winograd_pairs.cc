@@ -25,18 +25,6 @@ constexpr int64_t kPlanes = PairTile::kPlanes;
 
 int64_t CeilOf(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-// Tiles of 2x2 results, numbered over all images.
-struct NumberedTiles {
-  NumberedTiles(const Image& result, int64_t pad_top, int64_t pad_left)
-      : top(-pad_top),
-        left(-pad_left),
-        down((result.height + 1) / 2),
-        across((result.width + 1) / 2),
-        count(result.batch * down * across) {}
-
-  int64_t top, left, down, across, count;
-};
-
 // Goes from tile to tile.
 class TileCursor {
  public:
@@ -140,7 +128,7 @@ struct PairCorrelation::Sizes {
   static constexpr int64_t kFilter = (kPlanes + 1) * kPanel;
 
   Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
-      : in(in), out(out), tiles(out, pad_top, pad_left), strips(PanelsOf(in.channels)) {
+      : in(in), out(out), tiles(out, pad_top, pad_left, kOut), strips(PanelsOf(in.channels)) {
     // Each thread gets the same number of chunks.
     const int64_t threads = omp_get_max_threads();
     const int64_t wanted = CeilOf((tiles.count + kMaxTiles - 1) / kMaxTiles, threads);
@@ -302,7 +290,7 @@ struct PairFilterGradient::Sizes {
   explicit Sizes(const ConvProblem& problem)
       : in(MakeImage(problem.src)),
         out(MakeImage(problem.dst)),
-        tiles(out, problem.pad_begin[0], problem.pad_begin[1]),
+        tiles(out, problem.pad_begin[0], problem.pad_begin[1], kOut),
         pairs((tiles.count + 1) / 2),
         in_panels(PanelsOf(in.channels)),
         out_panels(PanelsOf(out.channels)),

@@ -21,18 +21,14 @@ namespace {
 
 using FloatTile = WinogradTile<float>;
 constexpr int64_t kFloatPlanes = FloatTile::kPlanes;
-constexpr int64_t kLineFloats = 16;
+constexpr int64_t kLineFloats = LinesAhead::kLine;
 
 int64_t DivideUp(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-// Tiles of 4x4 results, numbered over all images.
-struct TileNumbers {
+// Tiles of 4x4 results.
+struct TileNumbers : NumberedTiles {
   TileNumbers(const Image& result, int64_t pad_top, int64_t pad_left)
-      : top(-pad_top),
-        left(-pad_left),
-        down(DivideUp(result.height, FloatTile::kOut)),
-        across(DivideUp(result.width, FloatTile::kOut)),
-        count(result.batch * down * across) {}
+      : NumberedTiles(result, pad_top, pad_left, FloatTile::kOut) {}
 
   // The pixels of the input that tile `tile` needs.
   void FindInput(const Image& image, int64_t tile, const float* data, const float* outside,
@@ -58,8 +54,6 @@ struct TileNumbers {
     const int64_t y = row / down * image.height + row % down * FloatTile::kOut;
     return y * image.width;
   }
-
-  int64_t top, left, down, across, count;
 };
 
 // The transforms of `tiles` tiles: planes of strips. Their distances are odd numbers of cache
