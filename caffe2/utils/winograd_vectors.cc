@@ -2,7 +2,6 @@
 
 #if defined(CAFFE2_PAIR_INSTRUCTION)
 #include "caffe2/utils/intrinsics.h"
-
 #include "caffe2/utils/simd.h"
 
 namespace caffe2 {
