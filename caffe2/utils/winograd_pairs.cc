@@ -80,6 +80,7 @@ void PrefetchTile(const Image& image, int64_t channels, const bfloat16* const* p
     const int last = (kSide - 2 + i / kOut) * kSide + kSide - 2 + i % kOut;
     const auto later = reinterpret_cast<uintptr_t>(pixels[last]) + ahead;
     for (int64_t byte = 0; byte < channels * kBytes; byte += kLine) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr)
       __builtin_prefetch(reinterpret_cast<const void*>(later + byte), kWrite);
     }
   }
