@@ -116,6 +116,13 @@ struct PanelCorrelation::Sizes {
     return DivideUp(DivideUp(count, wanted), kStripRows) * kStripRows;
   }
 
+  // A part is a panel of filters or a chunk of tiles, see by_filter. Every part needs all common
+  // pieces, the transforms of the others.
+  int64_t parts() const { return by_filter ? panels : chunks; }
+  int64_t part_size() const { return by_filter ? filter_panel : input.size(); }
+  int64_t pieces() const { return by_filter ? chunks : panels; }
+  int64_t piece_size() const { return by_filter ? input.size() : filter_panel; }
+
   const Image in, out;
   const TileNumbers tiles;
   const int64_t chunk, chunks;  // of tiles
@@ -140,6 +147,29 @@ class PanelCorrelation::Worker {
         out_(out),
         zeros_(sizes.in.channels) {}
 
+  void TransformPart(int64_t part, float* planes) const {
+    s_.by_filter ? TransformFilters(part, planes) : TransformTiles(part, planes);
+  }
+  // The pieces from `begin` to `end`, to their places in `all`.
+  void TransformPieces(int64_t begin, int64_t end, float* all) const {
+    for (int64_t i = begin; i < end; ++i) {
+      float* planes = all + i * s_.piece_size();
+      s_.by_filter ? TransformTiles(i, planes) : TransformFilters(i, planes);
+    }
+  }
+  // The results of a part, whose transforms are `planes`.
+  void MultiplyPart(int64_t part, const float* planes, const float* all, float* results) const {
+    for (int64_t i = 0; i < s_.pieces(); ++i) {
+      const float* piece = all + i * s_.piece_size();
+      if (s_.by_filter) {
+        Multiply(i, piece, part, planes, results);
+      } else {
+        Multiply(part, planes, i, piece, results);
+      }
+    }
+  }
+
+ private:
   void TransformTiles(int64_t chunk, float* planes) const {
     const int64_t first = chunk * s_.chunk, count = CountOf(chunk);
     for (int64_t i = 0; i < count; ++i) {
@@ -196,7 +226,6 @@ class PanelCorrelation::Worker {
     }
   }
 
- private:
   // Asks for where the results will be and, if the thread will transform it next, for a part of the
   // next chunk's input.
   LinesAhead Ahead(int64_t chunk, int64_t panel, int64_t products) const {
@@ -237,11 +266,10 @@ PanelCorrelation::PanelCorrelation(const ConvProblem& problem, bool rotated)
 
 void PanelCorrelation::Run(const void* in, const void* filter, const void* bias, void* out) const {
   const Sizes& s = *sizes_;
-  const int64_t inputs = s.input.size(), threads = omp_get_max_threads();
-  const int64_t all_size = s.by_filter ? s.chunks * inputs : s.panels * s.filter_panel;
+  const int64_t threads = omp_get_max_threads(), all_size = s.pieces() * s.piece_size();
   const bool share = SharesTransforms(all_size);
-  const int64_t part_size = s.by_filter ? s.filter_panel : inputs;
-  const int64_t thread_size = part_size + kFloatPlanes * s.result_plane + (share ? 0 : all_size);
+  const int64_t results_size = kFloatPlanes * s.result_plane;
+  const int64_t thread_size = s.part_size() + results_size + (share ? 0 : all_size);
   auto* shared = reinterpret_cast<float*>(
       ThreadScratch(((share ? all_size : 0) + threads * thread_size) * sizeof(float)));
   float* of_threads = shared + (share ? all_size : 0);
@@ -252,47 +280,27 @@ void PanelCorrelation::Run(const void* in, const void* filter, const void* bias,
       !rotated_ && problem_.add_to_dst, !rotated_ && problem_.relu};
   const Worker worker(s, rotated_, static_cast<const float*>(in), static_cast<const float*>(filter),
                       epilogue, static_cast<float*>(out));
-  // What every part needs.
-  const int64_t pieces = s.by_filter ? s.chunks : s.panels;
-  const auto transform = [&](int64_t begin, int64_t end, float* all) {
-    for (int64_t i = begin; i < end; ++i) {
-      if (s.by_filter) {
-        worker.TransformTiles(i, all + i * inputs);
-      } else {
-        worker.TransformFilters(i, all + i * s.filter_panel);
-      }
-    }
-  };
   if (share) {
-    ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) { transform(begin, end, shared); });
+    ParallelFor(s.pieces(), 1,
+                [&](int64_t begin, int64_t end) { worker.TransformPieces(begin, end, shared); });
   }
   std::atomic<int> next_thread{0};
-  ParallelFor(s.by_filter ? s.panels : s.chunks, 1, [&](int64_t begin, int64_t end) {
-    float* part = of_threads + next_thread++ * thread_size;
-    float* results = part + part_size;
-    float* all = share ? shared : results + kFloatPlanes * s.result_plane;
-    if (!share) transform(0, pieces, all);
-    for (int64_t i = begin; i < end; ++i) {
-      if (s.by_filter) {
-        worker.TransformFilters(i, part);
-      } else {
-        worker.TransformTiles(i, part);
-      }
-      for (int64_t j = 0; j < pieces; ++j) {
-        if (s.by_filter) {
-          worker.Multiply(j, all + j * inputs, i, part, results);
-        } else {
-          worker.Multiply(i, part, j, all + j * s.filter_panel, results);
-        }
-      }
+  ParallelFor(s.parts(), 1, [&](int64_t begin, int64_t end) {
+    float* planes = of_threads + next_thread++ * thread_size;
+    float* results = planes + s.part_size();
+    float* all = share ? shared : results + results_size;
+    if (!share) worker.TransformPieces(0, s.pieces(), all);
+    for (int64_t part = begin; part < end; ++part) {
+      worker.TransformPart(part, planes);
+      worker.MultiplyPart(part, planes, all, results);
     }
   });
 }
 
 struct PanelWinogradFilterGradient::Sizes {
   // With up to 256 channels the transforms of the tiles of a segment stay in the last-level cache.
-  // Sums of pieces of a
-  // segment are summed, and then sums of segments: so rounding errors stay small.
+  // Sums of pieces of a segment are summed, and then sums of segments: so rounding errors stay
+  // small.
   static constexpr int64_t kPiece = 32, kSegment = 8 * kPiece;
 
   Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
@@ -399,6 +407,29 @@ class PanelWinogradFilterGradient::Worker {
   const std::vector<float> zeros_;
 };
 
+// The sums of blocks over the tiles.
+struct PanelWinogradFilterGradient::Sums {
+  const Sizes& s;
+  const bool several;  // segments
+  float* of_threads;   // over a segment, a block for each thread
+  float* totals;       // over all segments, if there are several
+  float* d_filter;
+
+  // Adds the segment of tiles from `first` on for the blocks from `begin` to `end`. After the last
+  // segment, writes their filters.
+  void Add(const Worker& work, int64_t begin, int64_t end, int64_t first, int thread) const {
+    const int64_t count = std::min(s.segment, s.tiles.count - first);
+    float* of_segment = of_threads + thread * Worker::kBlock;
+    for (int64_t block = begin; block < end; ++block) {
+      work.Multiply(block, first, count, of_segment);
+      float* total = several ? totals + block * Worker::kBlock : of_segment;
+      if (several && first == 0) std::copy_n(of_segment, Worker::kBlock, total);
+      if (first > 0) AddRow(Worker::kBlock, of_segment, total);
+      if (first + count == s.tiles.count) work.WriteFilters(block, total, d_filter);
+    }
+  }
+};
+
 PanelWinogradFilterGradient::PanelWinogradFilterGradient(const ConvProblem& problem)
     : problem_(problem),
       sizes_(std::make_shared<const Sizes>(MakeImage(problem.src), MakeImage(problem.dst),
@@ -407,43 +438,29 @@ PanelWinogradFilterGradient::PanelWinogradFilterGradient(const ConvProblem& prob
 void PanelWinogradFilterGradient::Run(const void* src, const void* d_dst, void* d_filter,
                                       void* d_bias) const {
   const Sizes& s = *sizes_;
-  const bool keep = s.segment < s.tiles.count;  // sums over segments
-  const bool share = !keep || SharesTransforms(0);
+  const bool several = s.segment < s.tiles.count, share = !several || SharesTransforms(0);
   const int64_t threads = omp_get_max_threads(), planes = Worker::SizeOf(s);
-  auto* scratch = reinterpret_cast<float*>(ThreadScratch(
-      ((share ? 1 : threads) * planes + (threads + (keep ? s.blocks : 0)) * Worker::kBlock) *
-      sizeof(float)));
-  float* sums = scratch + (share ? 1 : threads) * planes;  // of a segment, for each thread
-  float* totals = sums + threads * Worker::kBlock;         // of all segments
+  const int64_t all_planes = (share ? 1 : threads) * planes;
+  const int64_t blocks = threads + (several ? s.blocks : 0);
+  auto* scratch = reinterpret_cast<float*>(
+      ThreadScratch((all_planes + blocks * Worker::kBlock) * sizeof(float)));
+  float* of_threads = scratch + all_planes;
+  const Sums sums{s, several, of_threads, of_threads + threads * Worker::kBlock,
+                  static_cast<float*>(d_filter)};
   const auto worker = [&](int64_t begin, int64_t end, float* place) {
     return Worker(s, begin, end, static_cast<const float*>(src), static_cast<const float*>(d_dst),
                   place);
   };
-  // The sums of blocks over a segment, and after the last one the filters.
-  const auto add = [&](const Worker& work, int64_t begin, int64_t end, int64_t first, int thread) {
-    const int64_t count = std::min(s.segment, s.tiles.count - first);
-    float* of_segment = sums + thread * Worker::kBlock;
-    for (int64_t block = begin; block < end; ++block) {
-      work.Multiply(block, first, count, of_segment);
-      float* of_all = keep ? totals + block * Worker::kBlock : of_segment;
-      if (keep && first == 0) std::copy_n(of_segment, Worker::kBlock, of_all);
-      if (first > 0) AddRow(Worker::kBlock, of_segment, of_all);
-      if (first + count == s.tiles.count) {
-        work.WriteFilters(block, of_all, static_cast<float*>(d_filter));
-      }
-    }
-  };
-  const auto transform = [&](const Worker& work, int64_t first, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) work.TransformTile(first, i);
-  };
   if (share) {
     const Worker all = worker(0, s.blocks, scratch);
     for (int64_t first = 0; first < s.tiles.count; first += s.segment) {
-      ParallelFor(std::min(s.segment, s.tiles.count - first), 8,
-                  [&](int64_t begin, int64_t end) { transform(all, first, begin, end); });
+      ParallelFor(std::min(s.segment, s.tiles.count - first), 8, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) all.TransformTile(first, i);
+      });
       std::atomic<int> next_thread{0};
-      ParallelFor(s.blocks, 1,
-                  [&](int64_t begin, int64_t end) { add(all, begin, end, first, next_thread++); });
+      ParallelFor(s.blocks, 1, [&](int64_t begin, int64_t end) {
+        sums.Add(all, begin, end, first, next_thread++);
+      });
     }
   } else {
     std::atomic<int> next_thread{0};
@@ -451,8 +468,9 @@ void PanelWinogradFilterGradient::Run(const void* src, const void* d_dst, void* 
       const int thread = next_thread++;
       const Worker own = worker(begin, end, scratch + thread * planes);
       for (int64_t first = 0; first < s.tiles.count; first += s.segment) {
-        transform(own, first, 0, std::min(s.segment, s.tiles.count - first));
-        add(own, begin, end, first, thread);
+        const int64_t count = std::min(s.segment, s.tiles.count - first);
+        for (int64_t i = 0; i < count; ++i) own.TransformTile(first, i);
+        sums.Add(own, begin, end, first, thread);
       }
     });
   }

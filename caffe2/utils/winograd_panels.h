@@ -40,6 +40,7 @@ class PanelWinogradFilterGradient {
  private:
   struct Sizes;
   class Worker;
+  struct Sums;
 
   const ConvProblem problem_;
   const std::shared_ptr<const Sizes> sizes_;
