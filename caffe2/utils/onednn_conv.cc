@@ -302,8 +302,6 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
   const bool pointwise = taps == 1;
   const bool strided = problem.stride[0] > 1 || problem.stride[1] > 1;
   if (problem.type.Match<float>()) {
-    const bool slow =
-        strided || (small && (pointwise || direction == ConvDirection::kBackwardFilter));
     if (HasAvx512()) {
       // Measured on Zen 4. Panels must be full, and there must be enough to do for each copied row.
       constexpr int64_t kMin = 64, kWide = 256;
@@ -312,6 +310,8 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
              few % kPanel == 0 && many % kPanel == 0 && few >= kMin && many >= kWide &&
              (strided || pointwise) && taps <= kFewTaps;
     }
+    const bool slow =
+        strided || (small && (pointwise || direction == ConvDirection::kBackwardFilter));
     return slow && !PrefersWinograd(problem, direction);
   }
   if (!HasAmx()) {
