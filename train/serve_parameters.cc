@@ -71,7 +71,6 @@ class ServerProcess {
   std::vector<std::string> lost_;  // by worker: why it was given up; empty: it was not
   int running_;                    // threads that serve workers
   std::exception_ptr error_;       // of this server, or NoFirstParameters
-  std::string stop_cause_;         // why the wait for the first parameters ended
 };
 
 void ServerProcess::OnLost(int worker, const std::string& line) {
@@ -131,7 +130,8 @@ void ServerProcess::CheckFirstParameters(StoreHandler* store) {
   try {
     store->CheckWait(kFirstParameters);
   } catch (const PeerLost& error) {
-    stop_cause_ = error.what();
+    // The report comes first: a worker whose connection ends blames this server for it.
+    run_->ReportFailure(error);
     for (int worker = 0; worker < options_.shards.num_shards; ++worker) {
       OnLost(worker, error.what());
     }
@@ -182,9 +182,7 @@ int ServerProcess::Run(const std::function<int()>& stop) {
     const bool is_own = error_ && dynamic_cast<const NoFirstParameters*>(&error) == nullptr;
     if (run_->gave_up() && !is_own) {
       // It follows from the workers that this server gave up, or another server ended the run.
-      // A worker that was given up may have closed its connection first.
-      const std::string cause = stop_cause_.empty() ? error.what() : stop_cause_;
-      throw StoppedEarly(stop(), run_->ReportFailure(PeerLost(cause, -1)));
+      throw StoppedEarly(stop(), run_->ReportFailure(PeerLost(error.what(), -1)));
     }
     ThrowIoError(ExitCodeOf(error), run_->ReportFailure(error));
   }
