@@ -12,6 +12,7 @@
 #include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/onednn_winograd.h"
+#include "caffe2/utils/pointwise_conv.h"
 #include "caffe2/utils/row_conv.h"
 #include "caffe2/utils/winograd_panels.h"
 
@@ -288,6 +289,10 @@ ConvForward::ConvForward(const ConvProblem& problem) : problem_(problem) {
     in_float_ = std::make_unique<ConvForward>(InFloat(problem));
     return;
   }
+  if (PrefersPointwise(problem, ConvDirection::kForward)) {
+    pointwise_ = std::make_unique<PointwiseConv>(problem, ConvDirection::kForward);
+    return;
+  }
   if (PrefersRows(problem, ConvDirection::kForward)) {
     rows_ = std::make_unique<RowConv>(problem, ConvDirection::kForward);
     return;
@@ -323,6 +328,10 @@ ConvForward::~ConvForward() = default;
 
 void ConvForward::Run(const void* src, const void* filter, const void* bias, void* dst) {
   if (winograd_) return winograd_->Run(src, filter, bias, dst);
+  if (pointwise_) {
+    return pointwise_->Run(src, static_cast<const float*>(filter), static_cast<const float*>(bias),
+                           dst);
+  }
   if (rows_) {
     return rows_->Forward(static_cast<const float*>(src), static_cast<const float*>(filter),
                           static_cast<const float*>(bias), static_cast<float*>(dst));
@@ -396,7 +405,8 @@ void ByteConvForward::Run(const uint8_t* src, const int8_t* filter, void* dst) {
 
 bool AddsDataGradient(const ConvProblem& problem) {
   if (IsForFloat(problem)) return AddsDataGradient(InFloat(problem));
-  return PatchesSupport(problem) && PatchDataGradient::Adds(problem);
+  return PrefersPointwise(problem, ConvDirection::kBackwardData) ||
+         (PatchesSupport(problem) && PatchDataGradient::Adds(problem));
 }
 
 ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(problem) {
@@ -404,6 +414,10 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(proble
                 "cannot add to the gradient of the input: ", problem.ToString());
   if (IsForFloat(problem)) {
     in_float_ = std::make_unique<ConvBackwardData>(InFloat(problem));
+    return;
+  }
+  if (PrefersPointwise(problem, ConvDirection::kBackwardData)) {
+    pointwise_ = std::make_unique<PointwiseConv>(problem, ConvDirection::kBackwardData);
     return;
   }
   if (problem.add_to_dst || PrefersPatches(problem, ConvDirection::kBackwardData)) {
@@ -430,6 +444,7 @@ ConvBackwardData::~ConvBackwardData() = default;
 
 void ConvBackwardData::Run(const void* d_dst, const void* filter, void* d_src) {
   if (winograd_) return winograd_->Run(d_dst, filter, nullptr, d_src);
+  if (pointwise_) return pointwise_->Run(d_dst, static_cast<const float*>(filter), nullptr, d_src);
   if (patches_) return patches_->Run(d_dst, filter, d_src);
   if (rows_) {
     return rows_->BackwardData(static_cast<const float*>(d_dst), static_cast<const float*>(filter),

@@ -13,6 +13,7 @@ namespace caffe2::onednn {
 class BoundPrimitive;
 class PatchDataGradient;
 class PatchFilterGradient;
+class PointwiseConv;
 class RowConv;
 class WinogradCorrelation;
 class WinogradFilterGradient;
@@ -67,6 +68,8 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction);
 // Another: true if row_conv.h was measured to be faster.
 bool PrefersRows(const ConvProblem& problem, ConvDirection direction);
+// Another: true if pointwise_conv.h was measured to be faster.
+bool PrefersPointwise(const ConvProblem& problem, ConvDirection direction);
 // The rule for direct convolutions of NCHW: true if oneDNN was measured to be faster in a layout of
 // its own, reorders included. There the last bits of the gradients of filters and biases depend on
 // the number of threads.
@@ -85,7 +88,8 @@ class ConvForward {
   void Run(const void* src, const void* filter, const void* bias, void* dst);
 
  private:
-  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the four
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the five
+  std::unique_ptr<PointwiseConv> pointwise_;
   std::unique_ptr<RowConv> rows_;
   std::unique_ptr<BoundPrimitive> primitive_;
   std::unique_ptr<ConvForward> in_float_;
@@ -134,7 +138,8 @@ class ConvBackwardData {
   void Run(const void* d_dst, const void* filter, void* d_src);
 
  private:
-  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the five
+  std::unique_ptr<WinogradCorrelation> winograd_;  // one of the six
+  std::unique_ptr<PointwiseConv> pointwise_;
   std::unique_ptr<PatchDataGradient> patches_;
   std::unique_ptr<RowConv> rows_;
   std::unique_ptr<BoundPrimitive> primitive_;

@@ -8,6 +8,7 @@
 #include "caffe2/utils/onednn_primitive.h"
 #include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/onednn_winograd.h"
+#include "caffe2/utils/pointwise_conv.h"
 #include "caffe2/utils/row_conv.h"
 
 namespace caffe2::onednn {
@@ -91,6 +92,12 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
     return false;
   }
   return true;
+}
+
+bool PrefersPointwise(const ConvProblem& problem, ConvDirection direction) {
+  // Measured on Zen 5.
+  return problem.algorithm == ConvAlgorithm::kAuto && !HasAmx() &&
+         PointwiseConv::Supports(problem, direction);
 }
 
 bool PrefersRows(const ConvProblem& problem, ConvDirection direction) {

@@ -1,0 +1,60 @@
+// 1x1 convolutions of any stride, and the gradients of their images, as products of pixels with
+// panels of filters (row_tiles.h), for images in NHWC. Pixels are read and written where they lie.
+// One thread at a time runs an object; the work inside is parallel, and results do not depend on
+// the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "caffe2/utils/onednn_conv.h"
+#include "caffe2/utils/row_tiles.h"
+
+namespace caffe2::onednn {
+
+class PointwiseConv {
+ public:
+  // True for 1x1 filters without padding in one group, two spatial axes, NHWC, images of float, or
+  // bfloat16 with an even sum, and filters of float, on a processor that HasRowTiles(). The columns
+  // of the product (filters, or channels for the gradient) are a multiple of kWidePanel. Only
+  // forward problems may have a bias, of float. False for kBackwardFilter.
+  static bool Supports(const ConvProblem& problem, ConvDirection direction);
+
+  // Throws EnforceNotMet if the problem is not supported.
+  PointwiseConv(const ConvProblem& problem, ConvDirection direction);
+
+  // Forward: dst = src * filter, with the problem's bias, add_to_dst and relu. Gradient: d src = d
+  // dst * filter, or d src += it with add_to_dst, from d dst as `from`. `bias` may be null.
+  void Run(const void* from, const float* filter, const float* bias, void* to);
+
+ private:
+  struct Rows {
+    int64_t begin, end;
+  };
+  template <typename T>
+  void RunWithType(const T* from, const float* filter, const float* bias, T* to);
+  template <typename T>
+  void Pack(const float* filter, WidePanelElement<T>* panels) const;
+  // The packed filter: in this thread's scratch memory, or kept.
+  template <typename T>
+  const WidePanelElement<T>* Packed(const float* filter);
+  // Some rows of the product times panels `begin` to `end`.
+  template <typename T>
+  void Multiply(Rows rows, int64_t begin, int64_t end, const T* from,
+                const WidePanelElement<T>* panels, const float* bias, T* to) const;
+  // Pixels that no window covers have no gradient.
+  template <typename T>
+  void ClearOtherPixels(T* to) const;
+  // The number of the pixel of an image that belongs to a row of the product.
+  int64_t PixelOf(int64_t row) const;
+
+  const bool forward_, add_, relu_, keeps_filter_;
+  const int64_t images_, height_, width_, out_height_, out_width_, stride_y_, stride_x_;
+  const int64_t depth_, columns_;  // of the product
+  const bool in_order_;            // rows of the product are the pixels one after another
+  std::shared_ptr<void> kept_;     // the packed filter
+  const float* kept_source_ = nullptr;
+  const ConvProblem problem_;
+};
+
+}  // namespace caffe2::onednn

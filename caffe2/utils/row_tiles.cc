@@ -1,0 +1,259 @@
+#include "caffe2/utils/row_tiles.h"
+
+#include "caffe2/core/logging.h"
+#include "caffe2/utils/intrinsics.h"
+#include "caffe2/utils/onednn_processor.h"
+#include "caffe2/utils/simd.h"
+
+namespace caffe2 {
+
+template <>
+bool HasRowTiles<bfloat16>() {
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+  return onednn::HasPairInstruction();
+#else
+  return false;
+#endif
+}
+template <>
+bool HasRowTiles<float>() {
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+  return onednn::HasAvx512();
+#else
+  return false;
+#endif
+}
+
+#if defined(CAFFE2_PAIR_INSTRUCTION)
+
+namespace {
+
+// The compiler takes VDPBF16PS only where it is asked to, so one set of instructions serves both
+// types.
+#define CAFFE2_ROW_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+
+constexpr int kLanes = 16, kVectors = kWidePanel / kLanes;
+
+// What a tile does with vectors of T.
+template <typename T>
+struct TileLanes;
+
+template <>
+struct TileLanes<float> {
+  CAFFE2_ROW_TILES static __m512 Factor(const float* a, int64_t k) { return _mm512_set1_ps(a[k]); }
+  CAFFE2_ROW_TILES static __m512 AddProduct(__m512 sum, __m512 a, __m512 b) {
+    return _mm512_fmadd_ps(a, b, sum);
+  }
+  CAFFE2_ROW_TILES static __m512 Load(const float* from) { return _mm512_loadu_ps(from); }
+  CAFFE2_ROW_TILES static void Store(__m512 value, float* to) { _mm512_storeu_ps(to, value); }
+};
+
+template <>
+struct TileLanes<bfloat16> {
+  CAFFE2_ROW_TILES static __m512 Factor(const bfloat16* a, int64_t pair) {
+    const uint32_t bits = reinterpret_cast<const BFloat16Pair*>(a)[pair].bits;
+    return reinterpret_cast<__m512>(_mm512_set1_epi32(static_cast<int>(bits)));
+  }
+  CAFFE2_ROW_TILES static __m512 AddProduct(__m512 sum, __m512 a, __m512 b) {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
+  }
+  CAFFE2_ROW_TILES static __m512 Load(const bfloat16* from) {
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return reinterpret_cast<__m512>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
+  CAFFE2_ROW_TILES static void Store(__m512 value, bfloat16* to) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value)));
+  }
+};
+
+// Brings results into the cache while their sums are computed.
+template <typename T>
+CAFFE2_INLINE void PrefetchResults(const T* c) {
+  constexpr int kLine = 64 / sizeof(T);
+  for (int j = 0; j < kWidePanel; j += kLine) __builtin_prefetch(c + j, 1);
+}
+
+template <typename T, int kRows>
+CAFFE2_ROW_TILES void MultiplyRows(int64_t steps, const T* const* rows,
+                                   const WidePanelElement<T>* b, const RowEpilogue& epilogue,
+                                   T* const* c) {
+  using Lanes = TileLanes<T>;
+  __m512 sums[kRows][kVectors];
+  const T* a[kRows];
+#pragma GCC unroll 6
+  for (int i = 0; i < kRows; ++i) {
+    a[i] = rows[i];
+    PrefetchResults(c[i]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[i][v] = _mm512_setzero_ps();
+  }
+  for (int64_t k = 0; k < steps; ++k, b += kWidePanel) {
+    __m512 columns[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_ps(b + v * kLanes);
+#pragma GCC unroll 6
+    for (int i = 0; i < kRows; ++i) {
+      const __m512 factor = Lanes::Factor(a[i], k);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        sums[i][v] = Lanes::AddProduct(sums[i][v], factor, columns[v]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const __m512 bias =
+        epilogue.bias ? _mm512_loadu_ps(epilogue.bias + v * kLanes) : _mm512_setzero_ps();
+#pragma GCC unroll 6
+    for (int i = 0; i < kRows; ++i) {
+      T* result = c[i] + v * kLanes;
+      __m512 value = _mm512_add_ps(sums[i][v], bias);
+      if (epilogue.add) value = _mm512_add_ps(value, Lanes::Load(result));
+      if (epilogue.relu) value = _mm512_max_ps(_mm512_setzero_ps(), value);  // NaN stays NaN
+      Lanes::Store(value, result);
+    }
+  }
+}
+
+// The lanes rounded to bfloat16, in the lower halves.
+CAFFE2_ROW_TILES __m512i Rounded(__m512 values) {
+  return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
+}
+
+constexpr int kSquare = 8;  // rows and columns that are transposed at a time
+
+// Columns 0, 2, 4, 6 or 1, 3, 5, 7 of a square of 64-bit elements, whose rows are in pairs.
+CAFFE2_ROW_TILES void GatherColumns(__m512i rows01, __m512i rows23, __m512i rows45, __m512i rows67,
+                                    __m512i* columns) {
+  constexpr int kFirst = 0x44, kLast = 0xee, kEven = 0x88, kOdd = 0xdd;  // lanes of 128 bits
+  const __m512i upper_first = _mm512_shuffle_i64x2(rows01, rows23, kFirst);
+  const __m512i upper_last = _mm512_shuffle_i64x2(rows01, rows23, kLast);
+  const __m512i lower_first = _mm512_shuffle_i64x2(rows45, rows67, kFirst);
+  const __m512i lower_last = _mm512_shuffle_i64x2(rows45, rows67, kLast);
+  columns[0] = _mm512_shuffle_i64x2(upper_first, lower_first, kEven);
+  columns[2] = _mm512_shuffle_i64x2(upper_first, lower_first, kOdd);
+  columns[4] = _mm512_shuffle_i64x2(upper_last, lower_last, kEven);
+  columns[6] = _mm512_shuffle_i64x2(upper_last, lower_last, kOdd);
+}
+
+CAFFE2_ROW_TILES void TransposeSquare(const __m512i* r, __m512i* columns) {
+  GatherColumns(_mm512_unpacklo_epi64(r[0], r[1]), _mm512_unpacklo_epi64(r[2], r[3]),
+                _mm512_unpacklo_epi64(r[4], r[5]), _mm512_unpacklo_epi64(r[6], r[7]), columns);
+  GatherColumns(_mm512_unpackhi_epi64(r[0], r[1]), _mm512_unpackhi_epi64(r[2], r[3]),
+                _mm512_unpackhi_epi64(r[4], r[5]), _mm512_unpackhi_epi64(r[6], r[7]), columns + 1);
+}
+
+// Elements k and, with `two`, k + 1 of kSquare columns of a panel.
+CAFFE2_ROW_TILES void StoreElements(__m512i elements, bool two, float* to) {
+  const __m256i first = _mm512_cvtepi64_epi32(elements);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), first);
+  if (!two) return;
+  const __m256i second = _mm512_cvtepi64_epi32(_mm512_srli_epi64(elements, 32));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kWidePanel), second);
+}
+CAFFE2_ROW_TILES void StoreElements(__m512i elements, bool, BFloat16Pair* to) {
+  const auto pairs = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(elements));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(pairs));
+}
+
+template <typename T>
+CAFFE2_ROW_TILES void PackTransposed(int64_t depth, int64_t step, const float* matrix,
+                                     WidePanelElement<T>* to) {
+  for (int64_t j = 0; j < kWidePanel; j += kSquare) {
+    for (int64_t k = 0; k < depth; k += kLanes) {
+      const int64_t count = depth - k < kLanes ? depth - k : kLanes;
+      const auto mask = static_cast<__mmask16>((1u << count) - 1);
+      __m512i rows[kSquare], columns[kSquare];
+#pragma GCC unroll 8
+      for (int i = 0; i < kSquare; ++i) {
+        const __m512 row = _mm512_maskz_loadu_ps(mask, matrix + (j + i) * step + k);
+        rows[i] = reinterpret_cast<__m512i>(row);
+      }
+      TransposeSquare(rows, columns);
+      for (int64_t i = 0; i < count; i += 2) {
+        StoreElements(columns[i / 2], i + 1 < count,
+                      to + (k + i) / kPanelRowDepth<T> * kWidePanel + j);
+      }
+    }
+  }
+}
+
+CAFFE2_ROW_TILES void Pack(int64_t depth, int64_t step, const float* matrix, float* to) {
+  for (int64_t k = 0; k < depth; ++k, matrix += step, to += kWidePanel) {
+    for (int64_t j = 0; j < kWidePanel; j += kLanes) {
+      _mm512_storeu_ps(to + j, _mm512_loadu_ps(matrix + j));
+    }
+  }
+}
+CAFFE2_ROW_TILES void Pack(int64_t depth, int64_t step, const float* matrix, BFloat16Pair* to) {
+  for (int64_t k = 0; k < depth; k += 2, matrix += 2 * step, to += kWidePanel) {
+    for (int64_t j = 0; j < kWidePanel; j += kLanes) {
+      const __m512i even = Rounded(_mm512_loadu_ps(matrix + j));
+      const __m512i odd = Rounded(_mm512_loadu_ps(matrix + step + j));
+      _mm512_storeu_si512(to + j, _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void MultiplyTile(int rows, int64_t depth, const T* const* a, const WidePanelElement<T>* b,
+                  const RowEpilogue& epilogue, T* const* c) {
+  const int64_t steps = depth / kPanelRowDepth<T>;
+  switch (rows) {
+    case 6:
+      return MultiplyRows<T, 6>(steps, a, b, epilogue, c);
+    case 5:
+      return MultiplyRows<T, 5>(steps, a, b, epilogue, c);
+    case 4:
+      return MultiplyRows<T, 4>(steps, a, b, epilogue, c);
+    case 3:
+      return MultiplyRows<T, 3>(steps, a, b, epilogue, c);
+    case 2:
+      return MultiplyRows<T, 2>(steps, a, b, epilogue, c);
+    case 1:
+      return MultiplyRows<T, 1>(steps, a, b, epilogue, c);
+  }
+}
+
+template <typename T>
+void PackPanel(int64_t depth, int64_t step, const float* matrix, WidePanelElement<T>* to) {
+  Pack(depth, step, matrix, to);
+}
+
+template <typename T>
+void PackTransposedPanel(int64_t depth, int64_t step, const float* matrix,
+                         WidePanelElement<T>* to) {
+  PackTransposed<T>(depth, step, matrix, to);
+}
+
+#else
+
+template <typename T>
+void MultiplyTile(int, int64_t, const T* const*, const WidePanelElement<T>*, const RowEpilogue&,
+                  T* const*) {
+  CAFFE_THROW("this processor has no AVX-512");
+}
+template <typename T>
+void PackPanel(int64_t, int64_t, const float*, WidePanelElement<T>*) {
+  CAFFE_THROW("this processor has no AVX-512");
+}
+template <typename T>
+void PackTransposedPanel(int64_t, int64_t, const float*, WidePanelElement<T>*) {
+  CAFFE_THROW("this processor has no AVX-512");
+}
+
+#endif
+
+template void MultiplyTile<float>(int, int64_t, const float* const*, const float*,
+                                  const RowEpilogue&, float* const*);
+template void MultiplyTile<bfloat16>(int, int64_t, const bfloat16* const*, const BFloat16Pair*,
+                                     const RowEpilogue&, bfloat16* const*);
+template void PackPanel<float>(int64_t, int64_t, const float*, float*);
+template void PackPanel<bfloat16>(int64_t, int64_t, const float*, BFloat16Pair*);
+template void PackTransposedPanel<float>(int64_t, int64_t, const float*, float*);
+template void PackTransposedPanel<bfloat16>(int64_t, int64_t, const float*, BFloat16Pair*);
+
+}  // namespace caffe2
