@@ -20,16 +20,20 @@ constexpr int64_t kCacheLine = 64;
 class BytesAhead {
  public:
   BytesAhead(const void* begin, int64_t bytes, int64_t products)
-      : begin_(static_cast<const char*>(begin)), bytes_(bytes), products_(products) {}
+      : next_(static_cast<const char*>(begin)),
+        end_(next_ + bytes),
+        part_((bytes + products - 1) / products) {}
   void Next() {
-    const int64_t end = bytes_ * ++product_ / products_;
-    for (; done_ < end; done_ += kCacheLine) __builtin_prefetch(begin_ + done_, 0, 2);
+    due_ += part_;
+    for (; due_ > 0 && next_ < end_; next_ += kCacheLine, due_ -= kCacheLine) {
+      __builtin_prefetch(next_, 0, 2);
+    }
   }
 
  private:
-  const char* begin_;
-  const int64_t bytes_, products_;
-  int64_t product_ = 0, done_ = 0;
+  const char *next_, *end_;
+  const int64_t part_;  // bytes with each product
+  int64_t due_ = 0;
 };
 
 }  // namespace

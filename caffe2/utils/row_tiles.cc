@@ -45,7 +45,10 @@ struct TileLanes<float> {
     return _mm512_fmadd_ps(a, b, sum);
   }
   CAFFE2_ROW_TILES static __m512 Load(const float* from) { return _mm512_loadu_ps(from); }
-  CAFFE2_ROW_TILES static void Store(__m512 value, float* to) { _mm512_storeu_ps(to, value); }
+  CAFFE2_ROW_TILES static void StoreTwo(__m512 first, __m512 second, float* to) {
+    _mm512_storeu_ps(to, first);
+    _mm512_storeu_ps(to + kLanes, second);
+  }
 };
 
 template <>
@@ -61,9 +64,8 @@ struct TileLanes<bfloat16> {
     const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     return reinterpret_cast<__m512>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
   }
-  CAFFE2_ROW_TILES static void Store(__m512 value, bfloat16* to) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value)));
+  CAFFE2_ROW_TILES static void StoreTwo(__m512 first, __m512 second, bfloat16* to) {
+    _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first)));
   }
 };
 
@@ -74,11 +76,44 @@ CAFFE2_INLINE void PrefetchResults(const T* c) {
   for (int j = 0; j < kWidePanel; j += kLine) __builtin_prefetch(c + j, 1);
 }
 
+// Adds the product of a row of the panel and element k of each row.
 template <typename T, int kRows>
+[[gnu::always_inline]] CAFFE2_ROW_TILES inline void AddStep(const T* const* a, int64_t k,
+                                                            const WidePanelElement<T>* b,
+                                                            __m512 (*sums)[kVectors]) {
+  __m512 columns[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_ps(b + v * kLanes);
+#pragma GCC unroll 6
+  for (int i = 0; i < kRows; ++i) {
+    const __m512 factor = TileLanes<T>::Factor(a[i], k);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      sums[i][v] = TileLanes<T>::AddProduct(sums[i][v], factor, columns[v]);
+    }
+  }
+}
+
+// The results of a row from its sums.
+template <typename T>
+[[gnu::always_inline]] CAFFE2_ROW_TILES inline void Finish(const RowEpilogue& epilogue, const T* c,
+                                                           __m512* sums) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const int at = v * kLanes;
+    if (epilogue.bias) sums[v] = _mm512_add_ps(sums[v], _mm512_loadu_ps(epilogue.bias + at));
+    if (epilogue.add) sums[v] = _mm512_add_ps(sums[v], TileLanes<T>::Load(c + at));
+    if (epilogue.relu) sums[v] = _mm512_max_ps(_mm512_setzero_ps(), sums[v]);  // NaN stays NaN
+  }
+}
+
+// `kPlain`: sums are only stored.
+template <typename T, int kRows, bool kPlain>
 CAFFE2_ROW_TILES void MultiplyRows(int64_t steps, const T* const* rows,
                                    const WidePanelElement<T>* b, const RowEpilogue& epilogue,
                                    T* const* c) {
   using Lanes = TileLanes<T>;
+  constexpr int kUnroll = 4;  // so that the end of short sums is foreseen
   __m512 sums[kRows][kVectors];
   const T* a[kRows];
 #pragma GCC unroll 6
@@ -88,30 +123,18 @@ CAFFE2_ROW_TILES void MultiplyRows(int64_t steps, const T* const* rows,
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sums[i][v] = _mm512_setzero_ps();
   }
-  for (int64_t k = 0; k < steps; ++k, b += kWidePanel) {
-    __m512 columns[kVectors];
+  int64_t k = 0;
+  for (; k + kUnroll <= steps; k += kUnroll, b += kUnroll * kWidePanel) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_ps(b + v * kLanes);
-#pragma GCC unroll 6
-    for (int i = 0; i < kRows; ++i) {
-      const __m512 factor = Lanes::Factor(a[i], k);
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        sums[i][v] = Lanes::AddProduct(sums[i][v], factor, columns[v]);
-      }
-    }
+    for (int u = 0; u < kUnroll; ++u) AddStep<T, kRows>(a, k + u, b + u * kWidePanel, sums);
   }
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) {
-    const __m512 bias =
-        epilogue.bias ? _mm512_loadu_ps(epilogue.bias + v * kLanes) : _mm512_setzero_ps();
+  for (; k < steps; ++k, b += kWidePanel) AddStep<T, kRows>(a, k, b, sums);
 #pragma GCC unroll 6
-    for (int i = 0; i < kRows; ++i) {
-      T* result = c[i] + v * kLanes;
-      __m512 value = _mm512_add_ps(sums[i][v], bias);
-      if (epilogue.add) value = _mm512_add_ps(value, Lanes::Load(result));
-      if (epilogue.relu) value = _mm512_max_ps(_mm512_setzero_ps(), value);  // NaN stays NaN
-      Lanes::Store(value, result);
+  for (int i = 0; i < kRows; ++i) {
+    if constexpr (!kPlain) Finish<T>(epilogue, c[i], sums[i]);
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; v += 2) {
+      Lanes::StoreTwo(sums[i][v], sums[i][v + 1], c[i] + v * kLanes);
     }
   }
 }
@@ -201,21 +224,15 @@ CAFFE2_ROW_TILES void Pack(int64_t depth, int64_t step, const float* matrix, BFl
 template <typename T>
 void MultiplyTile(int rows, int64_t depth, const T* const* a, const WidePanelElement<T>* b,
                   const RowEpilogue& epilogue, T* const* c) {
-  const int64_t steps = depth / kPanelRowDepth<T>;
-  switch (rows) {
-    case 6:
-      return MultiplyRows<T, 6>(steps, a, b, epilogue, c);
-    case 5:
-      return MultiplyRows<T, 5>(steps, a, b, epilogue, c);
-    case 4:
-      return MultiplyRows<T, 4>(steps, a, b, epilogue, c);
-    case 3:
-      return MultiplyRows<T, 3>(steps, a, b, epilogue, c);
-    case 2:
-      return MultiplyRows<T, 2>(steps, a, b, epilogue, c);
-    case 1:
-      return MultiplyRows<T, 1>(steps, a, b, epilogue, c);
-  }
+  using Multiply =
+      void(int64_t, const T* const*, const WidePanelElement<T>*, const RowEpilogue&, T* const*);
+  static constexpr Multiply* kMultiply[2][kTileRows] = {
+      {MultiplyRows<T, 1, false>, MultiplyRows<T, 2, false>, MultiplyRows<T, 3, false>,
+       MultiplyRows<T, 4, false>, MultiplyRows<T, 5, false>, MultiplyRows<T, 6, false>},
+      {MultiplyRows<T, 1, true>, MultiplyRows<T, 2, true>, MultiplyRows<T, 3, true>,
+       MultiplyRows<T, 4, true>, MultiplyRows<T, 5, true>, MultiplyRows<T, 6, true>}};
+  const bool plain = !epilogue.bias && !epilogue.add && !epilogue.relu;
+  kMultiply[plain][rows - 1](depth / kPanelRowDepth<T>, a, b, epilogue, c);
 }
 
 template <typename T>
