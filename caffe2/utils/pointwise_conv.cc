@@ -16,13 +16,22 @@ namespace {
 constexpr int64_t kBlockRows = 16 * kTileRows;
 constexpr int64_t kCacheLine = 64;
 
+// The rows of each block of `rows`: about kBlockRows, whole tiles.
+int64_t BlockOf(int64_t rows) {
+  const int64_t blocks = std::max<int64_t>(1, (rows + kBlockRows / 2) / kBlockRows);
+  const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
+  return (tiles + blocks - 1) / blocks * kTileRows;
+}
+
+}  // namespace
+
 // Memory that will be used soon is asked for meanwhile, a part with each product.
-class BytesAhead {
+class PointwiseConv::BytesAhead {
  public:
-  BytesAhead(const void* begin, int64_t bytes, int64_t products)
+  BytesAhead(const void* begin, const void* end, int64_t products)
       : next_(static_cast<const char*>(begin)),
-        end_(next_ + bytes),
-        part_((bytes + products - 1) / products) {}
+        end_(static_cast<const char*>(end)),
+        part_((end_ - next_ + products - 1) / products) {}
   void Next() {
     due_ += part_;
     for (; due_ > 0 && next_ < end_; next_ += kCacheLine, due_ -= kCacheLine) {
@@ -35,8 +44,6 @@ class BytesAhead {
   const int64_t part_;  // bytes with each product
   int64_t due_ = 0;
 };
-
-}  // namespace
 
 bool PointwiseConv::Supports(const ConvProblem& p, ConvDirection direction) {
   const auto all = [](const std::vector<int64_t>& values, int64_t value) {
@@ -117,29 +124,41 @@ const WidePanelElement<T>* PointwiseConv::Packed(const float* filter) {
 }
 
 template <typename T>
-void PointwiseConv::Multiply(Rows rows, int64_t begin, int64_t end, const T* from,
-                             const WidePanelElement<T>* panels, const float* bias, T* to) const {
+void PointwiseConv::MultiplyPanel(Rows rows, int64_t panel, const T* from,
+                                  const WidePanelElement<T>* columns, const RowEpilogue& epilogue,
+                                  T* to, BytesAhead ahead) const {
+  for (int64_t row = rows.begin; row < rows.end; row += kTileRows) {
+    ahead.Next();
+    const int count = static_cast<int>(std::min<int64_t>(kTileRows, rows.end - row));
+    const T* a[kTileRows];
+    T* c[kTileRows];
+    for (int i = 0; i < count; ++i) {
+      const int64_t pixel = PixelOf(row + i);
+      a[i] = from + (forward_ ? pixel : row + i) * depth_;
+      c[i] = to + (forward_ ? row + i : pixel) * columns_ + panel * kWidePanel;
+    }
+    MultiplyTile<T>(count, depth_, a, columns, epilogue, c);
+  }
+}
+
+template <typename T>
+void PointwiseConv::Multiply(Rows rows, Panels panels, const T* from,
+                             const WidePanelElement<T>* packed, const float* bias, T* to) const {
+  const int64_t block = BlockOf(rows.end - rows.begin);
   const int64_t panel_size = depth_ / kPanelRowDepth<T> * kWidePanel;
-  for (int64_t first = rows.begin; first < rows.end; first += kBlockRows) {
-    const int64_t last = std::min(rows.end, first + kBlockRows);
-    const int64_t next = in_order_ ? std::min(rows.end, last + kBlockRows) - last : 0;
+  const int64_t count = panels.end - panels.begin;
+  for (int64_t first = rows.begin; first < rows.end; first += block) {
+    const int64_t last = std::min(rows.end, first + block);
     const int64_t tiles = (last - first + kTileRows - 1) / kTileRows;
-    BytesAhead next_rows(from + last * depth_, next * depth_ * static_cast<int64_t>(sizeof(T)),
-                         tiles * (end - begin));
-    for (int64_t panel = begin; panel < end; ++panel) {
+    // What the next block reads.
+    const int64_t next = in_order_ ? std::min(rows.end, last + block) - last : 0;
+    const auto row_of = [&](int64_t i) { return from + (last + next * i / count) * depth_; };
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t panel = panels.begin + i;
+      const WidePanelElement<T>* columns = packed + panel * panel_size;
       const RowEpilogue epilogue{bias ? bias + panel * kWidePanel : nullptr, add_, relu_};
-      for (int64_t row = first; row < last; row += kTileRows) {
-        next_rows.Next();
-        const int count = static_cast<int>(std::min<int64_t>(kTileRows, last - row));
-        const T* a[kTileRows];
-        T* c[kTileRows];
-        for (int i = 0; i < count; ++i) {
-          const int64_t pixel = PixelOf(row + i);
-          a[i] = from + (forward_ ? pixel : row + i) * depth_;
-          c[i] = to + (forward_ ? row + i : pixel) * columns_ + panel * kWidePanel;
-        }
-        MultiplyTile<T>(count, depth_, a, panels + panel * panel_size, epilogue, c);
-      }
+      const BytesAhead ahead(row_of(i), row_of(i + 1), tiles);
+      MultiplyPanel({first, last}, panel, from, columns, epilogue, to, ahead);
     }
   }
 }
@@ -163,15 +182,17 @@ void PointwiseConv::RunWithType(const T* from, const float* filter, const float*
   const WidePanelElement<T>* panels = Packed<T>(filter);
   if (!forward_ && !add_ && !in_order_) ClearOtherPixels(to);
   const int64_t rows = images_ * out_height_ * out_width_, count = columns_ / kWidePanel;
-  // Threads divide the rows, so that each reads its own. If there are few, they divide the panels.
-  if (rows >= kBlockRows * omp_get_max_threads() || count == 1) {
+  // Threads divide the rows, so that each reads its own. If there are few, they divide the panels
+  // if that is even.
+  const int64_t threads = omp_get_max_threads();
+  if (rows >= kBlockRows * threads || count < threads) {
     ParallelFor((rows + kTileRows - 1) / kTileRows, 1, [&](int64_t begin, int64_t end) {
-      Multiply({begin * kTileRows, std::min(rows, end * kTileRows)}, 0, count, from, panels, bias,
-               to);
+      const Rows own{begin * kTileRows, std::min(rows, end * kTileRows)};
+      Multiply(own, {0, count}, from, panels, bias, to);
     });
   } else {
     ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
-      Multiply({0, rows}, begin, end, from, panels, bias, to);
+      Multiply({0, rows}, {begin, end}, from, panels, bias, to);
     });
   }
 }

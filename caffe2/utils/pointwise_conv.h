@@ -31,6 +31,10 @@ class PointwiseConv {
   struct Rows {
     int64_t begin, end;
   };
+  struct Panels {
+    int64_t begin, end;
+  };
+  class BytesAhead;
   template <typename T>
   void RunWithType(const T* from, const float* filter, const float* bias, T* to);
   template <typename T>
@@ -38,10 +42,14 @@ class PointwiseConv {
   // The packed filter: in this thread's scratch memory, or kept.
   template <typename T>
   const WidePanelElement<T>* Packed(const float* filter);
-  // Some rows of the product times panels `begin` to `end`.
+  // Some rows of the product for some panels.
   template <typename T>
-  void Multiply(Rows rows, int64_t begin, int64_t end, const T* from,
-                const WidePanelElement<T>* panels, const float* bias, T* to) const;
+  void Multiply(Rows rows, Panels panels, const T* from, const WidePanelElement<T>* packed,
+                const float* bias, T* to) const;
+  // Some rows for one panel, whose `columns` are packed.
+  template <typename T>
+  void MultiplyPanel(Rows rows, int64_t panel, const T* from, const WidePanelElement<T>* columns,
+                     const RowEpilogue& epilogue, T* to, BytesAhead ahead) const;
   // Pixels that no window covers have no gradient.
   template <typename T>
   void ClearOtherPixels(T* to) const;

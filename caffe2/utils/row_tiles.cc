@@ -94,20 +94,19 @@ template <typename T, int kRows>
   }
 }
 
-// The results of a row from its sums.
+// The results of a row from its sums, which hold the bias.
 template <typename T>
 [[gnu::always_inline]] CAFFE2_ROW_TILES inline void Finish(const RowEpilogue& epilogue, const T* c,
                                                            __m512* sums) {
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     const int at = v * kLanes;
-    if (epilogue.bias) sums[v] = _mm512_add_ps(sums[v], _mm512_loadu_ps(epilogue.bias + at));
     if (epilogue.add) sums[v] = _mm512_add_ps(sums[v], TileLanes<T>::Load(c + at));
     if (epilogue.relu) sums[v] = _mm512_max_ps(_mm512_setzero_ps(), sums[v]);  // NaN stays NaN
   }
 }
 
-// `kPlain`: sums are only stored.
+// `kPlain`: sums, which begin with the bias, are only stored.
 template <typename T, int kRows, bool kPlain>
 CAFFE2_ROW_TILES void MultiplyRows(int64_t steps, const T* const* rows,
                                    const WidePanelElement<T>* b, const RowEpilogue& epilogue,
@@ -116,12 +115,17 @@ CAFFE2_ROW_TILES void MultiplyRows(int64_t steps, const T* const* rows,
   constexpr int kUnroll = 4;  // so that the end of short sums is foreseen
   __m512 sums[kRows][kVectors];
   const T* a[kRows];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const __m512 bias =
+        epilogue.bias ? _mm512_loadu_ps(epilogue.bias + v * kLanes) : _mm512_setzero_ps();
+#pragma GCC unroll 6
+    for (int i = 0; i < kRows; ++i) sums[i][v] = bias;
+  }
 #pragma GCC unroll 6
   for (int i = 0; i < kRows; ++i) {
     a[i] = rows[i];
     PrefetchResults(c[i]);
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sums[i][v] = _mm512_setzero_ps();
   }
   int64_t k = 0;
   for (; k + kUnroll <= steps; k += kUnroll, b += kUnroll * kWidePanel) {
@@ -231,7 +235,7 @@ void MultiplyTile(int rows, int64_t depth, const T* const* a, const WidePanelEle
        MultiplyRows<T, 4, false>, MultiplyRows<T, 5, false>, MultiplyRows<T, 6, false>},
       {MultiplyRows<T, 1, true>, MultiplyRows<T, 2, true>, MultiplyRows<T, 3, true>,
        MultiplyRows<T, 4, true>, MultiplyRows<T, 5, true>, MultiplyRows<T, 6, true>}};
-  const bool plain = !epilogue.bias && !epilogue.add && !epilogue.relu;
+  const bool plain = !epilogue.add && !epilogue.relu;
   kMultiply[plain][rows - 1](depth / kPanelRowDepth<T>, a, b, epilogue, c);
 }
 

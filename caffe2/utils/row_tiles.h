@@ -36,7 +36,7 @@ bool HasRowTiles<bfloat16>();
 
 // What becomes of a sum before it is stored, in this order.
 struct RowEpilogue {
-  const float* bias = nullptr;  // a value for each column is added; null: none is
+  const float* bias = nullptr;  // a value for each column, with which its sums begin; null: 0
   bool add = false;             // the old result is added
   bool relu = false;            // negative results become 0
 };
