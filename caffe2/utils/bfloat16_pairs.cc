@@ -146,9 +146,15 @@ void MultiplyPanels(int64_t pairs, const BFloat16Pair* a, const BFloat16Pair* b,
 }
 
 void MultiplyStrips(int64_t rows, int64_t strips, int64_t strip, const bfloat16* a,
-                    const BFloat16Pair* b, int64_t step, float* c) {
+                    const BFloat16Pair* b, const BFloat16Pair* next, int64_t step, float* c) {
+  constexpr int64_t kLine = 64 / sizeof(BFloat16Pair);
   const auto* factors = reinterpret_cast<const BFloat16Pair*>(a);
+  const int64_t size = strips * kStripPairs * kPanel;
   for (int64_t i = 0; i < rows; i += kStripRows, factors += kStripRows * kStripPairs) {
+    if (next) {
+      const int64_t end = size * std::min(rows, i + kStripRows) / rows;
+      for (int64_t k = size * i / rows; k < end; k += kLine) __builtin_prefetch(next + k, 0, 2);
+    }
     MultiplyRows<kStripRows, kStripPairs, 1, false>({factors, strips, strip / 2, kStripPairs}, b,
                                                     step, c + i * step);
   }

@@ -45,8 +45,9 @@ inline constexpr int64_t kStripRows = 8;
 // Rows of a times one panel of b: c[i][j] = the sum over k of a[i][k] * b[k][j], for `rows` rows, a
 // multiple of kStripRows, and kPanel columns. The columns of a lie in strips of kPanel, `strip`
 // elements apart, and in a strip its rows lie one after another; b has strips * kPanel / 2 pairs.
-// The rows of c lie `step` apart. Runs in the calling thread.
+// The rows of c lie `step` apart. `next`, if it is not null, is a panel like b that will be needed
+// next: it is brought into the cache meanwhile. Runs in the calling thread.
 void MultiplyStrips(int64_t rows, int64_t strips, int64_t strip, const bfloat16* a,
-                    const BFloat16Pair* b, int64_t step, float* c);
+                    const BFloat16Pair* b, const BFloat16Pair* next, int64_t step, float* c);
 
 }  // namespace caffe2

@@ -128,11 +128,15 @@ struct PairCorrelation::Sizes {
   // The planes of kPanel channels of a filter. Filters do not compete for the same few cache lines.
   static constexpr int64_t kFilter = (kPlanes + 1) * kPanel;
 
-  Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left)
+  // `kept`: transforms of filters are.
+  Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left, bool kept)
       : in(in), out(out), tiles(out, pad_top, pad_left, kOut), strips(PanelsOf(in.channels)) {
-    // Each thread gets the same number of chunks.
     const int64_t threads = omp_get_max_threads();
-    const int64_t wanted = CeilOf((tiles.count + kMaxTiles - 1) / kMaxTiles, threads);
+    const int64_t blocks = (out.channels + kBlock - 1) / kBlock;
+    by_filter = kept && tiles.count <= kMaxTiles && blocks % threads == 0;
+    // Each thread gets the same number of chunks.
+    const int64_t wanted =
+        by_filter ? 1 : CeilOf((tiles.count + kMaxTiles - 1) / kMaxTiles, threads);
     chunk = CeilOf((tiles.count + wanted - 1) / wanted, kStripRows);
     chunks = (tiles.count + chunk - 1) / chunk;
     filter_panel = strips * kStripPairs * kPanel;
@@ -153,6 +157,7 @@ struct PairCorrelation::Sizes {
   const Image in, out;
   const NumberedTiles tiles;
   const int64_t strips;
+  bool by_filter;                      // threads divide channels of results, else chunks of tiles
   int64_t chunk, chunks;               // tiles of a chunk
   int64_t filter_panel, filter_plane;  // in pairs
   int64_t strip, in_plane, out_plane;  // in elements
@@ -164,8 +169,9 @@ PairCorrelation::PairCorrelation(const ConvProblem& problem, bool rotated)
     : problem_(problem), rotated_(rotated), sizes_([&] {
         const Image src = MakeImage(problem.src), dst = MakeImage(problem.dst);
         const int64_t top = problem.pad_begin[0], left = problem.pad_begin[1];
-        return rotated ? std::make_shared<const Sizes>(dst, src, 2 - top, 2 - left)
-                       : std::make_shared<const Sizes>(src, dst, top, left);
+        return rotated
+                   ? std::make_shared<const Sizes>(dst, src, 2 - top, 2 - left, false)
+                   : std::make_shared<const Sizes>(src, dst, top, left, problem.constant_filter);
       }()) {}
 
 void PairCorrelation::TransformFilters(const void* filter, void* to) const {
@@ -217,13 +223,10 @@ void PairCorrelation::InterleaveFilters(int64_t m, int64_t m_count, int64_t c, i
   }
 }
 
-void PairCorrelation::RunChunk(int64_t number, const void* in, const void* filter,
-                               const float* bias, void* out, char* scratch) const {
+void PairCorrelation::TransformChunk(int64_t number, const void* in, char* scratch) const {
   const Sizes& s = *sizes_;
   auto* in_planes = reinterpret_cast<bfloat16*>(scratch + s.in_planes);
-  auto* out_planes = reinterpret_cast<float*>(scratch + s.out_planes);
   auto* outside = reinterpret_cast<bfloat16*>(scratch + s.outside);
-  const auto* filters = static_cast<const BFloat16Pair*>(filter);
   const int64_t first = number * s.chunk, count = std::min(s.chunk, s.tiles.count - first);
   std::fill_n(outside, s.in.channels, bfloat16{});
   TileCursor cursor(s.tiles, first);
@@ -233,24 +236,36 @@ void PairCorrelation::RunChunk(int64_t number, const void* in, const void* filte
     PrefetchTile<kIn, false>(s.in, s.in.channels, pixels);
     TransformInputStrips(pixels, s.in.channels, s.strip, s.in_plane, in_planes + i * kPanel);
   }
-  for (int64_t block = 0; block < s.out.channels; block += Sizes::kBlock) {
-    const int64_t channels = std::min(Sizes::kBlock, s.out.channels - block);
-    for (int64_t p = 0; p < kPlanes; ++p) {
-      for (int64_t c = 0; c < channels; c += kPanel) {
-        MultiplyStrips(CeilOf(count, kStripRows), s.strips, s.strip, in_planes + p * s.in_plane,
-                       filters + p * s.filter_plane + (block + c) / kPanel * s.filter_panel,
-                       Sizes::kBlock, out_planes + p * s.out_plane + c);
-      }
+}
+
+void PairCorrelation::MultiplyChunk(int64_t number, int64_t block, const BFloat16Pair* filters,
+                                    const float* bias, void* out, char* scratch) const {
+  const Sizes& s = *sizes_;
+  const auto* in_planes = reinterpret_cast<const bfloat16*>(scratch + s.in_planes);
+  auto* out_planes = reinterpret_cast<float*>(scratch + s.out_planes);
+  auto* outside = reinterpret_cast<bfloat16*>(scratch + s.outside);
+  const int64_t first = number * s.chunk, count = std::min(s.chunk, s.tiles.count - first);
+  const int64_t channels = std::min(Sizes::kBlock, s.out.channels - block);
+  const BFloat16Pair* panels = filters + block / kPanel * s.filter_panel;
+  for (int64_t p = 0; p < kPlanes; ++p, panels += s.filter_plane) {
+    for (int64_t c = 0; c < channels; c += kPanel) {
+      const BFloat16Pair* panel = panels + c / kPanel * s.filter_panel;
+      // Filters that are read once come from memory.
+      const bool last = c + kPanel >= channels;
+      const BFloat16Pair* next = last ? panels + s.filter_plane : panel + s.filter_panel;
+      if (!s.by_filter || (last && p + 1 == kPlanes)) next = nullptr;
+      MultiplyStrips(CeilOf(count, kStripRows), s.strips, s.strip, in_planes + p * s.in_plane,
+                     panel, next, Sizes::kBlock, out_planes + p * s.out_plane + c);
     }
-    const WinogradEpilogue epilogue{bias + block, !rotated_ && problem_.add_to_dst,
-                                    !rotated_ && problem_.relu};
-    TileCursor result(s.tiles, first);
-    for (int64_t i = 0; i < count; ++i, result.Next()) {
-      bfloat16* pixels[kOut * kOut];
-      result.FindResult<bfloat16>(s.out, static_cast<bfloat16*>(out) + block, outside, pixels);
-      PrefetchTile<kOut, true>(s.out, channels, pixels);
-      TransformOutput(out_planes + i * Sizes::kBlock, s.out_plane, channels, epilogue, pixels);
-    }
+  }
+  const WinogradEpilogue epilogue{bias + block, !rotated_ && problem_.add_to_dst,
+                                  !rotated_ && problem_.relu};
+  TileCursor result(s.tiles, first);
+  for (int64_t i = 0; i < count; ++i, result.Next()) {
+    bfloat16* pixels[kOut * kOut];
+    result.FindResult<bfloat16>(s.out, static_cast<bfloat16*>(out) + block, outside, pixels);
+    PrefetchTile<kOut, true>(s.out, channels, pixels);
+    TransformOutput(out_planes + i * Sizes::kBlock, s.out_plane, channels, epilogue, pixels);
   }
 }
 
@@ -272,11 +287,18 @@ void PairCorrelation::Run(const void* in, const void* filter, const void* bias, 
   std::vector<float> bias_buffer(s.out.channels);
   const float* wide_bias = bias ? AsFloat(problem_.bias_type, bias, 0, s.out.channels, &bias_buffer)
                                 : bias_buffer.data();
+  const int64_t blocks = (s.out.channels + Sizes::kBlock - 1) / Sizes::kBlock;
   std::atomic<int> next_worker{0};
-  ParallelFor(s.chunks, 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(s.by_filter ? blocks : s.chunks, 1, [&](int64_t begin, int64_t end) {
     char* worker = scratch + workers + next_worker++ * s.worker.bytes();
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      RunChunk(chunk, in, filters, wide_bias, out, worker);
+    const int64_t first_chunk = s.by_filter ? 0 : begin, last_chunk = s.by_filter ? 1 : end;
+    const int64_t first_block = s.by_filter ? begin : 0, last_block = s.by_filter ? end : blocks;
+    for (int64_t chunk = first_chunk; chunk < last_chunk; ++chunk) {
+      TransformChunk(chunk, in, worker);
+      for (int64_t block = first_block; block < last_block; ++block) {
+        MultiplyChunk(chunk, block * Sizes::kBlock, static_cast<const BFloat16Pair*>(filters),
+                      wide_bias, out, worker);
+      }
     }
   });
 }

@@ -26,8 +26,11 @@ class PairCorrelation {
   // all planes, the first of which is `plane`.
   void InterleaveFilters(int64_t m, int64_t m_count, int64_t c, int64_t c_count,
                          const bfloat16* from, BFloat16Pair* plane) const;
-  void RunChunk(int64_t chunk, const void* in, const void* filter, const float* bias, void* out,
-                char* scratch) const;
+  // Transforms the input of a chunk of tiles into `scratch`, from which MultiplyChunk computes a
+  // block of channels of the result.
+  void TransformChunk(int64_t chunk, const void* in, char* scratch) const;
+  void MultiplyChunk(int64_t chunk, int64_t block, const BFloat16Pair* filters, const float* bias,
+                     void* out, char* scratch) const;
 
   const ConvProblem problem_;
   const bool rotated_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 
+#include "caffe2/core/allocator.h"
 #include "caffe2/utils/float_panels.h"
 #include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/onednn_winograd_parts.h"
@@ -88,8 +89,7 @@ bool SharesTransforms(int64_t floats) {
 
 bool PanelWinogradSupports(const ConvProblem& p) {
   return FloatPanelsUseAvx512() && p.channels_last && p.type.Match<float>() &&
-         p.filter_type.Match<float>() && !p.constant_filter && p.filter[0] % kPanel == 0 &&
-         p.filter[1] % kPanel == 0;
+         p.filter_type.Match<float>() && p.filter[0] % kPanel == 0 && p.filter[1] % kPanel == 0;
 }
 
 // What does not change from run to run.
@@ -98,24 +98,25 @@ struct PanelCorrelation::Sizes {
       : in(in),
         out(out),
         tiles(out, pad_top, pad_left),
-        chunk(ChunkOf(tiles.count, in.channels)),
+        by_filter(out.channels > tiles.count),
+        chunk(ChunkOf(tiles.count, in.channels, by_filter ? 1 : omp_get_max_threads())),
         chunks(DivideUp(tiles.count, chunk)),
         input(chunk, in.channels),
         filter_plane(in.channels * kPanel + kLineFloats),
         filter_panel(kFloatPlanes * filter_plane),
         panels(out.channels / kPanel),
-        result_plane(chunk * kPanel + kLineFloats),
-        by_filter(panels * filter_panel > chunks * input.size()) {}
+        result_plane(chunk * kPanel + kLineFloats) {}
 
-  static int64_t ChunkOf(int64_t count, int64_t channels) {
+  // `threads` divide the chunks.
+  static int64_t ChunkOf(int64_t count, int64_t channels, int64_t threads) {
     // The transforms of a chunk stay in the second-level cache if it is not too short for products.
     constexpr int64_t kCacheFloats = 150 << 10, kMin = 32, kMax = 64;
     const int64_t most = std::clamp(kCacheFloats / (kFloatPlanes * channels), kMin, kMax);
-    const int64_t threads = omp_get_max_threads();
     const int64_t wanted = DivideUp(DivideUp(count, most), threads) * threads;
     return DivideUp(DivideUp(count, wanted), kStripRows) * kStripRows;
   }
 
+  int64_t filters_size() const { return panels * filter_panel; }
   // A part is a panel of filters or a chunk of tiles, see by_filter. Every part needs all common
   // pieces, the transforms of the others.
   int64_t parts() const { return by_filter ? panels : chunks; }
@@ -125,14 +126,14 @@ struct PanelCorrelation::Sizes {
 
   const Image in, out;
   const TileNumbers tiles;
+  // Threads divide panels of filters, or else chunks of tiles: what needs more memory. Each thread
+  // transforms its part when it needs it.
+  const bool by_filter;
   const int64_t chunk, chunks;  // of tiles
   const StripPlanes input;      // of a chunk
   // The transforms of filters: panels of kPanel filters, each with all its planes.
   const int64_t filter_plane, filter_panel, panels;
   const int64_t result_plane;
-  // Threads divide panels of filters, or else chunks of tiles: what needs more memory. Each thread
-  // transforms its part when it needs it.
-  const bool by_filter;
 };
 
 class PanelCorrelation::Worker {
@@ -149,6 +150,11 @@ class PanelCorrelation::Worker {
 
   void TransformPart(int64_t part, float* planes) const {
     s_.by_filter ? TransformFilters(part, planes) : TransformTiles(part, planes);
+  }
+  void TransformAllFilters(float* all) const {
+    ParallelFor(s_.panels, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) TransformFilters(i, all + i * s_.filter_panel);
+    });
   }
   // The pieces from `begin` to `end`, to their places in `all`.
   void TransformPieces(int64_t begin, int64_t end, float* all) const {
@@ -210,7 +216,7 @@ class PanelCorrelation::Worker {
                 float* results) const {
     const int64_t first = chunk * s_.chunk, count = CountOf(chunk);
     const int64_t rows = DivideUp(count, kStripRows) * kStripRows;
-    LinesAhead ahead = Ahead(chunk, panel, kFloatPlanes * rows / kStripRows);
+    LinesAhead ahead = Ahead(chunk, panel, filters, kFloatPlanes * rows / kStripRows);
     for (int64_t p = 0; p < kFloatPlanes; ++p) {
       MultiplyFloatStrips(rows, s_.input.strips, s_.input.strip, input + p * s_.input.plane,
                           filters + p * s_.filter_plane, false, kPanel,
@@ -228,8 +234,10 @@ class PanelCorrelation::Worker {
 
   // Asks for where the results will be and, if the thread will transform it next, for a part of the
   // next chunk's input.
-  LinesAhead Ahead(int64_t chunk, int64_t panel, int64_t products) const {
+  LinesAhead Ahead(int64_t chunk, int64_t panel, const float* filters, int64_t products) const {
     LinesAhead ahead(products);
+    if (s_.by_filter)
+      ahead.AddRange(filters + s_.filter_plane, filters + s_.filter_panel, s_.in.channels);
     const int64_t first = chunk * s_.chunk, next = first + s_.chunk, rows = s_.in.channels;
     const int64_t pixels = s_.tiles.PixelsTo(next, s_.out) - s_.tiles.PixelsTo(first, s_.out);
     float* to = out_ + s_.tiles.PixelsTo(first, s_.out) * s_.out.channels + panel * kPanel;
@@ -264,15 +272,19 @@ PanelCorrelation::PanelCorrelation(const ConvProblem& problem, bool rotated)
                        : std::make_shared<const Sizes>(src, dst, top, left);
       }()) {}
 
-void PanelCorrelation::Run(const void* in, const void* filter, const void* bias, void* out) const {
+const float* PanelCorrelation::KeptFilters(const Worker& worker, const void* filter) {
+  if (rotated_ || !problem_.constant_filter) return nullptr;
+  if (!kept_) {
+    kept_ = GetAllocator(CPU).Allocate(sizes_->filters_size() * sizeof(float), Device{});
+  }
+  auto* filters = static_cast<float*>(kept_.get());
+  if (kept_source_ != filter) worker.TransformAllFilters(filters);
+  kept_source_ = filter;
+  return filters;
+}
+
+void PanelCorrelation::Run(const void* in, const void* filter, const void* bias, void* out) {
   const Sizes& s = *sizes_;
-  const int64_t threads = omp_get_max_threads(), all_size = s.pieces() * s.piece_size();
-  const bool share = SharesTransforms(all_size);
-  const int64_t results_size = kFloatPlanes * s.result_plane;
-  const int64_t thread_size = s.part_size() + results_size + (share ? 0 : all_size);
-  auto* shared = reinterpret_cast<float*>(
-      ThreadScratch(((share ? all_size : 0) + threads * thread_size) * sizeof(float)));
-  float* of_threads = shared + (share ? all_size : 0);
   std::vector<float> bias_buffer(s.out.channels);
   const WinogradEpilogue epilogue{
       bias ? AsFloat(problem_.bias_type, bias, 0, s.out.channels, &bias_buffer)
@@ -280,19 +292,33 @@ void PanelCorrelation::Run(const void* in, const void* filter, const void* bias,
       !rotated_ && problem_.add_to_dst, !rotated_ && problem_.relu};
   const Worker worker(s, rotated_, static_cast<const float*>(in), static_cast<const float*>(filter),
                       epilogue, static_cast<float*>(out));
-  if (share) {
+  const float* kept = KeptFilters(worker, filter);
+  const float *kept_parts = s.by_filter ? kept : nullptr,
+              *kept_pieces = s.by_filter ? nullptr : kept;
+  const int64_t threads = omp_get_max_threads();
+  const int64_t all_size = kept_pieces ? 0 : s.pieces() * s.piece_size();
+  const int64_t part_size = kept_parts ? 0 : s.part_size();
+  const bool share = SharesTransforms(all_size);
+  const int64_t results_size = kFloatPlanes * s.result_plane;
+  const int64_t thread_size = part_size + results_size + (share ? 0 : all_size);
+  auto* shared = reinterpret_cast<float*>(
+      ThreadScratch(((share ? all_size : 0) + threads * thread_size) * sizeof(float)));
+  float* of_threads = shared + (share ? all_size : 0);
+  if (share && !kept_pieces) {
     ParallelFor(s.pieces(), 1,
                 [&](int64_t begin, int64_t end) { worker.TransformPieces(begin, end, shared); });
   }
   std::atomic<int> next_thread{0};
   ParallelFor(s.parts(), 1, [&](int64_t begin, int64_t end) {
     float* planes = of_threads + next_thread++ * thread_size;
-    float* results = planes + s.part_size();
-    float* all = share ? shared : results + results_size;
-    if (!share) worker.TransformPieces(0, s.pieces(), all);
+    float* results = planes + part_size;
+    float* own = results + results_size;
+    if (!share && !kept_pieces) worker.TransformPieces(0, s.pieces(), own);
+    const float* all = kept_pieces ? kept_pieces : share ? shared : own;
     for (int64_t part = begin; part < end; ++part) {
-      worker.TransformPart(part, planes);
-      worker.MultiplyPart(part, planes, all, results);
+      if (!kept_parts) worker.TransformPart(part, planes);
+      worker.MultiplyPart(part, kept_parts ? kept_parts + part * s.part_size() : planes, all,
+                          results);
     }
   });
 }

@@ -9,7 +9,7 @@
 namespace caffe2::onednn {
 
 // True if the classes below support a problem that WinogradSupports: float images in NHWC, float
-// filters, which may change, numbers of channels and of filters that are multiples of 32, and
+// filters, numbers of channels and of filters that are multiples of 32, and
 // FloatPanelsUseAvx512().
 bool PanelWinogradSupports(const ConvProblem& problem);
 
@@ -19,15 +19,20 @@ class PanelCorrelation {
  public:
   PanelCorrelation(const ConvProblem& problem, bool rotated);
   // Like WinogradCorrelation::Run.
-  void Run(const void* in, const void* filter, const void* bias, void* out) const;
+  void Run(const void* in, const void* filter, const void* bias, void* out);
 
  private:
   struct Sizes;
   class Worker;
 
+  // The transforms of a constant filter; null if it is transformed in each run.
+  const float* KeptFilters(const Worker& worker, const void* filter);
+
   const ConvProblem problem_;
   const bool rotated_;
   const std::shared_ptr<const Sizes> sizes_;
+  std::shared_ptr<void> kept_;
+  const void* kept_source_ = nullptr;
 };
 
 // The filter gradient.

@@ -94,7 +94,7 @@ TEST(BFloat16Pairs, MultiplyStrips) {
     }
     const int64_t step = kPanel + 5;
     std::vector<float> c(rows * step, 9.f);  // what is there before does not matter
-    MultiplyStrips(rows, strips, strip, a.data(), pairs.data(), step, c.data());
+    MultiplyStrips(rows, strips, strip, a.data(), pairs.data(), nullptr, step, c.data());
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < kPanel; ++j) {
         double sum = 0;

@@ -61,6 +61,30 @@ struct Data {
   std::vector<float> d_filter;
 };
 
+// Threads divide blocks of filters where they can, else tiles.
+TEST(WinogradPairs, KeptFiltersGiveTheSameBits) {
+  const int threads_before = omp_get_max_threads();
+  for (const Case& c : {Case{1, 14, 14, 48, 256}, {1, 7, 7, 96, 100}, {2, 15, 14, 33, 128}}) {
+    ConvProblem problem = Problem(c);
+    SCOPED_TRACE(problem.ToString());
+    Data expected(c);
+    expected.RunPairs(problem);
+    problem.constant_filter = true;
+    for (const int threads : {1, 2, 3, 4}) {
+      omp_set_num_threads(threads);
+      PairCorrelation conv(problem, false);
+      std::vector<float> filter = expected.filter;
+      for (int run = 0; run < 2; ++run) {
+        std::vector<bfloat16> dst(expected.dst.size());
+        conv.Run(expected.src.data(), filter.data(), nullptr, dst.data());
+        EXPECT_EQ(dst, expected.dst) << threads << " " << run;
+        filter.assign(filter.size(), 0.f);  // the promise was that it does not change
+      }
+    }
+    omp_set_num_threads(threads_before);
+  }
+}
+
 // From a few tiles, fewer than threads, to several chunks of tiles, blocks of filters and panels.
 TEST(WinogradPairs, ResultsDoNotDependOnTheNumberOfThreads) {
   const int threads_before = omp_get_max_threads();

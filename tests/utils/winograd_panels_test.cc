@@ -75,15 +75,37 @@ TEST(WinogradPanels, ResultsDoNotDependOnTheNumberOfThreads) {
   }
 }
 
+// Threads divide filters in the first two cases, tiles in the others.
+TEST(WinogradPanels, KeptFiltersGiveTheSameBits) {
+  const int threads_before = omp_get_max_threads();
+  for (const FloatCase& c :
+       {FloatCase{1, 7, 7, 96, 128}, {2, 7, 7, 160, 96}, {3, 41, 37, 32, 64}, {1, 9, 9, 64, 32}}) {
+    ConvProblem problem = FloatProblem(c);
+    SCOPED_TRACE(problem.ToString());
+    FloatData expected(c);
+    expected.RunPanels(problem);
+    problem.constant_filter = true;
+    for (const int threads : {1, 2, 3, 16}) {
+      omp_set_num_threads(threads);
+      PanelCorrelation conv(problem, false);
+      std::vector<float> filter = expected.filter;
+      for (int run = 0; run < 2; ++run) {
+        std::vector<float> dst(expected.dst.size());
+        conv.Run(expected.src.data(), filter.data(), nullptr, dst.data());
+        EXPECT_EQ(dst, expected.dst) << threads << " " << run;
+        filter.assign(filter.size(), 0.f);  // the promise was that it does not change
+      }
+    }
+    omp_set_num_threads(threads_before);
+  }
+}
+
 TEST(WinogradPanels, SupportsFullPanelsOnly) {
   ConvProblem problem = FloatProblem({1, 4, 4, 32, 64});
   EXPECT_EQ(PanelWinogradSupports(problem), FloatPanelsUseAvx512());
   EXPECT_EQ(PanelWinogradSupports(FloatProblem({1, 4, 4, 64, 32})), FloatPanelsUseAvx512());
   EXPECT_FALSE(PanelWinogradSupports(FloatProblem({1, 4, 4, 32, 63})));
   EXPECT_FALSE(PanelWinogradSupports(FloatProblem({1, 4, 4, 33, 64})));
-  problem.constant_filter = true;
-  EXPECT_FALSE(PanelWinogradSupports(problem));
-  problem = FloatProblem({1, 4, 4, 32, 64});
   problem.channels_last = false;
   EXPECT_FALSE(PanelWinogradSupports(problem));
   problem = FloatProblem({1, 4, 4, 32, 64});
