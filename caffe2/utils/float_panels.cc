@@ -73,14 +73,6 @@ bool FloatPanelsUseAvx512() {
 #endif
 }
 
-CAFFE2_SIMD_CLONES void SplitRow(int64_t n, const float* from, float* to) {
-  for (; n >= kPanel; n -= kPanel, from += kPanel, to += kPanelStep) {
-    VectorAt(to) = VectorAt(from);
-    VectorAt(to + kFloats) = VectorAt(from + kFloats);
-  }
-  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
-}
-
 void MultiplyFloatPanels(int64_t length, const float* a, const float* b, int64_t rows,
                          int64_t columns, bool accumulate, int64_t step, float* c,
                          LinesAhead* ahead) {

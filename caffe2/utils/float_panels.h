@@ -9,16 +9,9 @@
 
 namespace caffe2 {
 
-// Long matrices are multiplied in chunks of kPanelRows rows: two panels stay in the first-level
-// cache. The panels of a chunk lie kPanelStep floats apart.
-inline constexpr int64_t kPanelRows = kPanelStep / kPanel;
-
 // True if the functions below use AVX-512: the processor has it, and the compiler made versions for
 // it (simd.h), as GCC does from 12 on without sanitizers.
 bool FloatPanelsUseAvx512();
-
-// Copies a row of n columns to a row of each panel of a chunk. Columns from n on stay as they are.
-void SplitRow(int64_t n, const float* from, float* to);
 
 // Memory that will be used soon. Products ask for it meanwhile, so that nothing need wait for it.
 class LinesAhead {

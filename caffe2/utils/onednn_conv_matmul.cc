@@ -6,14 +6,12 @@
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/logging.h"
-#include "caffe2/utils/float_panels.h"
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_matmul.h"
 #include "caffe2/utils/onednn_processor.h"
-#include "caffe2/utils/pair_patch_gradient.h"
-#include "caffe2/utils/panel_filter_gradient.h"
 #include "caffe2/utils/parallel.h"
 #include "caffe2/utils/thread_scratch.h"
+#include "caffe2/utils/tiled_filter_gradient.h"
 
 namespace caffe2::onednn {
 namespace {
@@ -106,39 +104,43 @@ void ImagePatches::Gather(int64_t count, const T* images, T* patches) const {
   });
 }
 
-template <typename Body>
-void ImagePatches::ForEachTapOfPanels(int64_t begin, int64_t end, const Body& body) const {
-  for (int64_t panel = begin; panel < end;) {
-    const int64_t tap = panel / panels_of_tap(), c = panel % panels_of_tap() * kPanel;
-    const int64_t count = std::min(end, (tap + 1) * panels_of_tap()) - panel;
-    body(tap / kernel_width_, tap % kernel_width_, c, std::min(channels_ - c, count * kPanel),
-         (panel - begin) * kPanelStep);
-    panel += count;
+std::vector<int64_t> ImagePatches::TapsOfStride() const {
+  std::vector<int64_t> taps;
+  for (int64_t i = 0; i < std::min(stride_y_, kernel_height_); ++i) {
+    for (int64_t j = 0; j < std::min(stride_x_, kernel_width_); ++j) {
+      taps.push_back(i * kernel_width_ + j);
+    }
+  }
+  return taps;
+}
+
+template <typename T>
+void ImagePatches::PixelsUnder(int64_t tap, int64_t first, int64_t count, const T* images,
+                               const T* outside, const T** pixels) const {
+  if (trivial()) {
+    const int64_t wanted = std::min(count, images_ * rows() - first);
+    for (int64_t n = 0; n < wanted; ++n) pixels[n] = images + (first + n) * channels_;
+    std::fill(pixels + wanted, pixels + count, outside);
+    return;
+  }
+  const int64_t down = tap / kernel_width_ * dilation_y_ - pad_y_;
+  const int64_t across = tap % kernel_width_ * dilation_x_ - pad_x_;
+  int64_t image = first / rows(), row = first % rows() / out_width_, column = first % out_width_;
+  for (int64_t n = 0; n < count; ++n) {
+    const int64_t y = row * stride_y_ + down, x = column * stride_x_ + across;
+    const bool inside = image < images_ && y >= 0 && y < height_ && x >= 0 && x < width_in_;
+    pixels[n] = inside ? images + image * image_size() + (y * width_in_ + x) * channels_ : outside;
+    if (++column < out_width_) continue;
+    column = 0;
+    if (++row < out_height_) continue;
+    row = 0;
+    ++image;
   }
 }
-
-void ImagePatches::GatherPair(int64_t first, int64_t begin, int64_t end, const bfloat16* images,
-                              const bfloat16* outside, BFloat16Pair* to) const {
-  const bool two = first + 1 < images_ * rows();
-  const auto even = WindowOf(first, images), odd = WindowOf(two ? first + 1 : first, images);
-  ForEachTapOfPanels(begin, end,
-                     [&](int64_t i, int64_t j, int64_t c, int64_t channels, int64_t place) {
-                       const bfloat16* upper = PixelUnder(even, i, j);
-                       const bfloat16* lower = two ? PixelUnder(odd, i, j) : nullptr;
-                       InterleaveRows(channels, (upper ? upper : outside) + c,
-                                      (lower ? lower : outside) + c, to + place);
-                     });
-}
-
-void ImagePatches::SplitPatch(int64_t row, int64_t begin, int64_t end, const float* images,
-                              const float* outside, float* to) const {
-  const auto window = WindowOf(row, images);
-  ForEachTapOfPanels(begin, end,
-                     [&](int64_t i, int64_t j, int64_t c, int64_t channels, int64_t place) {
-                       const float* pixel = PixelUnder(window, i, j);
-                       SplitRow(channels, (pixel ? pixel : outside) + c, to + place);
-                     });
-}
+template void ImagePatches::PixelsUnder(int64_t, int64_t, int64_t, const float*, const float*,
+                                        const float**) const;
+template void ImagePatches::PixelsUnder(int64_t, int64_t, int64_t, const bfloat16*, const bfloat16*,
+                                        const bfloat16**) const;
 
 template <typename T>
 void ImagePatches::Scatter(int64_t count, const float* patches, T* images) const {
@@ -179,14 +181,14 @@ PatchFilterGradient::PatchFilterGradient(const ConvProblem& problem)
       patches_(problem, in_float_ ? sizeof(float) : sizeof(bfloat16)) {}
 
 void PatchFilterGradient::Run(const void* src, const void* d_dst, void* d_filter) const {
-  if (in_float_ && FloatPanelsUseAvx512()) {
-    PanelFilterGradient(patches_, static_cast<const float*>(src), static_cast<const float*>(d_dst),
+  if (in_float_ && HasAvx512()) {
+    TiledFilterGradient(patches_, static_cast<const float*>(src), static_cast<const float*>(d_dst),
                         static_cast<float*>(d_filter));
   } else if (in_float_) {
     RunWithType(static_cast<const float*>(src), static_cast<const float*>(d_dst), d_filter);
   } else if (HasPairInstruction() && !HasAmx()) {
-    PairPatchGradient(patches_, static_cast<const bfloat16*>(src),
-                      static_cast<const bfloat16*>(d_dst), static_cast<float*>(d_filter));
+    TiledFilterGradient(patches_, static_cast<const bfloat16*>(src),
+                        static_cast<const bfloat16*>(d_dst), static_cast<float*>(d_filter));
   } else {
     RunWithType(static_cast<const bfloat16*>(src), static_cast<const bfloat16*>(d_dst), d_filter);
   }

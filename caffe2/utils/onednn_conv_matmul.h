@@ -5,14 +5,15 @@
 // oneDNN's own kernels for these gradients are slower than its matrix products where the kernel is
 // 1x1, the stride is above 1 or the images are small: in bfloat16 ten times on processors with AMX
 // (oneDNN 2), in float two to four times on processors without AVX-512 (strides of 1x1 kernels).
-// With AVX512_BF16 but not AMX, its gradients of filters in bfloat16 are up to 1.8 times as slow as
-// products of pairs (bfloat16_pairs.h) over patches; in float, with AVX-512, some are up to 1.3
-// times as slow as products of panels (panel_filter_gradient.h). Products are summed in float; a
+// With AVX-512 but not AMX, its gradients of filters are up to 1.8 times as slow as products of our
+// own tiles (tiled_filter_gradient.h), in bfloat16 and in float. Products are summed in float; a
 // result in bfloat16 is rounded once. One thread at a time runs an object; the work inside is
 // parallel.
 #pragma once
 
-#include "caffe2/utils/bfloat16_pairs.h"
+#include <cstdint>
+#include <vector>
+
 #include "caffe2/utils/onednn_conv.h"
 
 namespace caffe2::onednn {
@@ -42,25 +43,19 @@ class ImagePatches {
   // Copies the patches of `count` images of float or bfloat16. Pixels outside are 0.
   template <typename T>
   void Gather(int64_t count, const T* images, T* patches) const;
-  // As matrices of pairs (bfloat16_pairs.h), patches have this number of panels for each element of
-  // the kernel.
-  int64_t panels_of_tap() const { return PanelsOf(channels_); }
-  // Interleaves panels `begin` to `end` of patches `first` and first + 1 of all images to a row of
-  // each panel of a chunk. Patches after the last are 0; `outside` holds channels() zeros.
-  void GatherPair(int64_t first, int64_t begin, int64_t end, const bfloat16* images,
-                  const bfloat16* outside, BFloat16Pair* to) const;
-  // The same for one patch in float: copies it to a row of each panel (float_panels.h).
-  void SplitPatch(int64_t row, int64_t begin, int64_t end, const float* images,
-                  const float* outside, float* to) const;
+  // The elements of the kernel in a corner of the size of the stride. With dilation 1, they lie on
+  // almost all pixels once.
+  std::vector<int64_t> TapsOfStride() const;
+  // Where the pixels lie that are under element `tap` of the kernel, for `count` patches of all
+  // images from `first` on: `outside` for pixels outside of the image, and after the last patch.
+  template <typename T>
+  void PixelsUnder(int64_t tap, int64_t first, int64_t count, const T* images, const T* outside,
+                   const T** pixels) const;
   // Sums the patches of `count` images into the pixels that they came from.
   template <typename T>
   void Scatter(int64_t count, const float* patches, T* images) const;
 
  private:
-  // body(i, j, c, channels, place) for each element (i, j) of the kernel that panels `begin` to
-  // `end` of patches hold, from channel c on; `place`: of its first panel in a chunk.
-  template <typename Body>
-  void ForEachTapOfPanels(int64_t begin, int64_t end, const Body& body) const;
   // The part of an image under the kernel, from its corner (y, x), which may be outside.
   template <typename T>
   struct Window {

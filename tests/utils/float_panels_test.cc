@@ -22,26 +22,16 @@ std::vector<float> RowsOfFloats(int64_t n, uint64_t seed) {
 std::vector<float> SplitMatrix(const std::vector<float>& matrix, int64_t rows, int64_t columns) {
   std::vector<float> panels(PanelsOf(columns) * kPanelStep,
                             std::numeric_limits<float>::quiet_NaN());
-  for (int64_t r = 0; r < rows; ++r) SplitRow(columns, &matrix[r * columns], &panels[r * kPanel]);
-  return panels;
-}
-
-TEST(FloatPanels, SplitRow) {
-  for (const int64_t columns : {0, 1, 31, 32, 33, 100}) {
-    const auto from = RowsOfFloats(columns, 1);
-    std::vector<float> to(PanelsOf(columns) * kPanelStep, 9.f);
-    SplitRow(columns, from.data(), to.data());
-    for (int64_t i = 0; i < static_cast<int64_t>(to.size()); ++i) {
-      const int64_t column = i / kPanelStep * kPanel + i % kPanelStep;
-      const bool written = i % kPanelStep < kPanel && column < columns;
-      ASSERT_EQ(to[i], written ? from[column] : 9.f) << i << " of " << columns;
-    }
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t r = i / columns, column = i % columns;
+    panels[column / kPanel * kPanelStep + r * kPanel + column % kPanel] = matrix[i];
   }
+  return panels;
 }
 
 // Products of `rows` and `columns` columns of two matrices, over few rows and a whole panel.
 void ExpectFloatPanelProducts(int64_t rows, int64_t columns, bool accumulate) {
-  for (const int64_t length : {1, 2, static_cast<int>(kPanelRows)}) {
+  for (const int64_t length : {1, 2, static_cast<int>(kPanelPairs)}) {
     SCOPED_TRACE(length);
     const auto a = RowsOfFloats(length * rows, 2), b = RowsOfFloats(length * columns, 3);
     const int64_t step = columns + 3;

@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "caffe2/core/half.h"
 #include "caffe2/core/random.h"
-#include "caffe2/utils/float_panels.h"
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_processor.h"
 
@@ -183,29 +184,33 @@ TEST(PatchGradient, IsForGradientsWithoutBias) {
 }
 
 // In float oneDNN's own kernels are slower than patches without AVX-512, with strides; with it, but
-// not AMX, gradients of wide filters are slower than products of panels.
+// not AMX, gradients of filters are slower than products of tiles.
 TEST(PatchGradient, IsPreferredInFloat) {
-  const bool panels = FloatPanelsUseAvx512() && !HasAmx();
+  const bool tiles = HasAvx512() && !HasAmx();
   const bool slow = !HasAvx512();
   constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
   const auto prefers = [](const Case& c, ConvDirection direction) {
     return PrefersPatches(Problem<float>(c), direction);
   };
   const Case strided{"", 16, 55, 256, 512, 1, 2, 0, 1};
-  EXPECT_EQ(prefers(strided, kFilter), slow || panels);
+  EXPECT_EQ(prefers(strided, kFilter), slow || tiles);
   EXPECT_EQ(prefers(strided, kData), slow);
   EXPECT_EQ(prefers({"", 16, 7, 512, 2048, 1, 1, 0, 1}, kData), slow);  // a small image
   EXPECT_EQ(prefers({"", 16, 7, 512, 512, 3, 1, 1, 1}, kFilter), slow);
-  EXPECT_EQ(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kFilter), panels);
-  EXPECT_EQ(prefers({"", 16, 28, 256, 256, 3, 2, 1, 1}, kFilter), slow || panels);
-  EXPECT_EQ(prefers({"", 16, 28, 256, 256, 5, 2, 2, 1}, kFilter), slow);  // many taps
-  EXPECT_FALSE(prefers({"", 16, 28, 64, 128, 1, 1, 0, 1}, kFilter));
-  EXPECT_FALSE(prefers({"", 16, 28, 128, 500, 1, 1, 0, 1}, kFilter));  // a panel is not full
+  EXPECT_EQ(prefers({"", 16, 28, 256, 256, 3, 2, 1, 1}, kFilter), slow || tiles);
+  EXPECT_EQ(prefers({"", 16, 28, 256, 256, 5, 2, 2, 1}, kFilter), slow || tiles);
+  for (const auto& [channels, filters] :
+       std::vector<std::pair<int64_t, int64_t>>{{128, 512}, {64, 64}, {128, 500}, {144, 40}}) {
+    EXPECT_EQ(prefers({"", 16, 28, channels, filters, 1, 1, 0, 1}, kFilter), tiles) << channels;
+  }
+  EXPECT_FALSE(prefers({"", 16, 28, 32, 96, 1, 1, 0, 1}, kFilter));    // few tiles
+  EXPECT_FALSE(prefers({"", 16, 28, 100, 100, 1, 1, 0, 1}, kFilter));  // a panel is not full
+  EXPECT_FALSE(prefers({"", 1, 28, 64, 64, 1, 1, 0, 1}, kFilter));     // few pixels
   EXPECT_FALSE(prefers({"", 128, 7, 512, 512, 3, 1, 1, 1}, kFilter));  // Winograd
   EXPECT_FALSE(prefers({"", 16, 224, 3, 64, 7, 2, 3, 1}, kFilter));    // few channels
 }
 
-TEST(PatchGradient, IsPreferredInBFloat16WithStridesOrManyPixels) {
+TEST(PatchGradient, IsPreferredInBFloat16WithPairs) {
   if (HasAmx()) GTEST_SKIP() << "other rules";
   const bool pairs = HasPairInstruction();
   constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
@@ -213,10 +218,12 @@ TEST(PatchGradient, IsPreferredInBFloat16WithStridesOrManyPixels) {
     return PrefersPatches(Problem<bfloat16>(c), direction);
   };
   EXPECT_EQ(prefers({"", 16, 55, 128, 128, 3, 2, 1, 1}, kFilter), pairs);
-  EXPECT_EQ(prefers({"", 16, 14, 64, 128, 5, 2, 2, 1}, kFilter), pairs);  // a small result
-  EXPECT_FALSE(prefers({"", 16, 56, 64, 128, 5, 2, 2, 1}, kFilter));
-  EXPECT_EQ(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kFilter), pairs);  // many pixels
-  EXPECT_FALSE(prefers({"", 16, 14, 256, 1024, 1, 1, 0, 1}, kFilter));
+  EXPECT_EQ(prefers({"", 16, 56, 64, 128, 5, 2, 2, 1}, kFilter), pairs);
+  EXPECT_EQ(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kFilter), pairs);
+  EXPECT_EQ(prefers({"", 16, 14, 256, 1024, 1, 1, 0, 1}, kFilter), pairs);
+  EXPECT_EQ(prefers({"", 16, 7, 512, 2048, 1, 1, 0, 1}, kFilter), pairs);
+  EXPECT_FALSE(prefers({"", 16, 28, 40, 240, 1, 1, 0, 1}, kFilter));     // a panel is not full
+  EXPECT_FALSE(prefers({"", 16, 14, 512, 512, 3, 1, 1, 1}, kFilter));    // Winograd
   EXPECT_EQ(prefers({"", 16, 7, 512, 2048, 1, 1, 0, 1}, kData), pairs);  // a small image
   EXPECT_FALSE(prefers({"", 16, 28, 128, 512, 1, 1, 0, 1}, kData));
   EXPECT_FALSE(prefers({"", 16, 55, 128, 128, 3, 2, 1, 1}, kData));
