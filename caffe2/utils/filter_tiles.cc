@@ -120,7 +120,8 @@ CAFFE2_TILE_INLINE __m512 AddTileProduct(BFloat16Pair a, __m512 b, __m512 sum) {
 }
 
 // kRows rows of c, for columns of a from `a` on. All sums stay in registers. While they are
-// computed, the old c is brought into the cache. With kFill the panel b is made on the way.
+// computed, the old c is brought into the cache, a row at a time: asking for all lines at once
+// delays the first sums. With kFill the panel b is made on the way.
 template <int kRows, int kVectors, bool kFill, typename T>
 CAFFE2_TILE_TARGET void MultiplyTile(const TileProduct<T>& p, const TileWord<T>* a, bool accumulate,
                                      float* c, int64_t c_step, TileRows<T> ahead) {
@@ -130,12 +131,16 @@ CAFFE2_TILE_TARGET void MultiplyTile(const TileProduct<T>& p, const TileWord<T>*
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) {
       sums[i][j] = _mm512_setzero_ps();
-      if (accumulate) __builtin_prefetch(c + i * c_step + j * kTileLanes, 1);
     }
   }
+  const int64_t old_rows = accumulate ? kRows : 0;
   auto* b = reinterpret_cast<float*>(p.b);
   const T* const* unpacked = p.unpacked.rows;
   for (int64_t r = 0; r < p.words; ++r, a += p.a_step, b += kTileSide) {
+    if (r < old_rows) {
+      const float* old = c + r * c_step;
+      for (int j = 0; j < kVectors; ++j) __builtin_prefetch(old + j * kTileLanes, 1);
+    }
     if (ahead.rows) {
       __builtin_prefetch(*ahead.rows + ahead.column, 0, 2);
       ahead.rows += kRowsOfWord<T>;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "caffe2/utils/filter_blocks.h"
@@ -60,8 +60,10 @@ class BlockWorker {
     const int64_t words = DivideRoundingUp(last - first, kRowsOfWord<T>);
     const int64_t chunks = std::max<int64_t>(1, DivideRoundingUp(words, kTileWords));
     const int64_t length = DivideRoundingUp(words, chunks);
+    FindRows(first, ahead_);
     for (int64_t row = first; row < last; row += length * kRowsOfWord<T>) {
       row_ = row;
+      std::swap(now_, ahead_);
       words_ = std::min(length, DivideRoundingUp(last - row, kRowsOfWord<T>));
       RunChunk(row > first, d_filter);
     }
@@ -93,20 +95,18 @@ class BlockWorker {
     RowsAhead<T> ahead(tiles);
     const int64_t next = row_ + words_ * kRowsOfWord<T>;
     if (next >= p_.images() * p_.rows()) return ahead;
-    FindGradients(next, gradients_ahead_);
+    FindRows(next, ahead_);
     const BlockRange& filters = sides_.filters;
-    ahead.Add(gradients_ahead_, filters.begin * kTileSide,
+    ahead.Add(ahead_->gradients, filters.begin * kTileSide,
               std::min(p_.filters(), filters.end * kTileSide));
     for (int i = 0; i < taps_; ++i) {
-      FindPixels(next, taps_ahead_[i], pixels_ahead_[i]);
-      ahead.Add(pixels_ahead_[i], channels_ahead_.begin, channels_ahead_.end);
+      ahead.Add(ahead_->pixels[i], channels_ahead_.begin, channels_ahead_.end);
     }
     return ahead;
   }
 
   void RunChunk(bool accumulate, float* d_filter) {
     RowsAhead<T> ahead = Ahead();
-    if (kPacksGradients) FindGradients(row_, gradients_);
     tap_ = -1;
     for (int64_t block = begin_; block < end_; ++block) {
       const FilterBlocks::Block b = blocks_.At(block);
@@ -129,7 +129,7 @@ class BlockWorker {
     product->a_columns = b.rows;
     if constexpr (kPacksGradients) {
       Word* to = packed_ + (blocks_.by_filter() ? 0 : b.filter * kTilePanel);
-      if (is_new) PackPanel<T>(words_, b.rows, {gradients_, m}, to);
+      if (is_new) PackPanel<T>(words_, b.rows, {now_->gradients, m}, to);
       product->a = to;
       product->a_step = kTileSide;
     } else {
@@ -141,17 +141,29 @@ class BlockWorker {
   void SetPanel(const FilterBlocks::Block& b, bool is_new, TileProduct<T>* product) {
     product->b_columns = b.columns;
     product->b = panels_ + (blocks_.by_filter() ? b.panel * kTilePanel : 0);
-    if (!is_new) return;
-    if (b.tap != tap_) FindPixels(row_, b.tap, pixels_);
-    tap_ = b.tap;
-    product->unpacked = {pixels_, b.channel};
+    if (is_new) product->unpacked = {PixelsOf(b.tap), b.channel};
   }
 
-  // Where the gradients of kMaxRows pixels lie, from `row` on.
-  void FindGradients(int64_t row, const T** rows) const {
+  const T* const* PixelsOf(int64_t tap) {
+    for (int i = 0; i < taps_; ++i) {
+      if (taps_ahead_[i] == tap) return now_->pixels[i];
+    }
+    if (tap != tap_) FindPixels(row_, tap, pixels_);
+    tap_ = tap;
+    return pixels_;
+  }
+
+  // Where the rows of a chunk lie from `row` on: gradients, and pixels of the taps ahead.
+  struct Rows {
+    const T *gradients[kMaxRows], *pixels[kMaxTaps][kMaxRows];
+  };
+  void FindRows(int64_t row, Rows* rows) const {
     const int64_t wanted = std::min(kMaxRows, p_.images() * p_.rows() - row);
-    for (int64_t i = 0; i < wanted; ++i) rows[i] = in_.gradients + (row + i) * p_.filters();
-    std::fill(rows + wanted, rows + kMaxRows, in_.outside);
+    for (int64_t i = 0; i < wanted; ++i) {
+      rows->gradients[i] = in_.gradients + (row + i) * p_.filters();
+    }
+    std::fill(rows->gradients + wanted, rows->gradients + kMaxRows, in_.outside);
+    for (int i = 0; i < taps_; ++i) FindPixels(row, taps_ahead_[i], rows->pixels[i]);
   }
   void FindPixels(int64_t row, int64_t tap, const T** pixels) const {
     p_.PixelsUnder(tap, row, kMaxRows, in_.images, in_.outside, pixels);
@@ -164,11 +176,12 @@ class BlockWorker {
   const FilterBlocks::Sides sides_;
   Word *const panels_, *const packed_;
   int64_t row_ = 0, words_ = 0, tap_ = -1;  // of the chunk; of pixels_
-  const T *gradients_[kMaxRows], *pixels_[kMaxRows];
+  const T* pixels_[kMaxRows];
   int taps_ = 0;
   int64_t taps_ahead_[kMaxTaps];
   BlockRange channels_ahead_;
-  const T *gradients_ahead_[kMaxRows], *pixels_ahead_[kMaxTaps][kMaxRows];
+  Rows rows_[2];
+  Rows *now_ = &rows_[0], *ahead_ = &rows_[1];
 };
 
 // The number of parts into which sums over many patches are divided, so that each thread reads
