@@ -123,8 +123,9 @@ CAFFE2_TILE_INLINE __m512 AddTileProduct(BFloat16Pair a, __m512 b, __m512 sum) {
 // computed, the old c is brought into the cache, a row at a time: asking for all lines at once
 // delays the first sums. With kFill the panel b is made on the way.
 template <int kRows, int kVectors, bool kFill, typename T>
-CAFFE2_TILE_TARGET void MultiplyTile(const TileProduct<T>& p, const TileWord<T>* a, bool accumulate,
-                                     float* c, int64_t c_step, TileRows<T> ahead) {
+CAFFE2_TILE_TARGET void MultiplyFilterTile(const TileProduct<T>& p, const TileWord<T>* a,
+                                           bool accumulate, float* c, int64_t c_step,
+                                           TileRows<T> ahead) {
   __m512 sums[kRows][kVectors];
 #pragma GCC unroll 6
   for (int i = 0; i < kRows; ++i) {
@@ -195,10 +196,11 @@ void MultiplyRowsOfTile(const TileProduct<T>& p, int64_t first, RowsAhead<T>* ah
   float* c = p.c + first * p.c_step;
   const TileRows<T> line = ahead ? ahead->Next() : TileRows<T>{};
   if (p.b_columns == kVectors * kTileLanes) {
-    return MultiplyTile<kRows, kVectors, kFill>(p, p.a + first, p.accumulate, c, p.c_step, line);
+    return MultiplyFilterTile<kRows, kVectors, kFill>(p, p.a + first, p.accumulate, c, p.c_step,
+                                                      line);
   }
   alignas(64) float sums[kRows * kTileSide];
-  MultiplyTile<kRows, kVectors, kFill>(p, p.a + first, false, sums, kTileSide, line);
+  MultiplyFilterTile<kRows, kVectors, kFill>(p, p.a + first, false, sums, kTileSide, line);
   StoreTileSums(kRows, p.b_columns, sums, p.accumulate, p.c_step, c);
 }
 
@@ -211,7 +213,7 @@ void MultiplyTilesByVectors(const TileProduct<T>& p, RowsAhead<T>* ahead) {
     MultiplyRowsOfTile<kSix, kVectors, true>(p, 0, ahead);
     i = kSix;
   } else if (p.unpacked.rows) {
-    PackPanel<T>(p.words, p.b_columns, p.unpacked, p.b);
+    PackTilePanel<T>(p.words, p.b_columns, p.unpacked, p.b);
   }
   for (; i + kSix <= p.a_columns; i += kSix) {
     MultiplyRowsOfTile<kSix, kVectors, false>(p, i, ahead);
@@ -231,7 +233,7 @@ void MultiplyTilesByVectors(const TileProduct<T>& p, RowsAhead<T>* ahead) {
 }  // namespace
 
 template <typename T>
-void PackPanel(int64_t words, int64_t columns, const TileRows<T>& from, TileWord<T>* to) {
+void PackTilePanel(int64_t words, int64_t columns, const TileRows<T>& from, TileWord<T>* to) {
 #if defined(CAFFE2_PAIR_INSTRUCTION)
   if (HasTileInstructions<T>()) {
     return columns == kTileSide ? PackPanelOfVectors<false, T>(words, columns, from, to)
@@ -253,12 +255,12 @@ void MultiplyTiles(const TileProduct<T>& p, RowsAhead<T>* ahead) {
                : MultiplyTilesByVectors<kTileSide / 2 / kTileLanes>(p, ahead);
   }
 #endif
-  if (p.unpacked.rows) PackPanel<T>(p.words, p.b_columns, p.unpacked, p.b);
+  if (p.unpacked.rows) PackTilePanel<T>(p.words, p.b_columns, p.unpacked, p.b);
   MultiplyTilesPlainly(p);
 }
 
-template void PackPanel<float>(int64_t, int64_t, const TileRows<float>&, float*);
-template void PackPanel<bfloat16>(int64_t, int64_t, const TileRows<bfloat16>&, BFloat16Pair*);
+template void PackTilePanel<float>(int64_t, int64_t, const TileRows<float>&, float*);
+template void PackTilePanel<bfloat16>(int64_t, int64_t, const TileRows<bfloat16>&, BFloat16Pair*);
 template void MultiplyTiles<float>(const TileProduct<float>&, RowsAhead<float>*);
 template void MultiplyTiles<bfloat16>(const TileProduct<bfloat16>&, RowsAhead<bfloat16>*);
 

@@ -82,7 +82,7 @@ class RowsAhead {
 // Copies `columns` columns of `words` words to a panel: to[r * kTileSide + i] is word r of column
 // i, 0 from column `columns` on.
 template <typename T>
-void PackPanel(int64_t words, int64_t columns, const TileRows<T>& from, TileWord<T>* to);
+void PackTilePanel(int64_t words, int64_t columns, const TileRows<T>& from, TileWord<T>* to);
 
 // A block of c = a^T b, or c += a^T b.
 template <typename T>

@@ -129,7 +129,7 @@ class BlockWorker {
     product->a_columns = b.rows;
     if constexpr (kPacksGradients) {
       Word* to = packed_ + (blocks_.by_filter() ? 0 : b.filter * kTilePanel);
-      if (is_new) PackPanel<T>(words_, b.rows, {now_->gradients, m}, to);
+      if (is_new) PackTilePanel<T>(words_, b.rows, {now_->gradients, m}, to);
       product->a = to;
       product->a_step = kTileSide;
     } else {

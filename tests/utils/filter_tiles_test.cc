@@ -50,13 +50,13 @@ TileWord<T> SomeWord() {
   }
 }
 
-TYPED_TEST(FilterTilesTest, PackPanelInterleavesRows) {
+TYPED_TEST(FilterTilesTest, PackTilePanelInterleavesRows) {
   using T = TypeParam;
   const int64_t words = 3, column = 2;
   for (const int64_t columns : {1, 31, 32, 33, 63, 64}) {
     const ScatteredRows<T> from(words, columns, 1);
     std::vector<TileWord<T>> to((words + 1) * kTileSide, SomeWord<T>());
-    PackPanel<T>(words, columns, {from.rows.data(), column}, to.data());
+    PackTilePanel<T>(words, columns, {from.rows.data(), column}, to.data());
     for (int64_t r = 0; r < words * kRowsOfWord<T>; ++r) {
       for (int64_t i = 0; i < kTileSide; ++i) {
         const T element = Element<T>(to[r / kRowsOfWord<T> * kTileSide + i], r % kRowsOfWord<T>);
@@ -78,9 +78,9 @@ void ExpectTileProducts(int64_t words, int64_t filters, int64_t columns, bool pa
   constexpr int64_t kColumn = 1, kStepA = kTileSide;
   const ScatteredRows<T> a_rows(words, filters, 2), b_rows(words, columns, 3);
   std::vector<TileWord<T>> a(words * kStepA), b(words * kTileSide, SomeWord<T>());
-  PackPanel<T>(words, filters, {a_rows.rows.data(), kColumn}, a.data());
+  PackTilePanel<T>(words, filters, {a_rows.rows.data(), kColumn}, a.data());
   const TileRows<T> unpacked{b_rows.rows.data(), kColumn};
-  if (packed) PackPanel<T>(words, columns, unpacked, b.data());
+  if (packed) PackTilePanel<T>(words, columns, unpacked, b.data());
   const int64_t step = columns + 3;
   std::vector<float> c(filters * step, 0.25f);
   RowsAhead<T> ahead(2);
@@ -124,7 +124,7 @@ TYPED_TEST(FilterTilesTest, NaNAndInfinityStayInTheirRow) {
   Store(std::numeric_limits<float>::quiet_NaN(), &a.numbers[2]);
   Store(std::numeric_limits<float>::infinity(), &a.numbers[a.width + 5]);
   std::vector<TileWord<T>> a_panel(words * kTileSide), b_panel(words * kTileSide);
-  PackPanel<T>(words, kTileSide, {a.rows.data(), 0}, a_panel.data());
+  PackTilePanel<T>(words, kTileSide, {a.rows.data(), 0}, a_panel.data());
   std::vector<float> c(kTileSide * kTileSide);
   MultiplyTiles<T>({words,
                     a_panel.data(),
