@@ -14,20 +14,20 @@
 namespace caffe2::onednn {
 namespace {
 
-struct Case {
+struct MatMulCase {
   const char* name;
   int64_t images, size, channels, filters, kernel, stride, pad, dilation;
 };
 
-int64_t OutSize(const Case& c) {
+int64_t MatMulOutSize(const MatMulCase& c) {
   return (c.size + 2 * c.pad - c.dilation * (c.kernel - 1) - 1) / c.stride + 1;
 }
 
 // The problem for images of T.
 template <typename T>
-ConvProblem Problem(const Case& c) {
+ConvProblem MatMulConv(const MatMulCase& c) {
   ConvProblem p;
-  const int64_t out = OutSize(c);
+  const int64_t out = MatMulOutSize(c);
   p.src = {c.images, c.channels, c.size, c.size};
   p.filter = {c.filters, c.channels, c.kernel, c.kernel};
   p.dst = {c.images, c.filters, out, out};
@@ -41,7 +41,7 @@ ConvProblem Problem(const Case& c) {
 }
 
 // Numbers that bfloat16 holds exactly.
-std::vector<float> Numbers(int64_t n, uint64_t seed) {
+std::vector<float> MatMulNumbers(int64_t n, uint64_t seed) {
   RandomGenerator random(seed);
   std::vector<float> numbers(n);
   for (float& x : numbers) x = ToFloat(ToBFloat16(random.Uniform() - 0.5f));
@@ -49,7 +49,7 @@ std::vector<float> Numbers(int64_t n, uint64_t seed) {
 }
 
 template <typename T>
-std::vector<T> As(const std::vector<float>& numbers) {
+std::vector<T> MatMulInput(const std::vector<float>& numbers) {
   std::vector<T> result(numbers.size());
   for (size_t i = 0; i < numbers.size(); ++i) Store(numbers[i], &result[i]);
   return result;
@@ -57,8 +57,8 @@ std::vector<T> As(const std::vector<float>& numbers) {
 
 // body(index in src, in filter, in dst) for each product of the convolution.
 template <class Body>
-void ForEachProduct(const Case& c, const Body& body) {
-  const int64_t out = OutSize(c), k = c.kernel;
+void ForEachProduct(const MatMulCase& c, const Body& body) {
+  const int64_t out = MatMulOutSize(c), k = c.kernel;
   for (int64_t n = 0; n < c.images; ++n) {
     for (int64_t place = 0; place < out * out; ++place) {
       for (int64_t tap = 0; tap < k * k; ++tap) {
@@ -79,11 +79,11 @@ void ForEachProduct(const Case& c, const Body& body) {
 
 // `tolerance`: of a gradient of src, relative.
 template <typename T>
-void ExpectSumsOfProducts(const Case& c, double tolerance) {
-  const int64_t out = OutSize(c);
-  const auto src = Numbers(c.images * c.size * c.size * c.channels, 1);
-  const auto filter = Numbers(c.filters * c.kernel * c.kernel * c.channels, 2);
-  const auto d_dst = Numbers(c.images * out * out * c.filters, 3);
+void ExpectSumsOfProducts(const MatMulCase& c, double tolerance) {
+  const int64_t out = MatMulOutSize(c);
+  const auto src = MatMulNumbers(c.images * c.size * c.size * c.channels, 1);
+  const auto filter = MatMulNumbers(c.filters * c.kernel * c.kernel * c.channels, 2);
+  const auto d_dst = MatMulNumbers(c.images * out * out * c.filters, 3);
   std::vector<double> d_filter(filter.size()), d_src(src.size());
   ForEachProduct(c, [&](int64_t s, int64_t f, int64_t d) {
     d_filter[f] += static_cast<double>(src[s]) * d_dst[d];
@@ -91,19 +91,20 @@ void ExpectSumsOfProducts(const Case& c, double tolerance) {
   });
 
   std::vector<float> filter_result(filter.size(), 1e9f);  // what is there before does not matter
-  PatchFilterGradient(Problem<T>(c))
-      .Run(As<T>(src).data(), As<T>(d_dst).data(), filter_result.data());
+  PatchFilterGradient(MatMulConv<T>(c))
+      .Run(MatMulInput<T>(src).data(), MatMulInput<T>(d_dst).data(), filter_result.data());
   for (size_t i = 0; i < filter.size(); ++i) {
     ASSERT_NEAR(filter_result[i], d_filter[i], 1e-5 * c.images * out * out) << i;
   }
-  auto src_result = As<T>(std::vector<float>(src.size(), 1e9f));
-  PatchDataGradient(Problem<T>(c)).Run(As<T>(d_dst).data(), filter.data(), src_result.data());
+  auto src_result = MatMulInput<T>(std::vector<float>(src.size(), 1e9f));
+  PatchDataGradient(MatMulConv<T>(c))
+      .Run(MatMulInput<T>(d_dst).data(), filter.data(), src_result.data());
   for (size_t i = 0; i < src.size(); ++i) {
     ASSERT_NEAR(Widen(src_result[i]), d_src[i], std::abs(d_src[i]) * tolerance + 1e-4) << i;
   }
 }
 
-class PatchGradientTest : public ::testing::TestWithParam<Case> {};
+class PatchGradientTest : public ::testing::TestWithParam<MatMulCase> {};
 
 TEST_P(PatchGradientTest, EqualsTheSumOfProductsInFloat) {
   ExpectSumsOfProducts<float>(GetParam(), 1e-5);
@@ -115,35 +116,35 @@ TEST_P(PatchGradientTest, EqualsTheSumOfProductsInBFloat16) {
 
 // The three large ones are computed in several steps or parts, the last of fewer patches.
 INSTANTIATE_TEST_SUITE_P(All, PatchGradientTest,
-                         ::testing::Values(Case{"pointwise", 3, 5, 32, 40, 1, 1, 0, 1},
-                                           Case{"pointwise_strided", 2, 7, 33, 8, 1, 2, 0, 1},
-                                           Case{"padded", 2, 6, 16, 24, 3, 1, 1, 1},
-                                           Case{"strided", 2, 9, 16, 8, 3, 2, 1, 1},
-                                           Case{"dilated", 2, 9, 8, 16, 3, 1, 2, 2},
-                                           Case{"channels", 1, 4, 300, 32, 2, 2, 0, 1},
-                                           Case{"filters", 3, 7, 40, 300, 1, 1, 0, 1},
-                                           Case{"one_pixel", 1, 1, 8, 8, 3, 1, 1, 1},
-                                           Case{"parts", 3, 41, 40, 33, 1, 1, 0, 1},
-                                           Case{"steps", 7, 48, 64, 2, 3, 1, 1, 1},
-                                           Case{"strided_steps", 9, 64, 96, 2, 3, 2, 1, 1}),
+                         ::testing::Values(MatMulCase{"pointwise", 3, 5, 32, 40, 1, 1, 0, 1},
+                                           MatMulCase{"pointwise_strided", 2, 7, 33, 8, 1, 2, 0, 1},
+                                           MatMulCase{"padded", 2, 6, 16, 24, 3, 1, 1, 1},
+                                           MatMulCase{"strided", 2, 9, 16, 8, 3, 2, 1, 1},
+                                           MatMulCase{"dilated", 2, 9, 8, 16, 3, 1, 2, 2},
+                                           MatMulCase{"channels", 1, 4, 300, 32, 2, 2, 0, 1},
+                                           MatMulCase{"filters", 3, 7, 40, 300, 1, 1, 0, 1},
+                                           MatMulCase{"one_pixel", 1, 1, 8, 8, 3, 1, 1, 1},
+                                           MatMulCase{"parts", 3, 41, 40, 33, 1, 1, 0, 1},
+                                           MatMulCase{"steps", 7, 48, 64, 2, 3, 1, 1, 1},
+                                           MatMulCase{"strided_steps", 9, 64, 96, 2, 3, 2, 1, 1}),
                          [](const auto& info) { return info.param.name; });
 
 // `tolerance`: relative.
 template <typename T>
 void ExpectAdded(double tolerance) {
-  const Case c{"", 2, 5, 24, 40, 1, 1, 0, 1};
-  ConvProblem problem = Problem<T>(c);
+  const MatMulCase c{"", 2, 5, 24, 40, 1, 1, 0, 1};
+  ConvProblem problem = MatMulConv<T>(c);
   problem.add_to_dst = true;
   ASSERT_TRUE(AddsDataGradient(problem));
-  const auto before = Numbers(c.images * c.size * c.size * c.channels, 1);
-  const auto filter = Numbers(c.filters * c.channels, 2);
-  const auto d_dst = Numbers(c.images * c.size * c.size * c.filters, 3);
+  const auto before = MatMulNumbers(c.images * c.size * c.size * c.channels, 1);
+  const auto filter = MatMulNumbers(c.filters * c.channels, 2);
+  const auto d_dst = MatMulNumbers(c.images * c.size * c.size * c.filters, 3);
   std::vector<double> expected(before.begin(), before.end());
   ForEachProduct(c, [&](int64_t s, int64_t f, int64_t d) {
     expected[s] += static_cast<double>(filter[f]) * d_dst[d];
   });
-  auto d_src = As<T>(before);
-  ConvBackwardData(problem).Run(As<T>(d_dst).data(), filter.data(), d_src.data());
+  auto d_src = MatMulInput<T>(before);
+  ConvBackwardData(problem).Run(MatMulInput<T>(d_dst).data(), filter.data(), d_src.data());
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_NEAR(Widen(d_src[i]), expected[i], std::abs(expected[i]) * tolerance + 1e-6) << i;
   }
@@ -152,8 +153,9 @@ void ExpectAdded(double tolerance) {
 TEST(PatchGradient, AddsToTheGradientOfPointwiseConvolutions) {
   ExpectAdded<float>(1e-5);
   if (MultipliesBFloat16()) ExpectAdded<bfloat16>(1. / 256);
-  for (const Case& c : {Case{"", 2, 5, 24, 40, 3, 1, 1, 1}, Case{"", 2, 5, 24, 40, 1, 2, 0, 1}}) {
-    ConvProblem problem = Problem<float>(c);
+  for (const MatMulCase& c :
+       {MatMulCase{"", 2, 5, 24, 40, 3, 1, 1, 1}, MatMulCase{"", 2, 5, 24, 40, 1, 2, 0, 1}}) {
+    ConvProblem problem = MatMulConv<float>(c);
     problem.add_to_dst = true;
     EXPECT_FALSE(AddsDataGradient(problem));
     EXPECT_THROW(ConvBackwardData{problem}, EnforceNotMet);
@@ -162,9 +164,9 @@ TEST(PatchGradient, AddsToTheGradientOfPointwiseConvolutions) {
 }
 
 TEST(PatchGradient, IsForGradientsWithoutBias) {
-  const ConvProblem good = Problem<float>({"", 2, 8, 64, 64, 1, 2, 0, 1});
+  const ConvProblem good = MatMulConv<float>({"", 2, 8, 64, 64, 1, 2, 0, 1});
   EXPECT_TRUE(PatchesSupport(good));
-  EXPECT_EQ(PatchesSupport(Problem<bfloat16>({"", 2, 8, 64, 64, 1, 2, 0, 1})),
+  EXPECT_EQ(PatchesSupport(MatMulConv<bfloat16>({"", 2, 8, 64, 64, 1, 2, 0, 1})),
             MultipliesBFloat16());
   EXPECT_FALSE(PrefersPatches(good, ConvDirection::kForward));
   const auto refuses = [&](auto change) {
@@ -189,10 +191,10 @@ TEST(PatchGradient, IsPreferredInFloat) {
   const bool tiles = HasAvx512() && !HasAmx();
   const bool slow = !HasAvx512();
   constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
-  const auto prefers = [](const Case& c, ConvDirection direction) {
-    return PrefersPatches(Problem<float>(c), direction);
+  const auto prefers = [](const MatMulCase& c, ConvDirection direction) {
+    return PrefersPatches(MatMulConv<float>(c), direction);
   };
-  const Case strided{"", 16, 55, 256, 512, 1, 2, 0, 1};
+  const MatMulCase strided{"", 16, 55, 256, 512, 1, 2, 0, 1};
   EXPECT_EQ(prefers(strided, kFilter), slow || tiles);
   EXPECT_EQ(prefers(strided, kData), slow);
   EXPECT_EQ(prefers({"", 16, 7, 512, 2048, 1, 1, 0, 1}, kData), slow);  // a small image
@@ -214,8 +216,8 @@ TEST(PatchGradient, IsPreferredInBFloat16WithPairs) {
   if (HasAmx()) GTEST_SKIP() << "other rules";
   const bool pairs = HasPairInstruction();
   constexpr auto kFilter = ConvDirection::kBackwardFilter, kData = ConvDirection::kBackwardData;
-  const auto prefers = [](const Case& c, ConvDirection direction) {
-    return PrefersPatches(Problem<bfloat16>(c), direction);
+  const auto prefers = [](const MatMulCase& c, ConvDirection direction) {
+    return PrefersPatches(MatMulConv<bfloat16>(c), direction);
   };
   EXPECT_EQ(prefers({"", 16, 55, 128, 128, 3, 2, 1, 1}, kFilter), pairs);
   EXPECT_EQ(prefers({"", 16, 56, 64, 128, 5, 2, 2, 1}, kFilter), pairs);
