@@ -6,6 +6,7 @@
 #include "caffe2/core/tensor.h"
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/parallel.h"
+#include "caffe2/utils/stream_bytes.h"
 #include "operators/common/element_type.h"
 #include "operators/norm/spatial_bn_spans.h"
 
@@ -100,21 +101,68 @@ CAFFE2_SIMD_CLONES void InputGradient(const Span& span, const NormalizeGradient<
                               : InputGradientOfSpan<false>(span, in, a, b, c, dx);
 }
 
-// Calls visit(span, offset of its first element, its first channel) for parts of the image.
-template <typename Visit>
-void ForEachSpan(const ChannelShape& s, const Visit& visit) {
+// Filling an image ------------------------------------------------------------------------------
+
+// Rows of an image in NHWC or elements of a plane in NCHW, which are filled from the last block to
+// the first: the pass before ended there, so that the caches still hold the end of the inputs. A
+// block is so long that the processor fetches ahead within it.
+constexpr int64_t kBackwardBytes = int64_t{1} << 20;
+// What is computed before it is streamed: so little that reading goes on meanwhile.
+constexpr int64_t kStreamedBytes = 2048;
+constexpr int64_t kMaxStreamedChannels = 4096;
+
+// Calls fill(first unit, number of units, where to write them). A unit has `size` elements.
+template <typename T, typename Fill>
+void FillUnits(int64_t units, int64_t size, bool streams, T* y, const Fill& fill) {
+  const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
+  const int64_t block = std::max<int64_t>(1, kBackwardBytes / bytes);
+  const int64_t piece = std::max<int64_t>(1, kStreamedBytes / bytes);
+  alignas(64) T buffer[std::max<int64_t>(kMaxStreamedChannels, kStreamedBytes / sizeof(T))];
+  for (int64_t end = units; end > 0; end -= block) {
+    const int64_t begin = std::max<int64_t>(0, end - block);
+    if (!streams) {
+      fill(begin, end - begin, y + begin * size);
+      continue;
+    }
+    for (int64_t at = begin; at < end; at += piece) {
+      const int64_t count = std::min(piece, end - at);
+      fill(at, count, buffer);
+      StreamBytes(count * bytes, buffer, y + at * size);
+    }
+  }
+}
+
+// Fills y by calls of fill(span, offset of its first element, its first channel, where to write).
+template <typename T, typename Fill>
+void FillImage(const ChannelShape& s, bool streams, T* y, const Fill& fill) {
   if (s.channels_last) {
     ParallelFor(s.PerChannel(), RowGrain(s.channels, kNormGrain), [&](int64_t begin, int64_t end) {
-      visit(Span{end - begin, s.channels, false}, begin * s.channels, int64_t{0});
+      const auto fill_rows = [&](int64_t row, int64_t rows, T* to) {
+        fill(Span{rows, s.channels, false}, (begin + row) * s.channels, int64_t{0}, to);
+      };
+      FillUnits(end - begin, s.channels, streams, y + begin * s.channels, fill_rows);
+      FinishStreams();
     });
     return;
   }
   ParallelFor(s.batch * s.channels, RowGrain(s.spatial, kNormGrain),
               [&](int64_t begin, int64_t end) {
-                for (int64_t plane = begin; plane < end; ++plane) {
-                  visit(Span{1, s.spatial, true}, plane * s.spatial, plane % s.channels);
+                for (int64_t plane = end; plane-- > begin;) {
+                  const int64_t offset = plane * s.spatial;
+                  const auto fill_run = [&](int64_t at, int64_t n, T* to) {
+                    fill(Span{1, n, true}, offset + at, plane % s.channels, to);
+                  };
+                  FillUnits(s.spatial, 1, streams, y + offset, fill_run);
                 }
+                FinishStreams();
               });
+}
+
+// Whether to stream y. Where it overwrites an input, its lines are in the cache anyway.
+template <typename T>
+bool Streams(const ChannelShape& s, const T* x, const T* z, const T* y) {
+  const int64_t bytes = s.PerChannel() * s.channels * static_cast<int64_t>(sizeof(T));
+  return y != x && y != z && bytes >= kMinStreamedBytes && s.channels <= kMaxStreamedChannels;
 }
 
 }  // namespace
@@ -132,19 +180,21 @@ ChannelShape ChannelShapeOf(const std::vector<int64_t>& dims, StorageOrder order
 template <typename T>
 void NormalizeChannels(const ChannelShape& shape, const T* x, const float* mean, const float* scale,
                        const float* bias, const T* z, bool relu, T* y) {
-  ForEachSpan(shape, [=](const Span& span, int64_t offset, int64_t c) {
-    Normalize(span, x + offset, mean + c, scale + c, bias + c, z ? z + offset : nullptr, relu,
-              y + offset);
-  });
+  FillImage(shape, Streams(shape, x, z, y), y,
+            [=](const Span& span, int64_t offset, int64_t c, T* to) {
+              Normalize(span, x + offset, mean + c, scale + c, bias + c, z ? z + offset : nullptr,
+                        relu, to);
+            });
 }
 
 template <typename T>
 void NormalizeInputGradient(const ChannelShape& shape, const NormalizeGradient<T>& in,
                             const float* a, const float* b, const float* c, T* dx) {
-  ForEachSpan(shape, [&](const Span& span, int64_t offset, int64_t channel) {
-    InputGradient(span, At(in, offset, channel), a + channel, b + channel, c + channel,
-                  dx + offset);
-  });
+  FillImage(shape, Streams(shape, in.x, in.dy, dx), dx,
+            [&](const Span& span, int64_t offset, int64_t channel, T* to) {
+              InputGradient(span, At(in, offset, channel), a + channel, b + channel, c + channel,
+                            to);
+            });
 }
 
 #define CAFFE2_INSTANTIATE(T)                                                                \

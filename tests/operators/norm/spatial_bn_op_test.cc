@@ -2,6 +2,7 @@
 #include <omp.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -364,6 +365,45 @@ TEST(SpatialBN, EmptyBatchLeavesTheRunningStatistics) {
   ExpectTensor(ws, "db", {2}, {0, 0});
 }
 
+// Images so large that results are streamed past the caches. Compares with the same images one at a
+// time, which are small, and with the statistics of the whole as constants (is_test).
+TEST(SpatialBN, LargeResultsEqualSmallOnes) {
+  constexpr int64_t kBatch = 3, kChannels = 24, kSize = 220;  // 13.3 MB
+  for (bool nhwc : {true, false}) {
+    std::vector<Argument> args = Order(nhwc);
+    args.push_back(MakeArgument<int>("is_test", 1));
+    const auto dims = [&](int64_t n) {
+      return nhwc ? std::vector<int64_t>{n, kSize, kSize, kChannels}
+                  : std::vector<int64_t>{n, kChannels, kSize, kSize};
+    };
+    const auto run = [&](Workspace* ws) {
+      RunOp(ws, Op("SpatialBNSumRelu", {"X", "s", "b", "rm", "rv", "Z"}, {"Y"}, args));
+      RunOp(ws, Op("SpatialBNReluGradient", {"X", "s", "b", "Z", "rm", "rv"}, {"dX", "ds", "db"},
+                   args));
+    };
+    Workspace large;
+    FeedAll(&large, dims(kBatch), kChannels);
+    FeedRandom(&large, "Z", dims(kBatch), 6);
+    run(&large);
+    std::vector<float> y, dx;
+    for (int64_t i = 0; i < kBatch; ++i) {
+      Workspace small;
+      FeedAll(&small, dims(1), kChannels);
+      for (const char* name : {"X", "Z"}) {
+        const std::vector<float> values = FetchValues<float>(large, name);
+        const auto n = static_cast<int64_t>(values.size()) / kBatch;
+        Feed(&small, name, dims(1),
+             std::vector<float>(values.begin() + i * n, values.begin() + (i + 1) * n));
+      }
+      run(&small);
+      for (float value : FetchValues<float>(small, "Y")) y.push_back(value);
+      for (float value : FetchValues<float>(small, "dX")) dx.push_back(value);
+    }
+    EXPECT_EQ(FetchValues<float>(large, "Y"), y) << nhwc;
+    EXPECT_EQ(FetchValues<float>(large, "dX"), dx) << nhwc;
+  }
+}
+
 TEST(SpatialBN, ResultsDoNotDependOnTheThreads) {
   const int threads_before = omp_get_max_threads();
   std::vector<float> first[2];
@@ -376,6 +416,31 @@ TEST(SpatialBN, ResultsDoNotDependOnTheThreads) {
   }
   omp_set_num_threads(threads_before);
   EXPECT_EQ(first[0], first[1]);
+}
+
+// Y = X here, so that the gradient passes exactly where X is above zero: not at zeros of either
+// sign, at negative numbers or NaN, but at the smallest number and at infinity.
+TEST(SpatialBN, ReluGradientAtTheEdges) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> x, expected;
+  for (int i = 0; i < 4; ++i) {  // whole vectors, too
+    for (float value : {0.f, -0.f, -kTiny, -1.f, -kInf, kNan, -kNan, kTiny, 1.f, kInf}) {
+      x.push_back(value);
+      expected.push_back(value > 0 ? 3.f : 0.f);
+    }
+  }
+  const auto n = static_cast<int64_t>(x.size());
+  Workspace ws;
+  Feed(&ws, "X", {1, n}, std::vector<float>(n, 1.f));
+  Feed(&ws, "Y", {1, n}, x);
+  Feed(&ws, "dY", {1, n}, std::vector<float>(n, 3.f));
+  for (const char* name : {"s", "sm", "siv"}) Feed(&ws, name, {n}, std::vector<float>(n, 1.f));
+  RunOp(&ws, Op("SpatialBNSumReluGradient", {"X", "s", "Y", "dY", "sm", "siv"},
+                {"dX", "ds", "db", "dZ"}, Order(true)));
+  ExpectTensor(ws, "dZ", {1, n}, expected);
+  ExpectTensor(ws, "db", {n}, expected);
 }
 
 TEST(SpatialBN, RefusesWhatCannotWork) {
