@@ -1,10 +1,8 @@
 #include "operators/pool/pool_kernels.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "caffe2/utils/narrow_float.h"
@@ -12,6 +10,8 @@
 #include "caffe2/utils/simd.h"
 #include "caffe2/utils/vector_math.h"
 #include "operators/common/wide_rows.h"
+#include "operators/pool/max_pool_pixels.h"
+#include "operators/pool/pool_windows.h"
 
 namespace caffe2 {
 namespace {
@@ -157,50 +157,6 @@ PoolShape WithLongRows(PoolShape s) {
   s.input = {1, 1, size};
   s.kernel = s.input;
   return s;
-}
-
-// Along one axis, the windows that hold each input index.
-class WindowsOfInputs {
- public:
-  WindowsOfInputs(const PoolShape& s, int axis) {
-    for (int64_t in = 0; in < s.input[axis]; ++in) {
-      const int64_t last = in + s.pad[axis], minimum = last - s.kernel[axis] + 1;
-      const int64_t first = minimum <= 0 ? 0 : (minimum + s.stride[axis] - 1) / s.stride[axis];
-      ranges_.push_back({first, std::min(s.output[axis], last / s.stride[axis] + 1)});
-    }
-  }
-  int64_t First(int64_t in) const { return ranges_[in].first; }
-  int64_t End(int64_t in) const { return ranges_[in].second; }
-  // The windows that hold any of inputs [in, in + count), and the most for any `in`.
-  int64_t Count(int64_t in, int64_t count) const {
-    return std::max<int64_t>(0, End(in + count - 1) - First(in));
-  }
-  int64_t MostOf(int64_t count) const {
-    int64_t most = 0;
-    for (int64_t in = 0; in + count <= std::ssize(ranges_); ++in) {
-      most = std::max(most, Count(in, count));
-    }
-    return most;
-  }
-
- private:
-  std::vector<std::pair<int64_t, int64_t>> ranges_;
-};
-
-// Calls body(row, plane, d, h) for rows [begin, end) of planes of depth times height rows.
-template <typename Body>
-void ForEachRowOfPlanes(int64_t begin, int64_t end, int64_t depth, int64_t height,
-                        const Body& body) {
-  if (begin >= end) return;
-  int64_t h = begin % height, d = begin / height % depth, plane = begin / height / depth;
-  for (int64_t row = begin; row < end; ++row) {
-    body(row, plane, d, h);
-    if (++h < height) continue;
-    h = 0;
-    if (++d < depth) continue;
-    d = 0;
-    ++plane;
-  }
 }
 
 // Gradient of MaxPool in NCHW, for one thread: every input row gathers from the windows over it.
@@ -586,7 +542,11 @@ void Pool(PoolKind kind, const PoolShape& shape, const T* x, T* y) {
 template <typename T>
 void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y, const T* dy,
                   T* dx) {
-  if (shape.channels > 0) Pooling<T>(shape).Backward(kind, x, y, dy, dx);
+  if (shape.channels == 0) return;
+  if (kind == PoolKind::kMax && HasWidePixels(shape)) {
+    return MaxPoolPixelGradient(shape, x, y, dy, dx);
+  }
+  Pooling<T>(shape).Backward(kind, x, y, dy, dx);
 }
 
 template void Pool(PoolKind, const PoolShape&, const float*, float*);
