@@ -23,9 +23,6 @@ constexpr int64_t kMinBlockRows = 32;  // keeps partial sums small compared with
 // at once, because the next addition to a sum in memory waits for the last one to get there.
 constexpr int kMomentRows = 8;
 constexpr int kGradientRows = 4;
-// Longer rows hide that wait, and the processor fetches ahead in one row better than in several of
-// each tensor.
-constexpr int64_t kNarrowRow = 128;
 
 template <int kRows, typename T, typename S>
 CAFFE2_INLINE void SumRun(int64_t n, int64_t step, const T* x, S shift, float* sum) {
@@ -150,22 +147,42 @@ CAFFE2_INLINE void AddMoments(const Span& span, const T* x, S shift, int64_t bef
           },
           chunk_m2);
     } else {
-      ForRowGroups<kMomentRows>(count, [=](int64_t r, auto rows) {
-        Prefetch(rows * channels / 2, from + (chunk + r / 2) * channels);
-        SumRun<rows>(channels, channels, from + r * channels, shift, chunk_mean);
-      });
+      ForRowGroups<kMomentRows>(
+          count, [=](int64_t r, auto rows) __attribute__((always_inline)) {
+            Prefetch(rows * channels / 2, from + (chunk + r / 2) * channels);
+            SumRun<rows>(channels, channels, from + r * channels, shift, chunk_mean);
+          });
       for (int64_t c = 0; c < channels; ++c) chunk_mean[c] /= static_cast<float>(count);
-      ForRowGroups<kMomentRows>(count, [=](int64_t r, auto rows) {
-        Prefetch(rows * channels / 2, from + (chunk + (count + r) / 2) * channels);
-        SquareRun<rows>(channels, channels, from + r * channels, shift, Each{chunk_mean}, chunk_m2);
-      });
+      ForRowGroups<kMomentRows>(
+          count, [=](int64_t r, auto rows) __attribute__((always_inline)) {
+            Prefetch(rows * channels / 2, from + (chunk + (count + r) / 2) * channels);
+            SquareRun<rows>(channels, channels, from + r * channels, shift, Each{chunk_mean},
+                            chunk_m2);
+          });
     }
     Join(channels, static_cast<float>(before + begin), static_cast<float>(count), chunk_mean,
          chunk_m2, mean, m2);
   }
 }
 
-// `in` and dz point to the span's elements and channel.
+// NHWC, kGroup rows at a time. `in` and dz point to the span's elements and channel.
+template <int kGroup, ReluMask kMask, typename T>
+CAFFE2_INLINE void GradientSumRows(const Span& span, const NormalizeGradient<T>& in, T* dz,
+                                   float* sum_g, float* sum_gx) {
+  constexpr bool kY = kMask == ReluMask::kFromY;
+  const T *x = in.x, *dy = in.dy, *y = in.y;
+  const Each mean{in.mean}, scale{in.scale}, bias{in.bias};
+  const int64_t width = span.width;
+  // A function of its own would not be cloned.
+  const auto add = [=](int64_t r, auto rows) __attribute__((always_inline)) {
+    const int64_t at = r * width;
+    GradientSumRun<rows, kMask>(width, width, x + at, dy + at, mean, scale, bias,
+                                kY ? y + at : nullptr, kY ? dz + at : nullptr, sum_g, sum_gx);
+  };
+  ForRowGroups<kGroup>(span.rows, add);
+}
+
+// `in` and dz as above.
 template <ReluMask kMask, typename T>
 CAFFE2_INLINE void MaskedGradientSums(const Span& span, const NormalizeGradient<T>& in, T* dz,
                                       float* sum_g, float* sum_gx) {
@@ -185,16 +202,11 @@ CAFFE2_INLINE void MaskedGradientSums(const Span& span, const NormalizeGradient<
     *sum_gx += totals[1];
     return;
   }
-  const T* y = in.y;
-  const Each mean{in.mean}, scale{in.scale}, bias{in.bias};
-  const int64_t width = span.width;
-  const auto add = [=](int64_t r, auto rows) {
-    const int64_t at = r * width;
-    GradientSumRun<rows, kMask>(width, width, x + at, dy + at, mean, scale, bias,
-                                kY ? y + at : nullptr, kY ? dz + at : nullptr, sum_g, sum_gx);
-  };
-  width <= kNarrowRow ? ForRowGroups<kGradientRows>(span.rows, add)
-                      : ForRowGroups<1>(span.rows, add);
+  // Longer rows hide the wait for sums, and the processor fetches ahead in one row better than in
+  // several of each tensor.
+  constexpr int64_t kNarrowRow = 128;
+  span.width <= kNarrowRow ? GradientSumRows<kGradientRows, kMask>(span, in, dz, sum_g, sum_gx)
+                           : GradientSumRows<1, kMask>(span, in, dz, sum_g, sum_gx);
 }
 template <typename T>
 CAFFE2_INLINE void AddGradientSums(const Span& span, const NormalizeGradient<T>& in, T* dz,
