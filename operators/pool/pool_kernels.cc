@@ -543,7 +543,7 @@ template <typename T>
 void PoolGradient(PoolKind kind, const PoolShape& shape, const T* x, const T* y, const T* dy,
                   T* dx) {
   if (shape.channels == 0) return;
-  if (kind == PoolKind::kMax && HasWidePixels(shape)) {
+  if (kind == PoolKind::kMax && HasLongPixelRows(shape)) {
     return MaxPoolPixelGradient(shape, x, y, dy, dx);
   }
   Pooling<T>(shape).Backward(kind, x, y, dy, dx);
