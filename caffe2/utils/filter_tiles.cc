@@ -3,22 +3,11 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "caffe2/utils/intrinsics.h"
-#include "caffe2/utils/onednn_processor.h"
 #include "caffe2/utils/simd.h"
+#include "caffe2/utils/tile_instructions.h"
 
 namespace caffe2 {
 namespace {
-
-template <typename T>
-bool HasTileInstructions() {
-#if defined(CAFFE2_PAIR_INSTRUCTION)
-  if constexpr (std::is_same_v<T, float>) return onednn::HasAvx512();
-  return onednn::HasPairInstruction();
-#else
-  return false;
-#endif
-}
 
 // One row of words without vector instructions of its own.
 void PackTileWords(int64_t n, const float* const* rows, int64_t column, float* to) {
@@ -69,12 +58,6 @@ void MultiplyTilesPlainly(const TileProduct<T>& p) {
 }
 
 #if defined(CAFFE2_PAIR_INSTRUCTION)
-// Functions for float have this target too, but use no instruction that AVX-512 does not have.
-#define CAFFE2_TILE_TARGET CAFFE2_PAIR_INSTRUCTION
-#define CAFFE2_TILE_INLINE CAFFE2_TILE_TARGET CAFFE2_INLINE
-
-constexpr int kTileLanes = 16;
-
 // A bit for each of `count` lanes; of up to 32.
 CAFFE2_INLINE uint32_t TileMask(int64_t count) {
   return static_cast<uint32_t>((uint64_t{1} << std::clamp<int64_t>(count, 0, 32)) - 1);
@@ -109,14 +92,6 @@ CAFFE2_TILE_INLINE void LoadTileWords(const bfloat16* const* rows, int64_t colum
     words[j] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(a, low, b));
     words[j + 1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(a, high, b));
   }
-}
-
-CAFFE2_TILE_INLINE __m512 AddTileProduct(float a, __m512 b, __m512 sum) {
-  return _mm512_fmadd_ps(_mm512_set1_ps(a), b, sum);
-}
-CAFFE2_TILE_INLINE __m512 AddTileProduct(BFloat16Pair a, __m512 b, __m512 sum) {
-  const __m512i factor = _mm512_set1_epi32(static_cast<int>(a.bits));
-  return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(factor), reinterpret_cast<__m512bh>(b));
 }
 
 // kRows rows of c, for columns of a from `a` on. All sums stay in registers. While they are

@@ -6,30 +6,13 @@
 
 #include <cstdint>
 
-#include "caffe2/core/half.h"
-#include "caffe2/utils/bfloat16_pairs.h"
+#include "caffe2/utils/tile_words.h"
 
 namespace caffe2 {
 
-// What a lane of a vector multiplies at a time: a float, or bfloat16 of two rows.
-template <typename T>
-struct TileWordOf;
-template <>
-struct TileWordOf<float> {
-  using Type = float;
-};
-template <>
-struct TileWordOf<bfloat16> {
-  using Type = BFloat16Pair;
-};
-template <typename T>
-using TileWord = typename TileWordOf<T>::Type;
-template <typename T>
-inline constexpr int64_t kRowsOfWord = sizeof(TileWord<T>) / sizeof(T);
-
 // Products are computed in blocks of up to kTileSide x kTileSide numbers, over up to kTileWords
 // words of each column at a time: a panel of kTileSide columns stays in a first-level cache.
-inline constexpr int64_t kTileSide = 64, kTileWords = 96;
+inline constexpr int64_t kTileWords = 96;
 inline constexpr int64_t kTilePanel = kTileSide * kTileWords;
 
 // Some columns of rows that lie anywhere, from `column` on: kRowsOfWord<T> rows for each word.
@@ -54,7 +37,8 @@ class RowsAhead {
     parts_[end_++] = {rows, begin, end};
     lines_ += kRowsOfWord<T> * ((end - begin + kLine - 1) / kLine);
   }
-  // The line of each row that the next product asks for; of every kRowsOfWord-th row.
+  // What the next product asks for: a line of rows[0], rows[kRowsOfWord], and so on, one for each
+  // word.
   TileRows<T> Next() {
     due_ += lines_;
     if (due_ < products_ || part_ == end_) return {};

@@ -420,7 +420,12 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(proble
     pointwise_ = std::make_unique<PointwiseConv>(problem, ConvDirection::kBackwardData);
     return;
   }
-  if (problem.add_to_dst || PrefersPatches(problem, ConvDirection::kBackwardData)) {
+  const bool mistakes = MistakesDataGradient(problem);
+  if (mistakes && !PatchesSupport(problem)) {
+    in_float_ = std::make_unique<ConvBackwardData>(InFloat(problem));
+    return;
+  }
+  if (problem.add_to_dst || mistakes || PrefersPatches(problem, ConvDirection::kBackwardData)) {
     patches_ = std::make_unique<PatchDataGradient>(problem);
     return;
   }

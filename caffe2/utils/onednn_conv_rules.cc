@@ -102,6 +102,17 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
   return true;
 }
 
+bool MistakesDataGradient(const ConvProblem& problem) {
+  constexpr int64_t kBlock = 16;  // of channels, which oneDNN pads
+  if (DNNL_VERSION_MAJOR >= 3 || !problem.type.Match<bfloat16>() || !problem.channels_last) {
+    return false;
+  }
+  const auto& filter = problem.filter;
+  const bool pointwise =
+      std::all_of(filter.begin() + 2, filter.end(), [](auto n) { return n == 1; });
+  return pointwise && (filter[0] / problem.groups % kBlock != 0 || filter[1] % kBlock != 0);
+}
+
 bool PrefersPointwise(const ConvProblem& problem, ConvDirection direction) {
   // Measured on Zen 5.
   return problem.algorithm == ConvAlgorithm::kAuto && !HasAmx() &&

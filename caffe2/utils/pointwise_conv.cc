@@ -61,9 +61,9 @@ bool PointwiseConv::Supports(const ConvProblem& p, ConvDirection direction) {
   if (p.bias_type && !(forward && p.bias_type.Match<float>())) return false;
   const int64_t depth = forward ? p.src[1] : p.filter[0];
   const int64_t columns = forward ? p.filter[0] : p.src[1];
-  if (columns % kWidePanel != 0) return false;
-  if (p.type.Match<float>()) return HasRowTiles<float>();
-  return p.type.Match<bfloat16>() && depth % 2 == 0 && HasRowTiles<bfloat16>();
+  if (columns % kTileSide != 0) return false;
+  if (p.type.Match<float>()) return HasTileInstructions<float>();
+  return p.type.Match<bfloat16>() && depth % 2 == 0 && HasTileInstructions<bfloat16>();
 }
 
 PointwiseConv::PointwiseConv(const ConvProblem& p, ConvDirection direction)
@@ -93,31 +93,31 @@ int64_t PointwiseConv::PixelOf(int64_t row) const {
 }
 
 template <typename T>
-void PointwiseConv::Pack(const float* filter, WidePanelElement<T>* panels) const {
-  const int64_t panel_size = depth_ / kPanelRowDepth<T> * kWidePanel;
-  ParallelFor(columns_ / kWidePanel, 1, [&](int64_t begin, int64_t end) {
+void PointwiseConv::Pack(const float* filter, TileWord<T>* panels) const {
+  const int64_t panel_size = depth_ / kRowsOfWord<T> * kTileSide;
+  ParallelFor(columns_ / kTileSide, 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      WidePanelElement<T>* to = panels + panel * panel_size;
+      TileWord<T>* to = panels + panel * panel_size;
       if (forward_) {
-        PackTransposedPanel<T>(depth_, depth_, filter + panel * kWidePanel * depth_, to);
+        PackTransposedPanel<T>(depth_, depth_, filter + panel * kTileSide * depth_, to);
       } else {
-        PackPanel<T>(depth_, columns_, filter + panel * kWidePanel, to);
+        PackPanel<T>(depth_, columns_, filter + panel * kTileSide, to);
       }
     }
   });
 }
 
 template <typename T>
-const WidePanelElement<T>* PointwiseConv::Packed(const float* filter) {
+const TileWord<T>* PointwiseConv::Packed(const float* filter) {
   const size_t bytes =
-      depth_ / kPanelRowDepth<T> * columns_ * static_cast<int64_t>(sizeof(WidePanelElement<T>));
+      depth_ / kRowsOfWord<T> * columns_ * static_cast<int64_t>(sizeof(TileWord<T>));
   if (!keeps_filter_) {
-    auto* panels = reinterpret_cast<WidePanelElement<T>*>(ThreadScratch(bytes));
+    auto* panels = reinterpret_cast<TileWord<T>*>(ThreadScratch(bytes));
     Pack<T>(filter, panels);
     return panels;
   }
   if (!kept_) kept_ = GetAllocator(CPU).Allocate(bytes, Device{});
-  auto* panels = static_cast<WidePanelElement<T>*>(kept_.get());
+  auto* panels = static_cast<TileWord<T>*>(kept_.get());
   if (kept_source_ != filter) Pack<T>(filter, panels);
   kept_source_ = filter;
   return panels;
@@ -125,8 +125,8 @@ const WidePanelElement<T>* PointwiseConv::Packed(const float* filter) {
 
 template <typename T>
 void PointwiseConv::MultiplyPanel(Rows rows, int64_t panel, const T* from,
-                                  const WidePanelElement<T>* columns, const RowEpilogue& epilogue,
-                                  T* to, BytesAhead ahead) const {
+                                  const TileWord<T>* columns, const RowEpilogue& epilogue, T* to,
+                                  BytesAhead ahead) const {
   for (int64_t row = rows.begin; row < rows.end; row += kTileRows) {
     ahead.Next();
     const int count = static_cast<int>(std::min<int64_t>(kTileRows, rows.end - row));
@@ -135,17 +135,17 @@ void PointwiseConv::MultiplyPanel(Rows rows, int64_t panel, const T* from,
     for (int i = 0; i < count; ++i) {
       const int64_t pixel = PixelOf(row + i);
       a[i] = from + (forward_ ? pixel : row + i) * depth_;
-      c[i] = to + (forward_ ? row + i : pixel) * columns_ + panel * kWidePanel;
+      c[i] = to + (forward_ ? row + i : pixel) * columns_ + panel * kTileSide;
     }
     MultiplyTile<T>(count, depth_, a, columns, epilogue, c);
   }
 }
 
 template <typename T>
-void PointwiseConv::Multiply(Rows rows, Panels panels, const T* from,
-                             const WidePanelElement<T>* packed, const float* bias, T* to) const {
+void PointwiseConv::Multiply(Rows rows, Panels panels, const T* from, const TileWord<T>* packed,
+                             const float* bias, T* to) const {
   const int64_t block = BlockOf(rows.end - rows.begin);
-  const int64_t panel_size = depth_ / kPanelRowDepth<T> * kWidePanel;
+  const int64_t panel_size = depth_ / kRowsOfWord<T> * kTileSide;
   const int64_t count = panels.end - panels.begin;
   for (int64_t first = rows.begin; first < rows.end; first += block) {
     const int64_t last = std::min(rows.end, first + block);
@@ -155,8 +155,8 @@ void PointwiseConv::Multiply(Rows rows, Panels panels, const T* from,
     const auto row_of = [&](int64_t i) { return from + (last + next * i / count) * depth_; };
     for (int64_t i = 0; i < count; ++i) {
       const int64_t panel = panels.begin + i;
-      const WidePanelElement<T>* columns = packed + panel * panel_size;
-      const RowEpilogue epilogue{bias ? bias + panel * kWidePanel : nullptr, add_, relu_};
+      const TileWord<T>* columns = packed + panel * panel_size;
+      const RowEpilogue epilogue{bias ? bias + panel * kTileSide : nullptr, add_, relu_};
       const BytesAhead ahead(row_of(i), row_of(i + 1), tiles);
       MultiplyPanel({first, last}, panel, from, columns, epilogue, to, ahead);
     }
@@ -179,11 +179,10 @@ void PointwiseConv::ClearOtherPixels(T* to) const {
 
 template <typename T>
 void PointwiseConv::RunWithType(const T* from, const float* filter, const float* bias, T* to) {
-  const WidePanelElement<T>* panels = Packed<T>(filter);
+  const TileWord<T>* panels = Packed<T>(filter);
   if (!forward_ && !add_ && !in_order_) ClearOtherPixels(to);
-  const int64_t rows = images_ * out_height_ * out_width_, count = columns_ / kWidePanel;
-  // Threads divide the rows, so that each reads its own. If there are few, they divide the panels
-  // if that is even.
+  const int64_t rows = images_ * out_height_ * out_width_, count = columns_ / kTileSide;
+  // Threads divide the rows, so that each reads its own; if these are few, the panels.
   const int64_t threads = omp_get_max_threads();
   if (rows >= kBlockRows * threads || count < threads) {
     ParallelFor((rows + kTileRows - 1) / kTileRows, 1, [&](int64_t begin, int64_t end) {

@@ -15,9 +15,10 @@ namespace caffe2::onednn {
 class PointwiseConv {
  public:
   // True for 1x1 filters without padding in one group, two spatial axes, NHWC, images of float, or
-  // bfloat16 with an even sum, and filters of float, on a processor that HasRowTiles(). The columns
-  // of the product (filters, or channels for the gradient) are a multiple of kWidePanel. Only
-  // forward problems may have a bias, of float. False for kBackwardFilter.
+  // bfloat16 if sums have an even number of products, and filters of float, on a processor that
+  // HasTileInstructions(). The columns of the product (filters, or channels for the gradient) are a
+  // multiple of kTileSide. Only forward problems may have a bias, of float. False for
+  // kBackwardFilter.
   static bool Supports(const ConvProblem& problem, ConvDirection direction);
 
   // Throws EnforceNotMet if the problem is not supported.
@@ -38,17 +39,17 @@ class PointwiseConv {
   template <typename T>
   void RunWithType(const T* from, const float* filter, const float* bias, T* to);
   template <typename T>
-  void Pack(const float* filter, WidePanelElement<T>* panels) const;
+  void Pack(const float* filter, TileWord<T>* panels) const;
   // The packed filter: in this thread's scratch memory, or kept.
   template <typename T>
-  const WidePanelElement<T>* Packed(const float* filter);
+  const TileWord<T>* Packed(const float* filter);
   // Some rows of the product for some panels.
   template <typename T>
-  void Multiply(Rows rows, Panels panels, const T* from, const WidePanelElement<T>* packed,
+  void Multiply(Rows rows, Panels panels, const T* from, const TileWord<T>* packed,
                 const float* bias, T* to) const;
   // Some rows for one panel, whose `columns` are packed.
   template <typename T>
-  void MultiplyPanel(Rows rows, int64_t panel, const T* from, const WidePanelElement<T>* columns,
+  void MultiplyPanel(Rows rows, int64_t panel, const T* from, const TileWord<T>* columns,
                      const RowEpilogue& epilogue, T* to, BytesAhead ahead) const;
   // Pixels that no window covers have no gradient.
   template <typename T>

@@ -1,38 +1,15 @@
 #include "caffe2/utils/row_tiles.h"
 
 #include "caffe2/core/logging.h"
-#include "caffe2/utils/intrinsics.h"
-#include "caffe2/utils/onednn_processor.h"
-#include "caffe2/utils/simd.h"
+#include "caffe2/utils/tile_instructions.h"
 
 namespace caffe2 {
-
-template <>
-bool HasRowTiles<bfloat16>() {
-#if defined(CAFFE2_PAIR_INSTRUCTION)
-  return onednn::HasPairInstruction();
-#else
-  return false;
-#endif
-}
-template <>
-bool HasRowTiles<float>() {
-#if defined(CAFFE2_PAIR_INSTRUCTION)
-  return onednn::HasAvx512();
-#else
-  return false;
-#endif
-}
 
 #if defined(CAFFE2_PAIR_INSTRUCTION)
 
 namespace {
 
-// The compiler takes VDPBF16PS only where it is asked to, so one set of instructions serves both
-// types.
-#define CAFFE2_ROW_TILES __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
-
-constexpr int kLanes = 16, kVectors = kWidePanel / kLanes;
+constexpr int kVectors = kTileSide / kTileLanes;
 
 // What a tile does with vectors of T.
 template <typename T>
@@ -40,31 +17,20 @@ struct TileLanes;
 
 template <>
 struct TileLanes<float> {
-  CAFFE2_ROW_TILES static __m512 Factor(const float* a, int64_t k) { return _mm512_set1_ps(a[k]); }
-  CAFFE2_ROW_TILES static __m512 AddProduct(__m512 sum, __m512 a, __m512 b) {
-    return _mm512_fmadd_ps(a, b, sum);
-  }
-  CAFFE2_ROW_TILES static __m512 Load(const float* from) { return _mm512_loadu_ps(from); }
-  CAFFE2_ROW_TILES static void StoreTwo(__m512 first, __m512 second, float* to) {
+  CAFFE2_TILE_TARGET static __m512 Load(const float* from) { return _mm512_loadu_ps(from); }
+  CAFFE2_TILE_TARGET static void StoreTwo(__m512 first, __m512 second, float* to) {
     _mm512_storeu_ps(to, first);
-    _mm512_storeu_ps(to + kLanes, second);
+    _mm512_storeu_ps(to + kTileLanes, second);
   }
 };
 
 template <>
 struct TileLanes<bfloat16> {
-  CAFFE2_ROW_TILES static __m512 Factor(const bfloat16* a, int64_t pair) {
-    const uint32_t bits = reinterpret_cast<const BFloat16Pair*>(a)[pair].bits;
-    return reinterpret_cast<__m512>(_mm512_set1_epi32(static_cast<int>(bits)));
-  }
-  CAFFE2_ROW_TILES static __m512 AddProduct(__m512 sum, __m512 a, __m512 b) {
-    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
-  }
-  CAFFE2_ROW_TILES static __m512 Load(const bfloat16* from) {
+  CAFFE2_TILE_TARGET static __m512 Load(const bfloat16* from) {
     const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     return reinterpret_cast<__m512>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
   }
-  CAFFE2_ROW_TILES static void StoreTwo(__m512 first, __m512 second, bfloat16* to) {
+  CAFFE2_TILE_TARGET static void StoreTwo(__m512 first, __m512 second, bfloat16* to) {
     _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first)));
   }
 };
@@ -73,34 +39,31 @@ struct TileLanes<bfloat16> {
 template <typename T>
 CAFFE2_INLINE void PrefetchResults(const T* c) {
   constexpr int kLine = 64 / sizeof(T);
-  for (int j = 0; j < kWidePanel; j += kLine) __builtin_prefetch(c + j, 1);
+  for (int j = 0; j < kTileSide; j += kLine) __builtin_prefetch(c + j, 1);
 }
 
-// Adds the product of a row of the panel and element k of each row.
+// Adds the product of a row of the panel and word k of each row.
 template <typename T, int kRows>
-[[gnu::always_inline]] CAFFE2_ROW_TILES inline void AddStep(const T* const* a, int64_t k,
-                                                            const WidePanelElement<T>* b,
-                                                            __m512 (*sums)[kVectors]) {
+CAFFE2_TILE_INLINE void AddStep(const TileWord<T>* const* a, int64_t k, const TileWord<T>* b,
+                                __m512 (*sums)[kVectors]) {
   __m512 columns[kVectors];
 #pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_ps(b + v * kLanes);
+  for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_ps(b + v * kTileLanes);
 #pragma GCC unroll 6
   for (int i = 0; i < kRows; ++i) {
-    const __m512 factor = TileLanes<T>::Factor(a[i], k);
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      sums[i][v] = TileLanes<T>::AddProduct(sums[i][v], factor, columns[v]);
+      sums[i][v] = AddTileProduct(a[i][k], columns[v], sums[i][v]);
     }
   }
 }
 
 // The results of a row from its sums, which hold the bias.
 template <typename T>
-[[gnu::always_inline]] CAFFE2_ROW_TILES inline void Finish(const RowEpilogue& epilogue, const T* c,
-                                                           __m512* sums) {
+CAFFE2_TILE_INLINE void Finish(const RowEpilogue& epilogue, const T* c, __m512* sums) {
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
-    const int at = v * kLanes;
+    const int at = v * kTileLanes;
     if (epilogue.add) sums[v] = _mm512_add_ps(sums[v], TileLanes<T>::Load(c + at));
     if (epilogue.relu) sums[v] = _mm512_max_ps(_mm512_setzero_ps(), sums[v]);  // NaN stays NaN
   }
@@ -108,51 +71,50 @@ template <typename T>
 
 // `kPlain`: sums, which begin with the bias, are only stored.
 template <typename T, int kRows, bool kPlain>
-CAFFE2_ROW_TILES void MultiplyRows(int64_t steps, const T* const* rows,
-                                   const WidePanelElement<T>* b, const RowEpilogue& epilogue,
-                                   T* const* c) {
+CAFFE2_TILE_TARGET void MultiplyRows(int64_t steps, const T* const* rows, const TileWord<T>* b,
+                                     const RowEpilogue& epilogue, T* const* c) {
   using Lanes = TileLanes<T>;
   constexpr int kUnroll = 4;  // so that the end of short sums is foreseen
   __m512 sums[kRows][kVectors];
-  const T* a[kRows];
+  const TileWord<T>* a[kRows];
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     const __m512 bias =
-        epilogue.bias ? _mm512_loadu_ps(epilogue.bias + v * kLanes) : _mm512_setzero_ps();
+        epilogue.bias ? _mm512_loadu_ps(epilogue.bias + v * kTileLanes) : _mm512_setzero_ps();
 #pragma GCC unroll 6
     for (int i = 0; i < kRows; ++i) sums[i][v] = bias;
   }
 #pragma GCC unroll 6
   for (int i = 0; i < kRows; ++i) {
-    a[i] = rows[i];
+    a[i] = reinterpret_cast<const TileWord<T>*>(rows[i]);
     PrefetchResults(c[i]);
   }
   int64_t k = 0;
-  for (; k + kUnroll <= steps; k += kUnroll, b += kUnroll * kWidePanel) {
+  for (; k + kUnroll <= steps; k += kUnroll, b += kUnroll * kTileSide) {
 #pragma GCC unroll 4
-    for (int u = 0; u < kUnroll; ++u) AddStep<T, kRows>(a, k + u, b + u * kWidePanel, sums);
+    for (int u = 0; u < kUnroll; ++u) AddStep<T, kRows>(a, k + u, b + u * kTileSide, sums);
   }
-  for (; k < steps; ++k, b += kWidePanel) AddStep<T, kRows>(a, k, b, sums);
+  for (; k < steps; ++k, b += kTileSide) AddStep<T, kRows>(a, k, b, sums);
 #pragma GCC unroll 6
   for (int i = 0; i < kRows; ++i) {
     if constexpr (!kPlain) Finish<T>(epilogue, c[i], sums[i]);
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; v += 2) {
-      Lanes::StoreTwo(sums[i][v], sums[i][v + 1], c[i] + v * kLanes);
+      Lanes::StoreTwo(sums[i][v], sums[i][v + 1], c[i] + v * kTileLanes);
     }
   }
 }
 
 // The lanes rounded to bfloat16, in the lower halves.
-CAFFE2_ROW_TILES __m512i Rounded(__m512 values) {
+CAFFE2_TILE_TARGET __m512i Rounded(__m512 values) {
   return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
 
 constexpr int kSquare = 8;  // rows and columns that are transposed at a time
 
 // Columns 0, 2, 4, 6 or 1, 3, 5, 7 of a square of 64-bit elements, whose rows are in pairs.
-CAFFE2_ROW_TILES void GatherColumns(__m512i rows01, __m512i rows23, __m512i rows45, __m512i rows67,
-                                    __m512i* columns) {
+CAFFE2_TILE_TARGET void GatherColumns(__m512i rows01, __m512i rows23, __m512i rows45,
+                                      __m512i rows67, __m512i* columns) {
   constexpr int kFirst = 0x44, kLast = 0xee, kEven = 0x88, kOdd = 0xdd;  // lanes of 128 bits
   const __m512i upper_first = _mm512_shuffle_i64x2(rows01, rows23, kFirst);
   const __m512i upper_last = _mm512_shuffle_i64x2(rows01, rows23, kLast);
@@ -164,7 +126,7 @@ CAFFE2_ROW_TILES void GatherColumns(__m512i rows01, __m512i rows23, __m512i rows
   columns[6] = _mm512_shuffle_i64x2(upper_last, lower_last, kOdd);
 }
 
-CAFFE2_ROW_TILES void TransposeSquare(const __m512i* r, __m512i* columns) {
+CAFFE2_TILE_TARGET void TransposeSquare(const __m512i* r, __m512i* columns) {
   GatherColumns(_mm512_unpacklo_epi64(r[0], r[1]), _mm512_unpacklo_epi64(r[2], r[3]),
                 _mm512_unpacklo_epi64(r[4], r[5]), _mm512_unpacklo_epi64(r[6], r[7]), columns);
   GatherColumns(_mm512_unpackhi_epi64(r[0], r[1]), _mm512_unpackhi_epi64(r[2], r[3]),
@@ -172,24 +134,24 @@ CAFFE2_ROW_TILES void TransposeSquare(const __m512i* r, __m512i* columns) {
 }
 
 // Elements k and, with `two`, k + 1 of kSquare columns of a panel.
-CAFFE2_ROW_TILES void StoreElements(__m512i elements, bool two, float* to) {
+CAFFE2_TILE_TARGET void StoreElements(__m512i elements, bool two, float* to) {
   const __m256i first = _mm512_cvtepi64_epi32(elements);
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), first);
   if (!two) return;
   const __m256i second = _mm512_cvtepi64_epi32(_mm512_srli_epi64(elements, 32));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kWidePanel), second);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kTileSide), second);
 }
-CAFFE2_ROW_TILES void StoreElements(__m512i elements, bool, BFloat16Pair* to) {
+CAFFE2_TILE_TARGET void StoreElements(__m512i elements, bool, BFloat16Pair* to) {
   const auto pairs = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(elements));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(pairs));
 }
 
 template <typename T>
-CAFFE2_ROW_TILES void PackTransposed(int64_t depth, int64_t step, const float* matrix,
-                                     WidePanelElement<T>* to) {
-  for (int64_t j = 0; j < kWidePanel; j += kSquare) {
-    for (int64_t k = 0; k < depth; k += kLanes) {
-      const int64_t count = depth - k < kLanes ? depth - k : kLanes;
+CAFFE2_TILE_TARGET void PackTransposed(int64_t depth, int64_t step, const float* matrix,
+                                       TileWord<T>* to) {
+  for (int64_t j = 0; j < kTileSide; j += kSquare) {
+    for (int64_t k = 0; k < depth; k += kTileLanes) {
+      const int64_t count = depth - k < kTileLanes ? depth - k : kTileLanes;
       const auto mask = static_cast<__mmask16>((1u << count) - 1);
       __m512i rows[kSquare], columns[kSquare];
 #pragma GCC unroll 8
@@ -199,23 +161,22 @@ CAFFE2_ROW_TILES void PackTransposed(int64_t depth, int64_t step, const float* m
       }
       TransposeSquare(rows, columns);
       for (int64_t i = 0; i < count; i += 2) {
-        StoreElements(columns[i / 2], i + 1 < count,
-                      to + (k + i) / kPanelRowDepth<T> * kWidePanel + j);
+        StoreElements(columns[i / 2], i + 1 < count, to + (k + i) / kRowsOfWord<T> * kTileSide + j);
       }
     }
   }
 }
 
-CAFFE2_ROW_TILES void Pack(int64_t depth, int64_t step, const float* matrix, float* to) {
-  for (int64_t k = 0; k < depth; ++k, matrix += step, to += kWidePanel) {
-    for (int64_t j = 0; j < kWidePanel; j += kLanes) {
+CAFFE2_TILE_TARGET void Pack(int64_t depth, int64_t step, const float* matrix, float* to) {
+  for (int64_t k = 0; k < depth; ++k, matrix += step, to += kTileSide) {
+    for (int64_t j = 0; j < kTileSide; j += kTileLanes) {
       _mm512_storeu_ps(to + j, _mm512_loadu_ps(matrix + j));
     }
   }
 }
-CAFFE2_ROW_TILES void Pack(int64_t depth, int64_t step, const float* matrix, BFloat16Pair* to) {
-  for (int64_t k = 0; k < depth; k += 2, matrix += 2 * step, to += kWidePanel) {
-    for (int64_t j = 0; j < kWidePanel; j += kLanes) {
+CAFFE2_TILE_TARGET void Pack(int64_t depth, int64_t step, const float* matrix, BFloat16Pair* to) {
+  for (int64_t k = 0; k < depth; k += 2, matrix += 2 * step, to += kTileSide) {
+    for (int64_t j = 0; j < kTileSide; j += kTileLanes) {
       const __m512i even = Rounded(_mm512_loadu_ps(matrix + j));
       const __m512i odd = Rounded(_mm512_loadu_ps(matrix + step + j));
       _mm512_storeu_si512(to + j, _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
@@ -226,43 +187,42 @@ CAFFE2_ROW_TILES void Pack(int64_t depth, int64_t step, const float* matrix, BFl
 }  // namespace
 
 template <typename T>
-void MultiplyTile(int rows, int64_t depth, const T* const* a, const WidePanelElement<T>* b,
+void MultiplyTile(int rows, int64_t depth, const T* const* a, const TileWord<T>* b,
                   const RowEpilogue& epilogue, T* const* c) {
   using Multiply =
-      void(int64_t, const T* const*, const WidePanelElement<T>*, const RowEpilogue&, T* const*);
+      void(int64_t, const T* const*, const TileWord<T>*, const RowEpilogue&, T* const*);
   static constexpr Multiply* kMultiply[2][kTileRows] = {
       {MultiplyRows<T, 1, false>, MultiplyRows<T, 2, false>, MultiplyRows<T, 3, false>,
        MultiplyRows<T, 4, false>, MultiplyRows<T, 5, false>, MultiplyRows<T, 6, false>},
       {MultiplyRows<T, 1, true>, MultiplyRows<T, 2, true>, MultiplyRows<T, 3, true>,
        MultiplyRows<T, 4, true>, MultiplyRows<T, 5, true>, MultiplyRows<T, 6, true>}};
   const bool plain = !epilogue.add && !epilogue.relu;
-  kMultiply[plain][rows - 1](depth / kPanelRowDepth<T>, a, b, epilogue, c);
+  kMultiply[plain][rows - 1](depth / kRowsOfWord<T>, a, b, epilogue, c);
 }
 
 template <typename T>
-void PackPanel(int64_t depth, int64_t step, const float* matrix, WidePanelElement<T>* to) {
+void PackPanel(int64_t depth, int64_t step, const float* matrix, TileWord<T>* to) {
   Pack(depth, step, matrix, to);
 }
 
 template <typename T>
-void PackTransposedPanel(int64_t depth, int64_t step, const float* matrix,
-                         WidePanelElement<T>* to) {
+void PackTransposedPanel(int64_t depth, int64_t step, const float* matrix, TileWord<T>* to) {
   PackTransposed<T>(depth, step, matrix, to);
 }
 
 #else
 
 template <typename T>
-void MultiplyTile(int, int64_t, const T* const*, const WidePanelElement<T>*, const RowEpilogue&,
+void MultiplyTile(int, int64_t, const T* const*, const TileWord<T>*, const RowEpilogue&,
                   T* const*) {
   CAFFE_THROW("this processor has no AVX-512");
 }
 template <typename T>
-void PackPanel(int64_t, int64_t, const float*, WidePanelElement<T>*) {
+void PackPanel(int64_t, int64_t, const float*, TileWord<T>*) {
   CAFFE_THROW("this processor has no AVX-512");
 }
 template <typename T>
-void PackTransposedPanel(int64_t, int64_t, const float*, WidePanelElement<T>*) {
+void PackTransposedPanel(int64_t, int64_t, const float*, TileWord<T>*) {
   CAFFE_THROW("this processor has no AVX-512");
 }
 

@@ -128,7 +128,7 @@ struct PairCorrelation::Sizes {
   // The planes of kPanel channels of a filter. Filters do not compete for the same few cache lines.
   static constexpr int64_t kFilter = (kPlanes + 1) * kPanel;
 
-  // `kept`: transforms of filters are.
+  // `kept`: the transforms of filters are kept between runs.
   Sizes(const Image& in, const Image& out, int64_t pad_top, int64_t pad_left, bool kept)
       : in(in), out(out), tiles(out, pad_top, pad_left, kOut), strips(PanelsOf(in.channels)) {
     const int64_t threads = omp_get_max_threads();
