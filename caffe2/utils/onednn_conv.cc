@@ -420,7 +420,7 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& problem) : problem_(proble
     pointwise_ = std::make_unique<PointwiseConv>(problem, ConvDirection::kBackwardData);
     return;
   }
-  const bool mistakes = MistakesDataGradient(problem);
+  const bool mistakes = OneDnnMistakes(problem, ConvDirection::kBackwardData);
   if (mistakes && !PatchesSupport(problem)) {
     in_float_ = std::make_unique<ConvBackwardData>(InFloat(problem));
     return;
@@ -471,7 +471,12 @@ ConvBackwardFilter::ConvBackwardFilter(const ConvProblem& problem) : problem_(pr
     in_float_ = std::make_unique<ConvBackwardFilter>(InFloat(problem));
     return;
   }
-  if (PrefersPatches(problem, ConvDirection::kBackwardFilter)) {
+  const bool mistakes = OneDnnMistakes(problem, ConvDirection::kBackwardFilter);
+  if (mistakes && !PatchesSupport(problem)) {
+    in_float_ = std::make_unique<ConvBackwardFilter>(InFloat(problem));
+    return;
+  }
+  if (mistakes || PrefersPatches(problem, ConvDirection::kBackwardFilter)) {
     patches_ = std::make_unique<PatchFilterGradient>(problem);
     return;
   }

@@ -102,12 +102,16 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
   return true;
 }
 
-bool MistakesDataGradient(const ConvProblem& problem) {
+bool OneDnnMistakes(const ConvProblem& problem, ConvDirection direction) {
   constexpr int64_t kBlock = 16;  // of channels, which oneDNN pads
-  if (DNNL_VERSION_MAJOR >= 3 || !problem.type.Match<bfloat16>() || !problem.channels_last) {
+  if (DNNL_VERSION_MAJOR >= 3 || !problem.type.Match<bfloat16>() || !problem.channels_last ||
+      direction == ConvDirection::kForward) {
     return false;
   }
   const auto& filter = problem.filter;
+  if (direction == ConvDirection::kBackwardFilter) {
+    return problem.dst.back() == 1 && filter.back() > 1;
+  }
   const bool pointwise =
       std::all_of(filter.begin() + 2, filter.end(), [](auto n) { return n == 1; });
   return pointwise && (filter[0] / problem.groups % kBlock != 0 || filter[1] % kBlock != 0);
