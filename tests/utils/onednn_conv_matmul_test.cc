@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "caffe2/core/random.h"
 #include "caffe2/utils/narrow_float.h"
 #include "caffe2/utils/onednn_processor.h"
+#include "caffe2/utils/thread_scratch.h"
 
 namespace caffe2::onednn {
 namespace {
@@ -182,6 +184,8 @@ TEST(PatchGradient, OfResultsOnePixelWideIsRight) {
         problem.algorithm = algorithm;
         problem.bias_type = bias ? problem.filter_type : TypeMeta();
         std::vector<float> d_filter(expected.size(), 1e9f), d_bias(c.filters);
+        constexpr size_t kBytes = size_t{1} << 24;
+        std::memset(ThreadScratch(kBytes), 0x42, kBytes);  // what is there before does not matter
         ConvBackwardFilter(problem).Run(MatMulInput<bfloat16>(src).data(),
                                         MatMulInput<bfloat16>(d_dst).data(), d_filter.data(),
                                         d_bias.data());
