@@ -66,10 +66,11 @@ bool PrefersWinograd(const ConvProblem& problem, ConvDirection direction);
 // Another rule of kAuto: true if a gradient was measured to be faster as a product over patches
 // (onednn_conv_matmul.h). False for the forward direction.
 bool PrefersPatches(const ConvProblem& problem, ConvDirection direction);
-// True if oneDNN may compute a gradient wrongly. Its version 2 does so in bfloat16 and NHWC: for
+// True if oneDNN may compute a gradient wrongly. Version 2.6 does so in bfloat16 and NHWC: for
 // images, of some 1x1 filters whose numbers of filters or channels are no multiple of 16; for
-// filters, if results are one pixel wide. Whatever the algorithm, these are computed as products
-// over patches, or in float where PatchesSupport() is false.
+// filters, if results are one pixel wide. Later versions have not been tried. Whatever the
+// algorithm, these are computed as products over patches, or in float where PatchesSupport() is
+// false.
 bool OneDnnMistakes(const ConvProblem& problem, ConvDirection direction);
 // Another rule: true if row_conv.h was measured to be faster.
 bool PrefersRows(const ConvProblem& problem, ConvDirection direction);

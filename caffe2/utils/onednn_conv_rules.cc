@@ -104,11 +104,11 @@ bool PrefersPatches(const ConvProblem& problem, ConvDirection direction) {
 
 bool OneDnnMistakes(const ConvProblem& problem, ConvDirection direction) {
   constexpr int64_t kBlock = 16;  // of channels, which oneDNN pads
-  if (DNNL_VERSION_MAJOR >= 3 || !problem.type.Match<bfloat16>() || !problem.channels_last ||
-      direction == ConvDirection::kForward) {
+  const auto& filter = problem.filter;
+  if (direction == ConvDirection::kForward || !problem.type.Match<bfloat16>() ||
+      !problem.channels_last) {
     return false;
   }
-  const auto& filter = problem.filter;
   if (direction == ConvDirection::kBackwardFilter) {
     return problem.dst.back() == 1 && filter.back() > 1;
   }
