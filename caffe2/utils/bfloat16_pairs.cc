@@ -16,11 +16,6 @@ struct Factors {
   int64_t groups, group_step, pairs;  // pairs of a group
 };
 
-CAFFE2_INLINE float Even(BFloat16Pair pair) { return __builtin_bit_cast(float, pair.bits << 16); }
-CAFFE2_INLINE float Odd(BFloat16Pair pair) {
-  return __builtin_bit_cast(float, pair.bits & 0xffff0000);
-}
-
 // Four rows of c = the product, or += it, without the instruction.
 CAFFE2_SIMD_CLONES void MultiplyByParts(const Factors& a, int64_t row_step, int64_t pair_step,
                                         const BFloat16Pair* b, bool add, int64_t step, float* c) {
@@ -33,10 +28,10 @@ CAFFE2_SIMD_CLONES void MultiplyByParts(const Factors& a, int64_t row_step, int6
     for (int64_t r = 0; r < a.pairs; ++r, b += kPanel) {
       const BFloat16Pair* factors = a.data + g * a.group_step + r * pair_step;
       for (int i = 0; i < kRows; ++i) {
-        const float even = Even(factors[i * row_step]), odd = Odd(factors[i * row_step]);
+        const float even = EvenOf(factors[i * row_step]), odd = OddOf(factors[i * row_step]);
 #pragma omp simd
         for (int64_t j = 0; j < kPanel; ++j) {
-          sums[i][j] += even * Even(b[j]) + odd * Odd(b[j]);
+          sums[i][j] += even * EvenOf(b[j]) + odd * OddOf(b[j]);
         }
       }
     }

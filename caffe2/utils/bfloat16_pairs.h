@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "caffe2/core/half.h"
+#include "caffe2/utils/simd.h"
 
 // For functions that may use the instruction; defined where the compiler has it.
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -20,6 +21,12 @@ namespace caffe2 {
 struct [[gnu::may_alias]] BFloat16Pair {
   uint32_t bits;  // of row 2 r in the lower half, of row 2 r + 1 in the upper one
 };
+
+// The numbers of a pair.
+CAFFE2_INLINE float EvenOf(BFloat16Pair pair) { return __builtin_bit_cast(float, pair.bits << 16); }
+CAFFE2_INLINE float OddOf(BFloat16Pair pair) {
+  return __builtin_bit_cast(float, pair.bits & 0xffff0000);
+}
 
 inline constexpr int64_t kPanel = 32, kStripPairs = kPanel / 2;
 inline int64_t PanelsOf(int64_t columns) { return (columns + kPanel - 1) / kPanel; }

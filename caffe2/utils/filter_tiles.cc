@@ -27,10 +27,6 @@ CAFFE2_SIMD_CLONES void AddTileProducts(int64_t words, const float* a, int64_t s
     for (int64_t j = 0; j < kTileSide; ++j) sums[j] += *a * b[j];
   }
 }
-CAFFE2_INLINE float EvenOf(BFloat16Pair pair) { return __builtin_bit_cast(float, pair.bits << 16); }
-CAFFE2_INLINE float OddOf(BFloat16Pair pair) {
-  return __builtin_bit_cast(float, pair.bits & 0xffff0000);
-}
 CAFFE2_SIMD_CLONES void AddTileProducts(int64_t words, const BFloat16Pair* a, int64_t step,
                                         const BFloat16Pair* b, float* sums) {
   for (int64_t r = 0; r < words; ++r, a += step, b += kTileSide) {

@@ -186,7 +186,7 @@ class BlockWorker {
 
 // The number of parts into which sums over many patches are divided, so that each thread reads
 // whole rows once. With large filters the sums of a part would not stay in the cache of a core, and
-// adding those of many parts takes time.
+// it takes time to add the sums of many parts.
 int64_t PartsOf(const ImagePatches& p, int64_t rows_of_word) {
   constexpr int64_t kMaxSums = int64_t{1} << 16, kMaxSumsOfParts = int64_t{1} << 18;
   constexpr int64_t kMinWords = 8 * kTileWords, kMaxParts = 32;
